@@ -1,0 +1,52 @@
+#include "estimate/bound.h"
+
+#include <algorithm>
+
+namespace tilecast {
+namespace {
+
+Seconds& at(ResourceTimes& times, Resource r) { return times[static_cast<std::size_t>(r)]; }
+
+// Time one SM needs for a demand when it alone has the pipe.
+Seconds on_sm(double amount, double per_clock, Hertz clock) {
+  return per_clock > 0 ? seconds(amount / per_clock / clock.base()) : seconds(0);
+}
+
+}  // namespace
+
+ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu) {
+  ResourceTimes times{};
+  const Hertz clock = gpu.clock.max;
+  const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
+  const double sms = gpu.sms;
+
+  const Demand& need = launch.required;
+  at(times, Resource::tensor) = on_sm(in_ops(need.tensor) / sms, launch.math.ops_per_clock, clock);
+  at(times, Resource::vector) = on_sm(in_ops(need.vector) / sms, vector_rate, clock);
+  at(times, Resource::xu) = on_sm(in_ops(need.xu) / sms, gpu.xu_per_clock, clock);
+
+  // Every byte of every operand passes L2 at least once.
+  Bytes through_l2;
+  for (const Operand& operand : launch.operands)
+    if (operand.role != Operand::Role::workspace)
+      through_l2 += operand.size * ((operand.read ? 1.0 : 0.0) + (operand.written ? 1.0 : 0.0));
+  at(times, Resource::l2) = through_l2 / gpu.l2_peak(clock);
+  at(times, Resource::dram) = least.total() / gpu.dram.bandwidth;
+
+  if (launch.plan_known) {  // an even share is not the busiest SM's share
+    const Demand& busiest = load.busiest;
+    const auto raise = [&](Resource r, double amount, double rate) {
+      at(times, r) = std::max(at(times, r), on_sm(amount, rate, clock));
+    };
+    raise(Resource::tensor, in_ops(busiest.tensor), launch.math.ops_per_clock);
+    raise(Resource::shared, in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock));
+  }
+  return times;
+}
+
+Resource largest_resource(const ResourceTimes& times) {
+  return static_cast<Resource>(std::max_element(times.begin(), times.end()) - times.begin());
+}
+Seconds largest(const ResourceTimes& times) { return *std::max_element(times.begin(), times.end()); }
+
+}  // namespace tilecast

@@ -1,0 +1,15 @@
+// The bound: no real execution of the launch is faster.
+#pragma once
+
+#include "estimate/estimate.h"
+
+namespace tilecast {
+
+// Each resource's time for what cannot be avoided, at the highest clock and peak bandwidths, without any launch floor.
+// Where the plan is known its busiest SM counts too. The bound is the largest entry.
+ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu);
+
+Seconds largest(const ResourceTimes& times);
+Resource largest_resource(const ResourceTimes& times);
+
+}  // namespace tilecast

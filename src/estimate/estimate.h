@@ -1,0 +1,61 @@
+// From a plan to a bounded, explained forecast.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "kernel/context.h"
+#include "kernel/plan.h"
+#include "schedule/schedule.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+enum class Method : std::uint8_t { roofline, tilecast };
+
+enum class Resource : std::uint8_t { tensor, vector, xu, shared, l2, dram, launch, latency };
+inline constexpr int kResourceCount = 8;
+inline constexpr std::array<std::string_view, kResourceCount> kResourceNames = {
+    "tensor", "vector", "xu", "shared_memory", "l2", "dram", "launch", "latency"};
+constexpr std::string_view name_of(Resource r) { return kResourceNames[static_cast<std::size_t>(r)]; }
+
+// Bytes a launch moves to and from DRAM.
+struct Traffic {
+  Bytes load, store;
+  Bytes total() const { return load + store; }
+};
+
+// Time each resource would need alone.
+using ResourceTimes = std::array<Seconds, kResourceCount>;
+
+struct LaunchEstimate {
+  Load load;
+  Traffic traffic;         // as forecast
+  Traffic least_traffic;   // no execution can move less
+  ResourceTimes at_peak;   // floor of each resource: what the bound is the largest of
+  ResourceTimes achieved;  // as forecast, at sustained rates
+  Seconds bound;
+  Seconds latency;         // forecast of this launch alone, its launch floor included
+  Resource limited_by = Resource::dram;
+};
+
+struct Interval {
+  Seconds low, high;
+};
+
+struct Estimate {
+  Method method = Method::tilecast;
+  Seconds latency;
+  Interval interval;  // 80 %
+  Seconds bound;
+  double efficiency = 0;  // bound / latency, in (0, 1]
+  Resource limited_by = Resource::dram;
+  std::vector<LaunchEstimate> launches;  // one for each of the plan's
+};
+
+Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method);
+
+}  // namespace tilecast

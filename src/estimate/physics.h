@@ -1,0 +1,37 @@
+// What a card sustains, as opposed to what its data sheet promises: the documented defaults of the forecast.
+//
+// Every default follows from the data sheet and the architecture, so that a GPU nobody has measured has them too; a
+// calibration (measurements of a card at hand) may replace them one by one.
+#pragma once
+
+#include "gpu/gpu.h"
+#include "kernel/context.h"
+#include "kernel/plan.h"
+
+namespace tilecast {
+
+struct Physics {
+  double dram_efficiency = 0.88;  // share of peak DRAM bandwidth a long stream reaches
+  double l2_efficiency = 0.67;    // share of peak L2 bandwidth
+  double product_efficiency = 0.8;  // share of the tensor or FMA peak at the highest clock that a long product reaches
+  double attention_efficiency = 0.7;
+  double vector_efficiency = 0.7;
+  Bytes l2_port = bytes(64);      // bytes per clock between one SM and L2
+  double step_clocks = 440;       // latency of one dependent main-loop step
+  double task_clocks = 1580;      // prologue and epilogue of a task that nothing overlaps
+  double wave_share = 1;          // share of `task_clocks` that every further task on an SM adds
+  Seconds memory_latency = nanoseconds(700);  // first byte of a DRAM stream
+  Seconds graph_floor = microseconds(2);      // a kernel in a CUDA graph, empty
+  Seconds eager_floor = microseconds(6);      // a kernel launched by itself, empty
+  Watts compute_power;            // power left for arithmetic
+  double joules_per_op = 1e-12;   // energy of one tensor operation in bf16
+};
+
+Physics default_physics(const Gpu& gpu);
+
+Seconds launch_floor(const Physics& physics, Runtime runtime);
+
+// Share of the highest clock that the power limit leaves a product of this rate, for kernels long enough to heat up.
+double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length);
+
+}  // namespace tilecast

@@ -1,0 +1,109 @@
+#include "estimate/residency.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+struct Footprint {
+  Bytes weights, activations, written, workspace;
+};
+
+Footprint footprint_of(const Launch& launch) {
+  Footprint f;
+  for (const Operand& operand : launch.operands) {
+    if (operand.role == Operand::Role::workspace) f.workspace += operand.size;
+    else if (operand.role == Operand::Role::weight) f.weights += operand.size;
+    else if (operand.read) f.activations += operand.size;
+    if (operand.written && !operand.read) f.written += operand.size;
+  }
+  return f;
+}
+
+Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
+
+// Share of the cache that data from earlier kernels can really occupy, and how sharply residency ends there, by
+// architecture. Read off decode attention on the visible GPUs (shared/method/physics.md, 1.1): Ada keeps all of its L2 with a
+// sharp edge; A100's and H100's are two halves that each cache the other's data.
+struct CacheCharacter {
+  double usable;
+  double sharpness;
+};
+CacheCharacter character_of(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::ampere:
+      return gpu.compute_capability == "8.0" ? CacheCharacter{0.5, 4} : CacheCharacter{1.0, 12};
+    case Architecture::hopper: return {0.65, 4};
+    case Architecture::blackwell:
+      return gpu.tensor_generation() == TensorGeneration::tcgen05 ? CacheCharacter{0.85, 4} : CacheCharacter{1.0, 12};
+    case Architecture::ada:
+    case Architecture::turing: return {1.0, 12};
+    default: return {0.8, 6};
+  }
+}
+
+// Share of accesses that miss when `footprint` cycles through the cache.
+double miss_share(Bytes footprint, const Gpu& gpu) {
+  if (footprint <= bytes(0)) return 0;
+  const CacheCharacter cache = character_of(gpu);
+  return 1 / (1 + std::pow(footprint / (gpu.resident_capacity() * cache.usable), -cache.sharpness));
+}
+
+}  // namespace
+
+Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
+  const Footprint f = footprint_of(launch);
+  const Bytes capacity = gpu.resident_capacity();
+  Traffic traffic;
+  switch (context.warmth) {
+    case Warmth::cold:
+      // Everything read comes once from DRAM; what is written may stay behind in the cache.
+      traffic.load = f.weights + f.activations;
+      traffic.store = positive(f.written - capacity);
+      break;
+    case Warmth::model:
+      traffic.load = f.weights + positive(f.activations - capacity);
+      traffic.store = positive(f.written - capacity);
+      break;
+    case Warmth::warm: {
+      // A cycle of `copies` runs touches the whole footprint; perfect replacement keeps one cache full of it.
+      const double copies = std::max(context.weight_copies, context.activation_copies);
+      const Bytes cycled =
+          f.weights * context.weight_copies + f.activations * context.activation_copies + f.written;
+      traffic.load = std::min(positive(cycled - capacity) / copies, f.weights + f.activations + f.written);
+      break;
+    }
+  }
+  return traffic;
+}
+
+Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
+  const Footprint f = footprint_of(launch);
+  const Bytes once = f.weights + f.activations + f.written + f.workspace;
+  const double spill = miss_share(once, gpu);
+  Traffic traffic;
+  switch (context.warmth) {
+    case Warmth::cold:
+      traffic.load = f.weights + f.activations;
+      traffic.store = (f.written + f.workspace) * spill;
+      traffic.load += f.workspace * spill;
+      break;
+    case Warmth::model:
+      traffic.load = f.weights + (f.activations + f.workspace) * spill;
+      traffic.store = (f.written + f.workspace) * spill;
+      break;
+    case Warmth::warm: {
+      const Bytes cycled = f.weights * context.weight_copies + f.activations * context.activation_copies + f.written + f.workspace;
+      const double miss = miss_share(cycled, gpu);
+      // Data that is not rotated is touched every run: it is evicted only if one run alone overflows the cache.
+      const double miss_activations = context.activation_copies > 1 ? miss : std::min(miss, spill);
+      traffic.load = f.weights * miss + f.activations * miss_activations + f.workspace * spill;
+      traffic.store = (f.written + f.workspace) * std::min(miss, spill);
+      break;
+    }
+  }
+  return traffic;
+}
+
+}  // namespace tilecast

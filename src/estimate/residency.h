@@ -1,0 +1,15 @@
+// Which bytes come from DRAM: the operands of a launch against the last cache before it.
+#pragma once
+
+#include "estimate/estimate.h"
+
+namespace tilecast {
+
+// The least any execution moves: with perfect replacement at most one cache full of the data a repeated run cycles
+// through stays on chip. Zero when all of it fits.
+Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context);
+
+// What a real cache moves: residency falls off smoothly as the footprint passes the usable share of the capacity.
+Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context);
+
+}  // namespace tilecast

@@ -1,0 +1,16 @@
+// The files of data/gpus as compiled in by cmake/embed.cmake.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace tilecast {
+
+struct EmbeddedFile {
+  std::string_view name;  // "h100-sxm.json"
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> embedded_gpu_files();
+
+}  // namespace tilecast

@@ -1,0 +1,278 @@
+#include "gpu/gpu_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::json;
+
+// Vendor peaks are rounded to three digits or fewer; more than this apart, one of the figures is wrong.
+constexpr double kPeakTolerance = 0.02;
+
+// Fields of each object of the file; anything else is a mistake worth naming.
+const std::map<std::string, std::vector<std::string>> kFields = {
+    {"", {"name", "aliases", "vendor", "architecture", "compute_capability", "sms", "clock_mhz", "power_w",
+          "tensor_ops_per_clock_per_sm", "vector_ops_per_clock_per_sm", "registers_per_sm", "shared_memory",
+          "max_threads_per_sm", "max_ctas_per_sm", "l2", "last_level_cache", "dram", "links", "published_peak_tflops",
+          "notes", "sources", "like"}},
+    {"clock_mhz", {"quoted", "max"}},
+    {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
+    {"l2", {"mib", "bytes_per_clock"}},
+    {"last_level_cache", {"mib", "gb_per_s"}},
+    {"dram", {"gib", "type", "gb_per_s"}},
+    {"links", {"nvlink_gb_per_s", "pcie_gb_per_s"}},
+    {"vector_ops_per_clock_per_sm", {"fp64", "fp32", "fp16", "bf16", "int32", "xu"}}};
+
+// Reads fields of the description and keeps the first error; later reads return zeros and change nothing.
+class Reader {
+ public:
+  Reader(const Json& root, std::string place) : root_(root), place_(std::move(place)) {}
+
+  const std::optional<Error>& failure() const { return failure_; }
+  void fail(const std::string& path, std::string problem, std::string remedy = {}) {
+    if (!failure_) failure_ = Error{place_, path, std::move(problem), std::move(remedy)};
+  }
+
+  const Json* find(const std::string& path) const {
+    const Json* at = &root_;
+    for (const std::string& part : split(path, '.')) {
+      if (!at->is_object() || !at->contains(part)) return nullptr;
+      at = &(*at)[part];
+    }
+    return at;
+  }
+
+  // A number in [least, most]; `least` may be zero for what can be absent.
+  double number(const std::string& path, double least, double most) {
+    const Json* value = find(path);
+    if (!value) return fail(path, "is missing", "see docs/gpu-files.md, or start from \"like\""), 0.0;
+    if (!value->is_number()) return fail(path, "must be a number"), 0.0;
+    const double v = value->get<double>();
+    if (!(v >= least && v <= most))
+      return fail(path, fmt::format("must lie between {} and {}, not {}", least, most, v)), 0.0;
+    return v;
+  }
+  int whole(const std::string& path, int least, int most) {
+    const double v = number(path, least, most);
+    if (v != std::floor(v)) fail(path, fmt::format("must be a whole number, not {}", v));
+    return static_cast<int>(v);
+  }
+  std::string text(const std::string& path) {
+    const Json* value = find(path);
+    if (!value) return fail(path, "is missing"), std::string();
+    if (!value->is_string() || value->get<std::string>().empty()) return fail(path, "must be a text"), std::string();
+    return value->get<std::string>();
+  }
+  std::vector<std::string> texts(const std::string& path) {
+    std::vector<std::string> list;
+    const Json* value = find(path);
+    if (!value) return list;
+    if (!value->is_array()) return fail(path, "must be a list of texts"), list;
+    for (const Json& item : *value) {
+      if (!item.is_string()) return fail(path, "must be a list of texts"), list;
+      list.push_back(item.get<std::string>());
+    }
+    return list;
+  }
+  // Calls `use(key, value)` for each entry of an object of numbers.
+  template <class Use>
+  void numbers(const std::string& path, Use&& use) {
+    const Json* value = find(path);
+    if (!value) return fail(path, "is missing", "write {} where the hardware has none");
+    if (!value->is_object()) return fail(path, "must be an object of numbers");
+    for (const auto& [key, item] : value->items()) {
+      if (failure_) return;
+      const double v = number_at(path + "." + key, item);
+      if (!failure_) use(key, v);
+    }
+  }
+  void refuse_unknown_fields() {
+    for (const auto& [object, fields] : kFields) {
+      const Json* value = object.empty() ? &root_ : find(object);
+      if (!value) continue;
+      if (!value->is_object()) return fail(object, "must be an object");
+      for (const auto& [key, item] : value->items())
+        if (std::find(fields.begin(), fields.end(), key) == fields.end())
+          return fail(object.empty() ? key : object + "." + key, "unknown field",
+                      suggestion(key, fields, "known here: " + join(fields, ", ")));
+    }
+  }
+
+ private:
+  double number_at(const std::string& path, const Json& value) {
+    if (!value.is_number()) return fail(path, "must be a number"), 0.0;
+    const double v = value.get<double>();
+    if (!(v > 0 && v < 1e9)) return fail(path, fmt::format("must be positive, not {}", v)), 0.0;
+    return v;
+  }
+  const Json& root_;
+  std::string place_;
+  std::optional<Error> failure_;
+};
+
+struct TensorMode {
+  DType input, accumulate;
+};
+std::optional<TensorMode> tensor_mode(std::string_view key) {
+  const auto slash = key.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto input = dtype_from(key.substr(0, slash));
+  const auto accumulate = dtype_from(key.substr(slash + 1));
+  if (!input || !accumulate) return std::nullopt;
+  return TensorMode{*input, *accumulate};
+}
+
+void read_identity(Reader& read, Gpu& gpu) {
+  gpu.name = read.text("name");
+  gpu.aliases = read.texts("aliases");
+  const std::string vendor = read.text("vendor");
+  if (vendor == "NVIDIA") gpu.vendor = Vendor::nvidia;
+  else if (vendor == "AMD") gpu.vendor = Vendor::amd;
+  else if (vendor == "Intel") gpu.vendor = Vendor::intel;
+  else read.fail("vendor", "must be NVIDIA, AMD or Intel, not '" + vendor + "'");
+  const std::string architecture = read.text("architecture");
+  const auto known = std::find(kArchitectureNames.begin(), kArchitectureNames.end(), architecture);
+  if (known == kArchitectureNames.end()) {
+    std::vector<std::string> names(kArchitectureNames.begin(), kArchitectureNames.end());
+    read.fail("architecture", "unknown architecture '" + architecture + "'", "known: " + join(names, ", "));
+  } else {
+    gpu.architecture = static_cast<Architecture>(known - kArchitectureNames.begin());
+  }
+  gpu.compute_capability = read.text("compute_capability");
+  gpu.notes = read.texts("notes");
+}
+
+void read_pipes(Reader& read, Gpu& gpu) {
+  gpu.sms = read.whole("sms", 1, 100000);
+  gpu.clock.quoted = megahertz(read.number("clock_mhz.quoted", 100, 20000));
+  gpu.clock.max = megahertz(read.number("clock_mhz.max", 100, 20000));
+  if (gpu.clock.max < gpu.clock.quoted)
+    read.fail("clock_mhz.max", fmt::format("is below the quoted clock ({} < {})", in_megahertz(gpu.clock.max),
+                                           in_megahertz(gpu.clock.quoted)));
+  gpu.power = watts(read.number("power_w", 1, 100000));
+  read.numbers("tensor_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
+    const auto mode = tensor_mode(key);
+    if (!mode)
+      return read.fail("tensor_ops_per_clock_per_sm." + key, "is not <input>/<accumulate>", "for example \"bf16/fp32\"");
+    gpu.tensor_per_clock[static_cast<std::size_t>(mode->input)][static_cast<std::size_t>(mode->accumulate)] = rate;
+  });
+  read.numbers("vector_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
+    if (key == "xu") gpu.xu_per_clock = rate;
+    else if (const auto type = dtype_from(key)) gpu.vector_per_clock[static_cast<std::size_t>(*type)] = rate;
+  });
+  if (gpu.xu_per_clock <= 0) read.fail("vector_ops_per_clock_per_sm.xu", "is missing");
+  if (gpu.vector_per_clock[static_cast<std::size_t>(DType::fp32)] <= 0)
+    read.fail("vector_ops_per_clock_per_sm.fp32", "is missing");
+}
+
+void read_memory(Reader& read, Gpu& gpu) {
+  gpu.registers_per_sm = read.whole("registers_per_sm", 1024, 1 << 24);
+  gpu.shared_memory.per_sm = kibibytes(read.number("shared_memory.per_sm_kib", 1, 65536));
+  gpu.shared_memory.per_cta = kibibytes(read.number("shared_memory.per_cta_kib", 1, 65536));
+  gpu.shared_memory.per_clock = bytes(read.number("shared_memory.bytes_per_clock_per_sm", 1, 65536));
+  if (gpu.shared_memory.per_cta > gpu.shared_memory.per_sm)
+    read.fail("shared_memory.per_cta_kib", "is above shared_memory.per_sm_kib");
+  gpu.max_threads_per_sm = read.whole("max_threads_per_sm", 32, 65536);
+  gpu.max_ctas_per_sm = read.whole("max_ctas_per_sm", 1, 1024);
+  gpu.l2.size = mebibytes(read.number("l2.mib", 0.125, 65536));
+  gpu.l2.per_clock = bytes(read.number("l2.bytes_per_clock", 32, 1e7));
+  if (read.find("last_level_cache"))
+    gpu.last_level_cache = Gpu::LastLevelCache{mebibytes(read.number("last_level_cache.mib", 1, 1 << 20)),
+                                               gigabytes_per_second(read.number("last_level_cache.gb_per_s", 1, 1e7))};
+  gpu.dram.size = gibibytes(read.number("dram.gib", 0.25, 1 << 20));
+  gpu.dram.type = read.text("dram.type");
+  gpu.dram.bandwidth = gigabytes_per_second(read.number("dram.gb_per_s", 1, 1e6));
+  gpu.links.nvlink = gigabytes_per_second(read.number("links.nvlink_gb_per_s", 0, 1e6));
+  gpu.links.pcie = gigabytes_per_second(read.number("links.pcie_gb_per_s", 0, 1e6));
+}
+
+// A published peak must be what SMs x quoted clock x throughput gives.
+void read_published_peaks(Reader& read, Gpu& gpu) {
+  if (!read.find("published_peak_tflops")) return;
+  read.numbers("published_peak_tflops", [&](const std::string& key, double tflops) {
+    const std::string path = "published_peak_tflops." + key;
+    const auto space = key.find(' ');
+    const std::string pipe = key.substr(0, space), type = space == std::string::npos ? "" : key.substr(space + 1);
+    OpsPerSecond derived;
+    if (const auto mode = tensor_mode(type); pipe == "tensor" && mode)
+      derived = gpu.tensor_peak(mode->input, mode->accumulate, gpu.clock.quoted);
+    else if (const auto vector = dtype_from(type); pipe == "vector" && vector)
+      derived = gpu.vector_peak(*vector, gpu.clock.quoted);
+    else
+      return read.fail(path, "is neither 'tensor <input>/<accumulate>' nor 'vector <type>'");
+    if (std::abs(in_teraops_per_second(derived) - tflops) > kPeakTolerance * tflops)
+      return read.fail(path, fmt::format("contradicts the rest: {} SMs x {} MHz x throughput give {:.1f}, not {}", gpu.sms,
+                                         in_megahertz(gpu.clock.quoted), in_teraops_per_second(derived), tflops),
+                       "correct sms, clock_mhz.quoted, the throughput or the peak");
+    gpu.published_peaks[key] = teraops_per_second(tflops);
+  });
+}
+
+void read_sources(Reader& read, Gpu& gpu) {
+  const Json* sources = read.find("sources");
+  if (!sources) return;
+  if (!sources->is_object()) return read.fail("sources", "must be an object of texts");
+  for (const auto& [field, source] : sources->items()) {
+    if (!source.is_string()) return read.fail("sources." + field, "must be a text");
+    gpu.sources[field] = source.get<std::string>();
+  }
+}
+
+Result<Json> parse_json(std::string_view text, const std::string& place) {
+  try {
+    Json parsed = Json::parse(text);
+    if (!parsed.is_object()) return Error{place, "", "must be a JSON object", "see docs/gpu-files.md"};
+    return parsed;
+  } catch (const Json::exception& failure) {
+    std::string reason = failure.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
+    if (const auto bracket = reason.find("] "); bracket != std::string::npos) reason = reason.substr(bracket + 2);
+    return Error{place, "", "is not valid JSON: " + reason, "mend the syntax there"};
+  }
+}
+
+// The description `like` names, with this file's fields laid over it. Its published peaks, aliases and sources describe
+// another card, so they are not inherited.
+Result<Json> lay_over(const Json& own, const std::string& place, const GpuTextLookup& like) {
+  if (!own["like"].is_string()) return Error{place, "like", "must be the name of a GPU", ""};
+  auto base_text = like(own["like"].get<std::string>());
+  if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
+  auto base = parse_json(*base_text, place);
+  if (!base) return std::move(base).error();
+  for (const char* inherited : {"published_peak_tflops", "aliases", "sources", "notes", "name"}) base->erase(inherited);
+  Json merged = *std::move(base);
+  merged.merge_patch(own);
+  merged.erase("like");
+  return merged;
+}
+
+}  // namespace
+
+Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, const GpuTextLookup& like) {
+  auto parsed = parse_json(json_text, place);
+  if (!parsed) return std::move(parsed).error();
+  {
+    Reader own(*parsed, place);
+    own.refuse_unknown_fields();
+    if (own.failure()) return *own.failure();
+  }
+  if (parsed->contains("like")) {
+    parsed = lay_over(*parsed, place, like);
+    if (!parsed) return std::move(parsed).error();
+  }
+  Reader read(*parsed, place);
+  Gpu gpu;
+  read_identity(read, gpu);
+  read_pipes(read, gpu);
+  read_memory(read, gpu);
+  if (!read.failure()) read_published_peaks(read, gpu);
+  read_sources(read, gpu);
+  if (read.failure()) return *read.failure();
+  return gpu;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,25 @@
+// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from a `--gpu` argument to a Gpu.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// Every built-in GPU, in the order `tilecast gpus` lists them (vendor, architecture, name). Parsed once, thread-safe.
+const std::vector<Gpu>& built_in_gpus();
+
+// A built-in GPU by name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
+Result<Gpu> find_gpu(std::string_view name);
+
+// What `--gpu` takes: a name, or the path of a description file (anything with a '/' or ending in .json).
+Result<Gpu> load_gpu(const std::string& name_or_path);
+
+// The JSON text of a built-in GPU, as shipped.
+Result<std::string> built_in_gpu_text(std::string_view name);
+
+}  // namespace tilecast

@@ -1,0 +1,39 @@
+// Pointwise kernels of any arity, as PyTorch launches them.
+#pragma once
+
+#include <array>
+
+#include "kernel/context.h"
+#include "kernel/fields.h"
+#include "kernel/plan.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// What one element costs beyond its loads and stores.
+enum class PointwiseOp : std::uint8_t { add, mul, div, pow, relu, gelu, silu, tanh, exp, copy };
+inline constexpr std::array<std::string_view, 10> kPointwiseOpNames = {"add",  "mul",  "div",  "pow", "relu",
+                                                                       "gelu", "silu", "tanh", "exp", "copy"};
+constexpr const auto& enum_names(PointwiseOp) { return kPointwiseOpNames; }
+
+struct Elementwise {
+  static constexpr FamilyInfo kFamily{"elementwise", "pointwise kernel over one or more tensors",
+                                      "--elements 16777216 --inputs 2 --op add"};
+  Count elements = 0;
+  Count inputs = 1;
+  PointwiseOp op = PointwiseOp::add;
+  bool backward = false;
+
+  template <class Self, class Visit>
+  static void fields(Self& s, Visit&& visit) {
+    visit("elements", s.elements, "elements of the result", Need::required);
+    visit("inputs", s.inputs, "tensors read per element (default 1)");
+    visit("op", s.op, "what is computed per element (default add)");
+    visit("backward", s.backward, "the gradient kernel instead");
+  }
+  Status check() const;
+};
+
+Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu, const Context& context);
+
+}  // namespace tilecast

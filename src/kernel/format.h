@@ -1,0 +1,50 @@
+// Numeric formats of kernels: what `--dtype` and the dtype column of a measurement table name.
+//
+// A format says what lies in memory (bits of a weight and an activation, scales included), what the pipe multiplies and
+// accumulates in, and whether activations are quantised by a kernel of their own first.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "gpu/gpu.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+enum class Quantise : std::uint8_t {
+  none,     // operands are stored as they are multiplied
+  dynamic,  // a kernel quantises the activations before the product (and finds their scale)
+};
+
+struct Format {
+  std::string_view name;
+  DType math = DType::bf16;        // type the multiplier sees
+  DType accumulate = DType::fp32;  // type it accumulates in
+  double weight_bits = 16;         // per weight in memory, scales included
+  double activation_bits = 16;     // per activation as the product reads it, scales included
+  DType output = DType::bf16;      // type of the result, and of activations before quantising
+  Quantise quantise = Quantise::none;
+  // Weights are unpacked to `math` in registers (weight-only quantisation): costs vector operations per weight.
+  bool unpack_weights = false;
+
+  Bytes weight_bytes(double elements) const { return bytes(elements * weight_bits / 8); }
+  Bytes activation_bytes(double elements) const { return bytes(elements * activation_bits / 8); }
+  Bytes output_bytes(double elements) const { return size_of(output) * elements; }
+};
+
+// fp64 fp32 tf32 fp16 bf16 | fp8 fp8_static fp8_token fp8_block nvfp4 mxfp4 int8 | int8_wo int4_wo
+std::span<const Format> formats();
+Result<Format> format_from(std::string_view name);
+
+// The pipe a format's products run on.
+enum class Pipe : std::uint8_t { tensor, vector };
+struct MathPath {
+  Pipe pipe = Pipe::tensor;
+  DType input = DType::bf16, accumulate = DType::fp32;
+  double ops_per_clock = 0;  // per SM; a fused multiply-add is two
+};
+// The path this GPU has for the format's products, or why it has none.
+Result<MathPath> math_path(const Format& format, const Gpu& gpu);
+
+}  // namespace tilecast

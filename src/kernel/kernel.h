@@ -1,0 +1,56 @@
+// Every kernel family Tilecast knows, as one value type.
+//
+// Adding a family is one header and one source beside this file, and one line in each of the two lists below.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kernel/context.h"
+#include "kernel/elementwise.h"
+#include "kernel/plan.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+using Shape = std::variant<Elementwise>;
+
+struct Kernel {
+  Shape shape;
+  Format format;
+};
+
+// How a library would run this kernel on this GPU, or why it cannot run there.
+Result<Plan> plan(const Kernel& kernel, const Gpu& gpu, const Context& context);
+
+// A field of a family, for help texts.
+struct FieldInfo {
+  std::string name;
+  std::string help;
+  Need need = Need::optional;
+  std::string kind;  // "count", "number", "yes/no", "list" or the choices "a|b|c"
+};
+struct Family {
+  FamilyInfo info;
+  std::vector<FieldInfo> fields;
+};
+
+// All families, in the order of the list above.
+const std::vector<Family>& families();
+// By name; a hyphen stands for an underscore. A miss suggests the nearest.
+Result<const Family*> find_family(std::string_view name);
+
+using Dims = std::vector<std::pair<std::string, std::string>>;  // field name -> value, as text
+
+// A checked shape from named values: unknown, missing, malformed, negative or contradictory ones are refused by name.
+Result<Shape> shape_from(std::string_view family, const Dims& dims);
+std::string_view family_of(const Shape& shape);
+// Fields that differ from their defaults, in declaration order: the inverse of shape_from.
+Dims dims_of(const Shape& shape);
+// "m=4096;n=4096;k=4096"
+std::string dims_text(const Shape& shape);
+Result<Dims> dims_from_text(std::string_view text);
+
+}  // namespace tilecast

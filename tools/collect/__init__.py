@@ -1,0 +1,1 @@
+"""Measuring program: times GPU kernels with PyTorch and Triton for Tilecast's data tables."""

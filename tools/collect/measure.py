@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Measures the plan on the GPU of this machine and appends to a CSV.
+
+    python3 tools/collect/measure.py --out sweep.csv --budget-seconds 580
+    python3 tools/collect/measure.py --list --families gemm,rope
+
+Interrupted or out of time, it is started again with the same --out and goes on where it
+stopped. Exit status: 0 when the plan is done or the time is up, 3 when the GPU context broke
+(start it again; the case that broke it is noted and skipped).
+"""
+
+import argparse
+import gc
+import os
+import sys
+import time
+from collections import Counter
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from collect import plan  # noqa: E402
+
+BROKEN_CONTEXT = ("illegal memory access", "unspecified launch failure", "misaligned address",
+                  "illegal instruction", "device-side assert")
+PROGRESS_SECONDS = 10
+
+
+def main():
+    options = parse_options()
+    cases = plan.smoke() if options.smoke else plan.build(options.families)
+    if options.list:
+        return list_cases(cases)
+    return Sweep(options).run(cases)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", default="h200_sweep.csv", help="CSV to append to")
+    parser.add_argument("--families", type=lambda text: set(text.split(",")))
+    parser.add_argument("--budget-seconds", type=float, default=600)
+    parser.add_argument("--list", action="store_true", help="print the plan and stop")
+    parser.add_argument("--smoke", action="store_true", help="two cases of every kind")
+    return parser.parse_args()
+
+
+def list_cases(cases):
+    for case in cases:
+        print(*case.key, sep="\t")
+    for family, count in sorted(Counter(case.family for case in cases).items()):
+        print(f"{family:20s} {count}", file=sys.stderr)
+    print(f"{'all':20s} {len(cases)}", file=sys.stderr)
+    return 0
+
+
+class Sweep:
+    """One run over the plan; everything that needs the GPU is imported here."""
+
+    def __init__(self, options):
+        import torch
+        from collect import data, layout, sensors, store, timing, work
+        self.torch, self.work = torch, work
+        self.began, self.budget = time.monotonic(), options.budget_seconds
+        self.store = store.Store(options.out, torch.__version__)
+        self.sensors = sensors.Sensors()
+        self.layout, self.data = layout, data.Data()
+        self.timer = timing.Timer()
+        self.failures = 0
+        print(f"torch {torch.__version__}; {sensors.describe()}; cuBLAS/CUDA {torch.version.cuda}")
+        print(f"replay overhead {self.timer.replay_overhead_us:.2f} us is taken off; "
+              f"start took {self.elapsed():.1f} s", flush=True)
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+
+    def elapsed(self):
+        return time.monotonic() - self.began
+
+    def run(self, cases):
+        left = [case for case in cases if case.key not in self.store.done]
+        print(f"{len(cases)} cases, {len(cases) - len(left)} finished before", flush=True)
+        shown = 0.0
+        for index, case in enumerate(left):
+            if self.elapsed() > self.budget:
+                print(f"time is up: {index} of {len(left)} done")
+                return 0
+            if self.elapsed() - shown > PROGRESS_SECONDS:
+                shown = self.elapsed()
+                self.show_progress(index, len(left))
+            if not self.try_case(case):
+                return 3
+            if case.family == "optimizer" or index % 40 == 0:
+                gc.collect()  # automatic collection is off: it would fall into the timing
+        print(f"plan done in {self.elapsed():.0f} s, {self.failures} failures")
+        return 0
+
+    def show_progress(self, done, total):
+        needed = (total - done) * self.elapsed() / max(1, done)
+        print(f"{done}/{total} in {self.elapsed():.0f} s, {needed:.0f} s for the rest, "
+              f"{self.budget - self.elapsed():.0f} s left, {self.failures} failures", flush=True)
+
+    def try_case(self, case):
+        """Measures one case; False when the GPU can no longer be used."""
+        try:
+            self.measure(case)
+        except Exception as error:  # a failed case must not end the sweep
+            self.failures += 1
+            text = f"{type(error).__name__}: {error}"
+            self.store.add_failure(case, text)
+            print("FAILED", *case.key, text.split("\n")[0][:200], flush=True)
+            if any(sign in text for sign in BROKEN_CONTEXT):
+                return False
+            self.clean_up()
+        return True
+
+    def measure(self, case):
+        began = time.monotonic()
+        self.data.reset()
+        sets = self.layout.of(case).sets
+        calls = [self.work.build(case, self.data) for _ in range(sets)]
+        clocks = []
+        timing = self.timer.measure(case, calls, lambda: clocks.append(self.sensors.read()))
+        self.store.add(case, timing, clocks[-1], 1e3 * (time.monotonic() - began))
+
+    def clean_up(self):
+        gc.collect()
+        self.torch.cuda.synchronize()
+        self.torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
