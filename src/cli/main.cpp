@@ -1,1 +1,115 @@
-int main() { return 0; }
+// The command line: parses, calls, prints. Every command is a function from options to Result<text>; this file is the only
+// one that includes CLI11 (ten seconds to compile) and the only one that writes to the terminal.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <functional>
+
+#include "cli/gpu_command.h"
+#include "cli/kernel_command.h"
+#include "support/text.h"
+
+namespace {
+
+using namespace tilecast;
+
+using Command = std::function<Result<std::string>()>;
+
+// One subcommand per kernel family, with a flag per field of its shape.
+void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
+  for (const Family& family : families()) {
+    std::string name(family.info.name);
+    CLI::App* sub = kernel.add_subcommand(name, std::string(family.info.summary));
+    sub->fallthrough();
+    sub->ignore_underscore();
+    sub->footer("Example:\n  tilecast kernel " + name + " " + std::string(family.info.example) +
+                " --gpu A100-SXM-80GB,H100-SXM,B200");
+    if (std::string hyphened = name; hyphened.find('_') != std::string::npos) {
+      for (char& c : hyphened)
+        if (c == '_') c = '-';
+      sub->alias(hyphened);
+    }
+    for (const FieldInfo& field : family.fields) {
+      const std::string flag = "--" + field.name;
+      const std::string help = field.help + (field.need == Need::required ? " (required)" : "");
+      const auto keep = [&options, name = field.name](const std::string& text) { options.dims.emplace_back(name, text); };
+      if (field.kind == "yes/no") sub->add_flag_callback(flag, [keep] { keep("1"); }, help)->ignore_underscore();
+      else sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind)->ignore_underscore();
+    }
+    sub->callback([&options, &chosen, name] {
+      options.family = name;
+      chosen = [&options] { return run_kernel(options); };
+    });
+  }
+}
+
+void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) {
+  CLI::App* kernel = app.add_subcommand("kernel", "forecast one kernel on one or more GPUs");
+  kernel->require_subcommand(1);
+  kernel->fallthrough(false);
+  kernel->footer("`tilecast kernel FAMILY --help` lists the family's flags.\n\nExample:\n"
+                 "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
+  kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
+  kernel->add_option("--dtype", options.dtype, "number format (bf16 fp16 tf32 fp32 fp64 fp8 fp8_static fp8_token fp8_block "
+                                               "nvfp4 mxfp4 int8 int8_wo int4_wo)")->capture_default_str();
+  kernel->add_option("--method", options.method, "tilecast or roofline")->capture_default_str();
+  kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
+  kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")->capture_default_str();
+  kernel->add_option("--weight-copies", options.weight_copies, "copies of the weights a warm benchmark rotates")
+      ->capture_default_str();
+  kernel->add_flag("--explain", options.explain, "show plan, schedule, demands and a roofline");
+  kernel->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  add_families(*kernel, options, chosen);
+}
+
+struct GpuOptions {
+  bool json = false;
+  std::string name, file;
+};
+
+void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
+  CLI::App* list = app.add_subcommand("gpus", "list the GPUs Tilecast knows");
+  list->add_flag("--json", options.json, "machine-readable output");
+  list->footer("Example:\n  tilecast gpus");
+  list->callback([&] { chosen = [&options] { return run_gpus(options.json); }; });
+
+  CLI::App* gpu = app.add_subcommand("gpu", "show or check one GPU description");
+  gpu->require_subcommand(1);
+  CLI::App* show = gpu->add_subcommand("show", "everything known about a GPU, with sources");
+  show->add_option("NAME", options.name, "a GPU's name, or a description file")->required();
+  show->add_flag("--json", options.json, "machine-readable output");
+  show->footer("Example:\n  tilecast gpu show H100-SXM");
+  show->callback([&] { chosen = [&options] { return run_gpu_show(options.name, options.json); }; });
+  CLI::App* check = gpu->add_subcommand("check", "validate a description file");
+  check->add_option("FILE", options.file, "the file")->required();
+  check->footer("Example:\n  tilecast gpu check my-gpu.json");
+  check->callback([&] { chosen = [&options] { return run_gpu_check(options.file); }; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "tilecast " TILECAST_VERSION);
+  KernelOptions kernel_options;
+  GpuOptions gpu_options;
+  Command chosen;
+  add_kernel_command(app, kernel_options, chosen);
+  add_gpu_commands(app, gpu_options, chosen);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() == 0) return app.exit(stop);  // --help, --version
+    std::fprintf(stderr, "tilecast: %s (add --help to see what a command takes)\n", stop.what());
+    return 2;
+  }
+  const Result<std::string> output = chosen();
+  if (!output) {
+    std::fprintf(stderr, "tilecast: %s\n", output.error().line().c_str());
+    return 2;
+  }
+  std::fputs(output->c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}

@@ -29,7 +29,7 @@ ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& 
   Bytes through_l2;
   for (const Operand& operand : launch.operands)
     if (operand.role != Operand::Role::workspace)
-      through_l2 += operand.size * ((operand.read ? 1.0 : 0.0) + (operand.written ? 1.0 : 0.0));
+      through_l2 += operand.least() * ((operand.read ? 1.0 : 0.0) + (operand.written ? 1.0 : 0.0));
   at(times, Resource::l2) = through_l2 / gpu.l2_peak(clock);
   at(times, Resource::dram) = least.total() / gpu.dram.bandwidth;
 

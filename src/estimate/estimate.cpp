@@ -6,6 +6,7 @@
 #include "estimate/forecast.h"
 #include "estimate/physics.h"
 #include "estimate/residency.h"
+#include "estimate/roofline.h"
 
 namespace tilecast {
 namespace {
@@ -31,6 +32,12 @@ LaunchEstimate estimate_launch(const Launch& launch, const Gpu& gpu, const Conte
 
 }  // namespace
 
+Result<Method> method_from(std::string_view name) {
+  for (const Method method : {Method::roofline, Method::tilecast})
+    if (name_of(method) == name) return method;
+  return Error{"--method", "", "unknown method '" + std::string(name) + "'", "one of roofline, tilecast"};
+}
+
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method) {
   const Physics physics = default_physics(gpu);
   Estimate total;
@@ -40,8 +47,9 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
     LaunchEstimate e = estimate_launch(plan.launches[i], gpu, context, physics);
     total.bound += e.bound;
     if (method == Method::roofline) {
-      e.latency = e.bound;
-      e.limited_by = largest_resource(e.at_peak);
+      e.achieved = roofline_times(plan.launches[i], gpu);
+      e.latency = largest(e.achieved);
+      e.limited_by = largest_resource(e.achieved);
     } else {
       const Seconds floor = launch_floor(physics, context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
       const Resource busiest = largest_resource(e.achieved);

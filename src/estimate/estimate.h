@@ -14,7 +14,12 @@
 
 namespace tilecast {
 
-enum class Method : std::uint8_t { roofline, tilecast };
+enum class Method : std::uint8_t {
+  roofline,  // operations over peak rate or bytes over DRAM bandwidth, whichever is longer: the textbook
+  tilecast,  // plan, schedule, caches and sustained rates, never below the bound
+};
+constexpr std::string_view name_of(Method m) { return m == Method::roofline ? "roofline" : "tilecast"; }
+Result<Method> method_from(std::string_view name);
 
 enum class Resource : std::uint8_t { tensor, vector, xu, shared, l2, dram, launch, latency };
 inline constexpr int kResourceCount = 8;

@@ -57,7 +57,7 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   ResourceTimes times{};
   for (std::size_t r = 0; r < times.size(); ++r) times[r] = seconds(clocks[r] / gpu.clock.max.base());
   const Demand all = launch.total();
-  const Seconds port = (busiest.l2_load + busiest.l2_store) / (physics.l2_port * gpu.clock.max);
+  const Seconds port = (busiest.l2_load + busiest.l2_store) / (physics.feed * gpu.clock.max);
   const Seconds chip = (all.l2_load + all.l2_store) / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
   times[static_cast<std::size_t>(Resource::l2)] = std::max(port, chip);
   if (traffic.total() > bytes(0)) {

@@ -3,27 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/pipeline.h"
+
 namespace tilecast {
 namespace {
 
-// Constants below, unless said otherwise: fitted to bf16 GEMM of six cards in a prototype (shared/method/physics.md,
-// section 3), by the way the tensor pipe is fed.
-struct Generation {
-  double efficiency, step_clocks, task_clocks, wave_share, picojoules;
-};
-Generation generation_of(const Gpu& gpu) {
+// Energy of a bf16 operation in picojoules, by the way the tensor pipe is fed: power-limited plateaus of the measured cards
+// (shared/method/physics.md, 1.6 and section 3).
+double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
-    case TensorGeneration::wgmma: return {0.84, 150, 1500, 0.55, 0.84};
-    case TensorGeneration::tcgen05: return {0.80, 133, 280, 0.77, 0.71};
-    case TensorGeneration::none:
-    case TensorGeneration::mma:
-    case TensorGeneration::mfma:
-    case TensorGeneration::xmx: return {0.81, 440, 1580, 3.4, 1.2};
+    case TensorGeneration::wgmma: return 0.84;
+    case TensorGeneration::tcgen05: return 0.71;
+    default: return 1.2;
   }
-  return {0.81, 440, 1580, 3.4, 1.2};
 }
-
-constexpr double kReferenceClock = 1.9;  // GHz: the clock the constants were normalised to
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
@@ -33,19 +26,17 @@ constexpr Seconds kThermalTime = milliseconds(1.1);
 }  // namespace
 
 Physics default_physics(const Gpu& gpu) {
-  const Generation generation = generation_of(gpu);
-  const double clock = in_gigahertz(gpu.clock.max) / kReferenceClock;
+  const PipelineLatency latency = pipeline_latency(gpu);
   Physics p;
-  p.product_efficiency = std::min(0.97, generation.efficiency * std::pow(clock, -0.35));
+  p.product_efficiency = product_efficiency(gpu);
   p.attention_efficiency = 0.85 * p.product_efficiency;
-  // Latencies lie between cycles and nanoseconds: a faster clock shortens them by about half its ratio.
-  const double stretch = std::pow(clock, 0.43);
-  p.step_clocks = generation.step_clocks * stretch;
-  p.task_clocks = generation.task_clocks * stretch;
-  p.wave_share = generation.wave_share;
+  p.feed = bytes(latency.feed);
+  p.step_clocks = latency.step_clocks;
+  p.task_clocks = latency.task_clocks;
+  p.wave_share = latency.wave_share;
   p.graph_floor = microseconds(0.75 + 2.4 / in_gigahertz(gpu.clock.max));
   p.compute_power = gpu.power * (is_hbm(gpu) ? 0.80 : 0.68);
-  p.joules_per_op = generation.picojoules * 1e-12;
+  p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   return p;
 }
 

@@ -16,7 +16,7 @@ struct Physics {
   double product_efficiency = 0.8;  // share of the tensor or FMA peak at the highest clock that a long product reaches
   double attention_efficiency = 0.7;
   double vector_efficiency = 0.7;
-  Bytes l2_port = bytes(64);      // bytes per clock between one SM and L2
+  Bytes feed = bytes(64);         // bytes per clock that reach one SM from L2
   double step_clocks = 440;       // latency of one dependent main-loop step
   double task_clocks = 1580;      // prologue and epilogue of a task that nothing overlaps
   double wave_share = 1;          // share of `task_clocks` that every further task on an SM adds

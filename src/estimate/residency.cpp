@@ -10,13 +10,16 @@ struct Footprint {
   Bytes weights, activations, written, workspace;
 };
 
-Footprint footprint_of(const Launch& launch) {
+enum class Share : std::uint8_t { certain, expected };
+
+Footprint footprint_of(const Launch& launch, Share count) {
   Footprint f;
   for (const Operand& operand : launch.operands) {
-    if (operand.role == Operand::Role::workspace) f.workspace += operand.size;
-    else if (operand.role == Operand::Role::weight) f.weights += operand.size;
-    else if (operand.read) f.activations += operand.size;
-    if (operand.written && !operand.read) f.written += operand.size;
+    const Bytes size = count == Share::certain ? operand.least() : operand.size;
+    if (operand.role == Operand::Role::workspace) f.workspace += size;
+    else if (operand.role == Operand::Role::weight) f.weights += size;
+    else if (operand.read) f.activations += size;
+    if (operand.written && !operand.read) f.written += size;
   }
   return f;
 }
@@ -53,7 +56,7 @@ double miss_share(Bytes footprint, const Gpu& gpu) {
 }  // namespace
 
 Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
-  const Footprint f = footprint_of(launch);
+  const Footprint f = footprint_of(launch, Share::certain);
   const Bytes capacity = gpu.resident_capacity();
   Traffic traffic;
   switch (context.warmth) {
@@ -79,7 +82,7 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
 }
 
 Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
-  const Footprint f = footprint_of(launch);
+  const Footprint f = footprint_of(launch, Share::expected);
   const Bytes once = f.weights + f.activations + f.written + f.workspace;
   const double spill = miss_share(once, gpu);
   Traffic traffic;

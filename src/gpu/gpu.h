@@ -44,7 +44,9 @@ struct Gpu {
 
   int sms = 0;  // SMs, compute units or Xe cores
   struct {
-    Hertz quoted, max;
+    Hertz quoted;         // of the vendor's tensor peaks
+    Hertz quoted_vector;  // of its vector and fp64 peaks; the same unless the vendor uses two (H100: 1830 and 1980)
+    Hertz max;
   } clock;
   Watts power;
 

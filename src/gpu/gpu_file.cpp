@@ -20,7 +20,7 @@ const std::map<std::string, std::vector<std::string>> kFields = {
           "tensor_ops_per_clock_per_sm", "vector_ops_per_clock_per_sm", "registers_per_sm", "shared_memory",
           "max_threads_per_sm", "max_ctas_per_sm", "l2", "last_level_cache", "dram", "links", "published_peak_tflops",
           "notes", "sources", "like"}},
-    {"clock_mhz", {"quoted", "max"}},
+    {"clock_mhz", {"quoted", "quoted_vector", "max"}},
     {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
     {"l2", {"mib", "bytes_per_clock"}},
     {"last_level_cache", {"mib", "gb_per_s"}},
@@ -150,10 +150,13 @@ void read_identity(Reader& read, Gpu& gpu) {
 void read_pipes(Reader& read, Gpu& gpu) {
   gpu.sms = read.whole("sms", 1, 100000);
   gpu.clock.quoted = megahertz(read.number("clock_mhz.quoted", 100, 20000));
+  gpu.clock.quoted_vector = read.find("clock_mhz.quoted_vector")
+                                ? megahertz(read.number("clock_mhz.quoted_vector", 100, 20000))
+                                : gpu.clock.quoted;
   gpu.clock.max = megahertz(read.number("clock_mhz.max", 100, 20000));
-  if (gpu.clock.max < gpu.clock.quoted)
+  if (const Hertz quoted = std::max(gpu.clock.quoted, gpu.clock.quoted_vector); gpu.clock.max < quoted)
     read.fail("clock_mhz.max", fmt::format("is below the quoted clock ({} < {})", in_megahertz(gpu.clock.max),
-                                           in_megahertz(gpu.clock.quoted)));
+                                           in_megahertz(quoted)));
   gpu.power = watts(read.number("power_w", 1, 100000));
   read.numbers("tensor_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
     const auto mode = tensor_mode(key);
@@ -199,15 +202,19 @@ void read_published_peaks(Reader& read, Gpu& gpu) {
     const auto space = key.find(' ');
     const std::string pipe = key.substr(0, space), type = space == std::string::npos ? "" : key.substr(space + 1);
     OpsPerSecond derived;
-    if (const auto mode = tensor_mode(type); pipe == "tensor" && mode)
-      derived = gpu.tensor_peak(mode->input, mode->accumulate, gpu.clock.quoted);
-    else if (const auto vector = dtype_from(type); pipe == "vector" && vector)
-      derived = gpu.vector_peak(*vector, gpu.clock.quoted);
-    else
+    Hertz clock = gpu.clock.quoted;
+    if (const auto mode = tensor_mode(type); pipe == "tensor" && mode) {
+      if (mode->input == DType::fp64) clock = gpu.clock.quoted_vector;
+      derived = gpu.tensor_peak(mode->input, mode->accumulate, clock);
+    } else if (const auto vector = dtype_from(type); pipe == "vector" && vector) {
+      clock = gpu.clock.quoted_vector;
+      derived = gpu.vector_peak(*vector, clock);
+    } else {
       return read.fail(path, "is neither 'tensor <input>/<accumulate>' nor 'vector <type>'");
+    }
     if (std::abs(in_teraops_per_second(derived) - tflops) > kPeakTolerance * tflops)
       return read.fail(path, fmt::format("contradicts the rest: {} SMs x {} MHz x throughput give {:.1f}, not {}", gpu.sms,
-                                         in_megahertz(gpu.clock.quoted), in_teraops_per_second(derived), tflops),
+                                         in_megahertz(clock), in_teraops_per_second(derived), tflops),
                        "correct sms, clock_mhz.quoted, the throughput or the peak");
     gpu.published_peaks[key] = teraops_per_second(tflops);
   });

@@ -1,70 +1,112 @@
 #include "kernel/elementwise.h"
 
+#include <algorithm>
+
 #include "kernel/checks.h"
+#include "kernel/pytorch.h"
 
 namespace tilecast {
 namespace {
 
-// PyTorch's vectorized_elementwise_kernel: 128 threads, four elements a thread and input (aten/src/ATen/native/cuda,
-// thread_work_size() and num_threads(); grids of NeuSight's rows agree).
-constexpr int kThreads = 128;
-constexpr int kElementsPerThread = 4;
-constexpr int kRegisters = 32;
+// Arithmetic of PyTorch's functors in fp32.
+constexpr ElementCost kPow{30, 2};  // log2 and exp2 in extended precision
+constexpr ElementCost kTanh{8, 2};  // exp and reciprocal, a polynomial near zero
 
-// FMA-pipe slots and special-function results per element, from the arithmetic of the CUDA math library's fp32 forms.
-struct OpCost {
-  double slots, xu;
-};
-constexpr OpCost cost_of(PointwiseOp op) {
+ElementCost forward_cost(PointwiseOp op) {
   switch (op) {
     case PointwiseOp::add:
     case PointwiseOp::mul:
     case PointwiseOp::relu: return {1, 0};
     case PointwiseOp::copy: return {0, 0};
-    case PointwiseOp::div: return {8, 1};    // reciprocal and two Newton steps with range handling
-    case PointwiseOp::pow: return {30, 2};   // log2 and exp2 in extended precision
-    case PointwiseOp::exp: return {3, 1};
-    case PointwiseOp::silu: return {5, 2};   // exp and reciprocal
-    case PointwiseOp::tanh: return {8, 2};
-    case PointwiseOp::gelu: return {16, 1};  // erf as a polynomial times an exp
+    case PointwiseOp::div: return kDivision;
+    case PointwiseOp::pow: return kPow;
+    case PointwiseOp::exp: return kExp;
+    case PointwiseOp::silu: return {kExp.slots + 1 + kDivision.slots, 2};  // x / (1 + exp(-x))
+    case PointwiseOp::tanh: return kTanh;
+    case PointwiseOp::gelu: return {kErf.slots + 4, kErf.xu};  // x/2 (1 + erf(x/sqrt 2))
   }
   return {1, 0};
 }
 
-}  // namespace
-
-Status Elementwise::check() const {
-  if (auto positive = require_positive({{"elements", elements}, {"inputs", inputs}}); !positive) return positive;
-  if (inputs > 6) return field_error("inputs", "must be at most 6");
-  return require_reasonable(static_cast<double>(elements) * static_cast<double>(inputs + 1));
+// Of one input's gradient.
+ElementCost backward_cost(PointwiseOp op) {
+  switch (op) {
+    case PointwiseOp::add:
+    case PointwiseOp::copy: return {0, 0};
+    case PointwiseOp::mul:
+    case PointwiseOp::relu:
+    case PointwiseOp::exp: return {1, 0};
+    case PointwiseOp::tanh: return {2, 0};  // from the saved result
+    case PointwiseOp::div: return kDivision;
+    case PointwiseOp::pow: return {kPow.slots + 2, kPow.xu};
+    case PointwiseOp::silu: return {kSigmoid.slots + 4, kSigmoid.xu};
+    case PointwiseOp::gelu: return {kErf.slots + kExp.slots + 6, kErf.xu + kExp.xu};  // cdf and pdf
+  }
+  return {1, 0};
 }
 
-Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu&, const Context&) {
-  const double n = static_cast<double>(shape.elements);
-  const double element = in_bytes(size_of(format.output));
-  // A gradient reads the incoming gradient besides the inputs, and writes one gradient per input.
-  const Count reads = shape.inputs + (shape.backward ? 1 : 0);
-  const Count writes = shape.backward ? shape.inputs : 1;
+// Tensors a gradient reads besides the incoming gradient: the saved inputs or result. A sum's needs none; nor does a
+// product or quotient with a constant.
+Count saved_tensors(const Elementwise& shape) {
+  switch (shape.op) {
+    case PointwiseOp::add:
+    case PointwiseOp::copy: return 0;
+    case PointwiseOp::mul:
+    case PointwiseOp::div: return shape.inputs > 1 ? shape.inputs : 0;
+    default: return shape.inputs;
+  }
+}
 
-  Launch launch;
-  launch.name = shape.backward ? "elementwise_backward" : "elementwise";
-  launch.character = Character::streaming;
-  launch.cta = {kThreads, kRegisters, bytes(0)};
-  launch.ctas = ceil_div(shape.elements, kThreads * kElementsPerThread);
-  const OpCost cost = cost_of(shape.op);
-  const double per_task = n / static_cast<double>(launch.ctas);
-  Demand each;
-  each.vector = ops(2 * cost.slots * per_task);
-  each.xu = ops(cost.xu * per_task);
-  each.l2_load = bytes(per_task * element * static_cast<double>(reads));
-  each.l2_store = bytes(per_task * element * static_cast<double>(writes));
-  launch.tasks = {{launch.ctas, each, 1}};
-  // Only an add or a multiply is certain: faster forms of the rest exist.
-  launch.required.vector = ops(2 * n * (cost.slots > 0 ? 1 : 0));
-  for (Count i = 0; i < reads; ++i)
-    launch.operands.add({"input", bytes(n * element), Operand::Role::activation, true, false});
-  launch.operands.add({"output", bytes(n * element * static_cast<double>(writes)), Operand::Role::activation, false, true});
-  return Plan{{launch}};
+// Slots no implementation avoids: a sum of k tensors is k - 1 additions (one with a constant). A maximum runs on the
+// ALU and a copy on none.
+double required_slots(const Elementwise& shape) {
+  if (shape.op == PointwiseOp::copy || shape.op == PointwiseOp::relu) return 0;
+  if (shape.backward) return shape.op == PointwiseOp::add ? 0 : static_cast<double>(shape.inputs);
+  return static_cast<double>(std::max<Count>(1, shape.inputs - 1));
+}
+
+}  // namespace
+
+Status require_one_size(Count elements, Count rows, Count cols) {
+  if (elements != 0 && (rows != 0 || cols != 0))
+    return field_error("elements", "cannot be given together with rows and cols", "give one of the two forms");
+  if (elements != 0) return require_positive({{"elements", elements}});
+  if (rows == 0 && cols == 0) return field_error("elements", "is missing", "give elements, or rows and cols");
+  if (auto positive = require_positive({{"rows", rows}, {"cols", cols}}); !positive) return positive;
+  return require_reasonable(static_cast<double>(rows) * static_cast<double>(cols));
+}
+
+Status Elementwise::check() const {
+  if (auto sized = require_one_size(elements, rows, cols); !sized) return sized;
+  if (auto positive = require_positive({{"inputs", inputs}}); !positive) return positive;
+  if (inputs > 6) return field_error("inputs", "must be at most 6");
+  return require_reasonable(static_cast<double>(count()) * static_cast<double>(inputs + 1));
+}
+
+Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu, const Context&) {
+  const double inputs = static_cast<double>(shape.inputs);
+  Pointwise kernel;
+  kernel.name = shape.backward ? "elementwise_backward" : "elementwise";
+  kernel.elements = shape.count();
+  kernel.element = size_of(format.output);
+  kernel.vector_type = vector_type_of(format);
+  if (shape.backward) {
+    kernel.reads = 1 + saved_tensors(shape);
+    kernel.writes = shape.inputs;
+    const ElementCost one = backward_cost(shape.op);
+    kernel.cost = {one.slots * inputs, one.xu * inputs};
+  } else {
+    // k tensors are joined by k - 1 operations; a single one by one operation with a constant.
+    const double times = std::max(1.0, inputs - 1);
+    const ElementCost one = forward_cost(shape.op);
+    kernel.reads = shape.inputs;
+    kernel.cost = {one.slots * times, one.xu * times};
+  }
+  kernel.required_slots = least_slots(required_slots(shape), kernel.element);
+  Plan plan{pointwise_launches(kernel, gpu)};
+  // PyTorch has no kernel that writes several gradients: this is the fused one a compiler makes.
+  for (Launch& launch : plan.launches) launch.plan_known = !(shape.backward && shape.inputs > 1);
+  return plan;
 }
 
 }  // namespace tilecast

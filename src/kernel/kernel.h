@@ -8,14 +8,64 @@
 #include <variant>
 #include <vector>
 
+#include "kernel/attention_backward.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
 #include "kernel/context.h"
+#include "kernel/conv2d.h"
+#include "kernel/copy.h"
+#include "kernel/cross_entropy.h"
+#include "kernel/custom.h"
 #include "kernel/elementwise.h"
+#include "kernel/embedding.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/kv_write.h"
+#include "kernel/layernorm.h"
+#include "kernel/mla_decode.h"
+#include "kernel/mla_prefill.h"
+#include "kernel/moe.h"
+#include "kernel/optimizer.h"
 #include "kernel/plan.h"
+#include "kernel/quantize.h"
+#include "kernel/reduction.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
+#include "kernel/sampling.h"
+#include "kernel/scan.h"
+#include "kernel/softmax.h"
 #include "support/result.h"
 
 namespace tilecast {
 
-using Shape = std::variant<Elementwise>;
+// clang-format off
+using Shape = std::variant<
+    Gemm,
+    Bmm,
+    Conv2d,
+    AttentionPrefill,
+    AttentionDecode,
+    AttentionBackward,
+    MlaPrefill,
+    MlaDecode,
+    Moe,
+    RmsNorm,
+    LayerNorm,
+    Softmax,
+    Elementwise,
+    GatedActivation,
+    Reduction,
+    Copy,
+    Rope,
+    Embedding,
+    Quantize,
+    KvWrite,
+    CrossEntropy,
+    Optimizer,
+    Sampling,
+    Scan,
+    Custom>;
+// clang-format on
 
 struct Kernel {
   Shape shape;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cassert>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,10 @@ struct Operand {
   Role role = Role::activation;
   bool read = true;
   bool written = false;
+  // Bytes that every execution touches, where the shape does not say which (experts whose routing is unknown); all of
+  // them unless given. The bound counts these, the forecast `size`.
+  std::optional<Bytes> certain{};
+  Bytes least() const { return certain.value_or(size); }
 };
 
 // Up to eight operands without an allocation.

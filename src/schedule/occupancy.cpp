@@ -5,25 +5,45 @@
 namespace tilecast {
 namespace {
 
-// Registers are handed out per warp in units of 256 (CUDA occupancy calculator, compute capability 6.0 to 12.0).
+// Registers are handed out per warp in units of 256, from the file of the sub-partition the warp runs on: four of them
+// on an SM, two on compute capability 6.0 (CUDA occupancy calculator, compute capability 6.0 to 12.0).
 constexpr int kRegisterUnit = 256;
 constexpr int kWarp = 32;
-// Every resident CTA also takes 1 KiB of shared memory for the system (compute capability 8.0 and later; a lower
-// occupancy by one CTA at most on older chips).
-constexpr double kReservedShared = 1024;
+int partitions_of(const Gpu& gpu) { return gpu.compute_capability == "6.0" ? 2 : 4; }
+
+// From compute capability 8.0 on every resident CTA also takes 1 KiB of shared memory for the system; shared memory is
+// handed out in units of 128 bytes, 256 before (the same source).
+struct SharedRule {
+  double reserved, unit;
+};
+SharedRule shared_rule_of(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::ampere:
+    case Architecture::ada:
+    case Architecture::hopper:
+    case Architecture::blackwell: return {1024, 128};
+    default: return {0, 256};
+  }
+}
 
 }  // namespace
 
 int occupancy(const CtaShape& cta, const Gpu& gpu) {
   const int warps = (cta.threads + kWarp - 1) / kWarp;
   const int warp_registers = (cta.registers * kWarp + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
-  const Count by_registers = warp_registers ? gpu.registers_per_sm / (Count{warps} * warp_registers) : gpu.max_ctas_per_sm;
   const Count by_threads = gpu.max_threads_per_sm / (warps * kWarp);
+  Count by_registers = gpu.max_ctas_per_sm;
+  if (warp_registers > 0) {
+    const Count partitions = partitions_of(gpu);
+    by_registers = gpu.registers_per_sm / partitions / warp_registers * partitions / warps;
+  }
   Count by_shared = gpu.max_ctas_per_sm;
   if (in_bytes(cta.shared_memory) > 0) {
     if (cta.shared_memory > gpu.shared_memory.per_cta) return 0;
-    by_shared = static_cast<Count>(gpu.shared_memory.per_sm / (cta.shared_memory + bytes(kReservedShared)));
-    by_shared = std::max<Count>(by_shared, 1);
+    const SharedRule rule = shared_rule_of(gpu);
+    const Count taken =
+        round_up(static_cast<Count>(in_bytes(cta.shared_memory) + rule.reserved), static_cast<Count>(rule.unit));
+    by_shared = std::max<Count>(1, static_cast<Count>(in_bytes(gpu.shared_memory.per_sm)) / taken);
   }
   return static_cast<int>(std::min({by_registers, by_threads, by_shared, Count{gpu.max_ctas_per_sm}}));
 }

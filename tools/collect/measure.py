@@ -27,7 +27,7 @@ PROGRESS_SECONDS = 10
 
 def main():
     options = parse_options()
-    cases = plan.smoke() if options.smoke else plan.build(options.families)
+    cases = plan.smoke() if options.smoke else plan.build(options.families, options.seed)
     if options.list:
         return list_cases(cases)
     return Sweep(options).run(cases)
@@ -38,6 +38,7 @@ def parse_options():
     parser.add_argument("--out", default="h200_sweep.csv", help="CSV to append to")
     parser.add_argument("--families", type=lambda text: set(text.split(",")))
     parser.add_argument("--budget-seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=plan.SEED, help="of the random shapes")
     parser.add_argument("--list", action="store_true", help="print the plan and stop")
     parser.add_argument("--smoke", action="store_true", help="two cases of every kind")
     return parser.parse_args()

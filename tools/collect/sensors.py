@@ -44,7 +44,8 @@ class Sensors:
 
 def describe():
     """One line about the card and driver for the protocol."""
-    query = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.draw,power.limit,temperature.gpu"
+    query = ("name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.draw,power.limit,"
+             "temperature.gpu")
     try:
         return subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
                               capture_output=True, text=True, timeout=20).stdout.strip()

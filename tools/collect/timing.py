@@ -42,11 +42,11 @@ class Timer:
 
     def measure(self, case, calls, while_running=lambda: None):
         layout = layouts.of(case)
-        self._warm_up(calls)
+        self.warm_up(calls)
         if case.runtime == "eager":
             return self._time(layout, lambda: _launch_all(calls, layout.copies), 0.0,
                               "eager", while_running)
-        graph = self._capture(calls, layout)
+        graph = self.capture(calls, layout)
         try:
             return self._time(layout, graph.replay, self.replay_overhead_us, "graph",
                               while_running)
@@ -56,14 +56,14 @@ class Timer:
             if torch.cuda.memory_reserved() > POOL_LIMIT_BYTES:
                 self._renew_pool()
 
-    def _warm_up(self, calls):
+    def warm_up(self, calls):
         """Compiles, loads and initialises everything before the clock or a capture starts."""
         for call in calls:
             call()
         calls[0]()
         torch.cuda.synchronize()
 
-    def _capture(self, calls, layout):
+    def capture(self, calls, layout):
         """A graph of `copies` launches. The results of the last sets are kept while capturing,
         so that a cold case writes each time to memory that has left the cache."""
         kept = deque(maxlen=len(calls) if len(calls) > 1 else 0)
@@ -107,11 +107,11 @@ class Timer:
         """Fixed microseconds of a replay: what 0 kernels would take, from 64 and from 256."""
         tiny = torch.randn(256, device="cuda")
         call = lambda: torch.neg(tiny, out=tiny)
-        self._warm_up([call])
+        self.warm_up([call])
         lengths = {}
         for copies in (64, 256):
             layout = Layout(1, copies, False)
-            graph = self._capture([call], layout)
+            graph = self.capture([call], layout)
             self._events(layout, graph.replay, 5)
             lengths[copies] = statistics.median(self._events(layout, graph.replay, MAX_REPEATS))
         per_kernel = (lengths[256] - lengths[64]) / 192
@@ -125,7 +125,7 @@ class Timer:
         torch.cuda.empty_cache()
         self.pool = torch.cuda.graph_pool_handle()
         tiny = torch.randn(256, device="cuda")
-        self.keeper = self._capture([lambda: tiny + 1], Layout(1, 1, False))
+        self.keeper = self.capture([lambda: tiny + 1], Layout(1, 1, False))
 
 
 def _event():

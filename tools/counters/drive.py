@@ -2,8 +2,7 @@
 """The program Nsight Compute profiles: every case once warm, then once inside the profiler.
 
 Start under `ncu --profile-from-start off --nvtx` (see run.sh). The NVTX range around the
-profiled call is the case identifier, which tidy.py joins back to the case. Backward cases do
-not see their range on the autograd thread; the driver's printed order tells them apart.
+profiled call is the case identifier, which tidy.py joins back to the case.
 """
 
 import argparse

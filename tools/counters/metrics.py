@@ -18,12 +18,13 @@ sm__inst_executed_pipe_tensor.sum sm__inst_executed_pipe_tensor.max
 sm__inst_executed_pipe_tensor_op_gmma.sum sm__inst_executed_pipe_tensor_op_gmma.max
 sm__inst_executed_pipe_tensor_op_hmma.sum sm__inst_executed_pipe_tensor_op_hmma.max
 sm__pipe_tensor_cycles_active.sum sm__pipe_tensor_cycles_active.max
-sm__pipe_tensor_op_gmma_cycles_active.sum sm__pipe_tensor_op_gmma_cycles_active.max
+sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active.sum
+sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active.max
+sm__ops_path_tensor_src_bf16_dst_fp32.max sm__ops_path_tensor_src_bf16_dst_fp32.min
 sm__pipe_tensor_op_hmma_cycles_active.sum sm__pipe_tensor_op_hmma_cycles_active.max
 sm__inst_executed_pipe_xu.sum sm__inst_executed_pipe_xu.max
 sm__inst_executed_pipe_fma.sum sm__inst_executed_pipe_fma.max
 sm__inst_executed_pipe_alu.sum sm__inst_executed_pipe_alu.max
-sm__inst_executed_pipe_fp16.sum
 sm__inst_executed_pipe_lsu.sum sm__inst_executed_pipe_lsu.max
 sm__inst_executed_pipe_uniform.sum sm__inst_executed_pipe_tma.sum
 smsp__sass_thread_inst_executed_op_ffma_pred_on.sum
@@ -47,12 +48,12 @@ l1tex__data_pipe_lsu_wavefronts.sum l1tex__data_pipe_lsu_wavefronts_mem_shared.s
 l1tex__data_pipe_lsu_wavefronts_mem_shared.max
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum
 l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
 """.split()
 
 TENSOR_OPS = "sm__ops_path_tensor_src_"
-TENSOR_TYPES = ("bf16_dst_fp32", "fp16_dst_fp16", "fp16_dst_fp32", "tf32_dst_fp32",
-                "fp8_dst_fp16", "fp8_dst_fp32", "fp8")
+TENSOR_TYPES = ("bf16_dst_fp32", "fp16", "tf32_dst_fp32", "fp8", "fp64", "int8")
 
 
 def offered(path):

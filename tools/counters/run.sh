@@ -7,6 +7,7 @@ out=${OUT:-counters_out}
 seconds=${1:-300}
 here=$(dirname "$0")
 mkdir -p "$out"
+command -v ncu > /dev/null || PATH=$PATH:/usr/local/cuda/bin:/opt/nvidia/nsight-compute/2025.3.1
 
 {
   date -u

@@ -1,0 +1,60 @@
+# Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
+.DEFAULT_GOAL := build/tilecast
+.PHONY: demo test asan tsan bench fuzz accuracy format lint clean FORCE
+
+JOBS ?= $(shell nproc)
+
+# Packages are checked again only when the list changes.
+build/.packages: tools/install-packages
+	@mkdir -p build
+	@tools/install-packages
+	@touch $@
+
+build/release/build.ninja: build/.packages CMakeLists.txt CMakePresets.json
+	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; rm -f $@; exit 1; }
+	@touch $@
+
+build/tilecast: build/release/build.ninja FORCE
+	@cmake --build --preset release --target tilecast -j $(JOBS) $(QUIET)
+	@cmp -s build/release/tilecast $@ || cp build/release/tilecast $@
+
+demo: QUIET = > build/build.log 2>&1 || { cat build/build.log; exit 1; }
+demo: build/tilecast
+	@printf '$$ tilecast kernel gemm --m 4096 --n 28672 --k 8192 --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X\n\n'
+	@build/tilecast kernel gemm --m 4096 --n 28672 --k 8192 --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X
+	@printf '\n$$ tilecast kernel attention_prefill --batch 1 --q-len 8192 --heads 64 --kv-heads 8 --gpu H100-SXM --explain\n\n'
+	@build/tilecast kernel attention_prefill --batch 1 --q-len 8192 --heads 64 --kv-heads 8 --gpu H100-SXM --explain
+
+test: build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release -j $(JOBS)
+
+asan tsan: build/.packages
+	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
+	@cmake --build --preset $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS)
+
+bench: build/release/build.ninja
+	@cmake --build --preset release --target tilecast_bench -j $(JOBS)
+	@build/release/tilecast_bench
+
+# Runs every fuzz target for SECONDS (default 30) on its corpus.
+SECONDS ?= 30
+fuzz: build/.packages
+	@cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
+	@cmake --build --preset fuzz -j $(JOBS)
+	@fuzz/run build/fuzz $(SECONDS)
+
+# Full figures over ../shared/data; rewrites docs/accuracy.md.
+accuracy: build/tilecast
+	@build/tilecast accuracy --data ../shared/data -o docs/accuracy.md
+
+format:
+	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+
+lint: build/release/build.ninja
+	@cmake -B build/release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
+	@git ls-files 'src/*.cpp' | grep -v _test | xargs -P $(JOBS) -n 4 clang-tidy -p build/release --quiet
+
+clean:
+	@rm -rf build

@@ -1,0 +1,97 @@
+#include "cli/kernel_command.h"
+
+#include <fmt/format.h>
+
+#include "cli/table.h"
+#include "cli/units_text.h"
+#include "gpu/registry.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+Result<Context> context_from(const KernelOptions& options) {
+  Context context;
+  if (options.runtime == "graph") context.runtime = Runtime::graph;
+  else if (options.runtime == "eager") context.runtime = Runtime::eager;
+  else return Error{"--runtime", "", "must be graph or eager, not '" + options.runtime + "'", ""};
+  if (options.warmth == "model") context.warmth = Warmth::model;
+  else if (options.warmth == "warm") context.warmth = Warmth::warm;
+  else if (options.warmth == "cold") context.warmth = Warmth::cold;
+  else return Error{"--warmth", "", "must be model, warm or cold, not '" + options.warmth + "'", ""};
+  if (options.weight_copies < 1 || options.weight_copies > 1000000)
+    return Error{"--weight-copies", "", "must lie between 1 and 1000000", ""};
+  context.weight_copies = static_cast<int>(options.weight_copies);
+  return context;
+}
+
+std::string_view describe(Warmth warmth) {
+  switch (warmth) {
+    case Warmth::model: return "weights cold, activations warm";
+    case Warmth::warm: return "buffers reused";
+    case Warmth::cold: return "caches cold";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options) {
+  const auto method = method_from(options.method);
+  if (!method) return method.error();
+  auto context = context_from(options);
+  if (!context) return std::move(context).error();
+  auto format = format_from(options.dtype);
+  if (!format) return Error{"--dtype", "", format.error().problem, format.error().remedy};
+  auto shape = shape_from(options.family, options.dims);
+  if (!shape) {
+    Error failure = std::move(shape).error();
+    if (!failure.field.empty()) failure.field = "--" + failure.field;
+    return failure;
+  }
+  if (options.gpus.empty()) return Error{"--gpu", "", "is missing", "for example --gpu H100-SXM,B200"};
+  std::vector<KernelForecast> forecasts;
+  for (const std::string& name : options.gpus) {
+    auto gpu = load_gpu(name);
+    if (!gpu) return std::move(gpu).error();
+    const Kernel kernel{*shape, *format};
+    auto planned = plan(kernel, *gpu, *context);
+    if (!planned) return std::move(planned).error();
+    Estimate e = estimate(*planned, *gpu, *context, *method);
+    forecasts.push_back({*std::move(gpu), kernel, *context, *std::move(planned), std::move(e)});
+  }
+  return forecasts;
+}
+
+std::string forecast_table(const std::vector<KernelForecast>& forecasts) {
+  const KernelForecast& first = forecasts.front();
+  std::string dims = dims_text(first.kernel.shape);
+  for (char& c : dims)
+    if (c == ';') c = ' ';
+  std::string out = fmt::format("{} {}, {}, {}, {}\n\n", family_of(first.kernel.shape), dims, first.kernel.format.name,
+                                describe(first.context.warmth),
+                                first.context.runtime == Runtime::graph ? "CUDA graph" : "eager launch");
+  Table table({{"GPU", Align::left}, {"forecast"}, {"80 % interval"}, {"bound"}, {"efficiency"},
+               {"limited by", Align::left}, {"speed"}, {"seen", Align::left}});
+  for (const KernelForecast& f : forecasts) {
+    const Estimate& e = f.estimate;
+    table.add({f.gpu.name, text_of(e.latency), text_of(e.interval.low) + " – " + text_of(e.interval.high), text_of(e.bound),
+               percent(e.efficiency), std::string(name_of(e.limited_by)),
+               three_digits(first.estimate.latency / e.latency) + "×", "no"});
+  }
+  return out + table.text();
+}
+
+Result<std::string> run_kernel(const KernelOptions& options) {
+  auto forecasts = forecast_kernel(options);
+  if (!forecasts) return std::move(forecasts).error();
+  if (options.json) return forecast_json(*forecasts);
+  std::string out = forecast_table(*forecasts);
+  if (options.explain)
+    for (const KernelForecast& f : *forecasts) out += "\n" + explain_text(f);
+  else
+    out += "\n--explain shows why; --json is for programs.\n";
+  return out;
+}
+
+}  // namespace tilecast

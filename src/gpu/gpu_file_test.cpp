@@ -1,0 +1,121 @@
+// Descriptions that cannot be true are refused with file, field and reason.
+#include "gpu/gpu_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+Json valid() { return Json::parse(*built_in_gpu_text("H100-SXM")); }
+
+std::string failure_of(const std::string& text) {
+  const auto gpu = parse_gpu(text, "mine.json", built_in_gpu_text);
+  return gpu ? "accepted" : gpu.error().line();
+}
+std::string failure_of(const Json& json) { return failure_of(json.dump()); }
+
+TEST(GpuFile, TheUnchangedDescriptionIsAccepted) { EXPECT_EQ(failure_of(valid()), "accepted"); }
+
+TEST(GpuFile, NamesFileFieldAndReason) {
+  Json gpu = valid();
+  gpu["sms"] = 0;
+  EXPECT_THAT(failure_of(gpu), testing::StartsWith("mine.json: sms: must lie between 1"));
+}
+
+TEST(GpuFile, RefusesImpossibleFigures) {
+  const auto with = [](const char* pointer, Json value) {
+    Json gpu = valid();
+    gpu[Json::json_pointer(pointer)] = std::move(value);
+    return failure_of(gpu);
+  };
+  EXPECT_THAT(with("/sms", -4), HasSubstr("sms"));
+  EXPECT_THAT(with("/sms", 12.5), HasSubstr("whole number"));
+  EXPECT_THAT(with("/sms", "132"), HasSubstr("must be a number"));
+  EXPECT_THAT(with("/dram/gb_per_s", -1), HasSubstr("dram.gb_per_s"));
+  EXPECT_THAT(with("/clock_mhz/max", 1000), HasSubstr("below the quoted clock"));
+  EXPECT_THAT(with("/shared_memory/per_cta_kib", 512), HasSubstr("shared_memory.per_cta_kib"));
+  EXPECT_THAT(with("/vector_ops_per_clock_per_sm/xu", 0), HasSubstr("must be positive"));
+  EXPECT_THAT(with("/architecture", "hooper"), HasSubstr("unknown architecture"));
+  EXPECT_THAT(with("/vendor", "ACME"), HasSubstr("vendor"));
+}
+
+TEST(GpuFile, RefusesMissingFields) {
+  for (const char* field : {"name", "vendor", "sms", "clock_mhz", "l2", "dram", "links", "registers_per_sm"}) {
+    Json gpu = valid();
+    gpu.erase(field);
+    EXPECT_THAT(failure_of(gpu), HasSubstr(field));
+  }
+}
+
+TEST(GpuFile, RefusesUnknownFieldsWithASuggestion) {
+  Json gpu = valid();
+  gpu["sm"] = 132;
+  EXPECT_THAT(failure_of(gpu), HasSubstr("sm: unknown field (did you mean sms"));
+  gpu = valid();
+  gpu["dram"]["gbps"] = 1;
+  EXPECT_THAT(failure_of(gpu), HasSubstr("dram.gbps: unknown field"));
+}
+
+TEST(GpuFile, RefusesPeaksThatContradictTheRest) {
+  Json gpu = valid();
+  gpu["sms"] = 144;
+  EXPECT_THAT(failure_of(gpu), HasSubstr("contradicts the rest"));
+}
+
+TEST(GpuFile, RefusesWhatIsNotJson) {
+  EXPECT_THAT(failure_of(std::string("{\"name\": ")), HasSubstr("mine.json: is not valid JSON"));
+  EXPECT_THAT(failure_of(std::string("")), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(failure_of(std::string("[1]")), HasSubstr("must be a JSON object"));
+  EXPECT_THAT(failure_of(std::string("{\"sms\": 1e999}")), HasSubstr("not valid JSON"));
+}
+
+TEST(GpuFile, AHypotheticalGpuIsFiveLines) {
+  const auto gpu = parse_gpu(R"({
+    "like": "H100-SXM",
+    "name": "H100 with twice the bandwidth",
+    "sms": 160,
+    "dram": {"gb_per_s": 6700}
+  })", "mine.json", built_in_gpu_text);
+  ASSERT_TRUE(gpu) << gpu.error().line();
+  EXPECT_EQ(gpu->sms, 160);
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(gpu->dram.bandwidth), 6700);
+  EXPECT_DOUBLE_EQ(in_gibibytes(gpu->dram.size), 80);  // not overridden
+  EXPECT_TRUE(gpu->published_peaks.empty());            // those of another card
+}
+
+TEST(GpuFile, LikeAnUnknownGpu) {
+  EXPECT_THAT(failure_of(std::string(R"({"like": "H1000", "name": "x"})")), HasSubstr("mine.json: like: unknown GPU"));
+}
+
+TEST(Registry, ForgivesCaseAndPunctuation) {
+  EXPECT_EQ(find_gpu("h100_sxm")->name, "H100-SXM");
+  EXPECT_EQ(find_gpu("rtx pro 6000 blackwell server")->name, "RTX-PRO-6000-Blackwell-Server");
+}
+
+TEST(Registry, SuggestsOnAMiss) {
+  const auto gpu = find_gpu("H10 SXM");
+  ASSERT_FALSE(gpu);
+  EXPECT_THAT(gpu.error().line(), HasSubstr("H100-SXM"));
+}
+
+TEST(Registry, LoadsFilesAndNamesThemInErrors) {
+  EXPECT_THAT(load_gpu("/nonexistent/gpu.json").error().line(), HasSubstr("/nonexistent/gpu.json: no such file"));
+  const std::string path = testing::TempDir() + "/mine.json";
+  std::ofstream(path) << R"({"like": "B200", "name": "B200-half", "sms": 74})";
+  const auto gpu = load_gpu(path);
+  ASSERT_TRUE(gpu) << gpu.error().line();
+  EXPECT_EQ(gpu->sms, 74);
+  EXPECT_FALSE(gpu->built_in);
+}
+
+}  // namespace
+}  // namespace tilecast

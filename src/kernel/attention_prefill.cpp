@@ -1,0 +1,21 @@
+#include "kernel/attention_prefill.h"
+
+#include "kernel/flash_forward.h"
+
+namespace tilecast {
+
+AttentionHeads AttentionPrefill::geometry() const {
+  return {heads, kv_heads > 0 ? kv_heads : heads, head_dim, v_head_dim > 0 ? v_head_dim : head_dim};
+}
+
+Status AttentionPrefill::check() const {
+  if (auto fit = check_heads(geometry()); !fit) return fit;
+  if (auto fit = check_lists(batch, lens, kv_lens); !fit) return fit;
+  return check_lengths(lengths(), mask, window, geometry());
+}
+
+Result<Plan> plan(const AttentionPrefill& s, const Format& format, const Gpu& gpu, const Context&) {
+  return plan_forward({"attention", s.geometry(), s.lengths(), s.mask, s.window, s.algorithm, s.kv_dtype}, format, gpu);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,244 @@
+#include "kernel/flash_forward.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernel/checks.h"
+
+namespace tilecast {
+namespace {
+
+double as_double(Count n) { return static_cast<double>(n); }
+
+// Everything that stays the same while tiles are laid out.
+struct Layout {
+  const ForwardProblem& problem;
+  FlashTile tile;
+  int splits = 1;
+  AttentionBytes bytes;
+  MathPath math;
+  Count rows_per_query() const { return tile.packed ? problem.heads.group() : 1; }
+  Count head_tiles() const { return tile.packed ? problem.heads.key : problem.heads.query; }
+};
+
+// Key blocks and keys that one query tile visits.
+TileWork work_of(const Layout& layout, const Lengths& l, Count index) {
+  const FlashTile& tile = layout.tile;
+  const Count per_query = layout.rows_per_query();
+  const Count first_row = index * tile.m, end_row = std::min((index + 1) * tile.m, l.q * per_query);
+  Count begin = 0, end = l.kv;
+  if (layout.problem.mask == AttentionMask::causal) {
+    end = std::min(l.kv, ceil_div(end_row, per_query) + l.kv - l.q);
+    if (layout.problem.window > 0)
+      begin = std::max<Count>(0, first_row / per_query + l.kv - l.q - (layout.problem.window - 1));
+  }
+  const Count first_block = begin / tile.n, end_block = ceil_div(end, tile.n);
+  return {end_block - first_block, end_row - first_row, as_double(end - first_block * tile.n)};
+}
+
+// The tasks of `count` equal query tiles: one each, or one for every share of their keys.
+void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vector<TaskGroup>& tasks) {
+  const AttentionHeads& heads = layout.problem.heads;
+  AttentionBytes element = layout.bytes;
+  if (layout.splits > 1) element.out = 4;  // partial results in fp32
+  const auto add = [&](const TileWork& part, Count n) {
+    Demand each = tile_demand(layout.tile, part, heads, heads.qk_dim + heads.v_dim, element, layout.math);
+    if (layout.problem.page_size > 0)
+      each.l2_load += bytes(4 * std::ceil(part.keys / as_double(layout.problem.page_size)));
+    if (layout.splits > 1 && layout.tile.algorithm == AttentionAlgorithm::blackwell)
+      each.l2_load += each.l2_store;  // the last CTA of a tile joins the partial results
+    tasks.push_back({n, each, as_double(std::max<Count>(1, part.blocks))});
+  };
+  const Count per_split = ceil_div(work.blocks, layout.splits);
+  if (per_split >= work.blocks) return add(work, count);
+  const Count whole = work.blocks / per_split;
+  // The last share ends with the keys, and may be short.
+  const Count rest_blocks = work.blocks - whole * per_split;
+  const double share_keys = as_double(per_split * layout.tile.n);
+  const Count full = rest_blocks > 0 || work.keys == as_double(whole) * share_keys ? whole : whole - 1;
+  add({per_split, work.rows, share_keys}, count * full);
+  const Count last_blocks = work.blocks - full * per_split;
+  if (last_blocks > 0) add({last_blocks, work.rows, work.keys - as_double(full) * share_keys}, count);
+}
+
+Count query_tiles(const Layout& layout, const Lengths& l) {
+  return ceil_div(l.q * layout.rows_per_query(), layout.tile.m);
+}
+
+// Query tiles in launch order. Neighbours with equally many rows and blocks are one group, with the mean of their keys.
+std::vector<TaskGroup> lay_out(const Layout& layout) {
+  std::vector<TaskGroup> tasks;
+  for (const Lengths& l : layout.problem.lengths) {
+    const Count copies = l.requests * layout.head_tiles(), tiles = query_tiles(layout, l);
+    TileWork run;
+    Count length = 0;
+    const auto flush = [&] {
+      if (length > 0) add_tasks(layout, {run.blocks, run.rows, run.keys / as_double(length)}, length * copies, tasks);
+    };
+    // Without a mask all tiles but the last are alike.
+    const bool alike = layout.problem.mask == AttentionMask::full && tiles > 2;
+    for (Count i = 0; i < tiles; i = alike && i == 0 ? tiles - 1 : i + 1) {
+      const TileWork next = work_of(layout, l, i);
+      if (length == 0 || next.blocks != run.blocks || next.rows != run.rows) {
+        flush();
+        run = {next.blocks, next.rows, 0};
+        length = 0;
+      }
+      const Count times = alike && i == 0 ? tiles - 1 : 1;
+      run.keys += next.keys * as_double(times);
+      length += times;
+    }
+    flush();
+  }
+  return tasks;
+}
+
+Count longest_kv(const ForwardProblem& p) {
+  Count longest = 0;
+  for (const Lengths& l : p.lengths) longest = std::max(longest, touched_keys(l, p.window));
+  return longest;
+}
+
+// Tile and split, as the library chooses them together.
+void choose(Layout& layout, const TileQuestion& question, const Gpu& gpu) {
+  const ForwardProblem& p = layout.problem;
+  const Count kv = longest_kv(p);
+  const auto all_tiles = [&] {
+    Count tiles = 0;
+    for (const Lengths& l : p.lengths) tiles += l.requests * query_tiles(layout, l) * layout.head_tiles();
+    return tiles;
+  };
+  layout.tile = forward_tile(question, gpu);
+  switch (question.algorithm) {
+    case AttentionAlgorithm::fa3: layout.splits = fa3_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu); return;
+    case AttentionAlgorithm::blackwell:
+      layout.splits = blackwell_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu);
+      return;
+    case AttentionAlgorithm::fa2:
+    case AttentionAlgorithm::automatic: break;
+  }
+  const FlashTile plain = layout.tile;
+  layout.tile = fa2_split_tile(question, gpu);
+  layout.splits = fa2_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu);
+  if (layout.splits == 1 && p.page_size == 0) layout.tile = plain;
+}
+
+Count longest_q(const ForwardProblem& p) {
+  Count longest = 0;
+  for (const Lengths& l : p.lengths) longest = std::max(longest, l.q);
+  return longest;
+}
+
+void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
+  const ForwardProblem& p = layout.problem;
+  launch.ctas = 0;
+  for (const Lengths& l : p.lengths)
+    launch.ctas += l.requests * query_tiles(layout, l) * layout.head_tiles() * layout.splits;
+  if (layout.tile.algorithm == AttentionAlgorithm::fa2) {  // grid (tiles, batch, heads): tiles of a head in turn
+    launch.dispatch = Dispatch::waves;
+    launch.order = layout.splits > 1 ? Order::grouped : Order::interleaved;
+    return;
+  }
+  // FlashAttention 3 (hopper/tile_scheduler.hpp): persistent CTAs, longest tile first under a mask or with lengths of
+  // their own; one CTA a tile where keys are split. Its sections of heads that fit L2 are not modelled.
+  const bool uneven = p.mask == AttentionMask::causal || p.lengths.size() > 1;
+  launch.dispatch = layout.splits > 1 ? Dispatch::waves : uneven ? Dispatch::longest_first : Dispatch::persistent;
+  if (layout.splits == 1) launch.ctas = gpu.sms;
+}
+
+}  // namespace
+
+Result<AttentionBytes> attention_bytes(const Format& format, CacheType cache) {
+  if (format.activation_bits < 8 || format.math == DType::int8)
+    return field_error("dtype", "no attention kernel multiplies '" + std::string(format.name) + "'",
+                       "choose bf16, fp16, fp32 or fp8");
+  AttentionBytes element;
+  element.q = format.activation_bits / 8;
+  element.kv = cache == CacheType::fp8 ? 1 : element.q;
+  element.out = in_bytes(size_of(format.output));
+  return element;
+}
+
+Result<MathPath> decode_math(const Format& format, CacheType cache, const Gpu& gpu) {
+  if (cache == CacheType::fp8 && gpu.has_tensor(DType::fp8, DType::fp32))
+    return MathPath{Pipe::tensor, DType::fp8, DType::fp32, gpu.tensor_rate(DType::fp8, DType::fp32)};
+  return math_path(format, gpu);
+}
+
+Ops required_exponentials(double pairs, const Gpu& gpu) {
+  return ops(gpu.tensor_generation() == TensorGeneration::tcgen05 ? 0 : pairs);
+}
+
+Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element) {
+  // flash_fwd_launch_template.h, run_flash_splitkv_fwd: 128 threads, few rows a CTA for parallelism.
+  const int block = v_dim % 128 == 0 ? 4 : v_dim % 64 == 0 ? 8 : 16;
+  Launch launch;
+  launch.name = "attention_combine";
+  launch.character = Character::streaming;
+  launch.cta = {128, 64, bytes(0)};
+  launch.ctas = std::max<Count>(1, ceil_div(static_cast<Count>(rows), block));
+  const double share = rows / as_double(launch.ctas), partial = as_double(v_dim) + 1;  // results and a log-sum
+  Demand each;
+  each.vector = ops(2 * share * splits * as_double(v_dim));
+  each.xu = ops(share * splits);
+  each.l2_load = bytes(4 * share * splits * partial);
+  each.l2_store = bytes(share * as_double(v_dim) * element.out);
+  launch.tasks = {{launch.ctas, each, 1}};
+  launch.operands.add({"partial results", bytes(4 * rows * splits * partial), Operand::Role::workspace, true, false});
+  launch.plan_known = false;  // engines also join in the main kernel
+  return launch;
+}
+
+Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const Gpu& gpu) {
+  const auto math = p.decode ? decode_math(format, p.cache, gpu) : math_path(format, gpu);
+  if (!math) return math.error();
+  const auto element = attention_bytes(format, p.cache);
+  if (!element) return element.error();
+  const auto algorithm = resolve_algorithm(p.algorithm, gpu);
+  if (!algorithm) return algorithm.error();
+
+  TileQuestion question{
+      *algorithm,           p.heads,    *element, longest_q(p), p.mask == AttentionMask::causal, p.window > 0,
+      p.lengths.size() > 1, p.page_size};
+  if (question.q_len == 1) question.causal = false;  // one query sees every key: the libraries drop the mask
+  Layout layout{p, {}, 1, *element, *math};
+  choose(layout, question, gpu);
+
+  const AttentionHeads& heads = p.heads;
+  Launch launch;
+  launch.name = p.name;
+  launch.character = Character::attention;
+  launch.tile = {layout.tile.m, layout.tile.n, layout.tile.qk_dim};
+  launch.split = layout.splits;
+  launch.stages = layout.tile.stages;
+  launch.cta = layout.tile.cta;
+  launch.math = *math;
+  launch.tasks = lay_out(layout);
+  set_dispatch(launch, layout, gpu);
+  // Engines choose among kernels; only a named one has a plan that is certain.
+  launch.plan_known = p.algorithm != AttentionAlgorithm::automatic && layout.tile.known;
+
+  const double pairs = total_pairs(p.lengths, p.mask, p.window) * as_double(heads.query);
+  (math->pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
+      ops(2 * pairs * as_double(heads.qk_dim + heads.v_dim));
+  launch.required.xu = required_exponentials(pairs, gpu);
+  const double rows = total_queries(p.lengths) * as_double(heads.query);
+  const double keys = total_touched_keys(p.lengths, p.window) * as_double(heads.key);
+  launch.operands.add({"q", bytes(rows * as_double(heads.qk_dim) * element->q)});
+  launch.operands.add({"k", bytes(keys * as_double(heads.qk_dim) * element->kv)});
+  launch.operands.add({"v", bytes(keys * as_double(heads.v_dim) * element->kv)});
+  Plan plan;
+  const bool joins_itself = layout.tile.algorithm == AttentionAlgorithm::blackwell;
+  // The result belongs to the plan, whichever launch writes it: counted once, here.
+  launch.operands.add(
+      {"out", bytes(rows * as_double(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+  if (layout.splits > 1)
+    launch.operands.add({"partial results", bytes(4 * rows * layout.splits * as_double(heads.v_dim + 1)),
+                         Operand::Role::workspace, joins_itself, true});
+  plan.launches.push_back(std::move(launch));
+  if (layout.splits > 1 && !joins_itself)
+    plan.launches.push_back(combine_launch(rows, heads.v_dim, layout.splits, *element));
+  return plan;
+}
+
+}  // namespace tilecast

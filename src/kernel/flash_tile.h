@@ -1,0 +1,61 @@
+// Tiles of the flash-attention kernels: the published tables, and what one tile asks of an SM.
+#pragma once
+
+#include "kernel/attention.h"
+#include "kernel/plan.h"
+
+namespace tilecast {
+
+// Bytes of one element of each tensor.
+struct AttentionBytes {
+  double q = 2, kv = 2, out = 2;
+};
+
+struct FlashTile {
+  AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;
+  int m = 128, n = 64;            // query rows and keys of a step
+  int qk_dim = 128, v_dim = 128;  // head dimensions as computed: padded to the kernel's
+  int stages = 1;
+  CtaShape cta;
+  int readers = 4;      // warps or warp groups that each read all of K and V from shared memory
+  bool packed = false;  // query heads of a group are rows of the same tile
+  bool known = true;    // from the library's own table, unchanged
+};
+
+// What decides the choice of a tile.
+struct TileQuestion {
+  AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;  // resolved
+  AttentionHeads heads;
+  AttentionBytes bytes;
+  Count q_len = 0;  // longest
+  bool causal = true;
+  bool window = false;
+  bool variable = false;  // requests of different lengths
+  Count page_size = 0;    // of a paged cache; 0: contiguous
+};
+
+FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);
+// FlashAttention 2 has another kernel where keys are split over CTAs or the cache is paged.
+FlashTile fa2_split_tile(const TileQuestion& question, const Gpu& gpu);
+
+// CTAs that share the keys of one query tile, by each library's heuristic. `tiles`: query tiles of all requests and
+// heads; `blocks`: key blocks of the longest request.
+int fa2_splits(Count tiles, Count blocks, const Gpu& gpu);
+int fa3_splits(Count tiles, Count blocks, const Gpu& gpu);
+int blackwell_splits(Count tiles, Count blocks, const Gpu& gpu);
+
+// One task: `blocks` key blocks against one tile of queries, of which `rows` rows and `keys` keys are real.
+struct TileWork {
+  Count blocks = 0, rows = 0;
+  double keys = 0;  // a mean where it stands for several tiles
+};
+// `kv_dim`: elements of K and V together per key, as read. `out`: bytes of a result element (4 for partial results).
+Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionHeads& heads, Count kv_dim,
+                   const AttentionBytes& bytes, const MathPath& math);
+
+// Rounds a head dimension up to one the kernels are compiled for.
+int compiled_dim(Count dim);
+// Halves the key block, then the rows, until a CTA fits; a tile changed so is no longer the library's.
+void fit_shared(FlashTile& tile, double q_element, double kv_element, const Gpu& gpu);
+
+}  // namespace tilecast

@@ -1,0 +1,87 @@
+#include "kernel/gemm_tile.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "kernel/pipeline.h"
+
+namespace tilecast {
+namespace {
+
+// Tensor-pipe tiles of cuBLAS and CUTLASS: rows along m (tokens), columns along n. A 16-row tile is a 64-row one of the
+// transposed problem: libraries swap the operands when there are few tokens.
+constexpr std::array<GemmTile, 9> kTensorTiles = {{
+    {16, 64, 128, 96, 4, 16, 64},
+    {16, 128, 128, 128, 3, 16, 64},
+    {64, 64, 128, 128, 2, 64, 64},
+    {64, 128, 128, 168, 2, 64, 64},
+    {128, 64, 128, 168, 2, 64, 64},
+    {128, 128, 256, 168, 1, 64, 128},
+    {64, 256, 256, 168, 1, 64, 128},
+    {128, 256, 384, 168, 1, 64, 256},
+    {256, 128, 384, 168, 1, 64, 128},
+}};
+
+// SIMT tiles of cuBLAS (sgemm kernel names of NeuSight's rows).
+constexpr std::array<GemmTile, 6> kSimtTiles = {{
+    {32, 32, 128, 80, 4, 32, 32},
+    {32, 128, 256, 64, 2, 32, 64},
+    {64, 32, 64, 96, 4, 32, 32},
+    {64, 64, 64, 126, 4, 32, 64},
+    {64, 128, 128, 126, 3, 32, 64},
+    {128, 128, 256, 122, 2, 32, 64},
+}};
+
+constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
+constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
+
+}  // namespace
+
+int step_depth(const MathPath& math) {
+  if (math.pipe == Pipe::vector) return 8;
+  return std::max(16, 128 * 8 / bits_of(math.input));
+}
+
+std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu&) {
+  return math.pipe == Pipe::tensor ? std::span<const GemmTile>(kTensorTiles) : std::span<const GemmTile>(kSimtTiles);
+}
+
+GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
+  const PipelineLatency latency = pipeline_latency(gpu);
+  const double rate = math.ops_per_clock * product_efficiency(gpu);
+  const int depth = step_depth(math);
+  const double element = bits_of(math.input) / 8.0;
+  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
+  const Count all_steps = ceil_div(problem.k, depth);
+  const double reduce_clocks_per_split =
+      static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 / in_bytes(gpu.l2.per_clock);
+
+  GemmChoice best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const GemmTile& tile : gemm_tiles(math, gpu)) {
+    const Count tiles = problem.batch * ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
+    const double rows = static_cast<double>(std::min<Count>(tile.m, problem.m));
+    const double columns = static_cast<double>(std::min<Count>(tile.n, problem.n));
+    const double step = std::max({2.0 * tile.m * tile.n * depth / rate, (rows + columns) * depth * element / latency.feed,
+                                  step_latency});
+    for (const int split : kSplits) {
+      if (split > 1 && all_steps < split * kLeastStepsPerSplit) break;
+      const double waves = static_cast<double>(ceil_div(tiles * split, gpu.sms));
+      double clocks = waves * static_cast<double>(ceil_div(all_steps, split)) * step +
+                      latency.task_clocks * (1 + latency.wave_share * (waves - 1));
+      if (split > 1) clocks += latency.split_clocks + split * reduce_clocks_per_split;
+      if (clocks < least) {
+        least = clocks;
+        best.tile = tile;
+        best.split = split;
+      }
+      if (tiles * split >= 4 * gpu.sms) break;  // more splits only add waves
+    }
+  }
+  best.tile_k = depth;
+  best.stages = 4;
+  return best;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,39 @@
+// The tiles a cuBLAS-like library offers, and its choice among them.
+#pragma once
+
+#include <span>
+
+#include "kernel/plan.h"
+
+namespace tilecast {
+
+// A matrix product y[m,n] = x[m,k] w[k,n], `batch` times. Rows of x are tokens, columns of y output features.
+struct GemmProblem {
+  Count batch = 1, m = 0, n = 0, k = 0;
+};
+
+struct GemmTile {
+  int m = 0, n = 0;
+  int threads = 128;
+  int registers = 128;
+  int ctas_per_sm = 1;  // resident at once
+  int reuse_m = 64, reuse_n = 64;  // operand reuse of one multiply instruction group, for shared-memory traffic
+};
+
+struct GemmChoice {
+  GemmTile tile;
+  int split = 1;
+  int tile_k = 64;  // elements of k per main-loop step
+  int stages = 4;
+};
+
+// Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.
+int step_depth(const MathPath& math);
+
+// The tile and split the library would take on this GPU.
+GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu);
+
+// The tiles considered on a math path.
+std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu);
+
+}  // namespace tilecast

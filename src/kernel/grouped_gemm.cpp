@@ -1,0 +1,79 @@
+#include "kernel/grouped_gemm.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernel/gemm.h"
+#include "kernel/pipeline.h"
+
+namespace tilecast {
+
+Count GroupedProblem::tiles(const GemmTile& tile) const {
+  Count tall = 0;
+  for (const Count r : rows) tall += ceil_div(r, tile.m);
+  return tall * ceil_div(n, tile.n);
+}
+
+GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, const Gpu& gpu) {
+  const PipelineLatency latency = pipeline_latency(gpu);
+  const double rate = math.ops_per_clock * product_efficiency(gpu);
+  const int depth = step_depth(math);
+  const double element = bits_of(math.input) / 8.0;
+  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
+  const double steps = static_cast<double>(ceil_div(problem.k, depth));
+  GemmChoice best;
+  best.tile_k = depth;
+  double least = std::numeric_limits<double>::infinity();
+  for (const GemmTile& tile : gemm_tiles(math, gpu)) {
+    const double rows = static_cast<double>(std::min<Count>(tile.m, problem.rows.front()));
+    const double columns = static_cast<double>(std::min<Count>(tile.n, problem.n));
+    const double step = std::max({2.0 * tile.m * tile.n * depth / rate,
+                                  (rows + columns) * depth * element / latency.feed, step_latency / tile.ctas_per_sm});
+    const double waves = static_cast<double>(ceil_div(problem.tiles(tile), gpu.sms));
+    const double clocks = waves * steps * step + latency.task_clocks * (1 + latency.wave_share * (waves - 1));
+    if (clocks < least) {
+      least = clocks;
+      best.tile = tile;
+    }
+  }
+  return best;
+}
+
+Launch grouped_launch(const GroupedProblem& problem, const Format& format, const MathPath& math,
+                      const GemmChoice& choice) {
+  const GemmTile& tile = choice.tile;
+  // Arithmetic and shared memory of a tile are a full tile's, whatever its real rows.
+  const Launch one = gemm_launch({1, tile.m, tile.n, problem.k}, format, math, true, choice);
+  const Count columns = ceil_div(problem.n, tile.n);
+  const double n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+
+  Launch launch = one;
+  launch.operands = {};
+  launch.required = {};
+  launch.tasks.clear();
+  launch.ctas = problem.tiles(tile);
+  double all_rows = 0;
+  for (auto first = problem.rows.begin(); first != problem.rows.end();) {
+    const Count tall = ceil_div(*first, tile.m);
+    double rows = 0, experts = 0;
+    auto next = first;
+    for (; next != problem.rows.end() && ceil_div(*next, tile.m) == tall; ++next, ++experts)
+      rows += static_cast<double>(*next);
+    TaskGroup group = one.tasks.front();
+    group.count = static_cast<Count>(experts) * tall * columns;
+    const double tasks = static_cast<double>(group.count);
+    // Each column of tiles reads its rows once; each row of tiles reads the expert's weights once. Masked rows are not
+    // read.
+    group.each.l2_load = (format.activation_bytes(rows * k * static_cast<double>(columns)) +
+                          format.weight_bytes(experts * static_cast<double>(tall) * n * k)) /
+                         tasks;
+    group.each.l2_store = format.output_bytes(rows * n) / tasks;
+    launch.tasks.push_back(group);
+    all_rows += rows;
+    first = next;
+  }
+  (math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = ops(2 * all_rows * n * k);
+  return launch;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,237 @@
+#include "kernel/moe.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernel/checks.h"
+#include "kernel/grouped_gemm.h"
+#include "kernel/moe_loads.h"
+
+namespace tilecast {
+namespace {
+
+double real(Count n) { return static_cast<double>(n); }
+
+// Power-law loads are built expert by expert.
+constexpr Count kMostExperts = 1 << 16;
+
+MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu) {
+  if (s.style != MoeStyle::automatic) return s.style;
+  // vLLM 0.24 and SGLang 0.5 take their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
+  // Marlin for weight-only formats (kernel sources of the AIConfigurator rows).
+  const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
+                       format.unpack_weights || format.math == DType::fp64;
+  return grouped ? MoeStyle::grouped : MoeStyle::triton;
+}
+
+// BLOCK_SIZE_M, N, K, num_warps and num_stages where no tuned file exists: vLLM's fused_moe.py, get_default_config
+// (2026). It sees the tokens before routing. fp8 blocks fix N and K at the quantisation block, 128.
+GemmChoice triton_choice(const Moe& s, const Format& format, const MathPath& math) {
+  const bool blocks = format.name == "fp8_block";
+  const bool eight = bits_of(math.input) == 8;
+  int m = 128, n = s.tokens <= 64 ? 64 : 128, k = eight || s.tokens <= 64 ? 128 : 64;
+  int warps = s.tokens <= 128 ? 4 : 8, stages = s.tokens <= 32 ? 4 : 3;
+  if (blocks) {
+    m = s.tokens <= 64 ? 16 : 64;
+    n = k = 128;
+    warps = 4;
+    stages = 3;
+  } else if (s.tokens <= 32) {
+    m = 16;
+  } else if (s.tokens <= 96) {
+    m = 32;
+  } else if (s.tokens <= 512) {
+    m = 64;
+  }
+  GemmChoice choice;
+  // Accumulators plus about 64 registers of addresses and fragments.
+  const int registers = std::min(255, 64 + m * n / (32 * warps));
+  choice.tile = {m, n, 32 * warps, registers, 1, std::min(m, 64), std::min(n, 64)};
+  choice.tile_k = k;
+  choice.stages = stages;
+  return choice;
+}
+
+// A kernel with one CTA a row that moves `load` and `store` bytes of it.
+Launch row_kernel(std::string_view name, Count rows, Bytes load, Bytes store, Ops vector, Ops xu) {
+  Launch launch;
+  launch.name = name;
+  launch.character = Character::streaming;
+  launch.cta = {256, 32, bytes(0)};
+  launch.ctas = rows;
+  Demand each;
+  each.vector = vector;
+  each.xu = xu;
+  each.l2_load = load;
+  each.l2_store = store;
+  launch.tasks = {{rows, each, 1}};
+  launch.plan_known = false;
+  return launch;
+}
+
+// One rank's work, named as the launches use it.
+struct Rank {
+  const Moe& shape;
+  const Format& format;
+  MathPath math;
+  MoeLoads loads;
+  bool triton = false;
+
+  Count tokens() const { return std::min(shape.tokens, loads.total); }  // with rows here, at most
+  double first_columns() const { return real(shape.local_inter()) * (shape.gated ? 2 : 1); }
+
+  Operand input() const {
+    const double h = real(shape.hidden);
+    return {"tokens",
+            format.output_bytes(real(tokens()) * h),
+            Operand::Role::activation,
+            true,
+            false,
+            format.output_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
+  }
+  Operand weights(std::string_view name, double n, double k) const {
+    return {name,
+            format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k),
+            Operand::Role::weight,
+            true,
+            false,
+            format.weight_bytes(real(loads.certain_experts) * n * k)};
+  }
+  // Between two launches of the plan; a fused kernel need not have it.
+  static Operand between(std::string_view name, Bytes size, bool written) {
+    return {name, size, Operand::Role::workspace, !written, written};
+  }
+};
+
+// Sorting the (token, expert) pairs by expert: moe_align_block_size, or the prologue of the permutation. Few CTAs, many
+// dependent small steps; its bytes are nothing.
+Launch align_launch(const Rank& r) {
+  constexpr double kPairBytes = 4 + 4;  // expert id read, sorted position written
+  constexpr Count kThreads = 1024;
+  Launch launch = row_kernel("moe_align", 1, bytes(kPairBytes / 2 * real(r.loads.total)),
+                             bytes(kPairBytes / 2 * real(r.loads.total)), ops(8 * real(r.loads.total)), ops(0));
+  launch.cta.threads = kThreads;
+  launch.operands.add(Rank::between("sorted pairs", bytes(kPairBytes * real(r.loads.total)), true));
+  return launch;
+}
+
+// Grouped style copies tokens into expert order, quantising on the way; the Triton kernel gathers them itself and only
+// quantises before, once per token.
+Launch permute_launch(const Rank& r) {
+  const double h = real(r.shape.hidden);
+  const Count rows = r.triton ? r.tokens() : r.loads.total;
+  const double slots = r.format.quantise == Quantise::dynamic ? 4 : 0;  // |x|, max, scale, convert
+  Launch launch = row_kernel(r.triton ? "moe_quantise" : "moe_permute", rows, r.format.output_bytes(h),
+                             r.format.activation_bytes(h), ops(2 * slots * h), ops(0));
+  launch.character = r.triton ? Character::streaming : Character::gather;
+  launch.operands.add(r.input());
+  launch.operands.add(Rank::between("rows", r.format.activation_bytes(real(rows) * h), true));
+  return launch;
+}
+
+Launch activation_launch(const Rank& r) {
+  const double inter = real(r.shape.local_inter());
+  // SiLU and its product: exp, reciprocal, and about six slots; quantising adds four.
+  const double slots = 6 + (r.format.quantise == Quantise::dynamic ? 4 : 0);
+  Launch launch = row_kernel("moe_activation", r.loads.total, r.format.output_bytes(r.first_columns()),
+                             r.format.activation_bytes(inter), ops(2 * slots * inter), ops(2 * inter));
+  launch.operands.add(
+      Rank::between("gate and up", r.format.output_bytes(real(r.loads.total) * r.first_columns()), false));
+  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(real(r.loads.total) * inter), true));
+  return launch;
+}
+
+// Adds the rows of each token, weighted.
+Launch combine_launch(const Rank& r) {
+  const double h = real(r.shape.hidden), rows = real(r.loads.total), tokens = real(r.tokens());
+  Launch launch = row_kernel("moe_combine", r.tokens(), r.format.output_bytes(rows * h / tokens),
+                             r.format.output_bytes(h), ops(2 * rows * h / tokens), ops(0));
+  launch.character = Character::gather;
+  launch.operands.add(Rank::between("expert results", r.format.output_bytes(rows * h), false));
+  launch.operands.add({"result", r.format.output_bytes(tokens * h), Operand::Role::activation, false, true,
+                       r.format.output_bytes(real(std::min(r.tokens(), r.loads.certain_tokens)) * h)});
+  return launch;
+}
+
+Launch product_launch(const Rank& r, const Gpu& gpu, bool down) {
+  const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
+  const Count k = down ? r.shape.local_inter() : r.shape.hidden;
+  const GroupedProblem problem{r.loads.rows, n, k};
+  const GemmChoice choice = r.triton ? triton_choice(r.shape, r.format, r.math) : choose_grouped(problem, r.math, gpu);
+  Launch launch = grouped_launch(problem, r.format, r.math, choice);
+  launch.name = down ? "moe_down" : "moe_gate_up";
+  launch.plan_known = false;  // tuned files and autotuners decide, not the default
+  (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
+      ops(2 * real(r.loads.certain_rows) * real(n) * real(k));
+  launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k)));
+  const double rows = real(r.loads.total);
+  const bool gathers = r.triton && !down && r.format.quantise == Quantise::none;
+  if (gathers) launch.operands.add(r.input());
+  else launch.operands.add(Rank::between("rows", r.format.activation_bytes(rows * real(k)), false));
+  launch.operands.add(Rank::between("results", r.format.output_bytes(rows * real(n)), true));
+  if (r.triton) {
+    // The grid is sized before the loads are known: room for a partly filled block per expert. The rest return at once.
+    const Count room =
+        std::min(r.loads.total * choice.tile.m, r.loads.total + r.shape.local_experts() * (choice.tile.m - 1));
+    launch.ctas = ceil_div(room, choice.tile.m) * ceil_div(n, choice.tile.n);
+  }
+  return launch;
+}
+
+Status check_counts(const Moe& s) {
+  if (static_cast<Count>(s.counts.size()) != s.local_experts())
+    return field_error("counts", fmt::format("must name {} experts, not {}", s.local_experts(), s.counts.size()),
+                       "one count for every expert of this rank: experts / ep");
+  const Count sum = std::accumulate(s.counts.begin(), s.counts.end(), Count{0});
+  for (const Count count : s.counts)
+    if (count > s.tokens)
+      return field_error("counts", fmt::format("{} exceeds the {} tokens", count, s.tokens),
+                         "a token visits an expert once");
+  if (sum == 0) return field_error("counts", "are all zero", "give at least one token to an expert");
+  if (sum > s.tokens * s.topk || (s.ep == 1 && sum != s.tokens * s.topk))
+    return field_error("counts", fmt::format("sum to {}, but tokens x topk is {}", sum, s.tokens * s.topk));
+  return Ok{};
+}
+
+}  // namespace
+
+Status Moe::check() const {
+  if (auto positive = require_positive({{"tokens", tokens},
+                                        {"hidden", hidden},
+                                        {"inter", inter},
+                                        {"experts", experts},
+                                        {"topk", topk},
+                                        {"tp", tp},
+                                        {"ep", ep}});
+      !positive)
+    return positive;
+  if (topk > experts) return field_error("topk", fmt::format("must be at most the {} experts", experts));
+  if (experts > kMostExperts) return field_error("experts", fmt::format("must be at most {}", kMostExperts));
+  if (ep > experts) return field_error("ep", fmt::format("must be at most the {} experts", experts));
+  if (tp > inter) return field_error("tp", fmt::format("must be at most the width {}", inter));
+  if (alpha < 0.1 || alpha > 10) return field_error("alpha", "must lie between 0.1 and 10");
+  if (distribution != ExpertDistribution::given && !counts.empty())
+    return field_error("counts", "are only read with distribution given");
+  const double rows = static_cast<double>(tokens) * static_cast<double>(topk);
+  const double h = static_cast<double>(hidden), i = static_cast<double>(inter);
+  if (auto reasonable = require_reasonable(3 * static_cast<double>(experts) * h * i + rows * (h + 2 * i)); !reasonable)
+    return reasonable;
+  return distribution == ExpertDistribution::given ? check_counts(*this) : Status(Ok{});
+}
+
+Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context&) {
+  const auto math = math_path(format, gpu);
+  if (!math) return math.error();
+  const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
+  const Rank rank{shape, format, *math, moe_loads(shape), triton};
+  Plan plan;
+  plan.launches.push_back(align_launch(rank));
+  if (!triton || format.quantise == Quantise::dynamic) plan.launches.push_back(permute_launch(rank));
+  plan.launches.push_back(product_launch(rank, gpu, false));
+  plan.launches.push_back(activation_launch(rank));
+  plan.launches.push_back(product_launch(rank, gpu, true));
+  plan.launches.push_back(combine_launch(rank));
+  return plan;
+}
+
+}  // namespace tilecast

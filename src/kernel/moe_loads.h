@@ -1,0 +1,32 @@
+// Tokens per expert on the rank a mixture-of-experts forecast is about: the busiest one.
+#pragma once
+
+#include <vector>
+
+#include "kernel/moe.h"
+
+namespace tilecast {
+
+struct MoeLoads {
+  std::vector<Count> rows;  // expected rows (token, expert pairs) of each touched expert, descending; no zeros
+  Count total = 0;          // their sum
+
+  // What holds for every routing of this distribution. A token visits an expert at most once, so `r` rows touch at
+  // least ceil(r / tokens) experts, and come from at least ceil(r / min(topk, experts here)) tokens.
+  Count certain_rows = 0;
+  Count certain_experts = 0;
+  Count certain_tokens = 0;
+};
+
+// balanced   rows as even as possible over experts, experts over ranks.
+// power_law  The load of an expert is a draw of a bounded power law, density ~ x^-alpha on [1, 0.8 tokens], or on
+// [0.01, 2]
+//            when there are no more rows than experts; scaled so that the loads sum to tokens * topk and rounded (the
+//            construction of the public AIConfigurator collector, power_law_logits_v3). Instead of random draws we take
+//            the draws' quantiles (i + 1/2) / experts, so the loads are the expected ones and always the same. No
+//            expert gets more than `tokens`. Experts fall on ranks as cards are dealt, heaviest first, and rank 0 is
+//            forecast: the single heaviest expert when each rank has one, near the mean when each has many.
+// given      `counts`.
+MoeLoads moe_loads(const Moe& shape);
+
+}  // namespace tilecast

@@ -1,0 +1,195 @@
+#include "kernel/moe.h"
+
+#include <gtest/gtest.h>
+
+#include "gpu/registry.h"
+#include "kernel/kernel.h"
+#include "kernel/moe_loads.h"
+
+namespace tilecast {
+namespace {
+
+Plan plan_of(const Moe& shape, std::string_view dtype, std::string_view gpu) {
+  const auto planned = plan(shape, *format_from(dtype), *find_gpu(gpu), {});
+  EXPECT_TRUE(planned) << (planned ? "" : planned.error().line());
+  return planned ? *planned : Plan{};
+}
+
+const Launch& launch_named(const Plan& plan, std::string_view name) {
+  for (const Launch& launch : plan.launches)
+    if (launch.name == name) return launch;
+  ADD_FAILURE() << "no launch " << name;
+  return plan.launches.front();
+}
+
+Operand operand_named(const Launch& launch, std::string_view name) {
+  for (const Operand& operand : launch.operands)
+    if (operand.name == name) return operand;
+  ADD_FAILURE() << "no operand " << name;
+  return {};
+}
+
+Moe moe(Count tokens, Count experts, Count topk) {
+  Moe shape;
+  shape.tokens = tokens;
+  shape.hidden = 64;
+  shape.inter = 32;
+  shape.experts = experts;
+  shape.topk = topk;
+  return shape;
+}
+
+TEST(MoeLoads, BalancedRowsAreAsEvenAsPossible) {
+  Moe shape = moe(5, 4, 2);
+  EXPECT_EQ(moe_loads(shape).rows, (std::vector<Count>{3, 3, 2, 2}));
+  shape.ep = 2;
+  const MoeLoads half = moe_loads(shape);
+  EXPECT_EQ(half.rows, (std::vector<Count>{3, 2}));
+  EXPECT_EQ(half.certain_rows, 5);
+  EXPECT_EQ(half.certain_experts, 2);
+  EXPECT_EQ(half.certain_tokens, 3);  // five rows of at most two per token
+}
+
+TEST(MoeLoads, FewTokensTouchFewExperts) {
+  const MoeLoads loads = moe_loads(moe(1, 128, 8));
+  EXPECT_EQ(loads.rows, std::vector<Count>(8, 1));
+  EXPECT_EQ(loads.certain_experts, 8);
+}
+
+TEST(MoeLoads, PowerLawByHand) {
+  // alpha 1 is log-uniform: quantiles 80^0.25 = 2.99 and 80^0.75 = 26.75 of [1, 80], scaled to 100 rows.
+  Moe shape = moe(100, 2, 1);
+  shape.distribution = ExpertDistribution::power_law;
+  shape.alpha = 1;
+  EXPECT_EQ(moe_loads(shape).rows, (std::vector<Count>{90, 10}));
+  // No more rows than experts: [0.01, 2] instead; the two heaviest of eight shares round to one row, the others to
+  // none.
+  Moe few = moe(1, 8, 2);
+  few.distribution = ExpertDistribution::power_law;
+  few.alpha = 1;
+  EXPECT_EQ(moe_loads(few).rows, (std::vector<Count>{1, 1}));
+}
+
+TEST(MoeLoads, PowerLawKeepsItsSumAndItsCap) {
+  for (const Count tokens : {1, 2, 7, 64, 1000, 16384})
+    for (const Count experts : {8, 128, 384})
+      for (const double alpha : {1.01, 1.2, 3.0}) {
+        Moe shape = moe(tokens, experts, 8);
+        shape.distribution = ExpertDistribution::power_law;
+        shape.alpha = alpha;
+        const MoeLoads loads = moe_loads(shape);
+        EXPECT_EQ(loads.total, tokens * 8);
+        EXPECT_LE(loads.rows.front(), tokens);
+        EXPECT_GE(loads.rows.size(), 8u);
+        EXPECT_TRUE(std::is_sorted(loads.rows.rbegin(), loads.rows.rend()));
+        EXPECT_EQ(loads.certain_experts, 8);
+        shape.ep = 8;
+        const MoeLoads rank = moe_loads(shape);
+        EXPECT_GE(rank.total, tokens);  // the busiest of eight ranks has at least the mean
+        EXPECT_EQ(rank.rows.front(), loads.rows.front());
+        EXPECT_EQ(rank.certain_experts, 1);
+      }
+}
+
+TEST(Moe, TritonPlanByHand) {
+  const Plan plan = plan_of(moe(4, 4, 2), "bf16", "H100-SXM");  // two rows for each of four experts
+  ASSERT_EQ(plan.launches.size(), 5u);
+  const Launch& first = launch_named(plan, "moe_gate_up");
+  EXPECT_EQ(first.tile.m, 16);
+  EXPECT_EQ(first.tile.n, 64);
+  EXPECT_EQ(first.tile.k, 128);
+  ASSERT_EQ(first.tasks.size(), 1u);
+  EXPECT_EQ(first.tasks[0].count, 4);  // one tile for each expert: 16 rows, 64 = 2 x 32 columns
+  EXPECT_DOUBLE_EQ(in_ops(first.tasks[0].each.tensor), 2.0 * 16 * 64 * 128);
+  EXPECT_DOUBLE_EQ(in_bytes(first.tasks[0].each.l2_load), 2 * 64 * 2 + 64 * 64 * 2);
+  EXPECT_DOUBLE_EQ(in_bytes(first.tasks[0].each.l2_store), 2 * 64 * 2);
+  EXPECT_EQ(first.ctas, 5);  // 8 pairs + 4 x 15 rows of room, in blocks of 16
+  EXPECT_DOUBLE_EQ(in_ops(first.required.tensor), 2.0 * 8 * 64 * 64);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_named(first, "w13").size), 4 * 64 * 64 * 2);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_named(first, "tokens").size), 4 * 64 * 2);
+  const Launch& second = launch_named(plan, "moe_down");
+  EXPECT_DOUBLE_EQ(in_ops(second.required.tensor), 2.0 * 8 * 64 * 32);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_named(second, "w2").size), 4 * 64 * 32 * 2);
+  const Launch& combine = launch_named(plan, "moe_combine");
+  EXPECT_EQ(combine.ctas, 4);
+  EXPECT_DOUBLE_EQ(in_bytes(combine.total().l2_load), 8 * 64 * 2);
+  EXPECT_DOUBLE_EQ(in_bytes(combine.total().l2_store), 4 * 64 * 2);
+}
+
+TEST(Moe, EqualTileCountsAreOneGroup) {
+  Moe shape = moe(40, 4, 2);
+  shape.distribution = ExpertDistribution::given;
+  shape.counts = {40, 33, 6, 1};  // blocks of 32: two, two, one, one
+  shape.style = MoeStyle::triton;
+  const Launch first = launch_named(plan_of(shape, "bf16", "A100-SXM-80GB"), "moe_gate_up");
+  EXPECT_EQ(first.tile.m, 32);
+  ASSERT_EQ(first.tasks.size(), 2u);
+  EXPECT_EQ(first.tasks[0].count, 4);
+  EXPECT_EQ(first.tasks[1].count, 2);
+  EXPECT_DOUBLE_EQ(in_bytes(first.total().l2_load), 80 * 64 * 2 + 6 * 64 * 64 * 2);
+}
+
+TEST(Moe, OnlyCertainExpertsAreCharged) {
+  Moe shape = moe(64, 128, 8);
+  shape.distribution = ExpertDistribution::power_law;
+  const Operand weights = operand_named(launch_named(plan_of(shape, "bf16", "H100-SXM"), "moe_gate_up"), "w13");
+  EXPECT_DOUBLE_EQ(in_bytes(weights.least()), 8 * 64 * 64 * 2);
+  EXPECT_GT(weights.size, weights.least() * 4);
+}
+
+TEST(Moe, ParallelismDividesWidthAndExperts) {
+  Moe shape = moe(128, 16, 4);
+  shape.tp = 2;
+  shape.ep = 4;
+  const Launch second = launch_named(plan_of(shape, "bf16", "H100-SXM"), "moe_down");
+  EXPECT_DOUBLE_EQ(in_ops(second.required.tensor), 2.0 * (128 * 4 / 4) * 64 * 16);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_named(second, "w2").size), 4 * 64 * 16 * 2);
+}
+
+TEST(Moe, TwoMatricesWithoutGate) {
+  Moe shape = moe(16, 4, 2);
+  shape.gated = false;
+  const Launch first = launch_named(plan_of(shape, "bf16", "H100-SXM"), "moe_gate_up");
+  EXPECT_DOUBLE_EQ(in_ops(first.required.tensor), 2.0 * 32 * 32 * 64);
+}
+
+TEST(Moe, StylesByFormatAndGpu) {
+  EXPECT_EQ(plan_of(moe(16, 4, 2), "nvfp4", "B200").launches[1].name, "moe_permute");
+  EXPECT_EQ(plan_of(moe(16, 4, 2), "fp8", "L40S").launches[1].name, "moe_quantise");
+  EXPECT_EQ(plan_of(moe(16, 4, 2), "bf16", "H200-SXM").launches[1].name, "moe_gate_up");
+}
+
+TEST(Moe, GroupedTilesShrinkWithTheLoads) {
+  Moe shape = moe(16, 16, 1);
+  shape.hidden = 4096;
+  shape.inter = 2048;
+  shape.style = MoeStyle::grouped;
+  EXPECT_LE(launch_named(plan_of(shape, "bf16", "H100-SXM"), "moe_gate_up").tile.m, 64);
+  shape.tokens = 65536;
+  EXPECT_GE(launch_named(plan_of(shape, "bf16", "H100-SXM"), "moe_gate_up").tile.m, 128);
+}
+
+TEST(Moe, ContradictionsAreRefused) {
+  EXPECT_FALSE(moe(4, 4, 5).check());
+  EXPECT_FALSE(moe(0, 4, 2).check());
+  Moe shape = moe(4, 4, 2);
+  shape.distribution = ExpertDistribution::given;
+  EXPECT_EQ(shape.check().error().field, "counts");
+  shape.counts = {4, 4, 0, 1};
+  EXPECT_EQ(shape.check().error().field, "counts");  // sums to nine, not eight
+  shape.counts = {4, 4, 0, 0};
+  EXPECT_TRUE(shape.check());
+  shape.ep = 8;
+  EXPECT_EQ(shape.check().error().field, "ep");
+}
+
+TEST(Moe, FieldsRoundTrip) {
+  const auto shape = shape_from(
+      "moe",
+      *dims_from_text("tokens=8;hidden=64;inter=32;experts=4;topk=2;distribution=power_law;alpha=1.01;style=auto"));
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(dims_text(*shape), "tokens=8;hidden=64;inter=32;experts=4;topk=2;distribution=power_law;alpha=1.01");
+}
+
+}  // namespace
+}  // namespace tilecast

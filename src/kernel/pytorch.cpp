@@ -1,0 +1,85 @@
+#include "kernel/pytorch.h"
+
+namespace tilecast {
+namespace {
+
+constexpr int kPointwiseRegisters = 32;
+// Bytes a 32-bit signed offset reaches.
+constexpr double kIndexable = 2147483647.0;
+
+}  // namespace
+
+TorchRelease torch_release(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::pascal:
+    case Architecture::volta:
+    case Architecture::turing:
+    case Architecture::ampere: return TorchRelease::v2_1;
+    case Architecture::cdna1:
+    case Architecture::cdna2: return TorchRelease::v2_4;
+    case Architecture::ada:
+    case Architecture::hopper:
+    case Architecture::blackwell:
+    case Architecture::cdna3:
+    case Architecture::cdna4:
+    case Architecture::xe2: return TorchRelease::current;
+  }
+  return TorchRelease::current;
+}
+
+int pointwise_elements_per_thread(const Gpu& gpu, Bytes element) {
+  if (torch_release(gpu) != TorchRelease::current) return 4;
+  // CUDALoops.cuh, elems_per_thread: CUDA takes 8 for every sum of operand sizes above one byte; ROCm goes by one
+  // element.
+  if (gpu.vendor != Vendor::amd) return 8;
+  return element <= bytes(1) ? 16 : element < bytes(4) ? 8 : 4;
+}
+
+std::vector<Count> indexable_pieces(Count elements, Bytes element) {
+  Count pieces = 1;
+  // The last element's offset decides, so 2^31 bytes still fit.
+  while (pieces < kMostPieces &&
+         1 + static_cast<double>(ceil_div(elements, pieces) - 1) * in_bytes(element) > kIndexable)
+    pieces *= 2;
+  std::vector<Count> sizes;
+  for (Count i = 0; i < pieces; ++i) sizes.push_back(elements / pieces + (i >= pieces - elements % pieces ? 1 : 0));
+  return sizes;
+}
+
+std::vector<TaskGroup> tasks_with_tail(Count total, Count each, const Demand& per_item, double steps) {
+  std::vector<TaskGroup> groups;
+  if (const Count full = total / each; full > 0) groups.push_back({full, per_item * static_cast<double>(each), steps});
+  if (const Count rest = total % each; rest > 0) groups.push_back({1, per_item * static_cast<double>(rest), steps});
+  return groups;
+}
+
+std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) {
+  const int threads = pointwise_threads(gpu);
+  const Count per_cta = Count{threads} * pointwise_elements_per_thread(gpu, kernel.element);
+  const double reads = static_cast<double>(kernel.reads), writes = static_cast<double>(kernel.writes);
+  Demand one;
+  one.vector = ops(2 * kernel.cost.slots);
+  one.xu = ops(kernel.cost.xu);
+  one.l2_load = kernel.element * reads;
+  one.l2_store = kernel.element * writes;
+
+  std::vector<Launch> launches;
+  for (const Count piece : indexable_pieces(kernel.elements, kernel.element)) {
+    const double n = static_cast<double>(piece);
+    Launch launch;
+    launch.name = kernel.name;
+    launch.character = Character::streaming;
+    launch.cta = {threads, kPointwiseRegisters, bytes(0)};
+    launch.ctas = ceil_div(piece, per_cta);
+    launch.tasks = tasks_with_tail(piece, per_cta, one, 1);
+    launch.vector_type = kernel.vector_type;
+    launch.required.vector = ops(2 * kernel.required_slots * n);
+    if (kernel.reads > 0)
+      launch.operands.add({"input", kernel.element * n * reads, Operand::Role::activation, true, false});
+    launch.operands.add({"output", kernel.element * n * writes, kernel.result, false, true});
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,70 @@
+// What PyTorch's own CUDA kernels share: which release a GPU's plans follow, and its pointwise launches.
+//
+// Sources are the files of aten/src/ATen/native/cuda in the public repository. Releases differ in grids, so each GPU is
+// planned with one release: the one its measured rows come from where there are any (NeuSight: 2.1 on NVIDIA up to
+// Ampere, 2.4 on AMD), a current one (2.7 and later) elsewhere.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "kernel/format.h"
+#include "kernel/plan.h"
+
+namespace tilecast {
+
+enum class TorchRelease : std::uint8_t { v2_1, v2_4, current };
+TorchRelease torch_release(const Gpu& gpu);
+
+// Threads that run in lockstep: C10_WARP_SIZE.
+constexpr int warp_size(const Gpu& gpu) { return gpu.vendor == Vendor::amd ? 64 : 32; }
+// num_threads() of thread_constants.h.
+constexpr int pointwise_threads(const Gpu& gpu) { return gpu.vendor == Vendor::amd ? 256 : 128; }
+// Elements one thread of vectorized_elementwise_kernel computes (thread_work_size(), later elems_per_thread()).
+int pointwise_elements_per_thread(const Gpu& gpu, Bytes element);
+
+// TensorIterator addresses 32-bit byte offsets and halves a larger tensor until each piece fits
+// (can_use_32bit_indexing, with_32bit_indexing): every piece is a launch. Sizes of the pieces, in launch order.
+std::vector<Count> indexable_pieces(Count elements, Bytes element);
+// No memory holds a tensor of more pieces; beyond it pieces grow instead of multiplying.
+inline constexpr Count kMostPieces = 256;
+
+// FMA-pipe slots and special-function results of one element.
+struct ElementCost {
+  double slots = 0, xu = 0;
+};
+
+// fp32 forms of the CUDA math library without fast-math, counted from their instruction sequences.
+inline constexpr ElementCost kDivision{8, 1};    // reciprocal, two Newton steps, range handling
+inline constexpr ElementCost kReciprocal{4, 1};  // 1/x: reciprocal and one Newton step with its range check
+inline constexpr ElementCost kExp{4, 1};         // scale by log2(e) in two parts, ex2, rescale
+inline constexpr ElementCost kSigmoid{kExp.slots + 1 + kReciprocal.slots, kExp.xu + kReciprocal.xu};
+inline constexpr ElementCost kErf{14, 1};  // polynomial of degree 9 times an ex2, and its branch select
+
+// A contiguous pointwise kernel.
+struct Pointwise {
+  std::string_view name;
+  Count elements = 0;
+  Bytes element;     // size of one
+  Count reads = 1;   // tensors of `elements` read ...
+  Count writes = 1;  // ... and written
+  Operand::Role result = Operand::Role::activation;
+  ElementCost cost;
+  double required_slots = 0;  // per element, in any implementation
+  DType vector_type = DType::fp32;
+};
+std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu);
+
+// Groups for `total` items handed out `each` to a CTA: full CTAs, and the last one with what remains.
+std::vector<TaskGroup> tasks_with_tail(Count total, Count each, const Demand& per_item, double steps);
+
+// Type the vector pipe computes a format's non-matrix kernels in.
+constexpr DType vector_type_of(const Format& format) {
+  return format.output == DType::fp64 ? DType::fp64 : DType::fp32;
+}
+
+// Slots that `n` additions or products on elements of this size certainly take: 16-bit types can be computed in pairs.
+constexpr double least_slots(double n, Bytes element) { return element < bytes(4) ? n / 2 : n; }
+
+}  // namespace tilecast

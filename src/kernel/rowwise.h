@@ -1,0 +1,43 @@
+// Kernels that give every row (a token) to one CTA and walk it more than once: softmax, norms, gated activations.
+#pragma once
+
+#include <string_view>
+
+#include "gpu/gpu.h"
+#include "kernel/plan.h"
+#include "kernel/pytorch.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// Rows and columns of a row-wise family: positive, no more rows than a grid has CTAs, no longer rows than an int counts
+// (both are limits of the libraries' own kernels).
+Status require_rows(Count rows, Count cols);
+
+// First-level data cache that re-reads of a row can hit while `resident` CTAs of this shape share the SM; zero where
+// global loads do not stay there long enough to count on (before Volta, and AMD's 16 to 32 KiB).
+Bytes row_cache(const CtaShape& cta, const Gpu& gpu);
+
+struct RowKernel {
+  std::string_view name;
+  Count rows = 0;
+  Count rows_per_cta = 1;
+  CtaShape cta;
+  Bytes read;        // per row, asked of memory for the first time
+  Bytes reread;      // per row, asked again later: of L1 where the rows of the resident CTAs fit, else of L2
+  Bytes parameters;  // read by every row: once per SM where they stay in L1, else once per CTA
+  Bytes written;     // per row
+  Bytes shared;      // per row through shared memory
+  double slots = 0;  // per row, FMA pipe
+  double xu = 0;     // per row
+  double steps = 1;  // dependent loop iterations of a CTA
+  DType vector_type = DType::fp32;
+};
+// The launch with its tasks; operands and required operations are the family's to add.
+Launch row_launch(const RowKernel& kernel, const Gpu& gpu);
+
+// Slots of a reduction over a CTA's threads by warp shuffles, `combine` slots each step. Shuffle steps are log2(warp);
+// the last one over warps is run by a single warp and left out.
+double reduction_slots(int threads, const Gpu& gpu, double combine);
+
+}  // namespace tilecast

@@ -1,0 +1,67 @@
+#include "kernel/softmax.h"
+
+#include <gtest/gtest.h>
+
+#include "kernel/plan_testing.h"
+
+namespace tilecast {
+namespace {
+
+TEST(Softmax, ShortRowsShareAWarp) {
+  // 3 columns: padded to 4 lanes, 32 such warps a CTA, two rows each: 64 rows a CTA.
+  const Launch launch = only_launch(Softmax{77, 3}, "fp32", "A100-PCIe-40GB");
+  EXPECT_EQ(launch.ctas, 2);
+  EXPECT_EQ(launch.cta.threads, 128);
+  EXPECT_EQ(launch.tasks[0].each.l2_load, bytes(64 * 12));
+  EXPECT_EQ(launch.tasks[1].each.l2_load, bytes(13 * 12));
+  // Four padded elements at 1 + 6 + 8 slots, and two reductions of two steps over four lanes: 76 slots a row.
+  EXPECT_EQ(launch.total().vector, ops(2 * 76 * 77));
+  EXPECT_EQ(launch.total().xu, ops(2 * 4 * 77));
+  EXPECT_EQ(launch.total().l2_store, bytes(77 * 12));
+}
+
+TEST(Softmax, WarpGrids) {
+  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "A100-PCIe-40GB").ctas, 32);  // a warp a row, four warps
+  EXPECT_EQ(only_launch(Softmax{223, 114}, "fp32", "A100-PCIe-40GB").ctas, 28);  // two rows a warp
+  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "MI100").ctas, 64);           // two warps of 64
+  EXPECT_EQ(planned(Softmax{Count{1} << 21, 1024}, "fp32", "A100-PCIe-40GB").launches.size(), 2u);  // 2^30 a launch
+  // fp64 rows leave the warp kernel beyond 4096 bytes.
+  EXPECT_EQ(only_launch(Softmax{100, 512}, "fp64", "V100-PCIe").ctas, 25);
+  EXPECT_EQ(only_launch(Softmax{100, 513}, "fp64", "V100-PCIe").ctas, 100);
+}
+
+TEST(Softmax, LongRowsAreReadThriceUnlessAcacheKeepsThem) {
+  const double row = 4096 * 4;
+  const Launch ampere = only_launch(Softmax{64, 4096}, "fp32", "A100-PCIe-40GB");
+  EXPECT_EQ(ampere.ctas, 64);
+  EXPECT_EQ(ampere.cta.threads, 512);
+  EXPECT_EQ(ampere.tasks[0].each.l2_load, bytes(row));  // one row on an SM stays in its L1
+  EXPECT_EQ(only_launch(Softmax{64, 4096}, "fp32", "P4").tasks[0].each.l2_load, bytes(3 * row));
+  EXPECT_EQ(only_launch(Softmax{4096, 65536}, "fp32", "A100-PCIe-40GB").tasks[0].each.l2_load, bytes(3 * 4.0 * 65536));
+  const Launch hopper = only_launch(Softmax{64, 4096}, "fp32", "H100-SXM");  // the shared-memory form
+  EXPECT_EQ(hopper.cta.threads, 1024);
+  EXPECT_EQ(hopper.cta.shared_memory, kibibytes(48));
+  EXPECT_EQ(hopper.tasks[0].each.shared, bytes(3 * row));
+  EXPECT_EQ(only_launch(Softmax{64, 4097}, "fp32", "H100-SXM").tasks[0].each.shared, bytes(0));  // no whole vectors
+}
+
+TEST(Softmax, GradientIsAProductAndARowKernel) {
+  const Plan plan = planned(Softmax{10, 2048, true}, "bf16", "H100-SXM");
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_EQ(plan.launches[0].ctas, 20);  // 20480 elements, 1024 a CTA
+  EXPECT_EQ(plan.launches[1].ctas, 10);
+  EXPECT_EQ(plan.launches[1].cta.threads, 128);  // 2048 / 8 / 2
+  EXPECT_EQ(operand_bytes(plan.launches[0], false), bytes(2 * 40960));
+  EXPECT_EQ(operand_bytes(plan.launches[0], true), bytes(0));  // the product is workspace
+  EXPECT_EQ(operand_bytes(plan.launches[1], true), bytes(40960));
+  EXPECT_EQ(plan.launches[1].total().l2_load, bytes(2 * 40960));
+}
+
+TEST(Softmax, RefusesImpossibleShapes) {
+  EXPECT_FALSE((Softmax{0, 5}).check());
+  EXPECT_FALSE((Softmax{Count{1} << 31, 5}).check());
+  EXPECT_FALSE((Softmax{Count{1} << 30, Count{1} << 30}).check());
+}
+
+}  // namespace
+}  // namespace tilecast

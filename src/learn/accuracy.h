@@ -1,0 +1,28 @@
+// The generated part of docs/accuracy.md: forecasts against measured rows, as Markdown tables.
+//
+// Sample of the output:
+//   | family | dtype | GPU | rows | forecast mean | median | p90 | bias | roofline mean |
+//   |---|---|---|---:|---:|---:|---:|---:|---:|
+//   | gemm | bf16 | H100-SXM | 6000 | 14.2 % | 10.1 % | 30.4 % | -3.0 % | 48.9 % |
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/evaluate.h"
+
+namespace tilecast {
+
+// Rows measured faster than their bound, at most this share for every GPU, family and dtype.
+inline constexpr double kMostViolations = 0.005;
+
+// Errors of the analytic forecast beside the roofline's on the same rows, bound violations (known traps apart), and
+// planned against measured launches. Rows and outcomes of both methods go side by side.
+std::string accuracy_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
+                            const std::vector<Outcome>& roofline);
+
+// The same from files of any known form, sampled: reads, forecasts, renders.
+Result<std::string> accuracy_report(const std::vector<std::string>& paths, const SampleOptions& sample,
+                                    const ReadOptions& read, int threads);
+
+}  // namespace tilecast

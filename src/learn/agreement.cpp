@@ -1,0 +1,57 @@
+#include "learn/agreement.h"
+
+#include <map>
+#include <tuple>
+
+namespace tilecast {
+namespace {
+
+// Tiles of the whole result under the measured tile.
+Count result_tiles(const Measurement& row) {
+  const Observed& seen = row.observed;
+  const auto tiles = [&](Count batch, Count m, Count n) {
+    return batch * ceil_div(m, seen.tile_m) * ceil_div(n, seen.tile_n);
+  };
+  if (const auto* gemm = std::get_if<Gemm>(&row.kernel.shape)) return tiles(1, gemm->m, gemm->n);
+  if (const auto* bmm = std::get_if<Bmm>(&row.kernel.shape)) return tiles(bmm->batch, bmm->m, bmm->n);
+  return 0;
+}
+
+bool same_tile(const Observed& seen, const Outcome& planned) {
+  return seen.tile_m == planned.tile_m && seen.tile_n == planned.tile_n;
+}
+
+}  // namespace
+
+Count observed_split(const Measurement& row) {
+  if (!row.observed.has_grid() || !row.observed.has_tile()) return 0;
+  const Count tiles = result_tiles(row);
+  if (tiles == 0 || row.observed.ctas % tiles != 0) return 0;
+  return row.observed.ctas / tiles;
+}
+
+std::vector<Agreement> compare_launches(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes) {
+  std::map<std::tuple<std::string, std::string, std::string>, Agreement> found;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Measurement& row = rows[i];
+    const Outcome& planned = outcomes[i];
+    if (!row.observed.has_grid() || planned.failed) continue;
+    const std::tuple key(std::string(row.source), std::string(family_of(row.kernel.shape)), std::string(row.gpu));
+    Agreement& group = found[key];
+    ++group.grids;
+    if (row.observed.ctas == planned.ctas) ++group.grids_equal;
+    if (!row.observed.has_tile()) continue;
+    ++group.tiles;
+    if (!same_tile(row.observed, planned)) continue;
+    ++group.tiles_equal;
+    if (observed_split(row) == planned.split) ++group.splits_equal;
+  }
+  std::vector<Agreement> list;
+  for (auto& [key, group] : found) {
+    std::tie(group.source, group.family, group.gpu) = key;
+    list.push_back(std::move(group));
+  }
+  return list;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,52 @@
+// Streaming CSV with a header line. Fields are views into the line; quotes ("a,b", "say ""x""") are undone. A quoted
+// field does not cross lines: no table of ours has one that does, and refusing keeps a stray quote from eating a file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "learn/gzip_reader.h"
+
+namespace tilecast {
+
+class CsvReader {
+ public:
+  static Result<CsvReader> open(const std::string& path);
+
+  // Position of a column by its exact name; the error names the column and the file.
+  Result<std::size_t> column(std::string_view name) const;
+  std::optional<std::size_t> find_column(std::string_view name) const;
+
+  // Moves to the next row that is not blank; false at the end. Errors are the file's (unreadable, truncated). A row of
+  // its own wrong form is no error here: see problem().
+  Result<bool> next();
+  // Why the current row cannot be used, or empty: too few or many fields, an open quote.
+  const std::string& problem() const { return problem_; }
+
+  std::string_view operator[](std::size_t column) const { return fields_[column]; }
+  const std::string& path() const { return lines_.path(); }
+  Count line() const { return lines_.line(); }
+  std::string place() const;  // "file:line"
+
+ private:
+  explicit CsvReader(LineReader lines) : lines_(std::move(lines)) {}
+  void split_row(std::string_view line);
+  std::size_t quoted_field(std::string_view line, std::size_t at);
+
+  LineReader lines_;
+  std::vector<std::string> header_;
+  std::vector<std::string_view> fields_;
+  std::string unquoted_;  // text of fields whose doubled quotes were undone
+  std::string problem_;
+};
+
+// The whole text as a number; nothing when it is not one.
+std::optional<Count> to_count(std::string_view text);
+std::optional<double> to_double(std::string_view text);
+
+// A field as CSV: quoted only where it must be.
+void append_csv(std::string& out, std::string_view field);
+
+}  // namespace tilecast

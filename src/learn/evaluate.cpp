@@ -1,0 +1,200 @@
+#include "learn/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "estimate/bound.h"
+#include "estimate/physics.h"
+#include "gpu/registry.h"
+#include "learn/import.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+Regime regime_of(const Estimate& estimate, Resource limit, Seconds floor) {
+  if (floor > estimate.bound) return Regime::launch;
+  return limit == Resource::dram || limit == Resource::l2 ? Regime::memory : Regime::compute;
+}
+
+// The launch that bounds most: the one worth comparing with a measurement's.
+std::size_t main_launch(const Estimate& estimate) {
+  std::size_t main = 0;
+  for (std::size_t i = 1; i < estimate.launches.size(); ++i)
+    if (estimate.launches[i].bound > estimate.launches[main].bound) main = i;
+  return main;
+}
+
+// Value at a share of a sorted list, between neighbours.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
+}
+
+std::string key_value(Key key, const Measurement& row, const Outcome& outcome) {
+  switch (key) {
+    case Key::gpu: return std::string(row.gpu);
+    case Key::family: return std::string(family_of(row.kernel.shape));
+    case Key::dtype: return std::string(row.kernel.format.name);
+    case Key::engine: return std::string(row.engine);
+    case Key::source: return std::string(row.source);
+    case Key::regime: return std::string(name_of(outcome.regime));
+    case Key::trap: return std::string(trap_of(row));
+  }
+  return {};
+}
+
+struct Errors {
+  std::vector<double> absolute;
+  double bias = 0;
+};
+
+// A group under construction, its errors apart by GPU.
+struct Gathered {
+  Group group;
+  std::map<std::string_view, Errors> by_gpu;
+
+  void add(const Measurement& row, const Outcome& outcome) {
+    if (outcome.failed) return void(++group.failed);
+    ++group.rows;
+    const double error = outcome.forecast / row.latency - 1;
+    Errors& errors = by_gpu[row.gpu];
+    errors.absolute.push_back(std::abs(error));
+    errors.bias += error;
+    if (outcome.forecast < outcome.bound) ++group.below_bound;
+    if (outcome.bound > row.latency) {
+      ++group.bound_violations;
+      group.worst_violation = std::max(group.worst_violation, outcome.bound / row.latency);
+    }
+  }
+
+  Group finish() {
+    group.gpus = static_cast<int>(by_gpu.size());
+    for (auto& [gpu, errors] : by_gpu) {
+      auto& all = errors.absolute;
+      std::sort(all.begin(), all.end());
+      double sum = 0;
+      for (double e : all) sum += e;
+      const double n = static_cast<double>(all.size());
+      group.mean += sum / n / group.gpus;
+      group.bias += errors.bias / n / group.gpus;
+      group.median += quantile(all, 0.5) / group.gpus;
+      group.p90 += quantile(all, 0.9) / group.gpus;
+    }
+    return std::move(group);
+  }
+};
+
+}  // namespace
+
+std::string_view trap_of(const Measurement& row) {
+  const std::string_view family = family_of(row.kernel.shape);
+  if (row.gpu.starts_with("A100") && row.engine == "trtllm" && (family == "attention_decode" || family == "mla_decode"))
+    return "A100 TRT-LLM decode beats DRAM";
+  if (row.source == "aiconfigurator-difference") return "compute_scale is a difference of timings";
+  if (row.source == "aiconfigurator-power") return "steady state under the power limit";
+  return {};
+}
+
+Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method) {
+  Outcome outcome;
+  const auto planned = plan(row.kernel, gpu, row.context);
+  if (!planned || planned->launches.empty()) {
+    outcome.failed = true;
+    return outcome;
+  }
+  const Estimate e = estimate(*planned, gpu, row.context, method);
+  const std::size_t main = main_launch(e);
+  const Launch& launch = planned->launches[main];
+  outcome.forecast = e.latency;
+  outcome.bound = e.bound;
+  outcome.limit = largest_resource(e.launches[main].at_peak);
+  outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), row.context.runtime));
+  outcome.ctas = launch.ctas;
+  outcome.tile_m = launch.tile.m;
+  outcome.tile_n = launch.tile.n;
+  outcome.split = launch.split;
+  return outcome;
+}
+
+Result<std::vector<Outcome>> forecast_rows(const std::vector<Measurement>& rows, Method method, int threads) {
+  std::map<std::string_view, Gpu> gpus;
+  for (const Measurement& row : rows) {
+    if (gpus.contains(row.gpu)) continue;
+    auto found = find_gpu(row.gpu);
+    if (!found) return std::move(found).error().at(row.place());
+    gpus.emplace(row.gpu, *std::move(found));
+  }
+  std::vector<Outcome> outcomes(rows.size());
+  // Rows differ in cost a hundredfold: threads take small batches. Each row's outcome has its own place.
+  constexpr std::size_t kBatch = 64;
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    while (true) {
+      const std::size_t begin = next.fetch_add(kBatch);
+      if (begin >= rows.size()) return;
+      for (std::size_t i = begin; i < std::min(begin + kBatch, rows.size()); ++i)
+        outcomes[i] = forecast_row(rows[i], gpus.find(rows[i].gpu)->second, method);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();  // joins
+  return outcomes;
+}
+
+Result<std::vector<Key>> keys_from(std::string_view text) {
+  std::vector<Key> keys;
+  if (text.empty()) return keys;
+  for (const std::string& part : split(text, ',')) {
+    const auto at = std::find(kKeyNames.begin(), kKeyNames.end(), part);
+    if (at == kKeyNames.end())
+      return error("cannot group by '" + part + "'", "one or more of gpu, family, dtype, engine, source, regime");
+    keys.push_back(static_cast<Key>(at - kKeyNames.begin()));
+  }
+  return keys;
+}
+
+std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
+                                const std::vector<Key>& by) {
+  std::map<std::vector<std::string>, Gathered> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> keys;
+    for (Key key : by) keys.push_back(key_value(key, rows[i], outcomes[i]));
+    auto [found, fresh] = groups.try_emplace(std::move(keys));
+    if (fresh) found->second.group.keys = found->first;
+    found->second.add(rows[i], outcomes[i]);
+  }
+  std::vector<Group> finished;
+  for (auto& [keys, gathered] : groups) finished.push_back(gathered.finish());
+  return finished;
+}
+
+Result<Evaluation> evaluate_files(const std::vector<std::string>& paths, const EvaluateOptions& options) {
+  Names names;
+  Sampler sampler(options.sample);
+  Evaluation evaluation;
+  for (const std::string& path : paths) {
+    auto report = read_any(path, names, options.read, [&](const Measurement& row) {
+      sampler.offer(row);
+      return Status(Ok{});
+    });
+    if (!report) return std::move(report).error();
+    evaluation.report.add(*report);
+  }
+  const std::vector<Measurement> rows = sampler.take();
+  auto outcomes = forecast_rows(rows, options.method, options.threads);
+  if (!outcomes) return std::move(outcomes).error();
+  evaluation.groups = group_errors(rows, *outcomes, options.by);
+  return evaluation;
+}
+
+}  // namespace tilecast

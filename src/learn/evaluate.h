@@ -1,0 +1,78 @@
+// Forecasts against measurements: errors, bias and bound violations, by any grouping.
+//
+// Error = |forecast - measured| / measured of a row. Averages go over the rows of a GPU first and then over GPUs, so
+// that no card dominates; median and p90 likewise are a GPU's own, averaged over GPUs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estimate/estimate.h"
+#include "learn/measurement.h"
+#include "learn/sample.h"
+
+namespace tilecast {
+
+enum class Regime : std::uint8_t { launch, memory, compute };
+inline constexpr std::array<std::string_view, 3> kRegimeNames = {"launch-bound", "memory-bound", "compute-bound"};
+constexpr std::string_view name_of(Regime r) { return kRegimeNames[static_cast<std::size_t>(r)]; }
+
+// Measurements that are known to be off for a reason of their own, and are judged apart; empty for the rest. The
+// reasons are in the data's README: decode rows of TensorRT-LLM 1.0 on A100 beat its DRAM, compute_scale is a
+// difference of timings.
+std::string_view trap_of(const Measurement& row);
+
+struct Outcome {
+  Seconds forecast, bound;
+  Regime regime = Regime::memory;
+  Resource limit = Resource::dram;  // of the bound
+  // The plan's main launch, for comparing with what a profiler saw.
+  Count ctas = 0;
+  int tile_m = 0, tile_n = 0, split = 1;
+  bool failed = false;  // no plan: the GPU lacks the format, say
+};
+// A failed row's reason is its plan's error, which costs too much to keep for each row: ask again with plan().
+Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method);
+
+// Forecasts of all rows, in their order, by `threads` threads; the result does not depend on their number.
+Result<std::vector<Outcome>> forecast_rows(const std::vector<Measurement>& rows, Method method, int threads);
+
+enum class Key : std::uint8_t { gpu, family, dtype, engine, source, regime, trap };
+inline constexpr std::array<std::string_view, 7> kKeyNames = {"gpu",    "family", "dtype", "engine",
+                                                              "source", "regime", "trap"};
+Result<std::vector<Key>> keys_from(std::string_view text);  // "gpu,family"
+
+struct Group {
+  std::vector<std::string> keys;  // values, in the order of the Keys asked for
+  Count rows = 0;
+  int gpus = 0;
+  double mean = 0, median = 0, p90 = 0, bias = 0;
+  Count failed = 0;            // rows without a plan, not counted in the rest
+  Count below_bound = 0;       // forecasts below their own bound: must be zero
+  Count bound_violations = 0;  // rows measured faster than their bound
+  double worst_violation = 1;  // largest bound / measured among them
+  double violation_share() const {
+    return rows > 0 ? static_cast<double>(bound_violations) / static_cast<double>(rows) : 0;
+  }
+};
+
+// Groups in the order of their keys. Both vectors have one entry a row.
+std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
+                                const std::vector<Key>& by);
+
+// Files of any known form, sampled, judged: what `tilecast evaluate` calls.
+struct EvaluateOptions {
+  Method method = Method::tilecast;
+  std::vector<Key> by = {Key::family, Key::dtype, Key::gpu};
+  SampleOptions sample{0, 0};
+  ReadOptions read;
+  int threads = 2;
+};
+struct Evaluation {
+  ReadReport report;
+  std::vector<Group> groups;
+};
+Result<Evaluation> evaluate_files(const std::vector<std::string>& paths, const EvaluateOptions& options);
+
+}  // namespace tilecast

@@ -1,0 +1,101 @@
+#include "learn/gzip_reader.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <filesystem>
+
+namespace tilecast {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 18;
+
+}  // namespace
+
+struct LineReader::File {
+  explicit File(const std::string& path) : handle(gzopen(path.c_str(), "rb")) {
+    if (handle) gzbuffer(handle, kBlock);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (handle) gzclose_r(handle);
+  }
+  gzFile handle;
+};
+
+LineReader::LineReader(std::string path, std::size_t most_line, std::unique_ptr<File> file)
+    : path_(std::move(path)), most_line_(most_line), file_(std::move(file)) {}
+LineReader::LineReader(LineReader&&) noexcept = default;
+LineReader& LineReader::operator=(LineReader&&) noexcept = default;
+LineReader::~LineReader() = default;
+
+Result<LineReader> LineReader::open(const std::string& path, std::size_t most_line) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(path, failure);
+  if (failure || !std::filesystem::exists(status)) return Error{path, "", "no such file", "check the path"};
+  if (std::filesystem::is_directory(status)) return Error{path, "", "is a directory, not a file", "name a file in it"};
+  auto file = std::make_unique<File>(path);
+  if (!file->handle) return Error{path, "", "cannot be opened", "check its permissions"};
+  return LineReader(path, most_line, std::move(file));
+}
+
+// Moves the unread part to the front and reads one more block behind it.
+Status LineReader::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() < end_ + kBlock) buffer_.resize(end_ + kBlock);
+  const int got = gzread(file_->handle, buffer_.data() + end_, static_cast<unsigned>(kBlock));
+  int code = Z_OK;
+  const char* message = gzerror(file_->handle, &code);
+  // A truncated archive ends in Z_BUF_ERROR after its last whole block, a damaged one in Z_DATA_ERROR.
+  if (got < 0 || code < 0) {
+    const bool cut = code == Z_BUF_ERROR;
+    return Error{path_, "",
+                 cut ? fmt::format("the compressed data end too early, after line {}", line_)
+                     : fmt::format("the compressed data are damaged after line {}: {}", line_, message),
+                 "copy or download the file again"};
+  }
+  at_end_ = got == 0;
+  end_ += static_cast<std::size_t>(got);
+  return Ok{};
+}
+
+std::string_view LineReader::take(std::size_t length, std::size_t skip) {
+  std::string_view line(buffer_.data() + begin_, length);
+  begin_ += length + skip;
+  ++line_;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+Result<std::optional<std::string_view>> LineReader::next() {
+  std::size_t searched = 0;
+  while (true) {
+    const std::size_t unread = end_ - begin_;
+    if (unread > searched) {
+      const char* start = buffer_.data() + begin_;
+      if (const void* newline = std::memchr(start + searched, '\n', unread - searched)) {
+        const auto length = static_cast<std::size_t>(static_cast<const char*>(newline) - start);
+        if (length <= most_line_) return std::optional(take(length, 1));
+        searched = most_line_ + 1;
+      } else {
+        searched = unread;
+      }
+    }
+    if (searched > most_line_)
+      return Error{fmt::format("{}:{}", path_, line_ + 1), "",
+                   fmt::format("the line is longer than {} bytes", most_line_), "is it the right file?"};
+    if (at_end_) {
+      if (unread == 0) return std::optional<std::string_view>();
+      return std::optional(take(unread, 0));
+    }
+    if (auto filled = fill(); !filled) return std::move(filled).error();
+  }
+}
+
+}  // namespace tilecast
