@@ -1,28 +1,32 @@
-// Whatever a command line or a table's dims hold, a shape is refused or planned, and its forecast is finite and not below
-// the bound. Input: "family|dtype|gpu|key=value;key=value".
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "estimate/estimate.h"
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
 #include "support/text.h"
+#include "targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace tilecast;
-  const auto parts = split({reinterpret_cast<const char*>(data), size}, '|');
-  if (parts.size() != 4) return 0;
+namespace tilecast {
+
+std::string fuzz_kernel_shape(std::string_view input) {
+  const auto parts = split(input, '|');
+  if (parts.size() != 4) return "";
   const auto dims = dims_from_text(parts[3]);
-  if (!dims) return 0;
+  if (!dims) return "";
   const auto shape = shape_from(parts[0], *dims);
+  if (!shape) return "";
+  const auto again = shape_from(family_of(*shape), dims_of(*shape));
+  if (!again || dims_text(*again) != dims_text(*shape)) return "the shape's text does not read back: " + dims_text(*shape);
   const auto format = format_from(parts[1]);
   const auto gpu = find_gpu(parts[2]);
-  if (!shape || !format || !gpu) return 0;
+  if (!format || !gpu) return "";
   const Context context;
   const auto planned = plan(Kernel{*shape, *format}, *gpu, context);
-  if (!planned) return 0;
+  if (!planned) return "";
   const Estimate e = estimate(*planned, *gpu, context, Method::tilecast);
-  if (!std::isfinite(e.latency.base()) || e.latency < e.bound || e.latency.base() < 0) std::abort();
-  return 0;
+  if (!std::isfinite(e.latency.base()) || e.latency.base() < 0) return "the forecast is not a time";
+  if (e.latency < e.bound) return "the forecast is below the bound";
+  return "";
 }
+
+}  // namespace tilecast

@@ -2,9 +2,12 @@
 // one that includes CLI11 (ten seconds to compile) and the only one that writes to the terminal.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 
+#include "cli/data_command.h"
 #include "cli/gpu_command.h"
 #include "cli/kernel_command.h"
 #include "support/text.h"
@@ -22,7 +25,8 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
     CLI::App* sub = kernel.add_subcommand(name, std::string(family.info.summary));
     sub->fallthrough();
     sub->ignore_underscore();
-    sub->footer("Example:\n  tilecast kernel " + name + " " + std::string(family.info.example) +
+    sub->footer("Also --gpu, --dtype, --method, --runtime, --warmth, --explain and --json: `tilecast kernel --help`.\n\n"
+                "Example:\n  tilecast kernel " + name + " " + std::string(family.info.example) +
                 " --gpu A100-SXM-80GB,H100-SXM,B200");
     if (std::string hyphened = name; hyphened.find('_') != std::string::npos) {
       for (char& c : hyphened)
@@ -33,8 +37,12 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
       const std::string flag = "--" + field.name;
       const std::string help = field.help + (field.need == Need::required ? " (required)" : "");
       const auto keep = [&options, name = field.name](const std::string& text) { options.dims.emplace_back(name, text); };
-      if (field.kind == "yes/no") sub->add_flag_callback(flag, [keep] { keep("1"); }, help)->ignore_underscore();
-      else sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind)->ignore_underscore();
+      if (field.kind == "yes/no")  // --gated, or --gated=no for one that is on by default
+        sub->add_flag_function(flag, [keep](std::int64_t on) { keep(on > 0 ? "1" : "0"); }, help)
+            ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+            ->ignore_underscore();
+      else
+        sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind)->ignore_underscore();
     }
     sub->callback([&options, &chosen, name] {
       options.family = name;
@@ -75,6 +83,7 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
 
   CLI::App* gpu = app.add_subcommand("gpu", "show or check one GPU description");
   gpu->require_subcommand(1);
+  gpu->footer("Example:\n  tilecast gpu show H100-SXM");
   CLI::App* show = gpu->add_subcommand("show", "everything known about a GPU, with sources");
   show->add_option("NAME", options.name, "a GPU's name, or a description file")->required();
   show->add_flag("--json", options.json, "machine-readable output");
@@ -86,23 +95,75 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
   check->callback([&] { chosen = [&options] { return run_gpu_check(options.file); }; });
 }
 
+struct DataOptions {
+  ImportCommand import;
+  EvaluateCommand evaluate;
+  AccuracyCommand accuracy;
+};
+
+void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
+  CLI::App* import = app.add_subcommand("import", "read measured tables of others into one table of our own form");
+  import->add_option("--from", options.import.from, "aiconfigurator, neusight or synperf")->required();
+  import->add_option("FILES", options.import.files, "their tables, plain or gzip")->required();
+  import->add_option("-o,--out", options.import.out, "the table to write (.csv or .csv.gz)")->required();
+  import->add_option("--most-bad", options.import.most_bad, "bad rows to skip before giving up")->capture_default_str();
+  import->footer("Example:\n  tilecast import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
+  import->callback([&] { chosen = [&options] { return run_import(options.import); }; });
+
+  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+  evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
+  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
+  evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")->capture_default_str();
+  evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
+  evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
+  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
+
+  CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
+  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")->required();
+  accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
+  accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")->capture_default_str();
+  accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
+  accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
+}
+
+// What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required.
+std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  const std::vector<std::string> strays = deepest->remaining();
+  if (!strays.empty() && deepest->get_require_subcommand_min() > 0) {
+    std::vector<std::string> known;
+    for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+    return error("unknown command '" + strays.front() + "'",
+                 suggestion(strays.front(), known, "one of " + join(known, ", "))).line();
+  }
+  std::string text = stop.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text + " (add --help to see what a command takes)";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.");
+  CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
   app.require_subcommand(1);
+  app.footer("Example:\n  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200");
   app.set_version_flag("--version", "tilecast " TILECAST_VERSION);
   KernelOptions kernel_options;
   GpuOptions gpu_options;
+  DataOptions data_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
+  add_data_commands(app, data_options, chosen);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {
     if (stop.get_exit_code() == 0) return app.exit(stop);  // --help, --version
-    std::fprintf(stderr, "tilecast: %s (add --help to see what a command takes)\n", stop.what());
+    std::fprintf(stderr, "tilecast: %s\n", problem_of(app, stop).c_str());
     return 2;
   }
   const Result<std::string> output = chosen();

@@ -19,7 +19,7 @@ Footprint footprint_of(const Launch& launch, Share count) {
     if (operand.role == Operand::Role::workspace) f.workspace += size;
     else if (operand.role == Operand::Role::weight) f.weights += size;
     else if (operand.read) f.activations += size;
-    if (operand.written && !operand.read) f.written += size;
+    else if (operand.written) f.written += size;
   }
   return f;
 }

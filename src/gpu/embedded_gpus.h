@@ -1,15 +1,9 @@
-// The files of data/gpus as compiled in by cmake/embed.cmake.
+// The files of data/gpus as compiled in.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "support/embedded.h"
 
 namespace tilecast {
-
-struct EmbeddedFile {
-  std::string_view name;  // "h100-sxm.json"
-  std::string_view text;
-};
 
 std::span<const EmbeddedFile> embedded_gpu_files();
 

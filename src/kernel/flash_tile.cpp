@@ -83,6 +83,7 @@ bool packs_groups(const TileQuestion& q, int rows) {
 
 // Keys of a step: hopper/tile_size.h, tile_size_fwd_sm90.
 int fa3_keys(const TileQuestion& q, int dim, int v_dim, bool paged) {
+  if (dim > 256) return 64;  // beyond the table
   if (q.bytes.q >= 2) {
     const bool causal_only = q.causal && !q.window;
     if (dim <= 64) return causal_only ? 128 : q.window || paged ? 160 : 192;
@@ -168,8 +169,8 @@ int compiled_dim(Count dim) {
 
 void fit_shared(FlashTile& tile, double q_element, double kv_element, const Gpu& gpu) {
   const double room = in_bytes(gpu.shared_memory.per_cta);
-  while (shared_bytes(tile, q_element, kv_element) > room && (tile.n > 16 || tile.m > 16)) {
-    (tile.n > 16 ? tile.n : tile.m) /= 2;
+  while (shared_bytes(tile, q_element, kv_element) > room && (tile.n >= 32 || tile.m >= 32)) {
+    (tile.n >= 32 ? tile.n : tile.m) /= 2;
     tile.known = false;
   }
   tile.cta.shared_memory = bytes(std::min(room, shared_bytes(tile, q_element, kv_element)));

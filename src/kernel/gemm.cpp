@@ -50,10 +50,10 @@ constexpr double kUnpackSlots = 3;
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, bool weights) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
-  const GemmChoice choice = choose_gemm(p, *math, gpu);
+  const GemmChoice choice = choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   Plan plan;
   plan.launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  if (choice.split > 1) plan.launches.push_back(reduce_launch(p, format, choice.split));
+  if (choice.split > 1 && choice.reduction_kernel) plan.launches.push_back(reduce_launch(p, format, choice.split));
   return plan;
 }
 
@@ -109,7 +109,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
   const double latency_steps = as_double(steps) * (math.pipe == Pipe::vector ? choice.tile_k / 64.0 : 1.0);
   launch.tasks = {{launch.ctas, each, latency_steps}};
-  if (choice.split > 1)
+  if (choice.split > 1 && choice.reduction_kernel)
     launch.operands.add({"partial sums", bytes(4 * b * m * n * choice.split), Operand::Role::workspace, false, true});
   return launch;
 }

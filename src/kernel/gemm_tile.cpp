@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "kernel/cublas_simt.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
@@ -47,7 +48,10 @@ std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu&) {
   return math.pipe == Pipe::tensor ? std::span<const GemmTile>(kTensorTiles) : std::span<const GemmTile>(kSimtTiles);
 }
 
-GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
+GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, GemmRoutine routine) {
+  if (routine != GemmRoutine::other && math.pipe == Pipe::vector && math.input == DType::fp32 &&
+      gpu.vendor != Vendor::amd)
+    return choose_simt(problem, routine == GemmRoutine::batched, gpu);
   const PipelineLatency latency = pipeline_latency(gpu);
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);

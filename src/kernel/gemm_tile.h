@@ -25,13 +25,18 @@ struct GemmChoice {
   int split = 1;
   int tile_k = 64;  // elements of k per main-loop step
   int stages = 4;
+  bool reduction_kernel = true;  // a second kernel joins the partial sums of a split; else the CTAs do, in place
 };
 
 // Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.
 int step_depth(const MathPath& math);
 
+// Whose choice it is. cuBLAS treats single and strided-batched products differently; convolutions are cuDNN's.
+enum class GemmRoutine : std::uint8_t { linear, batched, other };
+
 // The tile and split the library would take on this GPU.
-GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu);
+GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu,
+                       GemmRoutine routine = GemmRoutine::other);
 
 // The tiles considered on a math path.
 std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu);

@@ -11,7 +11,7 @@ namespace {
 
 // setReduceConfig of Reduce.cuh for a contiguous input reduced over its last dimension.
 constexpr Count kMostThreads = 512;  // max_reduce_threads
-constexpr Count kVector = 4;         // vt0: elements a thread loads at once, from 128 columns on
+constexpr Count kVectorised = 128;   // columns from which a thread loads several elements at once
 constexpr Count kLeastPerThread = 16, kMostPerThread = 256;
 constexpr double kPartial = 4;  // bytes of a CTA's partial result: the accumulate type
 
@@ -26,8 +26,14 @@ struct Config {
   Count per_thread = 1;    // elements
 };
 
-Config config_of(Count rows, Count cols, const Gpu& gpu) {
-  const Count along = cols > 128 ? cols / kVector : cols;
+// Elements a thread loads at once: vt0, and twice that for 16-bit types in current releases (H200, PyTorch 2.11: rows
+// of 128 bf16 elements take 16 threads; data/measurements/h200_kernels.csv.gz).
+Count vector_of(Bytes element, const Gpu& gpu) {
+  return torch_release(gpu) == TorchRelease::current && element < bytes(4) ? 8 : 4;
+}
+
+Config config_of(Count rows, Count cols, Count vector, const Gpu& gpu) {
+  const Count along = cols >= kVectorised ? cols / vector : cols;
   const Count width_limit = std::min(power_below(along), kMostThreads);
   Config c;
   c.width = std::min<Count>(width_limit, warp_size(gpu));
@@ -49,7 +55,8 @@ Config config_of(Count rows, Count cols, const Gpu& gpu) {
 }
 
 Launch launch_of(Count rows, Count cols, const Format& format, const Gpu& gpu) {
-  const Config c = config_of(rows, cols, gpu);
+  const Count vector = vector_of(size_of(format.output), gpu);
+  const Config c = config_of(rows, cols, vector, gpu);
   const double n = static_cast<double>(rows) * static_cast<double>(cols);
   const double share = 1 / static_cast<double>(c.ctas_per_row);
   const int threads = static_cast<int>(c.width * c.height);
@@ -70,7 +77,7 @@ Launch launch_of(Count rows, Count cols, const Format& format, const Gpu& gpu) {
   launch.cta = {threads, 32, through_shared ? bytes(kPartial * threads) : bytes(0)};
   launch.ctas = ceil_div(rows, c.rows_per_cta) * c.ctas_per_row;
   launch.vector_type = vector_type_of(format);
-  launch.tasks = tasks_with_tail(rows, c.rows_per_cta, row, static_cast<double>(ceil_div(c.per_thread, kVector)));
+  launch.tasks = tasks_with_tail(rows, c.rows_per_cta, row, static_cast<double>(ceil_div(c.per_thread, vector)));
   for (TaskGroup& group : launch.tasks) group.count *= c.ctas_per_row;
   launch.operands.add({"input", element * n, Operand::Role::activation, true, false});
   if (c.ctas_per_row > 1)

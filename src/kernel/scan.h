@@ -14,7 +14,10 @@
 //   chunk_kda, chunk_kda_with_fused_gate -> chunk_kda, flashkda_fwd -> the same, fused
 //   fused_recurrent_kda(_packed_decode), fused_sigmoid_gating_delta_rule_update -> recurrent_kda
 //   fused_kda_decode, kda_fused_decode, fused_kda_decode_mtp_dspark -> fused_kda_decode
-//   The collectors keep GDN states in bf16 (state = bf16) and KDA states in fp32.
+//   state = bf16 for GDN, but fp32 for the packed decode of vLLM and SGLang (their rows take KDA's time per state),
+//   fp32 for KDA.
+// A trap: vLLM's KDA collector gives its first sequence state slot 0, the engine's null block, whose convolution
+// returns at once; causal_conv1d_fn_qkv3 rows of one sequence time (almost) nothing and beat DRAM three times over.
 #pragma once
 
 #include <array>

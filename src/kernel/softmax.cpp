@@ -9,9 +9,11 @@
 namespace tilecast {
 namespace {
 
-// Rows of at most 1024 elements and 4096 bytes live in the registers of one warp (host_softmax).
-bool in_registers(Count cols, Bytes element) {
-  return cols <= 1024 && element * static_cast<double>(cols) <= bytes(4096);
+// Short rows live in the registers of one warp (host_softmax, host_softmax_backward): 1024 elements and 4096 bytes;
+// current releases doubled both for the forward kernel.
+bool in_one_warp(const Softmax& shape, Bytes element, const Gpu& gpu) {
+  const Count most = torch_release(gpu) == TorchRelease::current && !shape.backward ? 2048 : 1024;
+  return shape.cols <= most && element * static_cast<double>(shape.cols) <= bytes(4.0 * static_cast<double>(most));
 }
 
 // A pass over the row each: maximum; exp(x - max) and its sum; the quotient. The last two passes of the block kernels
@@ -29,7 +31,8 @@ RowKernel warp_kernel(const Softmax& shape, const Gpu& gpu) {
   constexpr int kThreads = 128;
   RowKernel kernel;
   kernel.rows_per_cta = Count{kThreads / lanes} * (padded <= 128 ? 2 : 1);
-  kernel.cta = {kThreads, static_cast<int>(24 + 2 * padded / lanes), bytes(0)};
+  // H200, PyTorch 2.11: 30, 48 and 80 registers for 8, 32 and 64 elements a lane (data/measurements/h200_counters.csv).
+  kernel.cta = {kThreads, static_cast<int>(22 + padded / lanes), bytes(0)};
   // Every lane computes on its share of the padded row, and log2(lanes) shuffle steps for each reduction.
   const double work = static_cast<double>(padded);
   const double shuffles = static_cast<double>(std::bit_width(static_cast<unsigned>(lanes)) - 1) * lanes;
@@ -58,35 +61,60 @@ int block_of_row(Count cols, const Gpu& gpu) {
 // Shared memory a CTA gets without asking for more: cudaDeviceProp::sharedMemPerBlock.
 Bytes default_shared(const Gpu& gpu) { return kibibytes(gpu.vendor == Vendor::amd ? 64 : 48); }
 
-// cunn_SoftMaxForward reads the row three times; cunn_SoftMaxForwardSmem keeps it in shared memory.
+Count vector_of(Bytes element) { return static_cast<Count>(16 / in_bytes(element)); }
+
+// Whether a CTA can keep its row in shared memory: whole 16-byte vectors, and room for the sums of its warps besides.
+bool fits_shared(Count cols, Bytes element, int threads, const Gpu& gpu) {
+  return cols % vector_of(element) == 0 &&
+         element * static_cast<double>(cols) < default_shared(gpu) - bytes(4.0 * threads / warp_size(gpu));
+}
+
+// Where a block kernel keeps the row between its passes.
+enum class Keeps : std::uint8_t { nothing, shared, registers };
+Keeps forward_keeps(Count cols, Bytes element, int threads, const Gpu& gpu) {
+  constexpr Count kMostRegisters = 9;  // elements a thread of cunn_SoftMaxForwardReg holds
+  const TorchRelease release = torch_release(gpu);
+  if (release == TorchRelease::v2_1) return Keeps::nothing;
+  if (release == TorchRelease::current && ceil_div(cols, threads) <= kMostRegisters) return Keeps::registers;
+  return fits_shared(cols, element, threads, gpu) ? Keeps::shared : Keeps::nothing;
+}
+
+// cunn_SoftMaxForward reads the row three times; its Smem and Reg forms once.
 RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu) {
-  const bool early = torch_release(gpu) == TorchRelease::v2_1;
+  const TorchRelease release = torch_release(gpu);
+  const bool early = release == TorchRelease::v2_1;
   const double cols = static_cast<double>(shape.cols);
   const Bytes row = element * cols;
   const int threads = early ? block_with_vectors(shape.cols, element, gpu) : block_of_row(shape.cols, gpu);
-  const Bytes reduce_buffer = bytes(4.0 * (early ? threads : threads / warp_size(gpu)));
-  const bool vectors = shape.cols % static_cast<Count>(16 / in_bytes(element)) == 0;
-  const bool keeps_row = !early && vectors && row < default_shared(gpu) - reduce_buffer;
+  const Keeps keeps = forward_keeps(shape.cols, element, threads, gpu);
+  const Bytes sums = bytes(4.0 * (early ? threads : threads / warp_size(gpu)));
   RowKernel kernel;
-  kernel.cta = {threads, 32, keeps_row ? default_shared(gpu) : reduce_buffer};
-  kernel.reread = keeps_row ? bytes(0) : row * 2;
-  kernel.shared = keeps_row ? row * 3 : bytes(0);
+  kernel.cta = {threads, 32, sums};
+  if (keeps == Keeps::shared) {
+    // 2.4 asks for all a CTA gets by default, current releases for what the row takes.
+    kernel.cta.shared_memory = release == TorchRelease::current ? row + sums : default_shared(gpu);
+    kernel.shared = row * 3;
+  }
+  kernel.reread = keeps == Keeps::nothing ? row * 2 : bytes(0);
   kernel.slots =
       cols * (kMaxSlots + kExpSumSlots + 1 + kExp.slots + kDivision.slots) + 2 * reduction_slots(threads, gpu, 1);
   kernel.xu = cols * (2 * kExp.xu + kDivision.xu);
-  kernel.steps = 3 * static_cast<double>(ceil_div(shape.cols, threads * static_cast<Count>(16 / in_bytes(element))));
+  kernel.steps = 3 * static_cast<double>(ceil_div(shape.cols, threads * vector_of(element)));
   return kernel;
 }
 
-// cunn_SoftMaxBackward: the sum over g, then g and y.
+// cunn_SoftMaxBackward: the sum over g, then g and y; current releases keep g in shared memory where it fits.
 RowKernel block_backward(const Softmax& shape, Bytes element, const Gpu& gpu) {
   const double cols = static_cast<double>(shape.cols);
+  const Bytes row = element * cols;
   const int threads = block_with_vectors(shape.cols, element, gpu);
+  const bool keeps = torch_release(gpu) == TorchRelease::current && fits_shared(shape.cols, element, threads, gpu);
   RowKernel kernel;
-  kernel.cta = {threads, 32, bytes(4.0 * threads)};
-  kernel.reread = element * cols;
+  kernel.cta = {threads, 32, keeps ? row + bytes(4.0 * threads / warp_size(gpu)) : bytes(4.0 * threads)};
+  kernel.reread = keeps ? bytes(0) : row;
+  kernel.shared = keeps ? row * 2 : bytes(0);
   kernel.slots = cols * kBackwardSlots + reduction_slots(threads, gpu, 1);
-  kernel.steps = 2 * static_cast<double>(ceil_div(shape.cols, threads * static_cast<Count>(16 / in_bytes(element))));
+  kernel.steps = 2 * static_cast<double>(ceil_div(shape.cols, threads * vector_of(element)));
   return kernel;
 }
 
@@ -103,7 +131,7 @@ Status Softmax::check() const { return require_rows(rows, cols); }
 Result<Plan> plan(const Softmax& shape, const Format& format, const Gpu& gpu, const Context&) {
   const Bytes element = size_of(format.output);
   const Bytes row = element * static_cast<double>(shape.cols);
-  const bool warp = in_registers(shape.cols, element);
+  const bool warp = in_one_warp(shape, element, gpu);
   RowKernel kernel = warp             ? warp_kernel(shape, gpu)
                      : shape.backward ? block_backward(shape, element, gpu)
                                       : block_forward(shape, element, gpu);

@@ -30,7 +30,7 @@ TEST(Softmax, WarpGrids) {
   EXPECT_EQ(only_launch(Softmax{100, 513}, "fp64", "V100-PCIe").ctas, 100);
 }
 
-TEST(Softmax, LongRowsAreReadThriceUnlessAcacheKeepsThem) {
+TEST(Softmax, LongRowsAreReadThriceUnlessACacheKeepsThem) {
   const double row = 4096 * 4;
   const Launch ampere = only_launch(Softmax{64, 4096}, "fp32", "A100-PCIe-40GB");
   EXPECT_EQ(ampere.ctas, 64);
@@ -38,11 +38,40 @@ TEST(Softmax, LongRowsAreReadThriceUnlessAcacheKeepsThem) {
   EXPECT_EQ(ampere.tasks[0].each.l2_load, bytes(row));  // one row on an SM stays in its L1
   EXPECT_EQ(only_launch(Softmax{64, 4096}, "fp32", "P4").tasks[0].each.l2_load, bytes(3 * row));
   EXPECT_EQ(only_launch(Softmax{4096, 65536}, "fp32", "A100-PCIe-40GB").tasks[0].each.l2_load, bytes(3 * 4.0 * 65536));
-  const Launch hopper = only_launch(Softmax{64, 4096}, "fp32", "H100-SXM");  // the shared-memory form
-  EXPECT_EQ(hopper.cta.threads, 1024);
-  EXPECT_EQ(hopper.cta.shared_memory, kibibytes(48));
-  EXPECT_EQ(hopper.tasks[0].each.shared, bytes(3 * row));
-  EXPECT_EQ(only_launch(Softmax{64, 4097}, "fp32", "H100-SXM").tasks[0].each.shared, bytes(0));  // no whole vectors
+}
+
+TEST(Softmax, CurrentReleasesKeepTheRow) {
+  // Dispatch and shared memory as PyTorch 2.11 on an H200 shows them (data/measurements/h200_kernels.csv.gz).
+  EXPECT_EQ(only_launch(Softmax{2048, 2048}, "fp32", "H200-SXM").ctas, 512);  // still a warp a row
+  EXPECT_EQ(only_launch(Softmax{2048, 2049}, "fp32", "H200-SXM").ctas, 2048);
+  const Launch registers = only_launch(Softmax{4096, 8192}, "bf16", "H200-SXM");
+  EXPECT_EQ(registers.cta.threads, 1024);
+  EXPECT_EQ(registers.cta.shared_memory, bytes(128));
+  EXPECT_EQ(registers.tasks[0].each.l2_load, bytes(16384));
+  const Launch shared = only_launch(Softmax{4096, 16384}, "bf16", "H200-SXM");
+  EXPECT_EQ(shared.cta.shared_memory, bytes(32896));
+  EXPECT_EQ(shared.tasks[0].each.shared, bytes(3 * 32768));
+  EXPECT_EQ(shared.tasks[0].each.l2_load, bytes(32768));
+  const Launch plain = only_launch(Softmax{4096, 16384}, "fp32", "H200-SXM");  // 64 KiB: too long a row
+  EXPECT_EQ(plain.cta.shared_memory, bytes(128));
+  EXPECT_EQ(plain.tasks[0].each.shared, bytes(0));
+  // The gradient: its warp kernel ends at 1024, then g in shared memory, then nothing kept.
+  const auto gradient = [](Count cols, std::string_view type) {
+    return planned(Softmax{64, cols, true}, type, "H200-SXM").launches.back().cta;
+  };
+  EXPECT_EQ(gradient(2048, "bf16").shared_memory, bytes(4112));
+  EXPECT_EQ(gradient(2048, "bf16").threads, 128);
+  EXPECT_EQ(gradient(8192, "fp32").shared_memory, bytes(32832));
+  EXPECT_EQ(gradient(16384, "fp32").shared_memory, bytes(2048));
+  EXPECT_EQ(gradient(16384, "fp32").threads, 512);
+}
+
+TEST(Softmax, AmdKeepsTheRowInSharedMemory) {
+  const Launch launch = only_launch(Softmax{64, 4096}, "fp32", "MI100");
+  EXPECT_EQ(launch.cta.threads, 1024);
+  EXPECT_EQ(launch.cta.shared_memory, kibibytes(64));
+  EXPECT_EQ(launch.tasks[0].each.shared, bytes(3 * 16384));
+  EXPECT_EQ(only_launch(Softmax{64, 4097}, "fp32", "MI100").tasks[0].each.shared, bytes(0));  // no whole vectors
 }
 
 TEST(Softmax, GradientIsAProductAndARowKernel) {

@@ -4,6 +4,7 @@
 // of the weights, SGLang six of weights and activations, TensorRT-LLM as many weights as cover L2 but at most five; MoE
 // uses one buffer.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "learn/import_aiconfigurator.h"
@@ -16,6 +17,23 @@ void rotate_buffers(Measurement& row, Bytes weights, const Gpu& gpu) {
   if (row.engine == "sglang") row.context.weight_copies = row.context.activation_copies = 6;
   if (row.engine == "trtllm" && weights > bytes(0))
     row.context.weight_copies = static_cast<int>(std::clamp(std::ceil(gpu.l2.size / weights), 1.0, 5.0));
+}
+
+// Experts of the Nemotron 3 models, which have two matrices and no gate. TensorRT-LLM's sources say so ("nongated"),
+// for exactly these shapes and never otherwise; vLLM's and SGLang's do not, and would beat DRAM up to 1.5 times with
+// three.
+bool has_gate(const Moe& shape) {
+  struct Expert {
+    Count hidden, inter, experts, topk;
+  };
+  constexpr std::array<Expert, 5> kUngated = {{{1024, 2688, 512, 22},
+                                               {2048, 5120, 512, 22},
+                                               {2688, 1856, 128, 6},
+                                               {4096, 2688, 512, 22},
+                                               {8192, 5120, 512, 22}}};
+  return std::none_of(kUngated.begin(), kUngated.end(), [&](const Expert& e) {
+    return e.hidden == shape.hidden && e.inter == shape.inter && e.experts == shape.experts && e.topk == shape.topk;
+  });
 }
 
 // "balanced" or "power_law_1.2".
@@ -89,7 +107,7 @@ FillRow moe_table(Cells& cells, const Common& common, Names& names) {
     const auto source_has = [&](std::string_view word) {
       return row.kernel_source.find(word) != std::string_view::npos;
     };
-    shape.gated = !source_has("nongated");
+    shape.gated = !source_has("nongated") && has_gate(shape);
     shape.style = source_has("triton") ? MoeStyle::triton : MoeStyle::grouped;
     return keep(row, shape);
   };

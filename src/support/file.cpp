@@ -29,4 +29,19 @@ Result<std::string> read_text_file(const std::string& path, std::size_t most_byt
   return text;
 }
 
+Status write_text_file(const std::string& path, const std::string& text) {
+  const std::string neighbour = path + ".part";
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(neighbour.c_str(), "wb"), &std::fclose);
+  if (!file) return Error{path, "", fmt::format("cannot be written: {}", std::strerror(errno)), "check folder and permissions"};
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0;
+  file.reset();
+  std::error_code failure;
+  if (whole) std::filesystem::rename(neighbour, path, failure);
+  if (!whole || failure) {
+    std::filesystem::remove(neighbour, failure);
+    return Error{path, "", "could not be written whole", "is the disk full?"};
+  }
+  return Ok{};
+}
+
 }  // namespace tilecast

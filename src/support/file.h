@@ -1,4 +1,4 @@
-// Whole-file reading with one clear error, and a cap so that a wrong path to something huge cannot exhaust memory.
+// Whole-file reading and writing with one clear error, and a cap so that a wrong path to something huge cannot exhaust memory.
 #pragma once
 
 #include <cstddef>
@@ -9,5 +9,8 @@
 namespace tilecast {
 
 Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes);
+
+// Written whole or not at all: to a neighbour first, then renamed over the target.
+Status write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace tilecast

@@ -1,0 +1,34 @@
+// The fuzz targets over their corpora, without libFuzzer. A crash that was found and fixed leaves its input there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "targets.h"
+
+namespace tilecast {
+namespace {
+
+using Target = std::string (*)(std::string_view);
+
+int run_corpus(const char* name, Target target) {
+  int inputs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(TILECAST_SOURCE_DIR "/fuzz/corpus/") + name)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(target(text), "") << entry.path();
+    // Cut anywhere it must still end well.
+    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 64)
+      EXPECT_EQ(target(std::string_view(text).substr(0, length)), "") << entry.path() << " cut to " << length;
+    ++inputs;
+  }
+  return inputs;
+}
+
+TEST(FuzzCorpus, GpuFile) { EXPECT_GT(run_corpus("gpu_file", fuzz_gpu_file), 0); }
+TEST(FuzzCorpus, KernelShape) { EXPECT_GT(run_corpus("kernel_shape", fuzz_kernel_shape), 0); }
+TEST(FuzzCorpus, MeasurementTable) { EXPECT_GT(run_corpus("measurement_table", fuzz_measurement_table), 0); }
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,156 @@
+// The real binary: help, GPU commands, and what it says to wrong input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli_testing.h"
+#include "gpu/registry.h"
+#include "kernel/kernel.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+
+// Refused means: one line that names the culprit, nothing else.
+void expect_refused(const std::string& arguments, const std::string& says) {
+  SCOPED_TRACE(arguments);
+  const Ran ran = run_tilecast(arguments);
+  EXPECT_GT(ran.code, 0);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  EXPECT_THAT(ran.err, testing::StartsWith("tilecast: "));
+  EXPECT_THAT(ran.err, HasSubstr(says));
+}
+
+std::string write_file(const std::string& name, const std::string& text) {
+  const std::string path = scratch_path(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Cli, HelpOfEveryCommandShowsAnExample) {
+  for (const char* command : {"", "kernel", "gpus", "gpu", "gpu show", "gpu check"}) {
+    const Ran ran = run_tilecast(std::string(command) + " --help");
+    EXPECT_EQ(ran.code, 0) << command;
+    EXPECT_EQ(ran.err, "") << command;
+    EXPECT_THAT(ran.out, HasSubstr("Example:\n  tilecast ")) << command;
+  }
+}
+
+TEST(Cli, HelpOfEveryFamilyNamesItsFieldsAndAnExample) {
+  for (const Family& family : families()) {
+    const std::string name(family.info.name);
+    const Ran ran = run_tilecast("kernel " + name + " --help");
+    EXPECT_EQ(ran.code, 0) << name;
+    EXPECT_THAT(ran.out, HasSubstr("tilecast kernel " + name + " " + std::string(family.info.example)));
+    for (const FieldInfo& field : family.fields) EXPECT_THAT(ran.out, HasSubstr("--" + field.name)) << name;
+  }
+}
+
+TEST(Cli, Version) {
+  const Ran ran = run_tilecast("--version");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, testing::MatchesRegex("tilecast [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Cli, ListsEveryGpu) {
+  const Ran text = run_tilecast("gpus"), json = run_tilecast("gpus --json");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(json.code, 0);
+  const auto list = nlohmann::json::parse(json.out);
+  ASSERT_EQ(list.size(), built_in_gpus().size());
+  for (const Gpu& gpu : built_in_gpus()) EXPECT_THAT(text.out, HasSubstr("\n" + gpu.name + " "));
+}
+
+TEST(Cli, ShowsAGpuByAliasWithSources) {
+  const Ran text = run_tilecast("gpu show 'nvidia h100 80gb hbm3'"), json = run_tilecast("gpu show h100 --json");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, testing::StartsWith("H100-SXM  (hopper 9.0, 132 SMs)\n"));
+  EXPECT_THAT(text.out, HasSubstr("sources\n"));
+  const auto shown = nlohmann::json::parse(json.out);
+  EXPECT_EQ(shown["sms"], 132);
+  EXPECT_NEAR(shown["peak_tflops"]["tensor bf16/fp32"].get<double>(), 989.4, 1);
+  for (const char* field : {"name", "architecture", "compute_capability", "clock_mhz", "power_w", "l2_bytes", "dram_bytes",
+                            "dram_bytes_per_s", "nvlink_bytes_per_s", "pcie_bytes_per_s"})
+    EXPECT_TRUE(shown.contains(field)) << field;
+}
+
+TEST(Cli, AHypotheticalGpuIsFiveLines) {
+  const std::string file = write_file("half-h100.json",
+                                      "{\n  \"like\": \"H100-SXM\",\n  \"name\": \"Half\",\n  \"sms\": 66,\n"
+                                      "  \"dram\": {\"gb_per_s\": 1676}\n}\n");
+  const Ran check = run_tilecast("gpu check " + file);
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("ok: Half, 66 SMs"));
+  EXPECT_EQ(run_tilecast("gpu show " + file).code, 0);
+  const Ran forecast = run_tilecast("kernel gemm --m 8192 --n 8192 --k 8192 --json --gpu H100-SXM," + file);
+  ASSERT_EQ(forecast.code, 0) << forecast.err;
+  const auto list = nlohmann::json::parse(forecast.out);
+  EXPECT_EQ(list[1]["gpu"], "Half");
+  EXPECT_GT(list[1]["bound_us"], list[0]["bound_us"]);
+  std::remove(file.c_str());
+}
+
+TEST(Cli, BrokenGpuFilesAreRefusedByFieldAndFile) {
+  const auto refuse = [](const std::string& text, const std::string& says) {
+    const std::string file = write_file("broken.json", text);
+    expect_refused("gpu check " + file, says);
+    expect_refused("kernel reduction --rows 8 --cols 8 --gpu " + file, file);
+    std::remove(file.c_str());
+  };
+  refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"sms\": 0}", "sms: must lie between 1 and");
+  refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"smz\": 4}", "smz: unknown field (did you mean sms?)");
+  refuse("{\"like\": \"H1000\", \"name\": \"x\"}", "like: unknown GPU 'H1000' (did you mean");
+  refuse("{\"name\": \"x\"}", "vendor: is missing");
+  refuse("{\"name\": ", "is not valid JSON");
+  refuse("", "is not valid JSON");
+  expect_refused("gpu check /nonexistent/gpu.json", "/nonexistent/gpu.json: no such file");
+  expect_refused("gpu check /tmp", "is a directory");
+}
+
+TEST(Cli, UnknownNamesSuggest) {
+  expect_refused("gpu show H10", "did you mean");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SMX", "did you mean H100-SXM");
+  expect_refused("kernel gem --m 1 --n 1 --k 1 --gpu H100-SXM", "did you mean gemm");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --dtype bf61", "did you mean bf16");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --method rofline", "one of roofline, tilecast");
+}
+
+TEST(Cli, WrongValuesAreRefusedByName) {
+  const std::string gpu = " --gpu H100-SXM";
+  expect_refused("", "subcommand");
+  expect_refused("kernel", "");
+  expect_refused("frobnicate", "frobnicate");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1", "--gpu: is missing");
+  expect_refused("kernel gemm --n 1 --k 1" + gpu, "--m: is missing");
+  expect_refused("kernel gemm --m -1 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m=-1 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 0 --n 1 --k 1" + gpu, "--m: must be a positive whole number");
+  expect_refused("kernel gemm --m 1.5 --n 1 --k 1" + gpu, "--m: must be a whole number");
+  expect_refused("kernel gemm --m nan --n 1 --k 1" + gpu, "--m: must be a whole number");
+  expect_refused("kernel gemm --m '' --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 99999999999999999999 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 1000000000000 --n 1000000 --k 1000000" + gpu, "10^15");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --q 3" + gpu, "--q");
+  expect_refused("kernel gemm --m 1 --m 2 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --layout xy" + gpu, "--layout: unknown choice 'xy' (one of");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 surplus" + gpu, "surplus");
+  expect_refused("kernel custom --ctas 1 --vector-ops nan" + gpu, "--vector-ops: must be a finite number");
+  expect_refused("kernel custom --ctas 1 --vector-ops=-1" + gpu, "--vector-ops: must be a finite number");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --warmth hot" + gpu, "--warmth: must be model, warm or cold");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --runtime lazy" + gpu, "--runtime: must be graph or eager");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies 0" + gpu, "--weight-copies");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies many" + gpu, "--weight-copies");
+}
+
+TEST(Cli, ATypeTheHardwareLacksIsRefused) {
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --dtype fp8_static --gpu V100-SXM", "V100-SXM has no fp8 pipe");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --dtype nvfp4 --gpu B200,H100-SXM", "H100-SXM has no fp4 pipe");
+}
+
+}  // namespace
+}  // namespace tilecast

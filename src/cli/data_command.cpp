@@ -1,0 +1,128 @@
+#include "cli/data_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/table.h"
+#include "cli/units_text.h"
+#include "learn/accuracy.h"
+#include "learn/evaluate.h"
+#include "learn/import.h"
+#include "support/file.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kThreads = 2;
+
+std::string summary_of(const ReadReport& report) {
+  std::string text = fmt::format("{} rows", report.rows);
+  if (report.bad > 0) text += fmt::format(", {} bad rows skipped", report.bad);
+  for (const auto& [reason, rows] : report.left_out) text += fmt::format("\n  left out: {} rows, {}", rows, reason);
+  for (const std::string& problem : report.problems) text += "\n  " + problem;
+  return text + "\n";
+}
+
+Json group_json(const Group& group, const std::vector<Key>& by) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < by.size(); ++i) json[std::string(kKeyNames[static_cast<std::size_t>(by[i])])] = group.keys[i];
+  json["rows"] = group.rows;
+  json["mean"] = group.mean;
+  json["median"] = group.median;
+  json["p90"] = group.p90;
+  json["bias"] = group.bias;
+  json["below_bound"] = group.below_bound;
+  json["bound_violations"] = group.violation_share();
+  json["seen"] = false;
+  return json;
+}
+
+std::string group_table(const Evaluation& evaluation, const std::vector<Key>& by) {
+  std::vector<Table::Column> columns;
+  for (const Key key : by) columns.push_back({std::string(kKeyNames[static_cast<std::size_t>(key)]), Align::left});
+  for (const char* title : {"rows", "mean", "median", "p90", "bias", "faster than bound"}) columns.push_back({title});
+  Table table(std::move(columns));
+  const auto share = [](double v) { return fmt::format("{:.1f} %", v * 100); };
+  for (const Group& group : evaluation.groups) {
+    std::vector<std::string> cells = group.keys;
+    for (std::string cell : {std::to_string(group.rows), share(group.mean), share(group.median), share(group.p90),
+                             share(group.bias), fmt::format("{:.2f} %", group.violation_share() * 100)})
+      cells.push_back(std::move(cell));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+// Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
+Result<std::vector<std::string>> tables_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code failure;
+  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
+    const fs::path below = fs::path(folder) / part;
+    for (const auto& entry : fs::directory_iterator(below, failure)) {
+      const std::string name = entry.path().filename().string();
+      const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
+                         name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||
+                         name.starts_with("deepep") || name.find("alltoall") != std::string::npos ||
+                         name.find("_module") != std::string::npos;
+      if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
+    }
+    if (failure) return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+Result<std::string> run_import(const ImportCommand& command) {
+  const auto source = source_from(command.from);
+  if (!source) return source.error();
+  ReadOptions options;
+  options.most_bad = command.most_bad;
+  auto report = import_files(*source, command.files, command.out, options);
+  if (!report) return std::move(report).error();
+  return command.out + ": " + summary_of(*report);
+}
+
+Result<std::string> run_evaluate(const EvaluateCommand& command) {
+  const auto method = method_from(command.method);
+  if (!method) return method.error();
+  const auto by = keys_from(command.by);
+  if (!by) return by.error();
+  EvaluateOptions options;
+  options.method = *method;
+  options.by = *by;
+  options.sample.rows = command.sample;
+  options.threads = kThreads;
+  auto evaluation = evaluate_files(command.data, options);
+  if (!evaluation) return std::move(evaluation).error();
+  if (command.json) {
+    Json list = Json::array();
+    for (const Group& group : evaluation->groups) list.push_back(group_json(group, *by));
+    return list.dump(2) + "\n";
+  }
+  return group_table(*evaluation, *by) + "\n" + summary_of(evaluation->report);
+}
+
+Result<std::string> run_accuracy(const AccuracyCommand& command) {
+  auto paths = tables_below(command.data);
+  if (!paths) return std::move(paths).error();
+  auto report = accuracy_report(*paths, {command.sample, 0}, ReadOptions{}, kThreads);
+  if (!report) return std::move(report).error();
+  const std::string head = fmt::format(
+      "# Accuracy\n\nGenerated by `make accuracy`; do not edit. Error is |forecast - measured| / measured of a row; means go over "
+      "the rows of a GPU first, then over GPUs. A sample of up to {} rows of every table, GPU, engine, family and dtype, drawn "
+      "by a hash of the shape. The forecast is analytic: it has learned nothing from these rows beyond the constants that "
+      "docs/method.md names.\n\n", command.sample);
+  if (auto written = write_text_file(command.out, head + *report); !written) return std::move(written).error();
+  return "wrote " + command.out + "\n";
+}
+
+}  // namespace tilecast

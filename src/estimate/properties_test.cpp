@@ -1,0 +1,240 @@
+// Laws every forecast obeys, whatever the family: over all families' examples and seeded variations of their counts, on
+// several GPUs, in several types, cold and warm.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "estimate/estimate.h"
+#include "gpu/registry.h"
+#include "kernel/family_testing.h"
+
+namespace tilecast {
+namespace {
+
+constexpr double kSlack = 1 + 1e-9;  // rounding of sums
+
+constexpr std::array<std::string_view, 7> kGpus = {"V100-SXM", "A100-SXM-80GB", "L40S", "H100-SXM",
+                                                   "B200",     "MI300X",        "Arc-Pro-B60"};
+constexpr std::array<std::string_view, 5> kTypes = {"bf16", "fp32", "fp8", "nvfp4", "int4_wo"};
+constexpr int kVariations = 6;
+
+bool is_count(const Family& family, const std::string& name) {
+  for (const FieldInfo& field : family.fields)
+    if (field.name == name) return field.kind == "count";
+  return false;
+}
+
+// The example and shapes around it: each count of the example times a power of two, off by a little.
+std::vector<Shape> shapes_of(const Family& family) {
+  const Example example = example_of(family);
+  std::mt19937 random(20240607);
+  std::vector<Shape> shapes;
+  for (int tries = 0; tries < 200 && static_cast<int>(shapes.size()) <= kVariations; ++tries) {
+    Dims dims = example.dims;
+    for (auto& [name, value] : dims) {
+      if (tries == 0 || !is_count(family, name)) continue;
+      const double scale = std::exp2(static_cast<int>(random() % 7) - 4);
+      const Count jitter = random() % 2 ? static_cast<Count>(random() % 3) - 1 : 0;
+      value = std::to_string(std::max<Count>(1, static_cast<Count>(std::stod(value) * scale) + jitter));
+    }
+    if (const auto shape = shape_from(family.info.name, dims)) shapes.push_back(*shape);
+  }
+  return shapes;
+}
+
+struct Case {
+  const Family& family;
+  const Kernel& kernel;
+  const Gpu& gpu;
+  const Context& context;
+  const Plan& plan;
+
+  std::string text() const {
+    return std::string(family.info.name) + " " + dims_text(kernel.shape) + " " + std::string(kernel.format.name) + " " +
+           gpu.name + " " + std::string(name_of(context.warmth));
+  }
+  Estimate estimate_on(const Gpu& other) const { return estimate(plan, other, context, Method::tilecast); }
+};
+
+// Calls `check` for every case that has a plan; how many there were.
+int for_every_case(const std::function<void(const Case&)>& check) {
+  int planned_cases = 0;
+  for (const Family& family : families()) {
+    const std::vector<Shape> shapes = shapes_of(family);
+    EXPECT_GT(shapes.size(), 1u) << family.info.name;
+    int of_family = 0;
+    for (const Shape& shape : shapes)
+      for (const std::string_view gpu_name : kGpus) {
+        const Gpu gpu = *find_gpu(gpu_name);
+        for (const std::string_view type : kTypes) {
+          const Kernel kernel{shape, *format_from(type)};
+          for (const Warmth warmth : {Warmth::model, Warmth::warm, Warmth::cold}) {
+            const Context context{Runtime::graph, warmth, warmth == Warmth::warm ? 3 : 1, 1};
+            const auto planned = plan(kernel, gpu, context);
+            if (!planned) continue;
+            ++of_family;
+            check({family, kernel, gpu, context, *planned});
+            if (testing::Test::HasFailure()) return planned_cases;  // one counterexample is enough to read
+          }
+        }
+      }
+    EXPECT_GT(of_family, 50) << family.info.name;
+    planned_cases += of_family;
+  }
+  return planned_cases;
+}
+
+TEST(Properties, EstimatesAreFiniteAndNeverBelowTheBound) {
+  for_every_case([](const Case& c) {
+    SCOPED_TRACE(c.text());
+    const Estimate e = c.estimate_on(c.gpu);
+    EXPECT_TRUE(std::isfinite(e.latency.base()));
+    EXPECT_GT(e.latency, seconds(0));
+    EXPECT_GE(e.bound, seconds(0));
+    EXPECT_GE(e.latency, e.bound);
+    EXPECT_LE(e.interval.low, e.latency);
+    EXPECT_GE(e.interval.high, e.latency);
+    EXPECT_GE(e.interval.low, e.bound);
+    EXPECT_GE(e.efficiency, 0);
+    EXPECT_LE(e.efficiency, 1);
+    for (const LaunchEstimate& launch : e.launches) {
+      EXPECT_GE(launch.latency, launch.bound);
+      for (const Seconds t : launch.achieved) EXPECT_TRUE(std::isfinite(t.base()) && t >= seconds(0));
+    }
+  });
+}
+
+TEST(Properties, PartsSumToTheWhole) {
+  for_every_case([](const Case& c) {
+    SCOPED_TRACE(c.text());
+    for (const Method method : {Method::tilecast, Method::roofline}) {
+      const Estimate e = estimate(c.plan, c.gpu, c.context, method);
+      ASSERT_EQ(e.launches.size(), c.plan.launches.size());
+      Seconds latency, bound;
+      for (const LaunchEstimate& launch : e.launches) latency += launch.latency, bound += launch.bound;
+      EXPECT_NEAR(latency.base(), e.latency.base(), 1e-9 * e.latency.base());
+      EXPECT_NEAR(bound.base(), e.bound.base(), 1e-9 * e.bound.base());
+    }
+  });
+}
+
+TEST(Properties, TasksSumToTheTotalAndCoverWhatIsRequired) {
+  for_every_case([](const Case& c) {
+    SCOPED_TRACE(c.text());
+    for (const Launch& launch : c.plan.launches) {
+      double tensor = 0, vector = 0, loads = 0;
+      for (const TaskGroup& group : launch.tasks) {
+        EXPECT_GE(group.count, 0);
+        tensor += in_ops(group.each.tensor) * static_cast<double>(group.count);
+        vector += in_ops(group.each.vector) * static_cast<double>(group.count);
+        loads += in_bytes(group.each.l2_load) * static_cast<double>(group.count);
+      }
+      EXPECT_NEAR(in_ops(launch.total().tensor), tensor, 1e-9 * tensor);
+      EXPECT_NEAR(in_ops(launch.total().vector), vector, 1e-9 * vector);
+      EXPECT_NEAR(in_bytes(launch.total().l2_load), loads, 1e-9 * loads);
+      // What no implementation avoids, this one does too.
+      EXPECT_LE(in_ops(launch.required.tensor), tensor * kSlack) << launch.name;
+      EXPECT_LE(in_ops(launch.required.vector), vector * kSlack) << launch.name;
+      EXPECT_LE(in_ops(launch.required.xu), in_ops(launch.total().xu) * kSlack) << launch.name;
+    }
+  });
+}
+
+TEST(Properties, TheBusiestSmHasAtLeastAnEvenShare) {
+  for_every_case([](const Case& c) {
+    SCOPED_TRACE(c.text());
+    for (const Launch& launch : c.plan.launches) {
+      const Load load = schedule(launch, c.gpu);
+      const Demand all = launch.total();
+      const double sms = c.gpu.sms;
+      EXPECT_GT(load.balance, 0);
+      EXPECT_LE(load.balance, kSlack);
+      const std::array<std::pair<double, double>, 5> shares = {{{load.busiest.tensor.base(), all.tensor.base()},
+                                                                {load.busiest.vector.base(), all.vector.base()},
+                                                                {load.busiest.xu.base(), all.xu.base()},
+                                                                {load.busiest.l2_load.base(), all.l2_load.base()},
+                                                                {load.busiest.l2_store.base(), all.l2_store.base()}}};
+      // Of unequal tasks the busiest SM is the one with the longest sum; another may have more of a lesser resource.
+      bool any = false;
+      for (const auto& [busiest, total] : shares) {
+        const bool even = busiest * kSlack >= total / sms;
+        EXPECT_TRUE(even || launch.tasks.size() > 1) << launch.name;
+        any = any || even;
+      }
+      EXPECT_TRUE(any) << launch.name;
+    }
+  });
+}
+
+struct Faster {
+  const char* what;
+  void (*change)(Gpu&);
+};
+constexpr std::array<Faster, 5> kFaster = {{{"DRAM bandwidth", [](Gpu& g) { g.dram.bandwidth *= 2; }},
+                                            {"L2 bandwidth", [](Gpu& g) { g.l2.per_clock *= 2; }},
+                                            {"SMs", [](Gpu& g) { g.sms *= 2; }},
+                                            {"one SM", [](Gpu& g) { g.sms += 1; }},
+                                            {"clock", [](Gpu& g) {
+                                               g.clock.max *= 2;
+                                               g.clock.quoted *= 2;
+                                               g.clock.quoted_vector *= 2;
+                                             }}}};
+
+TEST(Properties, AFasterGpuIsNeverSlowerAtEqualPlan) {
+  for_every_case([](const Case& c) {
+    const Estimate before = c.estimate_on(c.gpu);
+    for (const Faster& faster : kFaster) {
+      Gpu better = c.gpu;
+      faster.change(better);
+      const Estimate after = c.estimate_on(better);
+      EXPECT_LE(after.bound.base(), before.bound.base() * kSlack) << c.text() << " more " << faster.what;
+      EXPECT_LE(after.latency.base(), before.latency.base() * kSlack) << c.text() << " more " << faster.what;
+    }
+  });
+}
+
+// Doubling these divides the work instead: ranks, strides, what a split or a page is made of.
+bool divides_work(const std::string& field) {
+  static const std::set<std::string> known = {"tp",    "ep",           "stride",    "dilation", "groups",   "page-size",
+                                              "chunk", "convolutions", "registers", "threads",  "kv-heads", "key-heads"};
+  return known.contains(field);
+}
+
+bool same_kind(const Plan& a, const Plan& b) {
+  if (a.launches.size() != b.launches.size()) return false;
+  for (std::size_t i = 0; i < a.launches.size(); ++i) {
+    const Launch &x = a.launches[i], &y = b.launches[i];
+    if (x.name != y.name || x.tile.m != y.tile.m || x.tile.n != y.tile.n || x.tile.k != y.tile.k || x.split != y.split ||
+        x.dispatch != y.dispatch || x.math.pipe != y.math.pipe || x.cta.threads != y.cta.threads)
+      return false;
+  }
+  return true;
+}
+
+TEST(Properties, MoreWorkIsNeverFasterAtEqualPlan) {
+  int compared = 0;
+  for_every_case([&](const Case& c) {
+    const Estimate before = c.estimate_on(c.gpu);
+    for (const auto& [name, value] : dims_of(c.kernel.shape)) {
+      if (!is_count(c.family, name) || divides_work(name)) continue;
+      Dims dims = dims_of(c.kernel.shape);
+      for (auto& dim : dims)
+        if (dim.first == name) dim.second = std::to_string(2 * std::stoll(value));
+      const auto shape = shape_from(c.family.info.name, dims);
+      if (!shape) continue;
+      const auto planned = plan(Kernel{*shape, c.kernel.format}, c.gpu, c.context);
+      if (!planned || !same_kind(c.plan, *planned)) continue;
+      const Estimate after = estimate(*planned, c.gpu, c.context, Method::tilecast);
+      EXPECT_GE(after.bound.base() * kSlack, before.bound.base()) << c.text() << " twice " << name;
+      EXPECT_GE(after.latency.base() * kSlack, before.latency.base()) << c.text() << " twice " << name;
+      ++compared;
+    }
+  });
+  EXPECT_GT(compared, 3000);
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,178 @@
+#include "kernel/attention_prefill.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "gpu/registry.h"
+#include "kernel/kernel.h"
+#include "schedule/schedule.h"
+
+namespace tilecast {
+namespace {
+
+Plan plan_on(const AttentionPrefill& shape, const char* gpu, const char* dtype = "bf16") {
+  EXPECT_TRUE(shape.check().ok());
+  return *plan(shape, *format_from(dtype), *find_gpu(gpu), {});
+}
+
+AttentionPrefill shape_of(Count batch, Count q_len, Count heads, Count kv_heads, Count dim = 128) {
+  AttentionPrefill s;
+  s.batch = batch, s.q_len = q_len, s.heads = heads, s.kv_heads = kv_heads, s.head_dim = dim;
+  return s;
+}
+
+double operand_bytes(const Launch& launch, std::string_view name) {
+  for (const Operand& operand : launch.operands)
+    if (operand.name == name) return in_bytes(operand.size);
+  return -1;
+}
+
+// FlashAttention 2 on A100: tiles of 128 x 64. Of 256 queries the first tile sees 128 keys (2 blocks), the second 256
+// (4).
+TEST(AttentionPrefill, Fa2CausalByHand) {
+  const Plan p = plan_on(shape_of(32, 256, 8, 4), "A100-SXM-80GB");
+  ASSERT_EQ(p.launches.size(), 1u);
+  const Launch& l = p.launches[0];
+  EXPECT_EQ(l.ctas, 2 * 32 * 8);
+  ASSERT_EQ(l.tasks.size(), 2u);
+  EXPECT_EQ(l.tasks[0].count, 256);
+  EXPECT_EQ(l.tasks[1].count, 256);
+  EXPECT_EQ(l.tasks[0].steps, 2);
+  EXPECT_EQ(l.tasks[1].steps, 4);
+  EXPECT_EQ(in_ops(l.tasks[0].each.tensor), 4.0 * 128 * (2 * 64) * 128);
+  EXPECT_EQ(in_ops(l.tasks[1].each.tensor), 4.0 * 128 * (4 * 64) * 128);
+  EXPECT_EQ(in_ops(l.tasks[0].each.xu), 128.0 * 128);
+  // Q once, K and V for every query head's tile; the result once.
+  EXPECT_EQ(in_bytes(l.tasks[0].each.l2_load), 128 * 128 * 2 + 2 * 128 * 128 * 2);
+  EXPECT_EQ(in_bytes(l.tasks[1].each.l2_load), 128 * 128 * 2 + 2 * 256 * 128 * 2);
+  EXPECT_EQ(in_bytes(l.tasks[1].each.l2_store), 128 * 128 * 2);
+  EXPECT_EQ(in_ops(l.required.tensor), 4.0 * 128 * (256 * 257 / 2) * 256);
+  EXPECT_EQ(in_ops(l.required.xu), (256.0 * 257 / 2) * 256);
+  EXPECT_EQ(operand_bytes(l, "q"), 32.0 * 256 * 8 * 128 * 2);
+  EXPECT_EQ(operand_bytes(l, "k"), 32.0 * 256 * 4 * 128 * 2);
+  EXPECT_EQ(operand_bytes(l, "v"), 32.0 * 256 * 4 * 128 * 2);
+  EXPECT_EQ(operand_bytes(l, "out"), 32.0 * 256 * 8 * 128 * 2);
+  EXPECT_EQ(l.dispatch, Dispatch::waves);
+  EXPECT_EQ(l.order, Order::interleaved);
+  EXPECT_EQ(occupancy(l.cta, *find_gpu("A100-SXM-80GB")), 2);
+}
+
+// FlashAttention 3: one persistent CTA an SM, tiles of 128 x 128, longest first.
+TEST(AttentionPrefill, Fa3CausalByHand) {
+  const Plan p = plan_on(shape_of(2, 1024, 32, 8), "H100-SXM");
+  const Launch& l = p.launches[0];
+  EXPECT_EQ(l.ctas, 132);
+  ASSERT_EQ(l.tasks.size(), 8u);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(l.tasks[static_cast<std::size_t>(i)].count, 64);
+    EXPECT_EQ(l.tasks[static_cast<std::size_t>(i)].steps, i + 1);
+  }
+  EXPECT_EQ(l.dispatch, Dispatch::longest_first);
+  EXPECT_EQ(in_ops(l.total().tensor), 4.0 * 128 * 128 * 128 * (8 * 9 / 2) * 64);
+}
+
+TEST(AttentionPrefill, FullMaskHasOneGroupAndItsEdge) {
+  AttentionPrefill s = shape_of(8, 1000, 16, 16);
+  s.mask = AttentionMask::full;
+  const Plan p = plan_on(s, "H100-SXM");  // 128 x 176: 8 tiles, the last of 104 rows; 6 blocks
+  const Launch& l = p.launches[0];
+  ASSERT_EQ(l.tasks.size(), 2u);
+  EXPECT_EQ(l.tasks[0].count, 7 * 128);
+  EXPECT_EQ(l.tasks[1].count, 128);
+  EXPECT_EQ(l.tasks[0].steps, 6);
+  EXPECT_EQ(in_bytes(l.tasks[1].each.l2_store), 104.0 * 128 * 2);
+  EXPECT_EQ(l.dispatch, Dispatch::persistent);
+  EXPECT_EQ(in_ops(l.required.tensor), 4.0 * 128 * 1000 * 1000 * 128);
+}
+
+TEST(AttentionPrefill, CachedPrefix) {
+  AttentionPrefill s = shape_of(16, 128, 32, 32);
+  s.kv_len = 1024;
+  const Plan p = plan_on(s, "H100-SXM");
+  ASSERT_EQ(p.launches[0].tasks.size(), 1u);
+  EXPECT_EQ(p.launches[0].tasks[0].steps, 8);
+  EXPECT_EQ(in_ops(p.launches[0].required.xu), 16.0 * 32 * (897 + 1024) * 128 / 2);
+}
+
+// A window of 128 keys: a tile of 128 rows starts up to 127 keys before its first row, so it spans two blocks of 128.
+TEST(AttentionPrefill, WindowBoundsTheBlocks) {
+  AttentionPrefill s = shape_of(4, 4096, 32, 32);
+  s.window = 128;
+  const Plan p = plan_on(s, "H100-SXM");
+  const Launch& l = p.launches[0];
+  ASSERT_EQ(l.tasks.size(), 2u);
+  EXPECT_EQ(l.tasks[0].count, 4 * 32);  // the first tile sees one block
+  EXPECT_EQ(l.tasks[0].steps, 1);
+  EXPECT_EQ(l.tasks[1].count, 31 * 4 * 32);
+  EXPECT_EQ(l.tasks[1].steps, 2);
+}
+
+TEST(AttentionPrefill, VariableLengths) {
+  AttentionPrefill s = shape_of(1, 0, 16, 16);
+  s.lens = {300, 100, 300};
+  const Plan p = plan_on(s, "H100-SXM");
+  EXPECT_EQ(in_ops(p.launches[0].required.xu), 16.0 * (2 * 300 * 301 / 2 + 100 * 101 / 2));
+  EXPECT_EQ(operand_bytes(p.launches[0], "q"), 700.0 * 16 * 128 * 2);
+  s.kv_lens = {400, 200};
+  EXPECT_FALSE(s.check().ok());
+}
+
+// Few tiles of queries share out their keys and join afterwards.
+TEST(AttentionPrefill, ChunkAgainstLongCacheSplits) {
+  AttentionPrefill s = shape_of(1, 16, 8, 8);
+  s.kv_len = 16384;
+  const Plan p = plan_on(s, "A100-SXM-80GB");
+  EXPECT_GT(p.launches[0].split, 1);
+  EXPECT_EQ(p.launches[0].tile.m, 64);
+  ASSERT_EQ(p.launches.size(), 2u);
+  EXPECT_EQ(p.launches[1].ctas, 16 * 8 / 4);
+}
+
+TEST(AttentionPrefill, NoCertainExponentialsOnBlackwell) {
+  EXPECT_EQ(in_ops(plan_on(shape_of(1, 4096, 32, 8), "B200").launches[0].required.xu), 0);
+  EXPECT_GT(in_ops(plan_on(shape_of(1, 4096, 32, 8), "RTX 5090").launches[0].required.xu), 0);
+}
+
+TEST(AttentionPrefill, OnlyANamedPlanIsKnown) {
+  AttentionPrefill s = shape_of(1, 4096, 32, 8);
+  EXPECT_FALSE(plan_on(s, "H100-SXM").launches[0].plan_known);
+  s.algorithm = AttentionAlgorithm::fa3;
+  EXPECT_TRUE(plan_on(s, "H100-SXM").launches[0].plan_known);
+}
+
+TEST(AttentionPrefill, RefusesNonsense) {
+  AttentionPrefill s = shape_of(1, 64, 30, 8);
+  EXPECT_EQ(s.check().error().field, "kv-heads");
+  s = shape_of(1, 64, 8, 8);
+  s.kv_len = 32;
+  EXPECT_EQ(s.check().error().field, "kv-len");
+  s = shape_of(1, 0, 8, 8);
+  EXPECT_FALSE(s.check().ok());
+  EXPECT_FALSE(plan(shape_of(1, 64, 8, 8), *format_from("nvfp4"), *find_gpu("B200"), {}).ok());
+}
+
+// What is executed covers what is required, and everything is read and written at least once.
+TEST(AttentionPrefill, TasksCoverRequirements) {
+  std::mt19937 random(1);
+  for (const char* gpu : {"A100-SXM-80GB", "L40S", "H100-SXM", "B200", "RTX 5090", "T4", "MI300X"})
+    for (int trial = 0; trial < 60; ++trial) {
+      AttentionPrefill s;
+      s.batch = 1 + random() % 8, s.kv_heads = 1 + random() % 8, s.heads = s.kv_heads * (1 + random() % 8);
+      s.q_len = 1 + random() % 3000, s.kv_len = s.q_len + random() % 3000, s.head_dim = 16 * (1 + random() % 16);
+      s.window = random() % 2 ? random() % 1000 : 0;
+      s.mask = s.window == 0 && random() % 3 == 0 ? AttentionMask::full : AttentionMask::causal;
+      const Launch l = plan_on(s, gpu, "fp16").launches[0];
+      const Demand all = l.total();
+      EXPECT_GE(all.tensor, l.required.tensor) << gpu << dims_text(s);
+      EXPECT_GE(all.vector, l.required.vector);
+      EXPECT_GE(all.xu, l.required.xu);
+      EXPECT_GE(in_bytes(all.l2_load) * (1 + 1e-12),
+                operand_bytes(l, "q") + operand_bytes(l, "k") + operand_bytes(l, "v"))
+          << gpu << dims_text(s);
+      EXPECT_GE(in_bytes(all.l2_store), operand_bytes(l, "out"));
+    }
+}
+
+}  // namespace
+}  // namespace tilecast

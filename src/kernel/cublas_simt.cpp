@@ -1,0 +1,185 @@
+#include "kernel/cublas_simt.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernel/cublas_nets.h"
+
+namespace tilecast {
+namespace {
+
+// Partial sums up to 1 MiB go to a workspace that a second kernel adds up; more are joined in place by the same kernel.
+// NeuSight's rows name a splitKreduce kernel on just those sides of this size.
+constexpr Count kWorkspaceFloats = 262'144;
+
+CublasGpu fitted_gpu(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::pascal:
+      return gpu.compute_capability == "6.0" ? CublasGpu::pascal_gp100 : CublasGpu::pascal_gp104;
+    case Architecture::volta: return CublasGpu::volta;
+    case Architecture::turing: return CublasGpu::turing;
+    default: return CublasGpu::ampere;
+  }
+}
+
+float log2_of(Count n) { return std::log2(static_cast<float>(n)); }
+
+// Written so that the compiler takes min and max instructions, not branches.
+inline float clip(float x, float least, float most) {
+  x = x < least ? least : x;
+  return most < x ? most : x;
+}
+
+// How full the last wave is, from -2 (nearly empty) to 1 (full). Any more waves than a million are full.
+inline float fill(float waves) {
+  const float counted = waves < 1e6F ? waves : 1e6F;
+  const float whole = static_cast<float>(static_cast<int>(counted));
+  return 3 * counted / (whole + (whole < counted ? 1.0F : 0.0F)) - 2;
+}
+
+// What the networks see of a problem on a GPU: problem_features in tools/plans/fit_cublas_fp32.py.
+struct View {
+  View(const GemmProblem& p, int sms)
+      : sms(static_cast<float>(sms)), log_sms(std::log2(this->sms)), log_results(log2_of(p.m) + log2_of(p.n)) {
+    const float log_batch = log2_of(p.batch);
+    rows = (clip(log2_of(p.m), 3.0F, 13.0F) - log_sms / 2) / 2 - 2;
+    columns = (clip(log2_of(p.n), 3.0F, 16.0F) - log_sms / 2) / 2 - 2.5F;
+    depth = clip(log2_of(p.k), 2.0F, 16.0F) / 2 - 5;
+    log_all_results = log_results + log_batch;
+    linear = {1,
+              rows,
+              depth,
+              columns,
+              rows * rows,
+              depth * depth,
+              columns * columns,
+              rows * depth,
+              rows * columns,
+              depth * columns,
+              log_batch / 3 - 2,
+              0};
+  }
+  float sms, log_sms;
+  float log_results, log_all_results;  // of one product, of the batch
+  float rows, columns, depth;
+  std::array<float, kProblemFeatures> linear;
+};
+
+// Hidden units before the split is known.
+HiddenUnits tiling_units(const KernelNet& net, const View& view, float tiles, float log_waves) {
+  const float waves = tiles / view.sms;
+  const float padding = 2 * (log_waves + view.log_sms + net.log_area - view.log_all_results);
+  const std::array<float, kTilingFeatures> f = {clip(log_waves, -6.0F, 8.0F) / 2,
+                                                view.depth,
+                                                view.rows,
+                                                view.columns,
+                                                padding,
+                                                fill(waves),
+                                                fill(waves / 2),
+                                                fill(waves / 4)};
+  HiddenUnits units = net.bias;
+  for (std::size_t i = 0; i < kTilingFeatures; ++i)
+    for (std::size_t j = 0; j < kHiddenUnits; ++j) units[j] += f[i] * net.by_problem[i][j];
+  return units;
+}
+
+float sum(const HiddenUnits& values) {
+  std::array<float, 4> lanes;
+  for (std::size_t j = 0; j < 4; ++j) lanes[j] = (values[j] + values[j + 4]) + (values[j + 8] + values[j + 12]);
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+float score(const KernelNet& net, const SplitNet& s, const View& view, const HiddenUnits& tiling, float tiles,
+            float log_waves, bool fits) {
+  std::array<float, 4> fills;
+  const float ctas = tiles * static_cast<float>(s.split);
+  for (std::size_t i = 0; i < 4; ++i) fills[i] = fill(ctas / (view.sms * static_cast<float>(i + 1)));
+  const float launch = clip(log_waves + s.log_split, -6.0F, 9.0F) / 2;
+  const float partials = clip(view.log_results + s.log_split - 18, -4.0F, 4.0F) / 2;
+  const HiddenUnits& own = fits ? s.fitting : s.exceeding;
+  const auto& w = net.by_launch;
+  HiddenUnits parts;
+  for (std::size_t j = 0; j < kHiddenUnits; ++j) {
+    const float unit = tiling[j] + own[j] + launch * w[0][j] + partials * w[1][j] + fills[0] * w[2][j] +
+                       fills[1] * w[3][j] + fills[2] * w[4][j] + fills[3] * w[5][j];
+    parts[j] = net.output[j] * (unit > 0 ? unit : 0.0F);
+  }
+  for (std::size_t i = 0; i < kProblemFeatures; ++i) parts[i] += s.linear[i] * view.linear[i];
+  return sum(parts);
+}
+
+struct Candidate {
+  float score;
+  const KernelNet* net;
+  int split;
+};
+
+class Candidates {
+ public:
+  void add(Candidate candidate) { items_[count_++] = candidate; }
+  const Candidate* begin() const { return items_.data(); }
+  const Candidate* end() const { return items_.data() + count_; }
+
+ private:
+  std::array<Candidate, kMostCandidates> items_;
+  std::size_t count_ = 0;
+};
+
+// The likeliest tile over all its kernels and splits first, then the best of those: as the accuracy is counted.
+Candidate likeliest(const Candidates& all, const KernelNets& nets) {
+  constexpr float kNegligible = 12;  // e^-12 of the best
+  const auto less = [](const Candidate& a, const Candidate& b) { return a.score < b.score; };
+  const float best = std::max_element(all.begin(), all.end(), less)->score;
+  std::array<float, kMostKernels> share{};
+  for (const Candidate& c : all)
+    if (c.score > best - kNegligible) share[c.net->group] += std::exp(c.score - best);
+  const auto group = static_cast<std::size_t>(
+      std::max_element(share.begin(), share.begin() + static_cast<std::ptrdiff_t>(nets.size())) - share.begin());
+  Candidate chosen{-INFINITY, nullptr, 1};
+  for (const Candidate& c : all)
+    if (c.net->group == group && c.score > chosen.score) chosen = c;
+  return chosen;
+}
+
+GemmTile tile_of(const KernelNet& net) {
+  // Results a thread accumulates; where a CTA's warps share the reduction, four hold parts of the same one. Registers
+  // for them, the operand fragments and addresses: about the 122 to 126 of the 64-result kernels and 64 of the small
+  // ones. Warps cover a block of results near a square.
+  const int results = net.tile_m * net.tile_n * (net.sliced ? 4 : 1) / net.threads;
+  const int registers = 40 + results * 4 / 3;
+  const int block_m = results >= 32 ? 32 : 16, block_n = 32 * results / block_m;
+  const int resident = std::clamp(65536 / (net.threads * registers), 1, 4);
+  return {net.tile_m, net.tile_n, net.threads, registers, resident, block_m, block_n};
+}
+
+}  // namespace
+
+GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
+  const CublasNets& fitted = cublas_nets();
+  const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu))];
+  const View view(p, gpu.sms);
+  const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
+  Candidates candidates;
+  for (const KernelNet& net : nets) {
+    const auto tiles = static_cast<float>(p.batch) * static_cast<float>(ceil_div(p.m, net.tile_m)) *
+                       static_cast<float>(ceil_div(p.n, net.tile_n));
+    const float log_waves = std::log2(tiles) - view.log_sms;
+    const HiddenUnits tiling = tiling_units(net, view, tiles, log_waves);
+    for (const SplitNet& s : net.splits) {
+      if (s.split > 1 && s.split * net.tile_k > p.k) break;  // CTAs without work
+      const bool fits = results * s.split <= static_cast<double>(kWorkspaceFloats);
+      candidates.add({score(net, s, view, tiling, tiles, log_waves, fits), &net, s.split});
+    }
+  }
+  const Candidate best = likeliest(candidates, nets);
+  GemmChoice choice;
+  choice.tile = tile_of(*best.net);
+  choice.split = best.split;
+  choice.tile_k = best.net->tile_k;
+  choice.stages = 2;  // double-buffered: 12 KiB of shared memory for 128 x 64
+  choice.reduction_kernel = results * best.split <= static_cast<double>(kWorkspaceFloats);
+  return choice;
+}
+
+}  // namespace tilecast
