@@ -33,7 +33,7 @@ std::string write_file(const std::string& name, const std::string& text) {
 }
 
 TEST(Cli, HelpOfEveryCommandShowsAnExample) {
-  for (const char* command : {"", "kernel", "gpus", "gpu", "gpu show", "gpu check"}) {
+  for (const char* command : {"", "kernel", "gpus", "gpu", "gpu show", "gpu check", "import", "evaluate", "accuracy"}) {
     const Ran ran = run_tilecast(std::string(command) + " --help");
     EXPECT_EQ(ran.code, 0) << command;
     EXPECT_EQ(ran.err, "") << command;
@@ -145,6 +145,14 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --runtime lazy" + gpu, "--runtime: must be graph or eager");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies 0" + gpu, "--weight-copies");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies many" + gpu, "--weight-copies");
+}
+
+TEST(Cli, DataCommandsRefuseWhatIsNotThere) {
+  expect_refused("evaluate --data /nonexistent.csv", "/nonexistent.csv: no such file");
+  expect_refused("evaluate --data /nonexistent.csv --method oracle", "oracle");
+  expect_refused("import --from neusight /nonexistent.csv -o /tmp/x.csv", "/nonexistent.csv: no such file");
+  expect_refused("import --from elsewhere /nonexistent.csv -o /tmp/x.csv", "elsewhere");
+  expect_refused("import --from neusight /nonexistent.csv", "--out");
 }
 
 TEST(Cli, ATypeTheHardwareLacksIsRefused) {

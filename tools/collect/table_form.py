@@ -1,0 +1,66 @@
+"""Puts a sweep's rows into the form that Tilecast reads (src/learn/measurement.h): its families, its dtypes, its dims.
+
+The sweep names cases as PyTorch does; this is the one place that knows both vocabularies. Rows that Tilecast has no family
+for (column sums, casts) go to a second file, so that nothing measured is lost.
+
+    python3 tools/collect/table_form.py raw.csv.gz -o h200_sweep.csv.gz --rest h200_sweep_rest.csv.gz
+"""
+import argparse
+import csv
+import gzip
+
+OPTIMIZER_FORMS = {"single": "plain", "foreach": "foreach", "fused": "fused"}
+
+
+def converted(family, dtype, dims):
+    """(family, dtype, dims) in Tilecast's words, or None where it has none."""
+    if family == "transpose":
+        return "copy", dtype, dims | {"transpose": "1"}
+    if family == "copy" and "op" in dims or family == "reduction" and dims.get("axis") == "0":
+        return None
+    if family == "reduction":
+        return family, dtype, {k: v for k, v in dims.items() if k != "op"}  # max costs what a sum costs
+    if family == "gemm" and dtype == "fp8":
+        return family, "fp8_static", dims  # torch._scaled_mm of operands that are fp8 already
+    if family == "optimizer":
+        kind, form = dims["kind"].rsplit("_", 1)
+        kind, _, momentum = kind.partition("_")
+        new = {"params": dims["params"], "kind": kind, "form": OPTIMIZER_FORMS[form]}
+        return family, dtype, new | ({"momentum": "1"} if momentum else {})
+    if family.startswith("attention"):
+        dims = dict(dims)
+        mask = "causal" if dims.pop("causal") == "1" else "full"
+        if family == "attention_decode":
+            return family, dtype, dims
+        backward = dims.pop("backward", "0") == "1"
+        return "attention_backward" if backward else family, dtype, dims | {"mask": mask}
+    return family, dtype, dims
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("raw")
+    parser.add_argument("-o", "--out", required=True)
+    parser.add_argument("--rest", required=True)
+    options = parser.parse_args()
+    with gzip.open(options.raw, "rt", newline="") as raw:
+        reader = csv.DictReader(raw)
+        rows, columns = list(reader), reader.fieldnames
+    kept, rest = [], []
+    for row in rows:
+        dims = dict(part.split("=") for part in row["dims"].split(";"))
+        form = converted(row["family"], row["dtype"], dims)
+        if form is None:
+            rest.append(row)
+            continue
+        family, dtype, dims = form
+        kept.append(row | {"family": family, "dtype": dtype, "dims": ";".join(f"{k}={v}" for k, v in dims.items())})
+    for path, table in ((options.out, kept), (options.rest, rest)):
+        with gzip.GzipFile(path, "wb", mtime=0) as file:
+            text = [",".join(columns)] + [",".join(row[c] for c in columns) for row in table]
+            file.write(("\n".join(text) + "\n").encode())
+    print(f"{len(kept)} rows in {options.out}, {len(rest)} in {options.rest}")
+
+
+if __name__ == "__main__":
+    main()
