@@ -14,7 +14,8 @@ using Target = std::string (*)(std::string_view);
 
 int run_corpus(const char* name, Target target) {
   int inputs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(TILECAST_SOURCE_DIR "/fuzz/corpus/") + name)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TILECAST_SOURCE_DIR "/fuzz/corpus/") + name)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     EXPECT_EQ(target(text), "") << entry.path();

@@ -1,7 +1,8 @@
+#include "gpu/gpu_file.h"
+
 #include <cmath>
 
 #include "estimate/estimate.h"
-#include "gpu/gpu_file.h"
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
 #include "targets.h"

@@ -16,7 +16,8 @@ std::string fuzz_kernel_shape(std::string_view input) {
   const auto shape = shape_from(parts[0], *dims);
   if (!shape) return "";
   const auto again = shape_from(family_of(*shape), dims_of(*shape));
-  if (!again || dims_text(*again) != dims_text(*shape)) return "the shape's text does not read back: " + dims_text(*shape);
+  if (!again || dims_text(*again) != dims_text(*shape))
+    return "the shape's text does not read back: " + dims_text(*shape);
   const auto format = format_from(parts[1]);
   const auto gpu = find_gpu(parts[2]);
   if (!format || !gpu) return "";

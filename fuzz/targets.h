@@ -1,5 +1,5 @@
-// What the fuzzers run: each takes any bytes and returns what went wrong, empty when nothing did. libFuzzer calls one of
-// them through entry.cpp; corpus_test.cpp calls all of them over the corpora, so that every test run exercises them.
+// What the fuzzers run: each takes any bytes and returns what went wrong, empty when nothing did. libFuzzer calls one
+// of them through entry.cpp; corpus_test.cpp calls all of them over the corpora, so that every test run exercises them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace tilecast {
 // Whatever a GPU file holds, parsing it ends in a Gpu or an Error, and a Gpu that was accepted can be forecast on.
 std::string fuzz_gpu_file(std::string_view input);
 
-// Whatever a command line or a table's dims hold, a shape is refused or planned, its forecast is finite and not below the
-// bound, and its text reads back as the same shape. Input: "family|dtype|gpu|key=value;key=value".
+// Whatever a command line or a table's dims hold, a shape is refused or planned, its forecast is finite and not below
+// the bound, and its text reads back as the same shape. Input: "family|dtype|gpu|key=value;key=value".
 std::string fuzz_kernel_shape(std::string_view input);
 
 // Whatever a measurement table holds, plain or compressed, reading it ends in rows or an Error, and rows have positive

@@ -74,8 +74,8 @@ TEST(Cli, ShowsAGpuByAliasWithSources) {
   const auto shown = nlohmann::json::parse(json.out);
   EXPECT_EQ(shown["sms"], 132);
   EXPECT_NEAR(shown["peak_tflops"]["tensor bf16/fp32"].get<double>(), 989.4, 1);
-  for (const char* field : {"name", "architecture", "compute_capability", "clock_mhz", "power_w", "l2_bytes", "dram_bytes",
-                            "dram_bytes_per_s", "nvlink_bytes_per_s", "pcie_bytes_per_s"})
+  for (const char* field : {"name", "architecture", "compute_capability", "clock_mhz", "power_w", "l2_bytes",
+                            "dram_bytes", "dram_bytes_per_s", "nvlink_bytes_per_s", "pcie_bytes_per_s"})
     EXPECT_TRUE(shown.contains(field)) << field;
 }
 

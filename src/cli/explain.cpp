@@ -24,9 +24,9 @@ std::string plan_line(const Launch& launch, const LaunchEstimate& e) {
   if (launch.split > 1) tile += fmt::format(", split {}", launch.split);
   if (!tile.empty()) tile += "; ";
   return fmt::format(
-      "  plan      {}{} CTAs of {} threads{}\n"
+      "  plan      {}{} CTA{} of {} threads{}\n"
       "  schedule  {}: {} wave{}, {} CTA{} per SM, {} of the SMs busy, busiest SM {} task{}, balance {}\n",
-      tile, launch.ctas, launch.cta.threads, launch.plan_known ? "" : " (inferred)", describe(launch.dispatch), e.load.waves,
+      tile, launch.ctas, launch.ctas == 1 ? "" : "s", launch.cta.threads, launch.plan_known ? "" : " (inferred)", describe(launch.dispatch), e.load.waves,
       e.load.waves == 1 ? "" : "s", e.load.occupancy, e.load.occupancy == 1 ? "" : "s", e.load.sms_used,
       e.load.tasks_busiest, e.load.tasks_busiest == 1 ? "" : "s", percent(e.load.balance));
 }

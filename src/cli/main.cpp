@@ -39,10 +39,9 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
       const auto keep = [&options, name = field.name](const std::string& text) { options.dims.emplace_back(name, text); };
       if (field.kind == "yes/no")  // --gated, or --gated=no for one that is on by default
         sub->add_flag_function(flag, [keep](std::int64_t on) { keep(on > 0 ? "1" : "0"); }, help)
-            ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
-            ->ignore_underscore();
+            ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
       else
-        sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind)->ignore_underscore();
+        sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind);
     }
     sub->callback([&options, &chosen, name] {
       options.family = name;
@@ -128,6 +127,15 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
 
+// Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  for (std::string& word : arguments)
+    if (word.starts_with("--")) std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
 // What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required.
 std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
   const CLI::App* deepest = &app;
@@ -160,7 +168,7 @@ int main(int argc, char** argv) {
   add_data_commands(app, data_options, chosen);
 
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& stop) {
     if (stop.get_exit_code() == 0) return app.exit(stop);  // --help, --version
     std::fprintf(stderr, "tilecast: %s\n", problem_of(app, stop).c_str());

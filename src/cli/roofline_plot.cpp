@@ -58,7 +58,7 @@ std::string roofline_plot(const Launch& launch, const LaunchEstimate& e, const G
   for (int r = 0; r < kHeight; ++r)
     out += fmt::format("  {:>9} |{}\n", r == 0 ? text_of(peak) : "", canvas[static_cast<std::size_t>(r)]);
   out += fmt::format("  {:>9} +{}\n", "", std::string(kWidth, '-'));
-  out += fmt::format("  {:>9}  1/16{:>14}{:>15}{:>19}\n", "", "1", "64", "4096 op/B");
+  out += fmt::format("  {:>9}  1/16{:>9}{:>19}{:>25}\n", "", "1", "64", "4096 op/B");
   out += fmt::format("  o  {} at {} op per {} byte; the roof there is {}\n", text_of(reached), three_digits(intensity),
                      from_dram ? "DRAM" : "L2", text_of(ops_per_second(std::min(peak.base(), intensity * feed.base()))));
   return out;

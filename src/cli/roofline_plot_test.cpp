@@ -35,7 +35,20 @@ Drawn half_way() {
 TEST(RooflinePlot, DrawsTheRoofAndThePoint) {
   const Drawn d = half_way();
   EXPECT_EQ(roofline_plot(d.launch, d.estimate, round_card()),
-            R"(GOLDEN)");
+            R"(   1.00 T/s |                              ///_______________________
+            |                         ///// o                        
+            |                    /////                               
+            |               /////                                    
+            |          /////                                         
+            |     /////                                              
+            |/////                                                   
+            |                                                        
+            |                                                        
+            |                                                        
+            +--------------------------------------------------------
+             1/16        1                 64                4096 op/B
+  o  320 G/s at 64.0 op per DRAM byte; the roof there is 640 G/s
+)");
 }
 
 TEST(RooflinePlot, FeedsFromL2WhenDramIsIdle) {

@@ -11,6 +11,7 @@ namespace {
 
 std::string with_prefix(double value, std::string_view unit) {
   constexpr std::array<std::string_view, 6> prefixes = {"", "k", "M", "G", "T", "P"};
+  if (std::abs(value) < 0.005) value = 0;  // the tail of a smooth formula, not an amount
   std::size_t i = 0;
   while (std::abs(value) >= 999.5 && i + 1 < prefixes.size()) value /= 1000, ++i;
   return fmt::format("{} {}{}", three_digits(value), prefixes[i], unit);
@@ -29,7 +30,7 @@ std::string three_digits(double value) {
 
 std::string text_of(Seconds t) {
   const double us = in_microseconds(t);
-  if (us == 0) return "0";
+  if (us < 0.5e-5) return "0";
   if (us < 0.9995) return three_digits(us * 1e3) + " ns";
   if (us < 999.5) return three_digits(us) + " µs";
   if (us < 999.5e3) return three_digits(us / 1e3) + " ms";

@@ -7,6 +7,7 @@ namespace {
 
 TEST(UnitsText, TimesTakeTheUnitThatFits) {
   EXPECT_EQ(text_of(seconds(0)), "0");
+  EXPECT_EQ(text_of(seconds(1e-15)), "0");
   EXPECT_EQ(text_of(nanoseconds(2.5)), "2.50 ns");
   EXPECT_EQ(text_of(nanoseconds(999)), "999 ns");
   EXPECT_EQ(text_of(nanoseconds(999.6)), "1.00 µs");
@@ -24,6 +25,7 @@ TEST(UnitsText, PrefixesAreDecimal) {
   EXPECT_EQ(text_of(teraops_per_second(1979)), "1.98 P/s");
   EXPECT_EQ(text_of(ops(137438953472)), "137 G");
   EXPECT_EQ(text_of(bytes(12)), "12.0 B");
+  EXPECT_EQ(text_of(bytes(0.0018)), "0 B");
 }
 
 TEST(UnitsText, ThreeDigitsDoNotGrowAFourthByRounding) {

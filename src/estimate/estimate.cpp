@@ -51,7 +51,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       e.latency = largest(e.achieved);
       e.limited_by = largest_resource(e.achieved);
     } else {
-      const Seconds floor = launch_floor(physics, context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
+      const Seconds floor = launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
       const Resource busiest = largest_resource(e.achieved);
       e.limited_by = floor > e.latency ? Resource::launch : busiest;
       e.achieved[static_cast<std::size_t>(Resource::launch)] += floor;

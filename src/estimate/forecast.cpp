@@ -6,8 +6,6 @@
 namespace tilecast {
 namespace {
 
-double& put(std::array<double, kResourceCount>& clocks, Resource r) { return clocks[static_cast<std::size_t>(r)]; }
-
 double efficiency_of(const Launch& launch, const Physics& physics) {
   switch (launch.character) {
     case Character::product: return physics.product_efficiency;
@@ -30,52 +28,82 @@ Seconds of(const ResourceTimes& times, Resource r) { return times[static_cast<st
 
 }  // namespace
 
+namespace {
+
+bool has_main_loop(const Launch& launch) {
+  return launch.character == Character::product || launch.character == Character::attention ||
+         launch.character == Character::scan;
+}
+
+// What the busiest SM waits for and nothing hides: its tasks' dependent steps, as many tasks side by side as are resident.
+Seconds waiting_time(const Launch& launch, const Load& load, double missed, const Gpu& gpu, const Physics& physics) {
+  const double tasks = std::max<double>(1, static_cast<double>(load.tasks_busiest));
+  const double steps = load.steps_busiest / std::min<double>(load.occupancy, tasks);
+  if (has_main_loop(launch)) return seconds(steps * physics.step_clocks / gpu.clock.max.base());
+  return steps * (physics.l2_latency + (physics.dram_latency - physics.l2_latency) * missed);
+}
+
+// Prologues and epilogues that tasks add one after another.
+Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
+  if (!has_main_loop(launch)) return seconds(0);
+  const double rounds = std::ceil(static_cast<double>(load.tasks_busiest) / load.occupancy);
+  return seconds(physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1)) / gpu.clock.max.base());
+}
+
+Seconds l2_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
+  const Demand all = launch.total();
+  const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) / (physics.feed * gpu.clock.max);
+  const Seconds chip = (all.l2_load + all.l2_store) / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
+  return std::max(port, chip);
+}
+
+}  // namespace
+
 ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traffic& traffic, const Gpu& gpu,
                               const Physics& physics) {
+  ResourceTimes times{};
+  const auto put = [&](Resource r, Seconds t) { times[static_cast<std::size_t>(r)] = t; };
+  const auto on_sm = [&](double amount, double per_clock) {
+    return per_clock > 0 ? seconds(amount / per_clock / gpu.clock.max.base()) : seconds(0);
+  };
   const Demand& busiest = load.busiest;
-  const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
-  std::array<double, kResourceCount> clocks{};
+  const bool product = launch.character == Character::product;
   double math = efficiency_of(launch, physics);
   if (launch.math.ops_per_clock > 0 && in_ops(busiest.tensor) > 0) {
-    const OpsPerSecond rate = ops(launch.math.ops_per_clock * math * gpu.sms) * gpu.clock.max;
+    // SMs that wait for the busiest one draw no arithmetic power.
+    const double busy = std::min<double>(gpu.sms, launch.total().tensor / busiest.tensor);
+    const OpsPerSecond rate = ops(launch.math.ops_per_clock * math * busy) * gpu.clock.max;
     math *= power_share(physics, launch, rate, launch.total().tensor / rate);
-    put(clocks, Resource::tensor) = in_ops(busiest.tensor) / (launch.math.ops_per_clock * math);
+    put(Resource::tensor, on_sm(in_ops(busiest.tensor), launch.math.ops_per_clock * math));
   }
-  if (vector_rate > 0) put(clocks, Resource::vector) = in_ops(busiest.vector) / (vector_rate * physics.vector_efficiency);
-  put(clocks, Resource::xu) = in_ops(busiest.xu) / (gpu.xu_per_clock * physics.vector_efficiency);
-  put(clocks, Resource::shared) = busiest.shared / (gpu.shared_memory.per_clock * physics.vector_efficiency);
-  // Latency the busiest SM cannot hide: the steps of its tasks, as many side by side as are resident, plus each task's
-  // own prologue.
-  const double rounds = std::ceil(static_cast<double>(load.tasks_busiest) / load.occupancy);
-  const bool looped = launch.character == Character::product || launch.character == Character::attention ||
-                      launch.character == Character::scan;
-  if (looped) {
-    const double steps = load.steps_busiest / std::min<double>(load.occupancy, std::max<double>(1, static_cast<double>(load.tasks_busiest)));
-    put(clocks, Resource::latency) = steps * physics.step_clocks;
-    put(clocks, Resource::launch) = physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1));
-  }
-  ResourceTimes times{};
-  for (std::size_t r = 0; r < times.size(); ++r) times[r] = seconds(clocks[r] / gpu.clock.max.base());
-  const Demand all = launch.total();
-  const Seconds port = (busiest.l2_load + busiest.l2_store) / (physics.feed * gpu.clock.max);
-  const Seconds chip = (all.l2_load + all.l2_store) / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
-  times[static_cast<std::size_t>(Resource::l2)] = std::max(port, chip);
-  if (traffic.total() > bytes(0)) {
-    const Seconds stream = traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency);
-    times[static_cast<std::size_t>(Resource::dram)] = stream + physics.memory_latency * (stream / (stream + microseconds(2)));
-  }
+  const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
+  const bool simt = product && launch.math.pipe == Pipe::vector;
+  put(Resource::vector, on_sm(in_ops(busiest.vector), vector_rate * (simt ? math : physics.vector_efficiency)));
+  put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
+  // Products are built around shared memory: their tiles are sized so that it keeps up.
+  put(Resource::shared,
+      on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * (product ? 1 : physics.vector_efficiency)));
+  put(Resource::l2, l2_time(launch, load, gpu, physics));
+  put(Resource::dram, traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency));
+  const Bytes loaded = launch.total().l2_load;
+  const double missed = loaded > bytes(0) ? std::min(1.0, traffic.load / loaded) : 0;
+  put(Resource::latency, waiting_time(launch, load, missed, gpu, physics));
+  put(Resource::launch, prologue_time(launch, load, gpu, physics));
   return times;
 }
 
 Seconds join_times(const ResourceTimes& times, const Launch& launch) {
-  const Seconds pipes = std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared),
-                                  of(times, Resource::latency)});
+  const Seconds pipes = std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
   const Seconds math = norm(pipes, of(times, Resource::xu), launch.character == Character::attention ? 2.0 : 4.0);
-  const Seconds sm = math + of(times, Resource::launch);
   const Seconds memory = std::max(of(times, Resource::dram), of(times, Resource::l2));
-  // 1.55 fitted to bf16 GEMM (physics.md section 3); streaming kernels overlap better.
-  return norm(sm, memory, launch.character == Character::product ? 1.55 : 2.0);
+  const Seconds latency = of(times, Resource::latency);
+  // The main loop of a product hides its latency behind its own arithmetic; a streaming kernel's loads queue behind its
+  // first round trip. 1.55: fitted to bf16 GEMM (physics.md section 3).
+  if (has_main_loop(launch))
+    return norm(std::max(math, latency) + of(times, Resource::launch), memory,
+                launch.character == Character::product ? 1.55 : 2.0);
+  return norm(norm(math, memory, 4.0), latency, 1.5);
 }
 
 }  // namespace tilecast

@@ -34,14 +34,23 @@ Physics default_physics(const Gpu& gpu) {
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;
-  p.graph_floor = microseconds(0.75 + 2.4 / in_gigahertz(gpu.clock.max));
+  // Half of a launch is a fixed time and half runs at the SM clock: 0.95 us for the smallest kernels of a graph and 2.0 for
+  // the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law of physics.md 1.4.
+  const double clock = in_gigahertz(gpu.clock.max);
+  p.graph_floor = microseconds(0.35 + 1.2 / clock);
+  p.product_floor = microseconds(0.4 + 1.2 / clock);
+  // Measured on the same card: LayerNorm of few long rows, warm and cold, per loop iteration.
+  p.l2_latency = nanoseconds(100 + 340 / clock);
+  p.dram_latency = p.l2_latency + nanoseconds(350);
   p.compute_power = gpu.power * (is_hbm(gpu) ? 0.80 : 0.68);
   p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   return p;
 }
 
-Seconds launch_floor(const Physics& physics, Runtime runtime) {
-  return runtime == Runtime::graph ? physics.graph_floor : physics.eager_floor;
+Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime) {
+  const Seconds empty = runtime == Runtime::graph ? physics.graph_floor : physics.eager_floor;
+  const bool looped = launch.character == Character::product || launch.character == Character::attention;
+  return looped ? empty + physics.product_floor : empty;
 }
 
 double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length) {

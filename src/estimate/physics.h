@@ -20,8 +20,10 @@ struct Physics {
   double step_clocks = 440;       // latency of one dependent main-loop step
   double task_clocks = 1580;      // prologue and epilogue of a task that nothing overlaps
   double wave_share = 1;          // share of `task_clocks` that every further task on an SM adds
-  Seconds memory_latency = nanoseconds(700);  // first byte of a DRAM stream
-  Seconds graph_floor = microseconds(2);      // a kernel in a CUDA graph, empty
+  Seconds l2_latency = nanoseconds(270);      // a dependent load that L2 answers, in a loop that uses what it loads
+  Seconds dram_latency = nanoseconds(620);    // the same from DRAM
+  Seconds graph_floor = microseconds(1);      // a kernel in a CUDA graph, empty
+  Seconds product_floor = microseconds(1);    // what a product or attention kernel adds: descriptors, barriers, pipeline fill
   Seconds eager_floor = microseconds(6);      // a kernel launched by itself, empty
   Watts compute_power;            // power left for arithmetic
   double joules_per_op = 1e-12;   // energy of one tensor operation in bf16
@@ -29,7 +31,7 @@ struct Physics {
 
 Physics default_physics(const Gpu& gpu);
 
-Seconds launch_floor(const Physics& physics, Runtime runtime);
+Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime);
 
 // Share of the highest clock that the power limit leaves a product of this rate, for kernels long enough to heat up.
 double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length);

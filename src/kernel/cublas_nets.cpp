@@ -79,27 +79,25 @@ KernelNet read_kernel(Words& words) {
     s.split = words.number(1, 1 << 16);
     s.log_split = std::log2(static_cast<float>(s.split));
   }
-  const auto row = [&](std::size_t units) {
-    HiddenUnits values{};
-    for (std::size_t j = 0; j < units; ++j) values[j] = words.weight();
+  const auto row = [&](auto values, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) values[j / kLanes][j % kLanes] = words.weight();
     return values;
   };
   std::array<HiddenUnits, kInputs> w{};
-  for (HiddenUnits& input : w) input = row(hidden);
-  const HiddenUnits bias = row(hidden);
-  net.output = row(hidden);
-  for (SplitNet& s : net.splits)
-    for (std::size_t i = 0; i + 1 < kProblemFeatures; ++i) s.linear[i] = words.weight();
+  for (HiddenUnits& input : w) input = row(HiddenUnits{}, hidden);
+  const HiddenUnits bias = row(HiddenUnits{}, hidden);
+  net.output = row(HiddenUnits{}, hidden);
+  for (SplitNet& s : net.splits) s.linear = row(ProblemFeatures{}, kProblemFeatures);
 
   net.by_problem = {w[kTiles],   {},           w[kRows],         w[kColumns],
                     w[kPadding], w[kTileFill], w[kTileFill + 1], w[kTileFill + 2]};
   net.by_launch = {w[kCtas], w[kPartials], w[kFill], w[kFill + 1], w[kFill + 2], w[kFill + 3]};
-  for (std::size_t j = 0; j < kHiddenUnits; ++j) {
+  for (std::size_t j = 0; j < kHiddenUnits / kLanes; ++j) {
     net.by_problem[1][j] = w[kDepth][j] + w[kSplitDepth][j];
     // Constants of kSplit, kCtas and kSplitDepth = kDepth + 1 - s / 2.
     net.bias[j] = bias[j] - w[kSplit][j] - w[kCtas][j] + w[kSplitDepth][j];
     for (SplitNet& s : net.splits) {
-      const float own = s.log_split / 2 * (w[kSplit][j] - w[kSplitDepth][j]);
+      const Lanes own = s.log_split / 2 * (w[kSplit][j] - w[kSplitDepth][j]);
       s.fitting[j] = own + w[kFits][j] / 2;
       s.exceeding[j] = own - w[kFits][j] / 2;
     }

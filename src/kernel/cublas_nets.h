@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,21 +17,27 @@
 
 namespace tilecast {
 
+// Four floats that one instruction handles (GCC and Clang vector extension): the compiler left to itself makes branches
+// and single floats of the inner loop, half as fast.
+typedef float Lanes __attribute__((vector_size(16)));
+inline constexpr std::size_t kLanes = 4;
+
 inline constexpr std::size_t kHiddenUnits = 16;      // smaller networks are padded with zeros
 inline constexpr std::size_t kTilingFeatures = 8;    // f
 inline constexpr std::size_t kLaunchFeatures = 6;    // g
-inline constexpr std::size_t kProblemFeatures = 12;  // r: 11 and a zero
+inline constexpr std::size_t kProblemFeatures = 11;  // r, padded with a zero
 inline constexpr int kMostKernels = 16;              // of one GPU
 inline constexpr std::size_t kMostCandidates = 160;  // their splits together
 
-using HiddenUnits = std::array<float, kHiddenUnits>;
+using HiddenUnits = std::array<Lanes, kHiddenUnits / kLanes>;
+using ProblemFeatures = std::array<Lanes, (kProblemFeatures + 1) / kLanes>;
 
 struct SplitNet {
   int split = 1;
   float log_split = 0;
   // What the split alone adds to the hidden units, when its partial sums fit the workspace and when they do not.
   HiddenUnits fitting{}, exceeding{};
-  std::array<float, kProblemFeatures> linear{};
+  ProblemFeatures linear{};
 };
 
 struct KernelNet {

@@ -32,10 +32,12 @@ inline float clip(float x, float least, float most) {
 }
 
 // How full the last wave is, from -2 (nearly empty) to 1 (full). Any more waves than a million are full.
-inline float fill(float waves) {
-  const float counted = waves < 1e6F ? waves : 1e6F;
-  const float whole = static_cast<float>(static_cast<int>(counted));
-  return 3 * counted / (whole + (whole < counted ? 1.0F : 0.0F)) - 2;
+inline Lanes fill(Lanes waves) {
+  typedef int Whole __attribute__((vector_size(16)));
+  const Lanes most = {1e6F, 1e6F, 1e6F, 1e6F}, one = {1, 1, 1, 1}, none = {};
+  waves = waves < most ? waves : most;
+  const Lanes whole = __builtin_convertvector(__builtin_convertvector(waves, Whole), Lanes);
+  return 3 * waves / (whole + (whole < waves ? one : none)) - 2;
 }
 
 // What the networks see of a problem on a GPU: problem_features in tools/plans/fit_cublas_fp32.py.
@@ -47,66 +49,46 @@ struct View {
     columns = (clip(log2_of(p.n), 3.0F, 16.0F) - log_sms / 2) / 2 - 2.5F;
     depth = clip(log2_of(p.k), 2.0F, 16.0F) / 2 - 5;
     log_all_results = log_results + log_batch;
-    linear = {1,
-              rows,
-              depth,
-              columns,
-              rows * rows,
-              depth * depth,
-              columns * columns,
-              rows * depth,
-              rows * columns,
-              depth * columns,
-              log_batch / 3 - 2,
-              0};
+    linear[0] = Lanes{1, rows, depth, columns};
+    linear[1] = Lanes{rows * rows, depth * depth, columns * columns, rows * depth};
+    linear[2] = Lanes{rows * columns, depth * columns, log_batch / 3 - 2, 0};
+    const Lanes resident = {1, 2, 3, 4};
+    slots = resident * this->sms;
   }
   float sms, log_sms;
   float log_results, log_all_results;  // of one product, of the batch
   float rows, columns, depth;
-  std::array<float, kProblemFeatures> linear;
+  Lanes slots;  // of 1 to 4 CTAs on an SM
+  ProblemFeatures linear;
 };
 
 // Hidden units before the split is known.
 HiddenUnits tiling_units(const KernelNet& net, const View& view, float tiles, float log_waves) {
-  const float waves = tiles / view.sms;
   const float padding = 2 * (log_waves + view.log_sms + net.log_area - view.log_all_results);
-  const std::array<float, kTilingFeatures> f = {clip(log_waves, -6.0F, 8.0F) / 2,
-                                                view.depth,
-                                                view.rows,
-                                                view.columns,
-                                                padding,
-                                                fill(waves),
-                                                fill(waves / 2),
-                                                fill(waves / 4)};
+  const Lanes fills = fill(tiles / view.slots);
+  const std::array<float, kTilingFeatures> f = {
+      clip(log_waves, -6, 8) / 2, view.depth, view.rows, view.columns, padding, fills[0], fills[1], fills[3]};
   HiddenUnits units = net.bias;
   for (std::size_t i = 0; i < kTilingFeatures; ++i)
-    for (std::size_t j = 0; j < kHiddenUnits; ++j) units[j] += f[i] * net.by_problem[i][j];
+    for (std::size_t j = 0; j < units.size(); ++j) units[j] += f[i] * net.by_problem[i][j];
   return units;
-}
-
-float sum(const HiddenUnits& values) {
-  std::array<float, 4> lanes;
-  for (std::size_t j = 0; j < 4; ++j) lanes[j] = (values[j] + values[j + 4]) + (values[j + 8] + values[j + 12]);
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
 float score(const KernelNet& net, const SplitNet& s, const View& view, const HiddenUnits& tiling, float tiles,
             float log_waves, bool fits) {
-  std::array<float, 4> fills;
-  const float ctas = tiles * static_cast<float>(s.split);
-  for (std::size_t i = 0; i < 4; ++i) fills[i] = fill(ctas / (view.sms * static_cast<float>(i + 1)));
-  const float launch = clip(log_waves + s.log_split, -6.0F, 9.0F) / 2;
-  const float partials = clip(view.log_results + s.log_split - 18, -4.0F, 4.0F) / 2;
+  const Lanes fills = fill(tiles * static_cast<float>(s.split) / view.slots);
+  const float launch = clip(log_waves + s.log_split, -6, 9) / 2;
+  const float partials = clip(view.log_results + s.log_split - 18, -4, 4) / 2;
   const HiddenUnits& own = fits ? s.fitting : s.exceeding;
   const auto& w = net.by_launch;
-  HiddenUnits parts;
-  for (std::size_t j = 0; j < kHiddenUnits; ++j) {
-    const float unit = tiling[j] + own[j] + launch * w[0][j] + partials * w[1][j] + fills[0] * w[2][j] +
+  Lanes sum = {};
+  for (std::size_t i = 0; i < view.linear.size(); ++i) sum += s.linear[i] * view.linear[i];
+  for (std::size_t j = 0; j < tiling.size(); ++j) {
+    const Lanes unit = tiling[j] + own[j] + launch * w[0][j] + partials * w[1][j] + fills[0] * w[2][j] +
                        fills[1] * w[3][j] + fills[2] * w[4][j] + fills[3] * w[5][j];
-    parts[j] = net.output[j] * (unit > 0 ? unit : 0.0F);
+    sum += net.output[j] * (unit > 0 ? unit : Lanes{});
   }
-  for (std::size_t i = 0; i < kProblemFeatures; ++i) parts[i] += s.linear[i] * view.linear[i];
-  return sum(parts);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 struct Candidate {

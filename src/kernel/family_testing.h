@@ -20,7 +20,8 @@ inline Example example_of(const Family& family) {
     if (word.starts_with("--")) example.dims.emplace_back(word.substr(2), "");
     else example.dims.back().second = word;
   }
-  std::erase_if(example.dims, [&](const auto& dim) { return dim.first == "dtype" && (example.dtype = dim.second, true); });
+  std::erase_if(example.dims,
+                [&](const auto& dim) { return dim.first == "dtype" && (example.dtype = dim.second, true); });
   return example;
 }
 

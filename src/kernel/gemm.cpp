@@ -1,8 +1,11 @@
 #include "kernel/gemm.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernel/checks.h"
+#include "kernel/gemm_traffic.h"
+#include "kernel/quantize.h"
 
 namespace tilecast {
 namespace {
@@ -24,15 +27,18 @@ Bytes shared_traffic(const GemmTile& tile, double k, double element) {
   return bytes(fill + reads);
 }
 
-// Adding up the partial sums of split-K.
-Launch reduce_launch(const GemmProblem& p, const Format& format, int split) {
-  constexpr int kThreads = 256;
+// Adding up the partial sums of split-K: cublasLt's splitKreduce_kernel, CTAs of 32 x 16 threads over 32 columns and as
+// many times 16 rows as make about four CTAs an SM (743 of the 767 grids of data/measurements/h200_kernels.csv.gz).
+Launch reduce_launch(const GemmProblem& p, const Format& format, int split, const Gpu& gpu) {
   const double results = as_double(p.batch) * as_double(p.m) * as_double(p.n);
+  const Count columns = ceil_div(p.n, 32), rows = ceil_div(p.m, 16);
+  const double fill = as_double(columns) * as_double(rows) / (4.0 * gpu.sms);
+  const Count each_rows = std::max<Count>(1, std::llround(fill));
   Launch launch;
   launch.name = "split_k_reduce";
   launch.character = Character::streaming;
-  launch.cta = {kThreads, 32, bytes(0)};
-  launch.ctas = std::max<Count>(1, ceil_div(p.batch * p.m * p.n, kThreads * 4));
+  launch.cta = {512, 32, bytes(0)};
+  launch.ctas = p.batch * columns * ceil_div(rows, each_rows);
   const double share = results / as_double(launch.ctas);
   Demand each;
   each.vector = ops(2 * share * split);
@@ -47,14 +53,59 @@ Launch reduce_launch(const GemmProblem& p, const Format& format, int split) {
 // Unpacking a weight of a weight-only format: shift, mask, scale; about three slots (Marlin, TRT-LLM fpA_intB).
 constexpr double kUnpackSlots = 3;
 
-Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, bool weights) {
+// The kernel that quantises the activations first, where the format asks for one.
+Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
+  if (format.quantise != Quantise::dynamic) return Plan{};
+  Quantize shape;
+  shape.rows = p.batch * p.m;
+  shape.cols = p.k;
+  return plan(shape, format, gpu, context);
+}
+
+Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
+                          bool weights) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
+  auto plan = quantise_first(p, format, gpu, context);
+  if (!plan) return plan;
   const GemmChoice choice = choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
-  Plan plan;
-  plan.launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  if (choice.split > 1 && choice.reduction_kernel) plan.launches.push_back(reduce_launch(p, format, choice.split));
+  plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
+  if (choice.split > 1 && choice.reduction_kernel)
+    plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;
+}
+
+void add_operands(Launch& launch, const GemmProblem& p, const Format& format, bool weights, const Restreams& again) {
+  const double b = as_double(p.batch), m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
+  const auto weight_role = weights ? Operand::Role::weight : Operand::Role::activation;
+  Operand x{"x", format.activation_bytes(b * m * k), Operand::Role::activation, true, false};
+  x.passes = again.x.passes;
+  x.reuse_distance = again.x.distance;
+  Operand w{"w", format.weight_bytes(b * n * k), weight_role, true, false};
+  w.passes = again.w.passes;
+  w.reuse_distance = again.w.distance;
+  launch.operands.add(x);
+  launch.operands.add(w);
+  launch.operands.add({"y", format.output_bytes(b * m * n), Operand::Role::activation, false, true});
+}
+
+// Persistent kernels launch whole clusters, at most what runs at once.
+Count ctas_of(const GemmProblem& p, const GemmChoice& choice, const TileGrid& grid) {
+  if (!choice.persistent) return p.batch * grid.m * grid.n * choice.split;
+  const Count padded = p.batch * round_up(grid.m, choice.cluster_m) * round_up(grid.n, choice.cluster_n) * choice.split;
+  return std::min(padded, choice.concurrent);
+}
+
+Launch bare_launch(const GemmProblem& p, const MathPath& math) {
+  Launch launch;
+  launch.name = "gemm";
+  launch.character = Character::product;
+  launch.math = math;
+  launch.plan_known = false;
+  const Ops products = ops(2 * as_double(p.batch) * as_double(p.m) * as_double(p.n) * as_double(p.k));
+  (math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = products;
+  launch.vector_type = math.pipe == Pipe::vector ? math.input : DType::fp32;
+  return launch;
 }
 
 }  // namespace
@@ -63,27 +114,17 @@ Status Gemm::check() const { return check_product(1, m, n, k); }
 Status Bmm::check() const { return check_product(batch, m, n, k); }
 
 Launch gemm_requirements(const GemmProblem& p, const Format& format, const MathPath& math, bool weights) {
-  const double b = as_double(p.batch), m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
-  Launch launch;
-  launch.name = "gemm";
-  launch.character = Character::product;
-  launch.math = math;
-  launch.plan_known = false;
-  const Ops products = ops(2 * b * m * n * k);
-  (math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = products;
-  launch.vector_type = math.pipe == Pipe::vector ? math.input : DType::fp32;
-  launch.operands.add({"x", format.activation_bytes(b * m * k), Operand::Role::activation, true, false});
-  launch.operands.add({"w", format.weight_bytes(b * n * k),
-                       weights ? Operand::Role::weight : Operand::Role::activation, true, false});
-  launch.operands.add({"y", format.output_bytes(b * m * n), Operand::Role::activation, false, true});
+  Launch launch = bare_launch(p, math);
+  add_operands(launch, p, format, weights, {});
   return launch;
 }
 
 Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& math, bool weights,
                    const GemmChoice& choice) {
-  Launch launch = gemm_requirements(p, format, math, weights);
+  Launch launch = bare_launch(p, math);
   const GemmTile& tile = choice.tile;
-  const Count tiles_m = ceil_div(p.m, tile.m), tiles_n = ceil_div(p.n, tile.n);
+  const TileGrid grid = grid_of(p, choice);
+  const Count tasks = p.batch * grid.m * grid.n * choice.split;
   const Count steps = ceil_div(ceil_div(p.k, choice.tile_k), choice.split);
   const double depth = as_double(steps) * choice.tile_k;  // k of one CTA, padded
   const double element = std::max(format.activation_bits, bits_of(math.input) * 1.0) / 8;
@@ -91,34 +132,38 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   launch.tile = {tile.m, tile.n, choice.tile_k};
   launch.split = choice.split;
   launch.stages = choice.stages;
-  launch.ctas = p.batch * tiles_m * tiles_n * choice.split;
+  launch.ctas = ctas_of(p, choice, grid);
+  if (choice.persistent) launch.dispatch = Dispatch::persistent;
   // Shared memory that admits just the resident CTAs the tile is known to have.
   launch.cta = {tile.threads, tile.registers,
                 bytes(std::min(choice.stages * (tile.m + tile.n) * choice.tile_k * element, 200e3))};
-  const double ctas = as_double(launch.ctas);
-  const double b = as_double(p.batch), m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
+  const double m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
+  const bool partial = choice.split > 1 && choice.reduction_kernel;
+  const Bytes results = partial ? bytes(4 * m * n * choice.split) : format.output_bytes(m * n);
   Demand each;
   (math.pipe == Pipe::tensor ? each.tensor : each.vector) = ops(2.0 * tile.m * tile.n * depth);
   if (format.unpack_weights) each.vector += ops(2 * kUnpackSlots * tile.n * depth);
   each.shared = shared_traffic(tile, depth, element);
-  // Rows of x are read once per column of tiles and the other way round; rows beyond the edge are not read.
-  each.l2_load = (format.activation_bytes(b * m * k) * as_double(tiles_n) +
-                  format.weight_bytes(b * n * k) * as_double(tiles_m)) / ctas;
-  each.l2_store = choice.split > 1 ? bytes(4 * b * m * n * choice.split / ctas)
-                                   : format.output_bytes(b * m * n) / ctas;
+  each.l2_load = asked_by_cta(p, format, choice, grid);
+  each.l2_store =
+      (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * as_double(p.batch) / as_double(tasks);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
   const double latency_steps = as_double(steps) * (math.pipe == Pipe::vector ? choice.tile_k / 64.0 : 1.0);
-  launch.tasks = {{launch.ctas, each, latency_steps}};
-  if (choice.split > 1 && choice.reduction_kernel)
-    launch.operands.add({"partial sums", bytes(4 * b * m * n * choice.split), Operand::Role::workspace, false, true});
+  launch.tasks = {{tasks, each, latency_steps}};
+
+  const Restreams again =
+      restreams_of(grid, choice, {format.activation_bytes(m * k), format.weight_bytes(n * k), results});
+  add_operands(launch, p, format, weights, again);
+  if (partial)
+    launch.operands.add({"partial sums", results * as_double(p.batch), Operand::Role::workspace, false, true});
   return launch;
 }
 
-Result<Plan> plan(const Gemm& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_product({1, s.m, s.n, s.k}, format, gpu, true);
+Result<Plan> plan(const Gemm& s, const Format& format, const Gpu& gpu, const Context& context) {
+  return plan_product({1, s.m, s.n, s.k}, format, gpu, context, true);
 }
-Result<Plan> plan(const Bmm& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_product({s.batch, s.m, s.n, s.k}, format, gpu, false);
+Result<Plan> plan(const Bmm& s, const Format& format, const Gpu& gpu, const Context& context) {
+  return plan_product({s.batch, s.m, s.n, s.k}, format, gpu, context, false);
 }
 
 }  // namespace tilecast

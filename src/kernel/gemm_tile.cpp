@@ -5,13 +5,15 @@
 #include <limits>
 
 #include "kernel/cublas_simt.h"
+#include "kernel/cublas_wgmma.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
 
-// Tensor-pipe tiles of cuBLAS and CUTLASS: rows along m (tokens), columns along n. A 16-row tile is a 64-row one of the
-// transposed problem: libraries swap the operands when there are few tokens.
+// Tiles of cuBLAS and CUTLASS where the tensor pipe is fed by mma.sync, and of convolutions everywhere: rows along m
+// (tokens), columns along n. A 16-row tile is a 64-row one of the transposed problem: libraries swap the operands when
+// there are few tokens. cuBLAS on Hopper has a choice of its own (kernel/cublas_wgmma.h).
 constexpr std::array<GemmTile, 9> kTensorTiles = {{
     {16, 64, 128, 96, 4, 16, 64},
     {16, 128, 128, 128, 3, 16, 64},
@@ -22,6 +24,20 @@ constexpr std::array<GemmTile, 9> kTensorTiles = {{
     {64, 256, 256, 168, 1, 64, 128},
     {128, 256, 384, 168, 1, 64, 256},
     {256, 128, 384, 168, 1, 64, 128},
+}};
+
+// tcgen05 multiplies 64 or 128 rows by up to 256 columns; tensor memory holds 128 x 512 results of a CTA. Pairs of CTAs
+// that share an operand count as two CTAs of these sizes.
+constexpr std::array<GemmTile, 9> kTcgenTiles = {{
+    {16, 128, 192, 128, 1, 16, 128},
+    {32, 128, 192, 128, 1, 32, 128},
+    {64, 64, 192, 128, 1, 64, 64},
+    {64, 128, 192, 128, 1, 64, 128},
+    {128, 64, 192, 128, 1, 128, 64},
+    {128, 128, 192, 128, 1, 128, 128},
+    {128, 192, 256, 128, 1, 128, 192},
+    {128, 256, 256, 128, 1, 128, 256},
+    {256, 128, 256, 128, 1, 128, 128},
 }};
 
 // SIMT tiles of cuBLAS (sgemm kernel names of NeuSight's rows).
@@ -37,6 +53,12 @@ constexpr std::array<GemmTile, 6> kSimtTiles = {{
 constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
 constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
 
+// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. Four fits what products ask of L2 in
+// data/measurements/h200_counters.csv; taken for later generations, of which there are no counters.
+int coalesced_requests(const Gpu& gpu) {
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
+}
+
 }  // namespace
 
 int step_depth(const MathPath& math) {
@@ -44,14 +66,16 @@ int step_depth(const MathPath& math) {
   return std::max(16, 128 * 8 / bits_of(math.input));
 }
 
-std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu&) {
-  return math.pipe == Pipe::tensor ? std::span<const GemmTile>(kTensorTiles) : std::span<const GemmTile>(kSimtTiles);
+std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu) {
+  if (math.pipe == Pipe::vector) return kSimtTiles;
+  if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTiles;
+  return kTensorTiles;
 }
 
-GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, GemmRoutine routine) {
-  if (routine != GemmRoutine::other && math.pipe == Pipe::vector && math.input == DType::fp32 &&
-      gpu.vendor != Vendor::amd)
-    return choose_simt(problem, routine == GemmRoutine::batched, gpu);
+namespace {
+
+// The least cost over the tiles offered.
+GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
   const PipelineLatency latency = pipeline_latency(gpu);
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
@@ -67,8 +91,8 @@ GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const G
     const Count tiles = problem.batch * ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
     const double rows = static_cast<double>(std::min<Count>(tile.m, problem.m));
     const double columns = static_cast<double>(std::min<Count>(tile.n, problem.n));
-    const double step = std::max({2.0 * tile.m * tile.n * depth / rate, (rows + columns) * depth * element / latency.feed,
-                                  step_latency});
+    const double step = std::max(
+        {2.0 * tile.m * tile.n * depth / rate, (rows + columns) * depth * element / latency.feed, step_latency});
     for (const int split : kSplits) {
       if (split > 1 && all_steps < split * kLeastStepsPerSplit) break;
       const double waves = static_cast<double>(ceil_div(tiles * split, gpu.sms));
@@ -86,6 +110,20 @@ GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const G
   best.tile_k = depth;
   best.stages = 4;
   return best;
+}
+
+}  // namespace
+
+GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, GemmRoutine routine) {
+  const bool cublas = routine != GemmRoutine::other && gpu.vendor == Vendor::nvidia;
+  const bool batched = routine == GemmRoutine::batched;
+  GemmChoice choice;
+  if (cublas && math.pipe == Pipe::vector && math.input == DType::fp32) choice = choose_simt(problem, batched, gpu);
+  else if (cublas && takes_wgmma(problem, math, gpu)) choice = choose_wgmma(problem, math, gpu, batched);
+  else choice = choose_listed(problem, math, gpu);
+  choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
+  choice.coalesced = coalesced_requests(gpu);
+  return choice;
 }
 
 }  // namespace tilecast

@@ -16,7 +16,7 @@ struct GemmTile {
   int m = 0, n = 0;
   int threads = 128;
   int registers = 128;
-  int ctas_per_sm = 1;  // resident at once
+  int ctas_per_sm = 1;             // resident at once
   int reuse_m = 64, reuse_n = 64;  // operand reuse of one multiply instruction group, for shared-memory traffic
 };
 
@@ -25,7 +25,11 @@ struct GemmChoice {
   int split = 1;
   int tile_k = 64;  // elements of k per main-loop step
   int stages = 4;
-  bool reduction_kernel = true;  // a second kernel joins the partial sums of a split; else the CTAs do, in place
+  bool reduction_kernel = true;      // a second kernel joins the partial sums of a split; else the CTAs do, in place
+  int cluster_m = 1, cluster_n = 1;  // CTAs along m and n that share loads by multicast
+  bool persistent = false;           // at most one round of CTAs walks the tiles
+  Count concurrent = 0;              // CTAs the GPU runs at once; zero: not known, and no re-reads are forecast
+  int coalesced = 1;                 // SMs whose simultaneous requests for the same line L2 serves once
 };
 
 // Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.

@@ -32,10 +32,31 @@ TEST(Families, HaveUniqueNamesAndDescribeThemselves) {
 }
 
 TEST(Families, TheListIsTheIssues) {
-  for (const char* name :
-       {"gemm", "bmm", "conv2d", "attention_prefill", "attention_decode", "attention_backward", "mla_prefill", "mla_decode",
-        "moe", "rmsnorm", "layernorm", "softmax", "elementwise", "gated_activation", "rope", "embedding", "quantize",
-        "kv_write", "reduction", "copy", "cross_entropy", "optimizer", "sampling", "scan", "custom"})
+  for (const char* name : {"gemm",
+                           "bmm",
+                           "conv2d",
+                           "attention_prefill",
+                           "attention_decode",
+                           "attention_backward",
+                           "mla_prefill",
+                           "mla_decode",
+                           "moe",
+                           "rmsnorm",
+                           "layernorm",
+                           "softmax",
+                           "elementwise",
+                           "gated_activation",
+                           "rope",
+                           "embedding",
+                           "quantize",
+                           "kv_write",
+                           "reduction",
+                           "copy",
+                           "cross_entropy",
+                           "optimizer",
+                           "sampling",
+                           "scan",
+                           "custom"})
     EXPECT_TRUE(find_family(name)) << name;
 }
 
@@ -79,12 +100,14 @@ TEST(Shapes, ListsRepeatWithX) {
   ASSERT_TRUE(written) << written.error().line();
   EXPECT_EQ(dims_text(*written), dims_text(*spelled));
   for (const char* wrong : {"128,", ",", "x", "4x", "x4", "1x2x3", "128;4", "a", "-1", "2x-1", "99999999x1", "1e3"})
-    EXPECT_THAT(refusal("attention_prefill", {{"heads", "4"}, {"lens", wrong}}), testing::StartsWith("lens: ")) << wrong;
+    EXPECT_THAT(refusal("attention_prefill", {{"heads", "4"}, {"lens", wrong}}), testing::StartsWith("lens: "))
+        << wrong;
 }
 
 TEST(Shapes, RefusalsNameTheField) {
   const auto gemm = [](std::string m) { return refusal("gemm", {{"m", std::move(m)}, {"n", "1"}, {"k", "1"}}); };
-  for (const char* wrong : {"", " 1", "1 ", "0x10", "1e3", "1.0", "nan", "inf", "-1", "99999999999999999999", "1099511627777"})
+  for (const char* wrong :
+       {"", " 1", "1 ", "0x10", "1e3", "1.0", "nan", "inf", "-1", "99999999999999999999", "1099511627777"})
     EXPECT_THAT(gemm(wrong), testing::StartsWith("m: must ")) << wrong;
   EXPECT_EQ(gemm("0"), "m: must be a positive whole number, not 0");
   EXPECT_EQ(refusal("gemm", {{"m", "1"}, {"n", "1"}}), "k: is missing (gemm needs it)");
@@ -94,8 +117,10 @@ TEST(Shapes, RefusalsNameTheField) {
   EXPECT_THAT(refusal("gemm", {{"m", "1"}, {"n", "1"}, {"k", "1"}, {"layouts", "tn"}}),
               testing::HasSubstr("did you mean layout?"));
   for (const char* wrong : {"nan", "inf", "-1", "", "1e19", "x"})
-    EXPECT_THAT(refusal("custom", {{"ctas", "1"}, {"vector-ops", wrong}}), testing::StartsWith("vector-ops: must be a finite"));
-  EXPECT_THAT(refusal("softmax", {{"rows", "1"}, {"cols", "1"}, {"backward", "maybe"}}), testing::StartsWith("backward: "));
+    EXPECT_THAT(refusal("custom", {{"ctas", "1"}, {"vector-ops", wrong}}),
+                testing::StartsWith("vector-ops: must be a finite"));
+  EXPECT_THAT(refusal("softmax", {{"rows", "1"}, {"cols", "1"}, {"backward", "maybe"}}),
+              testing::StartsWith("backward: "));
 }
 
 // Every count of every family: absurd values are refused or planned, never undefined.
@@ -114,7 +139,8 @@ TEST(Shapes, ExtremeCountsAreRefusedOrPlanned) {
         if (!planned) continue;
         for (const Launch& launch : planned->launches) {
           EXPECT_GT(launch.ctas, 0) << family.info.name << " " << field.name << "=" << value;
-          for (const TaskGroup& group : launch.tasks) EXPECT_GE(group.count, 0) << family.info.name << " " << field.name;
+          for (const TaskGroup& group : launch.tasks)
+            EXPECT_GE(group.count, 0) << family.info.name << " " << field.name;
         }
       }
     }

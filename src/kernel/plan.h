@@ -60,6 +60,10 @@ struct Operand {
   // Bytes that every execution touches, where the shape does not say which (experts whose routing is unknown); all of
   // them unless given. The bound counts these, the forecast `size`.
   std::optional<Bytes> certain{};
+  // Times the launch streams it past the last cache before DRAM when nothing stays there, and the bytes that pass between
+  // two such readings: a later reading hits as far as they fit (estimate/residency.h). Once unless given.
+  double passes = 1;
+  Bytes reuse_distance{};
   Bytes least() const { return certain.value_or(size); }
 };
 

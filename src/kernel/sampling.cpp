@@ -134,7 +134,7 @@ Plan by_sorting(const Sampling& s, const Rows& r, const Gpu& gpu) {
 Status Sampling::check() const {
   if (auto positive = require_positive({{"rows", rows}, {"cols", cols}}); !positive) return positive;
   if (method == SamplingMethod::greedy && (top_k || top_p))
-    return field_error(top_k ? "top-k" : "top-p", "means nothing to greedy", "choose method sampling or sort");
+    return field_error(top_k ? "top-k" : "top-p", "means nothing to greedy", "choose strategy sampling or sort");
   return require_reasonable(static_cast<double>(rows) * static_cast<double>(cols));
 }
 

@@ -20,7 +20,7 @@ constexpr const auto& enum_names(SamplingMethod) { return kSamplingMethodNames; 
 
 struct Sampling {
   static constexpr FamilyInfo kFamily{"sampling", "the next token of each sequence from its logits",
-                                      "--rows 64 --cols 128256 --method sampling --top-p --dtype fp32"};
+                                      "--rows 64 --cols 128256 --strategy sampling --top-p --dtype fp32"};
   Count rows = 0;
   Count cols = 0;
   SamplingMethod method = SamplingMethod::greedy;
@@ -31,7 +31,7 @@ struct Sampling {
   static void fields(Self& s, Visit&& visit) {
     visit("rows", s.rows, "sequences", Need::required);
     visit("cols", s.cols, "vocabulary", Need::required);
-    visit("method", s.method, "how a token is chosen (default greedy)");
+    visit("strategy", s.method, "how a token is chosen (default greedy)");
     visit("top-k", s.top_k, "only among the k most likely");
     visit("top-p", s.top_p, "only among the likeliest that hold probability p");
   }

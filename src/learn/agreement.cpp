@@ -1,5 +1,8 @@
 #include "learn/agreement.h"
 
+#include <fmt/format.h>
+#include <zlib.h>
+
 #include <map>
 #include <tuple>
 
@@ -30,13 +33,25 @@ Count observed_split(const Measurement& row) {
   return row.observed.ctas / tiles;
 }
 
+bool plan_was_fitted(const Measurement& row) {
+  if (row.source != "neusight-train") return false;
+  std::string key;
+  if (const auto* gemm = std::get_if<Gemm>(&row.kernel.shape))
+    key = fmt::format("linear_1_{}_{}_{}", gemm->m, gemm->k, gemm->n);
+  else if (const auto* bmm = std::get_if<Bmm>(&row.kernel.shape))
+    key = fmt::format("bmm_{}_{}_{}_{}", bmm->batch, bmm->m, bmm->k, bmm->n);
+  else return false;
+  return crc32(0, reinterpret_cast<const Bytef*>(key.data()), static_cast<uInt>(key.size())) % 10 != 0;
+}
+
 std::vector<Agreement> compare_launches(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes) {
   std::map<std::tuple<std::string, std::string, std::string>, Agreement> found;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Measurement& row = rows[i];
     const Outcome& planned = outcomes[i];
     if (!row.observed.has_grid() || planned.failed) continue;
-    const std::tuple key(std::string(row.source), std::string(family_of(row.kernel.shape)), std::string(row.gpu));
+    const std::string source = std::string(row.source) + (plan_was_fitted(row) ? ", fitted on" : "");
+    const std::tuple key(source, std::string(family_of(row.kernel.shape)), std::string(row.gpu));
     Agreement& group = found[key];
     ++group.grids;
     if (row.observed.ctas == planned.ctas) ++group.grids_equal;

@@ -129,7 +129,7 @@ Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method) {
   outcome.forecast = e.latency;
   outcome.bound = e.bound;
   outcome.limit = largest_resource(e.launches[main].at_peak);
-  outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), row.context.runtime));
+  outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), launch, row.context.runtime));
   outcome.ctas = launch.ctas;
   outcome.tile_m = launch.tile.m;
   outcome.tile_n = launch.tile.n;

@@ -38,7 +38,7 @@ const Gpu* Common::fill(Cells& c, Measurement& row, Names& names) const {
   row.engine = names.intern(c.text(framework));
   row.engine_version = names.intern(c.text(version));
   row.kernel_source = names.intern(c.text(kernel_source));
-  row.context = {Runtime::graph, Warmth::warm, 1, 1};
+  row.context = {Runtime::graph, Warmth::warm, 1, 1, row.engine, row.kernel_source};
   row.latency = milliseconds(c.number(latency));
   return found;
 }

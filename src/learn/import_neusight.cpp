@@ -66,7 +66,7 @@ struct Common {
     row.engine_version = names.intern(version);
     row.kernel_source = names.intern(kernel_name(c.text(kernel)));
     row.kernel.format = c.format("fp32");
-    row.context = {Runtime::eager, Warmth::warm, 1, 1};
+    row.context = {Runtime::eager, Warmth::warm, 1, 1, row.engine, row.kernel_source};
     row.latency = milliseconds(c.number(latency));
     Observed seen;
     seen.ctas = product(c, grid);

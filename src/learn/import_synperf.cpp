@@ -8,8 +8,10 @@ namespace {
 void fill_common(Cells& c, Column hardware, Column duration, Measurement& row, Names& names) {
   if (const Gpu* gpu = c.gpu(hardware)) row.gpu = names.intern(gpu->name);
   row.source = "synperf";
+  row.engine = "vllm";
+  row.kernel_source = "scaled_mm_block";
   row.engine_version = {};
-  row.context = {Runtime::graph, Warmth::warm, 1, 1};
+  row.context = {Runtime::graph, Warmth::warm, 1, 1, row.engine, row.kernel_source};
   row.latency = microseconds(c.number(duration));
 }
 

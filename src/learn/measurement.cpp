@@ -97,6 +97,8 @@ class RowReader {
     auto context = read_context(csv_[at_.runtime], csv_[at_.warmth]);
     if (!context) return std::move(context).error();
     row.context = *context;
+    row.context.engine = row.engine;
+    row.context.kernel_source = row.kernel_source;
     const auto latency = to_double(csv_[at_.latency]);
     if (!latency || !(*latency > 0) || !(*latency < 1e12))
       return field_error("latency_us", fmt::format("must be a positive number, not '{}'", csv_[at_.latency]));

@@ -12,7 +12,7 @@ import gzip
 OPTIMIZER_FORMS = {"single": "plain", "foreach": "foreach", "fused": "fused"}
 
 
-def converted(family, dtype, dims):
+def converted(family, dtype, source, dims):
     """(family, dtype, dims) in Tilecast's words, or None where it has none."""
     if family == "transpose":
         return "copy", dtype, dims | {"transpose": "1"}
@@ -33,7 +33,10 @@ def converted(family, dtype, dims):
         if family == "attention_decode":
             return family, dtype, dims
         backward = dims.pop("backward", "0") == "1"
-        return "attention_backward" if backward else family, dtype, dims | {"mask": mask}
+        if backward:
+            return "attention_backward", dtype, dims | {"mask": mask}
+        algorithm = {"algorithm": "fa2"} if source == "flash_attention_2" else {}
+        return family, dtype, dims | {"mask": mask} | algorithm
     return family, dtype, dims
 
 
@@ -49,7 +52,7 @@ def main():
     kept, rest = [], []
     for row in rows:
         dims = dict(part.split("=") for part in row["dims"].split(";"))
-        form = converted(row["family"], row["dtype"], dims)
+        form = converted(row["family"], row["dtype"], row["kernel_source"], dims)
         if form is None:
             rest.append(row)
             continue

@@ -257,8 +257,8 @@ class Adam:
 
     def step(self, gradient, rate):
         self.steps += 1
-        self.mean += 0.1 * (gradient - self.mean)
-        self.square += 0.001 * (gradient * gradient - self.square)
+        self.mean = 0.9 * self.mean + 0.1 * gradient
+        self.square = 0.999 * self.square + 0.001 * gradient * gradient
         mean, square = self.mean / (1 - 0.9 ** self.steps), self.square / (1 - 0.999 ** self.steps)
         self.parameters -= np.float32(rate) * (mean / (np.sqrt(square) + 1e-8) + DECAY * self.parameters)
 

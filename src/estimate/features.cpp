@@ -1,0 +1,111 @@
+#include "estimate/features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "estimate/residency.h"
+
+namespace tilecast {
+namespace {
+
+constexpr std::array<std::string_view, 34> kNames = {
+    "tensor share",    "vector share",   "xu share",        "shared share",      "l2 share",         "dram share",
+    "floor share",     "latency share",  "bound share",     "main share",        "generation",       "source code",
+    "math bits",       "weight bits",    "quantised",       "waves",             "wave fill",        "occupancy",
+    "balance",         "busy sms",       "tasks busiest",   "steps",             "padding",          "split",
+    "tile m",          "tile n",         "footprint",       "cycled footprint",  "reread",           "intensity",
+    "launches",        "ctas per sm",    "least share",     "eager"};
+
+// log2 kept inside what the learner's bins should spend themselves on.
+float log_ratio(double value, double least = -14, double most = 14) {
+  if (!(value > 0)) return static_cast<float>(least);
+  return static_cast<float>(std::clamp(std::log2(value), least, most));
+}
+
+std::size_t main_launch(const Estimate& e) {
+  std::size_t main = 0;
+  for (std::size_t i = 1; i < e.launches.size(); ++i)
+    if (e.launches[i].latency > e.launches[main].latency) main = i;
+  return main;
+}
+
+// log2 of the numeric fields of the shape, in declaration order; zero where the family has fewer.
+void add_shape(Features& f, std::size_t at, const Shape& shape) {
+  std::visit(
+      [&](const auto& s) {
+        using S = std::remove_cvref_t<decltype(s)>;
+        int left = kShapeFeatures;
+        S::fields(s, [&](std::string_view, const auto& member, std::string_view, Need = Need::optional) {
+          using T = std::remove_cvref_t<decltype(member)>;
+          if constexpr (std::is_same_v<T, Count> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
+                        std::is_enum_v<T>) {
+            if (left-- <= 0) return;
+            if constexpr (std::is_same_v<T, Count>) f[at++] = log_ratio(static_cast<double>(member), -1, 40);
+            else f[at++] = static_cast<float>(member);
+          }
+        });
+      },
+      shape);
+}
+
+}  // namespace
+
+Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, const Gpu& gpu, const Context& context,
+                     Seconds base, float source_code) {
+  Features f{};
+  std::size_t at = 0;
+  ResourceTimes sums{};
+  Bytes footprint, least;
+  for (std::size_t i = 0; i < e.launches.size(); ++i) {
+    for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += e.launches[i].achieved[r];
+    least += e.launches[i].least_traffic.total();
+    for (const Operand& operand : plan.launches[i].operands)
+      if (operand.role != Operand::Role::workspace) footprint += operand.size;
+  }
+  const std::size_t index = main_launch(e);
+  const Launch& launch = plan.launches[index];
+  const LaunchEstimate& main = e.launches[index];
+  const Load& load = main.load;
+  const double sms = gpu.sms;
+  const Bytes capacity = gpu.resident_capacity();
+
+  for (const Resource r : {Resource::tensor, Resource::vector, Resource::xu, Resource::shared, Resource::l2, Resource::dram,
+                           Resource::launch, Resource::latency})
+    f[at++] = log_ratio(sums[static_cast<std::size_t>(r)] / base, -10, 2);
+  f[at++] = log_ratio(e.bound / base, -12, 1);
+  f[at++] = log_ratio(main.latency / base, -6, 1);
+  f[at++] = static_cast<float>(gpu.tensor_generation());
+  f[at++] = source_code;
+  f[at++] = static_cast<float>(bits_of(kernel.format.math));
+  f[at++] = static_cast<float>(kernel.format.weight_bits);
+  f[at++] = kernel.format.quantise == Quantise::dynamic ? 1.0f : 0.0f;
+  f[at++] = log_ratio(static_cast<double>(load.waves));
+  const double exact = static_cast<double>(launch.ctas) / (sms * load.occupancy);
+  f[at++] = static_cast<float>(exact / std::ceil(std::max(exact, 1e-9)));
+  f[at++] = log_ratio(load.occupancy);
+  f[at++] = static_cast<float>(load.balance);
+  f[at++] = static_cast<float>(static_cast<double>(load.sms_used) / sms);
+  f[at++] = log_ratio(static_cast<double>(load.tasks_busiest));
+  f[at++] = log_ratio(load.steps_busiest / std::max<double>(1, static_cast<double>(load.tasks_busiest)));
+  const Demand total = launch.total();
+  const Ops useful = launch.required.tensor + launch.required.vector;
+  f[at++] = in_ops(useful) > 0 ? log_ratio((total.tensor + total.vector) / useful, -1, 8) : 0.0f;
+  f[at++] = log_ratio(launch.split);
+  f[at++] = log_ratio(launch.tile.m, -1);
+  f[at++] = log_ratio(launch.tile.n, -1);
+  f[at++] = log_ratio(footprint / capacity);
+  f[at++] = log_ratio(footprint * std::max(context.weight_copies, context.activation_copies) / capacity);
+  f[at++] = log_ratio((total.l2_load + total.l2_store) / std::max(footprint, bytes(1)), -4, 10);
+  f[at++] = log_ratio(in_ops(useful) / std::max(1.0, in_bytes(footprint)), -6, 14);
+  f[at++] = static_cast<float>(plan.launches.size());
+  f[at++] = log_ratio(static_cast<double>(launch.ctas) / sms);
+  f[at++] = log_ratio(least / std::max(footprint, bytes(1)), -6, 1);
+  f[at++] = context.runtime == Runtime::eager ? 1.0f : 0.0f;
+  add_shape(f, at, kernel.shape);
+  return f;
+}
+
+std::span<const std::string_view> feature_names() { return kNames; }
+
+}  // namespace tilecast

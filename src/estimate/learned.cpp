@@ -1,0 +1,37 @@
+#include "estimate/learned.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilecast {
+
+std::string model_key(const Kernel& kernel) {
+  return std::string(family_of(kernel.shape)) + "/" + std::string(kernel.format.name);
+}
+
+SourceFacts facts_of(const FamilyModel& model, const Context& context) {
+  const std::string engine(context.engine);
+  for (const std::string& name : {engine + "/" + std::string(context.kernel_source), engine, std::string()})
+    if (const auto found = model.sources.find(name); found != model.sources.end()) return found->second;
+  return {};
+}
+
+double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.clock.max); }
+
+Seconds base_time(const Estimate& analytic, const SourceFacts& facts, const Gpu& gpu) {
+  return analytic.latency + microseconds(facts.floor_us * floor_law(gpu));
+}
+
+LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Estimate& analytic,
+                         const Gpu& gpu, const Context& context) {
+  const SourceFacts facts = facts_of(model, context);
+  const Seconds base = base_time(analytic, facts, gpu);
+  const Features features = features_of(kernel, plan, analytic, gpu, context, base, facts.code);
+  const auto time = [&](const Forest& forest) { return std::max(base * std::exp(forest.predict(features)), analytic.bound); };
+  LearnedTime t{time(model.median), time(model.low), time(model.high), time(model.ceiling)};
+  t.low = std::min(t.low, t.median);  // forests are trained apart and may cross
+  t.high = std::max(t.high, t.median);
+  return t;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,188 @@
+#include "kernel/cublas_wgmma.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace tilecast {
+namespace {
+
+// Cost of a tile in clocks, as the choices reveal it: a local search over these constants for the most tiles, padded
+// operations and splits right on the half of the shapes with an even hash (1,744; 58, 82 and 94 %); 58, 81 and 94 % of
+// the other half. Terms that did not help (DRAM, prologue) were dropped.
+constexpr double kEfficiency = 0.81;     // share of the tensor peak
+constexpr double kLeastColumns = 91;     // a wgmma of fewer columns is no faster: its rows come from shared memory
+constexpr double kFeed = 41;             // bytes per clock that reach an SM
+constexpr double kL2Efficiency = 0.5;    // share of the L2's peak
+constexpr double kClusterShare = 0.283;  // of the bytes of a tile that clusters of four and more ask of L2
+constexpr double kPairShare = 0.62;      // and clusters of two
+constexpr double kStepClocks = 145;      // a step's latency, and how much of the shorter of latency and work adds
+constexpr double kStepOverlap = 0.164;
+constexpr double kEpilogue = 0.525, kNextEpilogue = 0.476;  // clocks per result of a tile: the first, every further
+constexpr double kSplitClocks = 1180;
+constexpr double kSplitBytes = 59;      // per partial sum, at the L2's rate
+constexpr Count kLeastSteps = 20;       // of one part of a split
+constexpr double kOddColumns = 1.077;   // columns that are no multiple of 32; half of it for odd multiples of 32
+constexpr double kWide = 0.993;         // more than 128 columns
+constexpr double kSwapped = 0.999;      // wgmma's rows along m instead of n
+constexpr double kSwappedTall = 1.021;  // and 256 of them
+constexpr double kSwappedClocks = 20;   // ties of small products go to the plain form
+constexpr int kMostSplit = 16;
+// Tiles that would need more rounds than these are never taken; passing them over saves half of the search.
+constexpr Count kMostRounds = 24, kMostNarrowRounds = 3;
+
+// Rows of the wgmma side and the most columns that accumulators and stages leave room for.
+struct Rows {
+  int rows, most_columns;
+};
+constexpr std::array<Rows, 7> kRows = {
+    {{64, 256}, {128, 304}, {192, 208}, {256, 160}, {320, 128}, {384, 104}, {512, 64}}};
+constexpr int kMostSwappedRows = 256;
+constexpr std::array<int, 8> kColumns = {8, 16, 32, 48, 64, 96, 128, 192};
+// Besides these, the columns with which the tiles just fill so many rounds of the SMs.
+constexpr std::array<double, 7> kFills = {8.0 / 11, 10.0 / 11, 1, 2, 3, 4, 5};
+
+Count cluster_room(const Gpu& gpu) { return Count{gpu.sms} * 10 / 11 / 4 * 4; }
+
+class Search {
+ public:
+  Search(const GemmProblem& p, const MathPath& math, const Gpu& gpu, bool batched)
+      : p_(p),
+        sms_(gpu.sms),
+        cluster_room_(cluster_room(gpu)),
+        depth_(step_depth(math)),
+        steps_(ceil_div(p.k, depth_)),
+        clocks_per_result_(2.0 * depth_ / (math.ops_per_clock * kEfficiency)),
+        clocks_per_l2_byte_(1 / (in_bytes(gpu.l2.per_clock) * kL2Efficiency)),
+        row_bytes_(depth_ * bits_of(math.input) / 8.0),
+        split_clocks_(static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * kSplitBytes *
+                      clocks_per_l2_byte_),
+        most_split_(batched ? 1 : static_cast<int>(std::min<Count>(kMostSplit, steps_ / kLeastSteps))) {}
+
+  void over_rows(bool swapped) {
+    const Count along = swapped ? p_.m : p_.n, across = swapped ? p_.n : p_.m;
+    for (const Rows& side : kRows) {
+      if (swapped && side.rows > kMostSwappedRows) break;
+      if (side.rows > 64 && side.rows - 64 >= along) break;
+      const Count lines = p_.batch * ceil_div(along, side.rows);
+      if (side.rows <= 128 && lines * across > kMostRounds * sms_ * side.most_columns) continue;
+      over_columns(side, lines, across, swapped);
+    }
+  }
+
+  int tile_m = 0, tile_n = 0, split = 1;
+
+ private:
+  void over_columns(const Rows& side, Count lines, Count across, bool swapped) {
+    for (const int columns : kColumns) {
+      if (columns > side.most_columns || (columns > 8 && columns - 8 >= across)) break;
+      if (columns < 64 && lines * across > kMostNarrowRounds * sms_ * columns) continue;
+      attempt(side.rows, columns, lines * ceil_div(across, columns), swapped);
+    }
+    Count last = 0;
+    for (const double fill : kFills) {
+      const auto room = static_cast<Count>(fill * static_cast<double>(sms_) + 0.5);
+      if (room < lines || room * side.most_columns < lines * across) continue;  // not even the widest
+      const Count columns = round_up(ceil_div(across, room / lines), 8);
+      if (columns > side.most_columns || columns == last) continue;
+      last = columns;
+      attempt(side.rows, static_cast<int>(columns), lines * ceil_div(across, columns), swapped);
+    }
+  }
+
+  void attempt(int rows, int columns, Count tiles, bool swapped) {
+    const double work = rows * std::max<double>(columns, kLeastColumns) * clocks_per_result_;
+    const double tile_bytes = (rows + columns) * row_bytes_;
+    const double fed = std::max(work, tile_bytes * (1 / kFeed));
+    double factor = columns % 32 != 0 ? kOddColumns : columns % 64 != 0 ? (1 + kOddColumns) / 2 : 1;
+    if (columns > 128) factor *= kWide;
+    if (swapped) factor *= rows >= 256 ? kSwapped * kSwappedTall : kSwapped;
+    const double results = 1.0 * rows * columns;
+    for (int parts = 1; parts <= std::max(1, most_split_); ++parts) {
+      const Count units = tiles * parts;
+      if (parts > 1 && units > sms_) break;
+      const double busy = static_cast<double>(std::min(units, sms_)) * clocks_per_l2_byte_;
+      const double l2 = tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
+      const double loaded = std::max(fed, l2);
+      const double step = std::max(loaded, kStepClocks) + kStepOverlap * std::min(loaded, kStepClocks);
+      const double rounds = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
+      double clocks = rounds * static_cast<double>(parts == 1 ? steps_ : ceil_div(steps_, parts)) * step +
+                      results * (kEpilogue + (rounds - 1) * kNextEpilogue);
+      if (parts > 1) clocks += kSplitClocks + parts * split_clocks_;
+      clocks *= factor;
+      if (swapped) clocks += kSwappedClocks;
+      if (clocks >= least_) continue;
+      least_ = clocks;
+      tile_m = swapped ? rows : columns;
+      tile_n = swapped ? columns : rows;
+      split = parts;
+    }
+  }
+
+  const GemmProblem& p_;
+  Count sms_, cluster_room_;
+  int depth_;
+  Count steps_;
+  double clocks_per_result_, clocks_per_l2_byte_, row_bytes_, split_clocks_;
+  int most_split_;
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+// Stages that fit beside the epilogue's buffer, as the names have them (256x128: 4, 64x64: 13, 64x8: 16).
+int stages_for(int tile_m, int tile_n, const Gpu& gpu) {
+  const double room = in_bytes(gpu.shared_memory.per_cta) - 16 * 1024;
+  return static_cast<int>(std::clamp(room / ((tile_m + tile_n) * 128.0), 2.0, 16.0));
+}
+
+}  // namespace
+
+bool takes_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& gpu) {
+  if (gpu.tensor_generation() != TensorGeneration::wgmma || math.pipe != Pipe::tensor) return false;
+  if (bits_of(math.input) > 16) return false;  // tf32 and fp64 run kernels of another kind
+  return p.n % 8 == 0 && p.k * bits_of(math.input) % 128 == 0;
+}
+
+Cluster cluster_for(const GemmProblem& p, int tile_m, int tile_n, int split, const Gpu& gpu) {
+  static constexpr std::array<Cluster, 4> kLarge = {{{1, 4}, {4, 1}, {4, 2}, {2, 4}}};
+  static constexpr std::array<Cluster, 2> kPairs = {{{1, 2}, {2, 1}}};
+  const Count tiles_m = ceil_div(p.m, tile_m), tiles_n = ceil_div(p.n, tile_n);
+  Cluster best;
+  double least = std::numeric_limits<double>::infinity();
+  const auto attempt = [&](Cluster c, Count room) {
+    const Count units = round_up(tiles_m, c.m) * round_up(tiles_n, c.n) * p.batch * split;
+    if (units > room) return;
+    const double asked = (1.0 * tile_m / c.n + 1.0 * tile_n / c.m) * static_cast<double>(units);
+    if (asked < least) least = asked, best = c;
+  };
+  for (const Cluster& c : kLarge) attempt(c, cluster_room(gpu));
+  if (least == std::numeric_limits<double>::infinity())
+    for (const Cluster& c : kPairs) attempt(c, std::numeric_limits<Count>::max());
+  return best;
+}
+
+GemmChoice choose_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& gpu, bool batched) {
+  Search search(p, math, gpu, batched);
+  search.over_rows(false);
+  search.over_rows(true);
+  const Cluster cluster = cluster_for(p, search.tile_m, search.tile_n, search.split, gpu);
+  GemmChoice choice;
+  // One warp group issues loads, two multiply; 168 registers a thread on average. 64 rows a wgmma, the other side
+  // whole.
+  const bool tokens_are_rows = search.tile_m % 64 == 0 && search.tile_n % 64 != 0;
+  choice.tile = {search.tile_m,
+                 search.tile_n,
+                 384,
+                 168,
+                 1,
+                 tokens_are_rows ? 64 : search.tile_m,
+                 tokens_are_rows ? search.tile_n : 64};
+  choice.split = search.split;
+  choice.tile_k = step_depth(math);
+  choice.stages = stages_for(search.tile_m, search.tile_n, gpu);
+  choice.cluster_m = cluster.m;
+  choice.cluster_n = cluster.n;
+  choice.persistent = true;
+  return choice;
+}
+
+}  // namespace tilecast

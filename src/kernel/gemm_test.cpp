@@ -1,0 +1,244 @@
+#include "kernel/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "estimate/bound.h"
+#include "estimate/residency.h"
+#include "kernel/gemm_traffic.h"
+#include "kernel/plan_testing.h"
+#include "schedule/schedule.h"
+
+namespace tilecast {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+// cuBLAS's kernel for large bf16 products on H200: 256 columns, 128 rows, pairs of CTAs along m.
+GemmChoice large_choice() {
+  GemmChoice choice;
+  choice.tile = {128, 256, 384, 168, 1, 64, 64};
+  choice.cluster_m = 2;
+  choice.persistent = true;
+  choice.concurrent = 132;
+  return choice;
+}
+
+GemmChoice plain_choice(int tile_m, int tile_n, int split = 1) {
+  GemmChoice choice;
+  choice.tile = {tile_m, tile_n, 128, 128, 1, 64, 64};
+  choice.split = split;
+  return choice;
+}
+
+Launch launch_of(const GemmProblem& p, const GemmChoice& choice, std::string_view dtype = "bf16",
+                 std::string_view gpu = "H200") {
+  const Format format = *format_from(dtype);
+  return gemm_launch(p, format, *math_path(format, *find_gpu(gpu)), true, choice);
+}
+
+const Operand& operand(const Launch& launch, std::string_view name) {
+  for (const Operand& o : launch.operands)
+    if (o.name == name) return o;
+  ADD_FAILURE() << "no operand " << name;
+  return launch.operands.all().front();
+}
+
+TEST(Gemm, LargeProductByHand) {
+  const Launch launch = launch_of({1, 4096, 4096, 4096}, large_choice());
+  EXPECT_EQ(launch.ctas, 132);          // persistent
+  EXPECT_EQ(launch.task_count(), 512);  // 32 rows x 16 columns of tiles
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().tensor), 2.0 * 4096 * 4096 * 4096);
+  EXPECT_DOUBLE_EQ(in_ops(launch.required.tensor), 2.0 * 4096 * 4096 * 4096);
+  // A pair asks once for its 256 columns of w: 128 + 256 / 2 rows of 8 KiB a tile.
+  EXPECT_DOUBLE_EQ(in_bytes(launch.tasks.front().each.l2_load), 256 * 8192.0);
+  EXPECT_DOUBLE_EQ(in_bytes(launch.total().l2_store), 32 * kMiB);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_bytes(launch, false)), 64 * kMiB);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_bytes(launch, true)), 32 * kMiB);
+  EXPECT_EQ(launch.tasks.front().steps, 64);
+}
+
+TEST(Gemm, PaddingCountsInTasksOnly) {
+  const Launch launch = launch_of({1, 17, 4096, 4096}, plain_choice(24, 64));
+  EXPECT_EQ(launch.ctas, 64);
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().tensor) / in_ops(launch.required.tensor), 24.0 / 17);
+  // Rows beyond the edge are not read: x once per column of tiles, w once.
+  EXPECT_DOUBLE_EQ(in_bytes(launch.total().l2_load), 64 * 17 * 8192.0 + 4096 * 8192.0);
+}
+
+TEST(Gemm, SwappedTilesAndPersistentPaddingOfAStream) {
+  GemmChoice choice = plain_choice(8, 64);
+  choice.persistent = true;
+  choice.cluster_n = 2;
+  choice.concurrent = 132;
+  // H200, m=1 n=4096 k=4096: 64 tiles; each asks for 64 rows of w and half of 8 rows of x.
+  const Launch launch = launch_of({1, 1, 4096, 4096}, choice);
+  EXPECT_EQ(launch.ctas, 64);
+  EXPECT_DOUBLE_EQ(in_bytes(launch.total().l2_load), 64 * (64 + 4) * 8192.0);
+}
+
+TEST(Gemm, SplitWritesPartialSumsThatASecondKernelAdds) {
+  const Launch launch = launch_of({1, 256, 4096, 14336}, plain_choice(128, 128, 2));
+  EXPECT_EQ(launch.ctas, 2 * 32 * 2);
+  EXPECT_EQ(launch.tasks.front().steps, 112);  // 224 steps of 64 in two parts
+  EXPECT_DOUBLE_EQ(in_bytes(launch.total().l2_store), 4.0 * 256 * 4096 * 2);
+  EXPECT_DOUBLE_EQ(in_bytes(operand(launch, "partial sums").size), 4.0 * 256 * 4096 * 2);
+  EXPECT_EQ(operand(launch, "partial sums").role, Operand::Role::workspace);
+
+  const Plan plan = planned(Gemm{16, 4096, 16384}, "bf16", "H200");
+  ASSERT_EQ(plan.launches.size(), 2u);
+  const Launch& reduce = plan.launches.back();
+  const int split = plan.launches.front().split;
+  EXPECT_GT(split, 1);
+  EXPECT_EQ(reduce.name, "split_k_reduce");
+  EXPECT_EQ(reduce.ctas, 128);  // 32 columns and 16 rows each
+  EXPECT_DOUBLE_EQ(in_bytes(reduce.total().l2_load), 4.0 * 16 * 4096 * split);
+  EXPECT_DOUBLE_EQ(in_bytes(reduce.total().l2_store), 2.0 * 16 * 4096);
+}
+
+TEST(Gemm, PartsOfASplitPadTheSum) {
+  // 256 steps in 11 parts: 24 each (tensor operations of case tc008 on H200: 1.031 of the plain product).
+  const Launch launch = launch_of({1, 64, 256, 16384}, plain_choice(32, 64, 11));
+  EXPECT_EQ(launch.ctas, 88);
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().tensor) / in_ops(launch.required.tensor), 11.0 * 24 / 256);
+}
+
+TEST(Gemm, BytesOfFormats) {
+  const GemmProblem p{1, 512, 4096, 4096};
+  const double x = 512.0 * 4096, w = 4096.0 * 4096;
+  const struct {
+    std::string_view dtype, gpu;
+    double weight_bits, activation_bits;
+  } cases[] = {{"bf16", "H200", 16, 16},
+               {"fp8_static", "H200", 8, 8},
+               {"int4_wo", "H200", 4.125, 16},
+               {"int8_wo", "H200", 8, 16},
+               {"nvfp4", "B200", 4.5, 4.5},
+               {"mxfp4", "B200", 4.25, 4.25},
+               {"fp8_block", "H200", 8 + 1 / 512.0, 8.25}};
+  for (const auto& c : cases) {
+    const Launch launch = launch_of(p, plain_choice(128, 128), c.dtype, c.gpu);
+    EXPECT_DOUBLE_EQ(in_bytes(operand(launch, "w").size), w * c.weight_bits / 8) << c.dtype;
+    EXPECT_DOUBLE_EQ(in_bytes(operand(launch, "x").size), x * c.activation_bits / 8) << c.dtype;
+    EXPECT_DOUBLE_EQ(in_bytes(operand(launch, "y").size), 2 * 512.0 * 4096) << c.dtype;
+  }
+}
+
+TEST(Gemm, UnpackedWeightsCostVectorOperations) {
+  const Launch packed = launch_of({1, 512, 4096, 4096}, plain_choice(128, 128), "int4_wo");
+  EXPECT_DOUBLE_EQ(in_ops(packed.total().vector), 2.0 * 3 * 4096 * 4096 * 4);  // three slots a weight and row of tiles
+  EXPECT_EQ(in_ops(launch_of({1, 512, 4096, 4096}, plain_choice(128, 128)).total().vector), 0);
+}
+
+TEST(Gemm, DynamicFormatsQuantiseFirst) {
+  const Plan per_tensor = planned(Gemm{4096, 4096, 4096}, "fp8", "H200");
+  ASSERT_EQ(per_tensor.launches.size(), 3u);
+  EXPECT_EQ(per_tensor.launches[0].name, "absmax");
+  EXPECT_EQ(per_tensor.launches[1].name, "quantize");
+  EXPECT_EQ(per_tensor.launches[2].name, "gemm");
+  EXPECT_DOUBLE_EQ(in_bytes(operand_bytes(per_tensor.launches[1], false)), 0);  // x again, out of the cache
+  EXPECT_EQ(planned(Gemm{4096, 4096, 4096}, "nvfp4", "B200").launches.size(), 2u);
+  EXPECT_EQ(planned(Gemm{4096, 4096, 4096}, "fp8_static", "H200").launches.size(), 1u);
+}
+
+TEST(Gemm, BatchesMultiplyEverything) {
+  const Launch one = launch_of({1, 256, 256, 128}, plain_choice(64, 64));
+  const Launch many = launch_of({12, 256, 256, 128}, plain_choice(64, 64));
+  EXPECT_EQ(many.ctas, 12 * one.ctas);
+  EXPECT_EQ(many.total().tensor, one.total().tensor * 12);
+  EXPECT_EQ(many.total().l2_load, one.total().l2_load * 12);
+  EXPECT_EQ(operand_bytes(many, false), operand_bytes(one, false) * 12);
+}
+
+TEST(GemmTraffic, LargeProductsStreamOperandsAgain) {
+  const Launch launch = launch_of({1, 4096, 4096, 4096}, large_choice());
+  // 132 CTAs walk 16 columns of tiles in groups of 8.25 rows: x once, w for each of 32 / 8.25 groups.
+  EXPECT_DOUBLE_EQ(operand(launch, "x").passes, 1);
+  EXPECT_DOUBLE_EQ(operand(launch, "w").passes, 32 / 8.25);
+  EXPECT_NEAR(in_bytes(operand(launch, "w").reuse_distance) / kMiB, 32 + 8.25 + 8.25, 1e-9);
+  Context cold;
+  cold.warmth = Warmth::cold;
+  const Gpu gpu = *find_gpu("H200");
+  const Traffic traffic = expected_traffic(launch, gpu, cold);
+  EXPECT_NEAR(in_megabytes(traffic.load), 149, 0.1 * 149);  // measured: tc031
+  EXPECT_NEAR(in_megabytes(traffic.store), 27.5, 0.1 * 27.5);
+  EXPECT_EQ(in_megabytes(least_traffic(launch, gpu, cold).load), 64 * kMiB * 1e-6);
+}
+
+TEST(GemmTraffic, SmallProductsReadOnce) {
+  const Launch launch = launch_of({1, 2048, 2048, 2048}, large_choice());
+  EXPECT_DOUBLE_EQ(operand(launch, "x").passes, 1);
+  EXPECT_DOUBLE_EQ(operand(launch, "w").passes, 1);
+}
+
+TEST(GemmTraffic, NeighboursShareRequests) {
+  GemmChoice alone = large_choice(), shared = large_choice();
+  shared.coalesced = 4;
+  EXPECT_LT(launch_of({1, 4096, 4096, 4096}, shared).total().l2_load,
+            launch_of({1, 4096, 4096, 4096}, alone).total().l2_load);
+  // Never less than the operands themselves.
+  EXPECT_GE(launch_of({1, 256, 256, 4096}, shared).total().l2_load, bytes(2.0 * 256 * 8192));
+}
+
+TEST(GemmProperties, BoundDoesNotKnowThePlan) {
+  const Gpu gpu = *find_gpu("H100-SXM");
+  for (const Warmth warmth : {Warmth::cold, Warmth::warm, Warmth::model}) {
+    Context context;
+    context.warmth = warmth;
+    std::optional<Seconds> bound;
+    for (const GemmChoice& choice :
+         {plain_choice(128, 128), plain_choice(64, 256, 4), plain_choice(16, 64, 2), large_choice()}) {
+      const Launch launch = launch_of({1, 512, 4096, 8192}, choice);
+      const Seconds time = largest(peak_times(launch, schedule(launch, gpu), least_traffic(launch, gpu, context), gpu));
+      EXPECT_EQ(time, bound.value_or(time));
+      bound = time;
+    }
+  }
+}
+
+TEST(GemmProperties, MoreWorkIsNeverLessAtEqualPlan) {
+  const Gpu gpu = *find_gpu("A100-SXM-80GB");
+  Load before;
+  for (Count m = 1; m <= 8192; m = m * 3 / 2 + 1) {
+    const Load load = schedule(launch_of({1, m, 1000, 777}, plain_choice(64, 128), "bf16", "A100-SXM-80GB"), gpu);
+    EXPECT_GE(load.busiest.tensor, before.busiest.tensor);
+    EXPECT_GE(load.steps_busiest, before.steps_busiest);
+    EXPECT_GE(load.tasks_busiest, before.tasks_busiest);
+    before = load;
+  }
+}
+
+TEST(GemmProperties, PlansCoverTheWork) {
+  for (const std::string_view gpu : {"V100-SXM", "A100-SXM-80GB", "L40S", "H200", "B200"})
+    for (const GemmProblem& p :
+         {GemmProblem{1, 1, 4096, 4096}, {1, 37, 1001, 999}, {1, 4096, 4096, 4096}, {7, 300, 64, 40}}) {
+      const Plan plan =
+          p.batch > 1 ? planned(Bmm{p.batch, p.m, p.n, p.k}, "fp16", gpu) : planned(Gemm{p.m, p.n, p.k}, "fp16", gpu);
+      const Launch& launch = plan.launches.front();
+      EXPECT_GE(launch.total().tensor, launch.required.tensor) << gpu;
+      EXPECT_GE(launch.ctas, 1) << gpu;
+      EXPECT_EQ(plan.launches.size(), launch.split > 1 ? 2u : 1u) << gpu;
+      EXPECT_GE(occupancy(launch.cta, *find_gpu(gpu)), 1) << gpu;
+    }
+}
+
+TEST(GemmChoice, HopperTakesCublasTiles) {
+  const Gpu gpu = *find_gpu("H200");
+  const MathPath math = *math_path(*format_from("bf16"), gpu);
+  const auto chosen = [&](Count m, Count n, Count k) {
+    return choose_gemm({1, m, n, k}, math, gpu, GemmRoutine::linear);
+  };
+  const GemmChoice large = chosen(4096, 4096, 4096);
+  EXPECT_EQ(large.tile.m, 128);
+  EXPECT_EQ(large.tile.n, 256);
+  EXPECT_EQ(large.cluster_m, 2);
+  EXPECT_EQ(large.cluster_n, 1);
+  EXPECT_EQ(large.split, 1);
+  const GemmChoice decode = chosen(1, 4096, 4096);
+  EXPECT_EQ(decode.tile.m, 8);
+  EXPECT_EQ(decode.tile.n, 64);
+  EXPECT_EQ(decode.split, 2);
+  EXPECT_FALSE(chosen(17, 257, 1000).persistent);  // rows of no whole 16 bytes
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,33 @@
+// What a matrix product asks of L2 and how often it streams its operands from DRAM, by its tiles' order and clusters.
+#pragma once
+
+#include "kernel/gemm_tile.h"
+
+namespace tilecast {
+
+// The grid of tiles of one product, and how many of them run at once.
+struct TileGrid {
+  Count m = 1, n = 1;     // tiles along each side
+  double rounds = 1;      // of all products together
+  double concurrent = 1;  // tiles of one product side by side
+};
+TileGrid grid_of(const GemmProblem& problem, const GemmChoice& choice);
+
+// How often the launch streams an operand past L2 when nothing stays there, and what passes between two readings.
+struct Restream {
+  double passes = 1;
+  Bytes distance;
+};
+struct Restreams {
+  Restream x, w;
+};
+// Bytes of one product: both operands and what it writes.
+struct ProductBytes {
+  Bytes x, w, written;
+};
+Restreams restreams_of(const TileGrid& grid, const GemmChoice& choice, const ProductBytes& bytes);
+
+// Bytes one CTA asks of L2.
+Bytes asked_by_cta(const GemmProblem& problem, const Format& format, const GemmChoice& choice, const TileGrid& grid);
+
+}  // namespace tilecast

@@ -1,0 +1,29 @@
+#include "kernel/mla_prefill.h"
+
+#include <gtest/gtest.h>
+
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+Format bf16() { return *format_from("bf16"); }
+
+// Keys of 192, values of 128: 2 x (192 + 128) operations a pair; FlashAttention 3's tile of 128 x 128.
+TEST(MlaPrefill, ByHand) {
+  MlaPrefill s;
+  s.q_len = 1024, s.heads = 16, s.batch = 2;
+  ASSERT_TRUE(s.check().ok());
+  const Plan p = *plan(s, bf16(), *find_gpu("H100-SXM"), {});
+  const Launch& l = p.launches[0];
+  EXPECT_EQ(l.tile.m, 128);
+  EXPECT_EQ(l.tile.n, 128);
+  ASSERT_EQ(l.tasks.size(), 8u);
+  EXPECT_EQ(l.tasks[0].count, 32);
+  EXPECT_EQ(in_ops(l.required.tensor), 2.0 * 320 * (1024 * 1025 / 2) * 32);
+  EXPECT_EQ(in_ops(l.tasks[7].each.tensor), 2.0 * 320 * 128 * 1024);
+  EXPECT_EQ(in_bytes(l.tasks[7].each.l2_load), 128 * 192 * 2 + 1024 * 320 * 2);
+}
+
+}  // namespace
+}  // namespace tilecast
