@@ -104,7 +104,7 @@ TEST(Cli, BrokenGpuFilesAreRefusedByFieldAndFile) {
   };
   refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"sms\": 0}", "sms: must lie between 1 and");
   refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"smz\": 4}", "smz: unknown field (did you mean sms?)");
-  refuse("{\"like\": \"H1000\", \"name\": \"x\"}", "like: unknown GPU 'H1000' (did you mean");
+  refuse("{\"like\": \"H100-SMX\", \"name\": \"x\"}", "like: unknown GPU 'H100-SMX' (did you mean");
   refuse("{\"name\": \"x\"}", "vendor: is missing");
   refuse("{\"name\": ", "is not valid JSON");
   refuse("", "is not valid JSON");

@@ -9,9 +9,14 @@ std::string model_key(const Kernel& kernel) {
   return std::string(family_of(kernel.shape)) + "/" + std::string(kernel.format.name);
 }
 
-SourceFacts facts_of(const FamilyModel& model, const Context& context) {
-  const std::string engine(context.engine);
-  for (const std::string& name : {engine + "/" + std::string(context.kernel_source), engine, std::string()})
+std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu) {
+  const std::string vendor = gpu.vendor == Vendor::nvidia ? "nvidia" : gpu.vendor == Vendor::amd ? "amd" : "intel";
+  const std::string engine = vendor + "/" + std::string(context.engine);
+  return {engine + "/" + std::string(context.kernel_source), engine, vendor};
+}
+
+SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
+  for (const std::string& name : source_names(context, gpu))
     if (const auto found = model.sources.find(name); found != model.sources.end()) return found->second;
   return {};
 }
@@ -24,7 +29,7 @@ Seconds base_time(const Estimate& analytic, const SourceFacts& facts, const Gpu&
 
 LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Estimate& analytic,
                          const Gpu& gpu, const Context& context) {
-  const SourceFacts facts = facts_of(model, context);
+  const SourceFacts facts = facts_of(model, context, gpu);
   const Seconds base = base_time(analytic, facts, gpu);
   const Features features = features_of(kernel, plan, analytic, gpu, context, base, facts.code);
   const auto time = [&](const Forest& forest) { return std::max(base * std::exp(forest.predict(features)), analytic.bound); };

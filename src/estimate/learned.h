@@ -25,15 +25,19 @@ struct SourceFacts {
 
 struct FamilyModel {
   std::string key;                             // "gemm/bf16"
-  std::map<std::string, SourceFacts> sources;  // "engine/kernel_source", "engine", and "" for all
+  std::map<std::string, SourceFacts> sources;  // by source_names
   std::map<std::string, Count> seen;           // GPU name -> rows it was trained on
   Forest median, low, high, ceiling;
 };
 
 std::string model_key(const Kernel& kernel);
 
+// Names a row's source goes by, most specific first: engine and kernel, engine, vendor. Vendors never share facts: their
+// floors differ tenfold.
+std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu);
+
 // Facts of the most specific source that was trained on.
-SourceFacts facts_of(const FamilyModel& model, const Context& context);
+SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
 
 // Floors lie between fixed time and clocks (shared/method/physics.md, 1.4).
 double floor_law(const Gpu& gpu);

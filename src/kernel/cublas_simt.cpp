@@ -10,7 +10,8 @@ namespace tilecast {
 namespace {
 
 // Partial sums up to 1 MiB go to a workspace that a second kernel adds up; more are joined in place by the same kernel.
-// NeuSight's rows name a splitKreduce kernel on just those sides of this size.
+// Of NeuSight's 11,349 split linear rows (five GPUs) none above this size runs a splitKreduce kernel, and 2,266 of the
+// 2,407 up to it do.
 constexpr Count kWorkspaceFloats = 262'144;
 
 CublasGpu fitted_gpu(const Gpu& gpu) {

@@ -102,6 +102,17 @@ TEST(Gemm, PartsOfASplitPadTheSum) {
   EXPECT_DOUBLE_EQ(in_ops(launch.total().tensor) / in_ops(launch.required.tensor), 11.0 * 24 / 256);
 }
 
+TEST(Gemm, WholeClustersAreComputed) {
+  GemmChoice choice = plain_choice(48, 64);
+  choice.persistent = true;
+  choice.cluster_m = 4;
+  choice.cluster_n = 2;
+  choice.concurrent = 132;
+  const Launch launch = launch_of({1, 512, 512, 512}, choice);
+  EXPECT_EQ(launch.ctas, 12 * 8);                              // 11 rows of tiles
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().tensor), 301989888);  // measured: tc017
+}
+
 TEST(Gemm, BytesOfFormats) {
   const GemmProblem p{1, 512, 4096, 4096};
   const double x = 512.0 * 4096, w = 4096.0 * 4096;

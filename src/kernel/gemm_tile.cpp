@@ -108,7 +108,9 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
     }
   }
   best.tile_k = depth;
-  best.stages = 4;
+  // Four stages where shared memory has room for them.
+  const double stage = (best.tile.m + best.tile.n) * depth * element;
+  best.stages = static_cast<int>(std::clamp(in_bytes(gpu.shared_memory.per_cta) / stage, 1.0, 4.0));
   return best;
 }
 

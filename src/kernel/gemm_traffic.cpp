@@ -9,7 +9,7 @@ namespace {
 double as_double(Count n) { return static_cast<double>(n); }
 
 // Tiles go out in groups of eight along one side, each group swept along the other: along m where clusters span m, else
-// along n (read off DRAM reads of 18 products beyond L2, data/measurements/h200_counters.csv: within 10 % in the
+// along n (chosen on the DRAM reads of 18 products beyond L2, data/measurements/h200_counters.csv: within 10 % in the
 // median). The swept operand is read again for every group, the grouped one for every round within a group.
 struct Sweep {
   Restream swept, grouped;

@@ -76,10 +76,11 @@ TEST(Counters, TensorOperations) {
   EXPECT_LE(median(errors), 0.01);
   EXPECT_GE(right(errors) * 100, static_cast<std::ptrdiff_t>(errors.size()) * 88);
   EXPECT_EQ(right(known), static_cast<std::ptrdiff_t>(known.size()));
-  EXPECT_GE(right(imposed) + 1, static_cast<std::ptrdiff_t>(imposed.size()));  // 64x48 tiles of 512^3 skip empty rows
+  EXPECT_EQ(right(imposed), static_cast<std::ptrdiff_t>(imposed.size()));
 }
 
-// Issue: L2 and DRAM bytes median within 15 %.
+// Issue: L2 and DRAM bytes median within 15 %. The constants of kernel/gemm_traffic.cpp were chosen on these very rows,
+// so for products this guards what was fitted; it does not forecast the error elsewhere.
 TEST(Counters, BytesAtL2AndDram) {
   std::vector<double> l2, dram, product_l2, product_dram;
   for (const CounterComparison& c : compared()) {

@@ -12,7 +12,6 @@ struct Row {
   const Measurement* measured;
   const Gpu* gpu;
   Seconds analytic;
-  std::string engine, source;
 };
 
 const Gpu* gpu_of(const Measurement& row) {
@@ -75,15 +74,14 @@ FamilyModel train_family(const std::vector<Measurement>& all, std::span<const st
     const Context context = context_of(m);
     const auto planned = plan(m.kernel, *gpu, context);
     if (!planned) continue;
-    rows.push_back({&m, gpu, estimate(*planned, *gpu, context, Method::tilecast).latency, std::string(m.engine),
-                    std::string(m.engine) + "/" + std::string(m.kernel_source)});
+    rows.push_back({&m, gpu, estimate(*planned, *gpu, context, Method::tilecast).latency});
     ++model.seen[std::string(m.gpu)];
   }
   if (rows.empty()) return model;
   model.key = model_key(rows.front().measured->kernel);
   std::map<std::string, std::vector<const Row*>> groups;
   for (const Row& row : rows)
-    for (const std::string& name : {row.source, row.engine, std::string()}) groups[name].push_back(&row);
+    for (const std::string& name : source_names(context_of(*row.measured), *row.gpu)) groups[name].push_back(&row);
   for (const auto& [name, own] : groups) model.sources[name] = facts_from(own);
 
   BoostData data;
@@ -94,7 +92,7 @@ FamilyModel train_family(const std::vector<Measurement>& all, std::span<const st
     const Context context = context_of(m);
     const auto planned = plan(m.kernel, *row.gpu, context);
     const Estimate e = estimate(*planned, *row.gpu, context, Method::tilecast);
-    const SourceFacts facts = facts_of(model, context);
+    const SourceFacts facts = facts_of(model, context, *row.gpu);
     const Seconds base = base_time(e, facts, *row.gpu);
     const Features f = features_of(m.kernel, *planned, e, *row.gpu, context, base, facts.code);
     data.features.insert(data.features.end(), f.begin(), f.end());
