@@ -50,6 +50,14 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
   return seconds(physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1)) / gpu.clock.max.base());
 }
 
+// Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so that it
+// keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
+double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
+  if (launch.character != Character::product) return physics.vector_efficiency;
+  const TensorGeneration generation = gpu.tensor_generation();
+  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? 2 : 1;
+}
+
 Seconds l2_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
   const Demand all = launch.total();
   const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) / (physics.feed * gpu.clock.max);
@@ -80,9 +88,7 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   const bool simt = product && launch.math.pipe == Pipe::vector;
   put(Resource::vector, on_sm(in_ops(busiest.vector), vector_rate * (simt ? math : physics.vector_efficiency)));
   put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
-  // Products are built around shared memory: their tiles are sized so that it keeps up.
-  put(Resource::shared,
-      on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * (product ? 1 : physics.vector_efficiency)));
+  put(Resource::shared, on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * shared_reuse(launch, gpu, physics)));
   put(Resource::l2, l2_time(launch, load, gpu, physics));
   put(Resource::dram, traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency));
   const Bytes loaded = launch.total().l2_load;
@@ -96,14 +102,13 @@ Seconds join_times(const ResourceTimes& times, const Launch& launch) {
   const Seconds pipes = std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
   const Seconds math = norm(pipes, of(times, Resource::xu), launch.character == Character::attention ? 2.0 : 4.0);
-  const Seconds memory = std::max(of(times, Resource::dram), of(times, Resource::l2));
-  const Seconds latency = of(times, Resource::latency);
-  // The main loop of a product hides its latency behind its own arithmetic; a streaming kernel's loads queue behind its
-  // first round trip. 1.55: fitted to bf16 GEMM (physics.md section 3).
+  const Seconds dram = of(times, Resource::dram), l2 = of(times, Resource::l2), latency = of(times, Resource::latency);
+  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55: fitted to bf16
+  // GEMM, physics.md section 3). A streaming kernel's loads queue behind its first round trip.
   if (has_main_loop(launch))
-    return norm(std::max(math, latency) + of(times, Resource::launch), memory,
+    return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram,
                 launch.character == Character::product ? 1.55 : 2.0);
-  return norm(norm(math, memory, 4.0), latency, 1.5);
+  return norm(norm(math, std::max(dram, l2), 4.0), latency, 2.0);
 }
 
 }  // namespace tilecast

@@ -7,7 +7,10 @@ namespace tilecast {
 namespace {
 
 struct Footprint {
-  Bytes weights, activations, written, workspace;
+  Bytes weights, activations, written;
+  Bytes rewritten;  // updated in place; counted in weights or activations as well
+  Bytes scratch_read, scratch_written;
+  Bytes scratch() const { return std::max(scratch_read, scratch_written); }
 };
 
 enum class Share : std::uint8_t { certain, expected };
@@ -16,10 +19,15 @@ Footprint footprint_of(const Launch& launch, Share count) {
   Footprint f;
   for (const Operand& operand : launch.operands) {
     const Bytes size = count == Share::certain ? operand.least() : operand.size;
-    if (operand.role == Operand::Role::workspace) f.workspace += size;
-    else if (operand.role == Operand::Role::weight) f.weights += size;
+    if (operand.role == Operand::Role::workspace) {
+      if (operand.read) f.scratch_read += size;
+      if (operand.written) f.scratch_written += size;
+      continue;
+    }
+    if (operand.role == Operand::Role::weight) f.weights += size;
     else if (operand.read) f.activations += size;
     else if (operand.written) f.written += size;
+    if (operand.read && operand.written) f.rewritten += size;
   }
   return f;
 }
@@ -79,11 +87,11 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
     case Warmth::cold:
       // Everything read comes once from DRAM; what is written may stay behind in the cache.
       traffic.load = f.weights + f.activations;
-      traffic.store = positive(f.written - capacity);
+      traffic.store = positive(f.written + f.rewritten - capacity);
       break;
     case Warmth::model:
       traffic.load = f.weights + positive(f.activations - capacity);
-      traffic.store = positive(f.written - capacity);
+      traffic.store = positive(f.written + f.rewritten - capacity);
       break;
     case Warmth::warm: {
       // A cycle of `copies` runs touches the whole footprint; perfect replacement keeps one cache full of it.
@@ -91,6 +99,7 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
       const Bytes cycled =
           f.weights * context.weight_copies + f.activations * context.activation_copies + f.written;
       traffic.load = std::min(positive(cycled - capacity) / copies, f.weights + f.activations + f.written);
+      traffic.store = positive(f.rewritten - capacity);  // every run dirties all of it
       break;
     }
   }
@@ -99,26 +108,28 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
 
 Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
   const Footprint f = footprint_of(launch, Share::expected);
-  const Bytes once = f.weights + f.activations + f.written + f.workspace;
+  const Bytes stored = f.written + f.rewritten + f.scratch_written;
+  const Bytes once = f.weights + f.activations + f.written + f.scratch();
   const double spill = miss_share(once, gpu);
   const Bytes again = rereads(launch, gpu);
   Traffic traffic;
   switch (context.warmth) {
     case Warmth::cold:
-      traffic.load = f.weights + f.activations + f.workspace * spill + again;
-      traffic.store = written_back(f.written + f.workspace, traffic.load, gpu);
+      traffic.load = f.weights + f.activations + f.scratch_read * spill + again;
+      traffic.store = written_back(stored, traffic.load, gpu);
       break;
     case Warmth::model:
-      traffic.load = f.weights + (f.activations + f.workspace) * spill + again;
-      traffic.store = (f.written + f.workspace) * spill;
+      traffic.load = f.weights + (f.activations + f.scratch_read) * spill + again;
+      traffic.store = stored * spill;
       break;
     case Warmth::warm: {
-      const Bytes cycled = f.weights * context.weight_copies + f.activations * context.activation_copies + f.written + f.workspace;
+      const Bytes cycled =
+          f.weights * context.weight_copies + f.activations * context.activation_copies + f.written + f.scratch();
       const double miss = miss_share(cycled, gpu);
       // Data that is not rotated is touched every run: it is evicted only if one run alone overflows the cache.
       const double miss_activations = context.activation_copies > 1 ? miss : std::min(miss, spill);
-      traffic.load = f.weights * miss + f.activations * miss_activations + f.workspace * spill + again;
-      traffic.store = (f.written + f.workspace) * std::min(miss, spill);
+      traffic.load = f.weights * miss + f.activations * miss_activations + f.scratch_read * spill + again;
+      traffic.store = stored * std::min(miss, spill);
       break;
     }
   }

@@ -42,29 +42,29 @@ constexpr Case kCases[] = {
     {"T4", true, {96, 1024, 1024, 423}, 64, 128, 1, 128, false},
     {"T4", true, {4, 14, 591, 169}, 64, 64, 1, 64, false},
     {"A100-PCIe-40GB", false, {1, 86, 1156, 385}, 32, 32, 1, 128, false},
+    {"A100-PCIe-40GB", false, {1, 13, 84, 547}, 32, 32, 16, 128, true},
     {"A100-PCIe-40GB", false, {1, 85, 383, 5658}, 32, 32, 12, 128, false},
     {"A100-PCIe-40GB", false, {1, 6295, 857, 49}, 128, 32, 1, 256, false},
-    {"A100-PCIe-40GB", false, {1, 1898, 237, 2991}, 32, 64, 1, 256, false},
-    {"A100-PCIe-40GB", true, {16, 492, 470, 797}, 128, 128, 1, 256, false},
-    {"P100-PCIe", false, {1, 2701, 522, 6027}, 64, 64, 2, 64, false},
-    {"P100-PCIe", false, {1, 798, 1995, 44}, 128, 32, 1, 256, false},
-    {"P100-PCIe", false, {1, 57, 1644, 271}, 32, 128, 2, 256, true},
-    {"P100-PCIe", false, {1, 18, 2957, 44}, 32, 128, 1, 256, false},
-    {"P100-PCIe", true, {4, 1024, 1024, 290}, 64, 128, 1, 128, false},
-    {"P4", false, {1, 249, 341, 80}, 32, 128, 1, 256, false},
-    {"P4", false, {1, 362, 10697, 1608}, 128, 32, 1, 256, false},
-    {"P4", false, {1, 908, 124, 263}, 64, 64, 2, 64, true},
-    {"P4", false, {1, 8, 93, 3210}, 32, 128, 27, 256, true},
-    {"P4", true, {16, 8, 281, 326}, 64, 128, 1, 128, false},
-    {"H100-SXM", false, {1, 405, 1870, 6315}, 32, 64, 1, 256, false},
-    {"H100-SXM", false, {1, 285, 1719, 982}, 32, 128, 1, 256, false},
-    {"H100-SXM", true, {1, 189, 1024, 1024}, 128, 128, 1, 256, false},
-    {"L40S", false, {1, 895, 333, 711}, 32, 32, 1, 128, false},
-    {"L40S", false, {1, 122, 338, 462}, 32, 32, 3, 128, true},
-    {"L40S", true, {4, 12, 83, 101}, 128, 128, 1, 256, false},
-    {"RTX-2080-Ti", false, {1, 84, 32, 42}, 32, 32, 1, 128, false},
-    {"RTX-2080-Ti", false, {1, 9, 1192, 4080}, 32, 64, 3, 256, true},
-    {"RTX-2080-Ti", true, {4, 649, 1024, 1024}, 64, 128, 1, 128, false},
+    {"A100-PCIe-40GB", true, {16, 84, 597, 223}, 128, 128, 1, 256, false},
+    {"P100-PCIe", false, {1, 2004, 55, 46}, 64, 64, 1, 64, false},
+    {"P100-PCIe", false, {1, 51, 46, 1526}, 32, 128, 14, 256, true},
+    {"P100-PCIe", false, {1, 3744, 8166, 219}, 128, 32, 1, 256, false},
+    {"P100-PCIe", false, {1, 111, 52, 115}, 32, 128, 1, 256, false},
+    {"P100-PCIe", true, {4, 39, 557, 116}, 64, 128, 1, 128, false},
+    {"P4", false, {1, 474, 32, 137}, 32, 128, 2, 256, true},
+    {"P4", false, {1, 145, 900, 247}, 64, 64, 2, 64, true},
+    {"P4", false, {1, 5918, 667, 1472}, 128, 32, 1, 256, false},
+    {"P4", false, {1, 12, 83, 101}, 32, 128, 1, 256, false},
+    {"P4", true, {16, 514, 902, 56}, 64, 128, 1, 128, false},
+    {"H100-SXM", false, {1, 329, 1190, 6172}, 32, 128, 1, 256, false},
+    {"H100-SXM", false, {1, 13, 293, 101}, 32, 32, 1, 128, false},
+    {"H100-SXM", true, {16, 1024, 522, 902}, 128, 128, 1, 256, false},
+    {"L40S", false, {1, 17, 10166, 479}, 32, 32, 1, 128, false},
+    {"L40S", false, {1, 5874, 1865, 237}, 64, 128, 1, 128, false},
+    {"L40S", true, {1, 1024, 1024, 167}, 128, 128, 1, 256, false},
+    {"RTX-2080-Ti", false, {1, 15, 678, 3476}, 32, 64, 5, 256, true},
+    {"RTX-2080-Ti", false, {1, 4337, 118, 230}, 64, 128, 1, 128, false},
+    {"RTX-2080-Ti", true, {512, 1024, 119, 199}, 64, 128, 1, 128, false},
 };
 
 TEST(CublasSimt, AgreesWithTheReference) {
@@ -213,8 +213,8 @@ TEST_P(MeasuredChoices, HeldOutTilesAndSplits) {
   }
 }
 
-// Much larger shapes than those of the fit. Not judged: P4, whose test rows ran kernels that its training rows lack,
-// and V100 (61 % of linear tiles).
+// Larger and rounder shapes than those of the fit. Not judged: P4, whose linear rows here ran kernels that none of its
+// training rows ran, and V100 (61 % of linear tiles, 65 % of 72 bmm rows).
 TEST_P(MeasuredChoices, LargerShapesElsewhere) {
   if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << "no measured rows: " << kFolder << " is not there";
   for (const auto& [gpu, tally] : compare("kernels_test", GetParam())) {

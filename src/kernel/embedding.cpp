@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernel/checks.h"
+#include "kernel/pytorch.h"
 #include "kernel/streaming.h"
 
 namespace tilecast {
@@ -16,6 +17,23 @@ constexpr double kIndexBytes = 8;  // int64 token ids
 constexpr int kThreads = 128;
 constexpr Count kCtasPerSm = 8;
 constexpr Count kFewIndices = 16;
+
+// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA a token and 256
+// words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
+constexpr Count kGatherWord = 16;
+constexpr int kGatherThreads = 256;
+
+struct Grid {
+  Count ctas;
+  int threads;
+};
+Grid gather_grid(const Embedding& s, double element, const Gpu& gpu) {
+  const auto row = static_cast<Count>(static_cast<double>(s.cols) * element);
+  if (torch_release(gpu) == TorchRelease::current && row % kGatherWord == 0)
+    return {s.tokens * ceil_div(row / kGatherWord, kGatherThreads), threads_for(row / kGatherWord, kGatherThreads)};
+  const Count work = s.tokens <= kFewIndices ? s.cols : s.tokens * s.cols;
+  return {std::min(ceil_div(work, kThreads), kCtasPerSm * gpu.sms), kThreads};
+}
 
 // PyTorch Embedding.cu, embedding_dense_backward_cuda: up to 3072 tokens one kernel of 32 columns a CTA adds rows; more
 // are sorted first.
@@ -31,14 +49,15 @@ Plan forward(const Embedding& s, double element, const Gpu& gpu) {
   const double tokens = static_cast<double>(s.tokens), cols = static_cast<double>(s.cols);
   Operand table = weights("table", distinct_rows(s) * cols * element);
   if (s.distinct == 0) table.certain = bytes(cols * element);  // nothing says that tokens differ
-  const Count work = s.tokens <= kFewIndices ? s.cols : s.tokens * s.cols;
+  const Grid grid = gather_grid(s, element, gpu);
   Stream stream;
   stream.name = "embedding";
   stream.character = Character::gather;
-  stream.ctas = std::min(ceil_div(work, kThreads), kCtasPerSm * gpu.sms);
-  stream.cta = {kThreads, 32, bytes(0)};
+  stream.ctas = grid.ctas;
+  stream.cta = {grid.threads, 32, bytes(0)};
   stream.elements = tokens * cols;
-  stream.steps = std::ceil(stream.elements / static_cast<double>(stream.ctas * kThreads));
+  const bool words = grid.ctas >= s.tokens && torch_release(gpu) == TorchRelease::current;  // a thread moves one word
+  stream.steps = words ? 1 : std::ceil(stream.elements / static_cast<double>(stream.ctas * grid.threads));
   Launch launch = streaming_launch(
       stream, {table, reads("indices", kIndexBytes * tokens), writes("output", tokens * cols * element)});
   // A token that repeats asks L2 for its row again.

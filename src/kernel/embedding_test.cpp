@@ -9,17 +9,25 @@ namespace tilecast {
 namespace {
 
 TEST(Embedding, ForwardByHand) {
-  // 8 known rows of 4096 bf16 elements; up to 16 indices CTAs divide the columns: 4096 / 128 = 32.
+  // 8 known rows of 4096 bf16 elements: 512 words of 16 bytes, two CTAs of 256 threads a token.
   const Launch launch = on_h100(Embedding{.tokens = 8, .vocab = 1000, .cols = 4096, .distinct = 8}, "bf16").launches[0];
-  EXPECT_EQ(launch.ctas, 32);
+  EXPECT_EQ(launch.ctas, 16);
+  EXPECT_EQ(launch.cta.threads, 256);
   EXPECT_DOUBLE_EQ(bytes_of(launch, "table"), 8 * 4096 * 2);
   EXPECT_DOUBLE_EQ(bytes_of(launch, "output"), 8 * 4096 * 2);
   EXPECT_DOUBLE_EQ(in_bytes(launch.total().l2_load), 8 * 4096 * 2 + 64);
 }
 
-TEST(Embedding, ManyTokensFillEightCtasPerSm) {
-  const Launch launch = on_h100(Embedding{.tokens = 8192, .vocab = 128256, .cols = 4096}, "bf16").launches[0];
+TEST(Embedding, RowsOfOddBytesFillEightCtasPerSm) {
+  const Launch launch = on_h100(Embedding{.tokens = 8192, .vocab = 128256, .cols = 4095}, "bf16").launches[0];
   EXPECT_EQ(launch.ctas, 8 * 132);
+}
+
+TEST(Embedding, ANarrowRowTakesANarrowCta) {
+  // 768 bf16 elements are 96 words (h200_kernels.csv.gz: 32x1x1 CTAs of 96 threads for 32 tokens).
+  const Launch launch = on_h100(Embedding{.tokens = 32, .vocab = 50304, .cols = 768}, "bf16").launches[0];
+  EXPECT_EQ(launch.ctas, 32);
+  EXPECT_EQ(launch.cta.threads, 96);
 }
 
 TEST(Embedding, UniformDrawRepeatsTokens) {

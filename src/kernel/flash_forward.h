@@ -22,9 +22,8 @@ struct ForwardProblem {
 // Bytes of q, k and v, and the result in this format; refused where no attention kernel takes the format.
 Result<AttentionBytes> attention_bytes(const Format& format, CacheType cache);
 
-// The products of decode. Kernels that read an fp8 cache quantise the queries too and multiply in fp8 where the
-// hardware can (TRT-LLM and FlashMLA on Hopper and Blackwell; 19 of 1,448 rows of TRT-LLM's latent decode on B200 beat
-// the bf16 peak).
+// The products of decode. Kernels that read an fp8 cache seem to quantise the queries too and multiply in fp8
+// where the hardware can: inferred from 19 of 1,448 rows of TRT-LLM's latent decode on B200, which beat the bf16 peak.
 Result<MathPath> decode_math(const Format& format, CacheType cache, const Gpu& gpu);
 
 // Exponentials no kernel avoids: all on the special-function unit up to Hopper; none is certain on data-centre

@@ -10,8 +10,9 @@ namespace {
 // Issue slots of the FMA and ALU pipes per score: scale and subtract the maximum, maximum, sum, convert (a packed
 // half).
 constexpr double kSlotsPerScore = 3.5;
-// FlashAttention 4 computes about a quarter of its exponentials as polynomials on the FMA pipe (flash_attn/cute
-// softmax.py, e2e frequency 16 with 4 left); a degree-3 polynomial with range reduction takes about 8 slots.
+// FlashAttention 4 computes about a quarter of its exponentials as polynomials on the FMA pipe (its
+// published description); the exact share is an assumption here, as is that a degree-3 polynomial with range reduction takes about
+// 8 slots.
 constexpr double kPolynomialShare = 0.25;
 constexpr double kPolynomialSlots = 8;
 

@@ -59,8 +59,20 @@ struct ColumnSum {
   int threads;
   Count parts;
   Bytes shared;
+  Count unrolled = 1;  // rows a thread loads before it waits
 };
+
+// GammaBetaBackwardCUDAKernelTemplate of current releases: 32 columns and as many rows of threads as the batch fills, each with
+// eight rows in flight (LaunchGammaBetaBackwardCUDAKernel). Grids of data/measurements/h200_kernels.csv.gz agree.
+ColumnSum current_column_sum(const NormGradient& norm) {
+  const int row_threads = norm.rows < 64 ? 1 : norm.rows < 128 ? 8 : norm.rows < 256 ? 16 : 32;
+  return {32, 32 * row_threads, 1, bytes(2.0 * 4 * 33 * row_threads), 8};
+}
+// Beyond this many rows such releases split narrow batches in a way that is not planned here.
+constexpr Count kMostUnsplitRows = 64 * 1024;
+
 ColumnSum column_sum_of(const NormGradient& norm, const Gpu& gpu) {
+  if (torch_release(gpu) == TorchRelease::current) return current_column_sum(norm);
   if (norm.rows < 128) return {256, 256, 1, bytes(0)};  // GammaBetaBackwardSimpleCUDAKernel: a thread a column
   if (gpu.vendor == Vendor::amd) {                      // cuComputePartGradGammaBeta, 64 x 4 threads
     const int warp = warp_size(gpu);
@@ -84,7 +96,7 @@ Launch parameter_gradient(const NormGradient& norm, const ColumnSum& sum, const 
   launch.cta = {sum.threads, 32, sum.shared};
   launch.ctas = ceil_div(norm.cols, sum.columns) * sum.parts;
   launch.vector_type = vector_type_of(format);
-  const double rows_at_once = static_cast<double>(sum.threads) / static_cast<double>(sum.columns);
+  const double rows_at_once = static_cast<double>(sum.threads * sum.unrolled) / static_cast<double>(sum.columns);
   launch.tasks = tasks_with_tail(norm.cols, sum.columns, column, std::max(1.0, part_rows / rows_at_once));
   for (TaskGroup& group : launch.tasks) group.count *= sum.parts;
   launch.required.vector = ops(2 * least_slots(1, element) * s.rows * s.cols);
@@ -93,8 +105,7 @@ Launch parameter_gradient(const NormGradient& norm, const ColumnSum& sum, const 
       {"grad_parameters",
        sum.parts > 1 ? bytes(4.0 * s.cols * static_cast<double>(sum.parts)) * s.parameters : s.row * s.parameters,
        sum.parts > 1 ? Operand::Role::workspace : Operand::Role::weight, false, true});
-  // Releases after 2.4 choose among more forms of this kernel.
-  launch.plan_known = torch_release(gpu) != TorchRelease::current;
+  launch.plan_known = torch_release(gpu) != TorchRelease::current || norm.rows <= kMostUnsplitRows;
   return launch;
 }
 

@@ -64,7 +64,7 @@ Launch row_launch(const RowKernel& kernel, const Gpu& gpu) {
 }
 
 double reduction_slots(int threads, const Gpu& gpu, double combine) {
-  const int steps = std::bit_width(static_cast<unsigned>(warp_size(gpu))) - 1;
+  const int steps = static_cast<int>(std::bit_width(static_cast<unsigned>(warp_size(gpu)))) - 1;
   return combine * steps * threads;
 }
 

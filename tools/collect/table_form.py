@@ -22,6 +22,8 @@ def converted(family, dtype, source, dims):
         return family, dtype, {k: v for k, v in dims.items() if k != "op"}  # max costs what a sum costs
     if family == "gemm" and dtype == "fp8":
         return family, "fp8_static", dims  # torch._scaled_mm of operands that are fp8 already
+    if family == "rope":  # one tensor of so many heads: the same bytes as one query head fewer and a key head
+        return family, dtype, dims | {"heads": str(int(dims["heads"]) - 1), "kv-heads": "1"}
     if family == "optimizer":
         kind, form = dims["kind"].rsplit("_", 1)
         kind, _, momentum = kind.partition("_")
