@@ -121,6 +121,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
 
   CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
   accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")->required();
+  accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")->capture_default_str();
   accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
   accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")->capture_default_str();
   accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");

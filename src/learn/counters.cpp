@@ -160,6 +160,13 @@ Result<Kernel> kernel_of(const CounterRow& row) {
     family = "copy";
     dims->emplace_back("transpose", "1");
   }
+  if (family == "rope")  // one tensor was rotated: the same bytes as one query head fewer and a key head
+    for (auto& [name, value] : *dims)
+      if (name == "heads") {
+        value = std::to_string(std::atoi(value.c_str()) - 1);
+        dims->emplace_back("kv-heads", "1");
+        break;
+      }
   // Products of fp8 were measured on operands quantised beforehand.
   auto format = format_from(row.dtype == "fp8" ? "fp8_static" : row.dtype);
   if (!format) return std::move(format).error();
