@@ -1,8 +1,11 @@
 #include "cli/data_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,8 +14,10 @@
 #include "gpu/registry.h"
 #include "learn/accuracy.h"
 #include "learn/counters.h"
+#include "learn/dims.h"
 #include "learn/evaluate.h"
 #include "learn/import.h"
+#include "learn/train_all.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -30,7 +35,7 @@ std::string summary_of(const ReadReport& report) {
   return text + "\n";
 }
 
-Json group_json(const Group& group, const std::vector<Key>& by) {
+Json group_json(const Group& group, const std::vector<Key>& by, bool seen) {
   Json json = Json::object();
   for (std::size_t i = 0; i < by.size(); ++i) json[std::string(kKeyNames[static_cast<std::size_t>(by[i])])] = group.keys[i];
   json["rows"] = group.rows;
@@ -38,26 +43,55 @@ Json group_json(const Group& group, const std::vector<Key>& by) {
   json["median"] = group.median;
   json["p90"] = group.p90;
   json["bias"] = group.bias;
+  json["coverage"] = group.coverage;
   json["below_bound"] = group.below_bound;
   json["bound_violations"] = group.violation_share();
-  json["seen"] = false;
+  json["seen"] = seen;
   return json;
 }
 
-std::string group_table(const Evaluation& evaluation, const std::vector<Key>& by) {
+std::string group_table(const std::vector<Group>& groups, const std::vector<Key>& by) {
   std::vector<Table::Column> columns;
   for (const Key key : by) columns.push_back({std::string(kKeyNames[static_cast<std::size_t>(key)]), Align::left});
-  for (const char* title : {"rows", "mean", "median", "p90", "bias", "faster than bound"}) columns.push_back({title});
+  for (const char* title : {"rows", "mean", "median", "p90", "bias", "in interval", "faster than bound"})
+    columns.push_back({title});
   Table table(std::move(columns));
   const auto share = [](double v) { return fmt::format("{:.1f} %", v * 100); };
-  for (const Group& group : evaluation.groups) {
+  for (const Group& group : groups) {
     std::vector<std::string> cells = group.keys;
     for (std::string cell : {std::to_string(group.rows), share(group.mean), share(group.median), share(group.p90),
-                             share(group.bias), fmt::format("{:.2f} %", group.violation_share() * 100)})
+                             share(group.bias), share(group.coverage), fmt::format("{:.2f} %", group.violation_share() * 100)})
       cells.push_back(std::move(cell));
     table.add(std::move(cells));
   }
   return table.text();
+}
+
+// Progress with the time left, on the terminal only.
+Progress terminal_progress() {
+  if (!isatty(STDERR_FILENO)) return {};
+  const auto start = std::chrono::steady_clock::now();
+  return [start](double share, std::string_view what) {
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string left = share > 0 ? fmt::format(", {:.0f} s left", spent * (1 - share) / share) : "";
+    fmt::print(stderr, "\r\033[K{:3.0f} %{}  {}", share * 100, left, what);
+    if (share >= 1) fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+  };
+}
+
+TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads) {
+  TrainAllOptions options;
+  options.families = families;
+  options.train.boost.trees = static_cast<int>(trees);
+  options.train.boost.threads = threads;
+  return options;
+}
+
+// Rows that weights can be judged on as seen: shapes held out of every training.
+SampledRows held_out_rows(SampledRows sampled) {
+  std::erase_if(sampled.rows, [](const Measurement& row) { return !held_out(row.kernel.shape); });
+  return sampled;
 }
 
 // Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
@@ -93,24 +127,60 @@ Result<std::string> run_import(const ImportCommand& command) {
   return command.out + ": " + summary_of(*report);
 }
 
+Result<std::string> run_train(const TrainCommand& command) {
+  for (const std::string& gpu : command.leave_out)
+    if (auto known = find_gpu(gpu); !known) return std::move(known).error();
+  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  Names names;
+  auto sampled = read_sampled(command.data, {command.sample, 0}, ReadOptions{}, names);
+  if (!sampled) return std::move(sampled).error();
+  TrainAllOptions options = train_options(command.families, command.trees, command.threads);
+  options.leave_out = command.leave_out;
+  options.train.boost.seed = static_cast<std::uint64_t>(command.seed);
+  const Weights weights = train_all(sampled->rows, options, terminal_progress());
+  if (weights.models.empty()) return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+  if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
+  std::string out = fmt::format("{}: {} models from {} sampled rows\n", command.out, weights.models.size(), sampled->rows.size());
+  return out + summary_of(sampled->report);
+}
+
 Result<std::string> run_evaluate(const EvaluateCommand& command) {
   const auto method = method_from(command.method);
   if (!method) return method.error();
   const auto by = keys_from(command.by);
   if (!by) return by.error();
-  EvaluateOptions options;
-  options.method = *method;
-  options.by = *by;
-  options.sample.rows = command.sample;
-  options.threads = kThreads;
-  auto evaluation = evaluate_files(command.data, options);
-  if (!evaluation) return std::move(evaluation).error();
+  Names names;
+  auto sampled = read_sampled(command.data, {command.sample, 0}, ReadOptions{}, names);
+  if (!sampled) return std::move(sampled).error();
+  std::vector<Outcome> outcomes;
+  bool seen = false;  // were all these rows' GPUs trained on?
+  if (!command.leave_one_out.empty()) {
+    const auto fold = leave_out_from(command.leave_one_out);
+    if (!fold) return fold.error();
+    outcomes = forecast_leaving_out(sampled->rows, *fold, train_options(command.families, command.trees, kThreads), terminal_progress());
+  } else if (!command.weights.empty()) {
+    const auto weights = load_weights(command.weights);
+    if (!weights) return weights.error();
+    *sampled = held_out_rows(*std::move(sampled));
+    seen = std::all_of(sampled->rows.begin(), sampled->rows.end(),
+                       [&](const Measurement& row) { return rows_seen(*weights, row) > 0; });
+    outcomes = forecast_with(*weights, sampled->rows, kThreads);
+  } else {
+    auto analytic = forecast_rows(sampled->rows, *method, kThreads);
+    if (!analytic) return std::move(analytic).error();
+    outcomes = *std::move(analytic);
+  }
+  const std::vector<Group> groups = group_errors(sampled->rows, outcomes, *by);
   if (command.json) {
     Json list = Json::array();
-    for (const Group& group : evaluation->groups) list.push_back(group_json(group, *by));
+    for (const Group& group : groups) list.push_back(group_json(group, *by, seen));
     return list.dump(2) + "\n";
   }
-  return group_table(*evaluation, *by) + "\n" + summary_of(evaluation->report);
+  const std::string judged = !command.leave_one_out.empty() ? "each left out of its training"
+                             : command.weights.empty()        ? "nothing learned"
+                             : seen                           ? "held-out shapes of GPUs the weights have seen"
+                                                              : "held-out shapes; the weights have not seen all of these GPUs";
+  return group_table(groups, *by) + "\n" + judged + ": " + summary_of(sampled->report);
 }
 
 namespace {

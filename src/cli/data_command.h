@@ -17,11 +17,27 @@ struct ImportCommand {
 };
 Result<std::string> run_import(const ImportCommand& command);
 
+struct TrainCommand {
+  std::vector<std::string> data;
+  std::vector<std::string> families;   // empty: all
+  std::vector<std::string> leave_out;  // GPUs
+  std::string out;
+  Count sample = 4000;  // rows of each table, GPU, engine, family and dtype
+  Count trees = 300;
+  Count seed = 1;
+  int threads = 2;
+};
+Result<std::string> run_train(const TrainCommand& command);
+
 struct EvaluateCommand {
   std::vector<std::string> data;
   std::string method = "tilecast";
+  std::string weights;        // judge these; only the held-out tenth of shapes is called seen
+  std::string leave_one_out;  // gpu or architecture: train without it, judge on it
+  std::vector<std::string> families;
   std::string by = "family,dtype,gpu";
-  Count sample = 0;  // rows of each file, GPU, engine, family and dtype; zero: all
+  Count sample = 0;  // rows of each table, GPU, engine, family and dtype; zero: all
+  Count trees = 300;
   bool json = false;
 };
 Result<std::string> run_evaluate(const EvaluateCommand& command);

@@ -57,7 +57,7 @@ Json forecast_object(const KernelForecast& f) {
               {"bound_us", in_microseconds(e.bound)},
               {"limited_by", name_of(e.limited_by)},
               {"efficiency", e.efficiency},
-              {"seen", false},
+              {"seen", e.seen == Seen::yes},
               {"breakdown", launches}};
 }
 

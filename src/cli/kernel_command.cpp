@@ -4,6 +4,7 @@
 
 #include "cli/table.h"
 #include "cli/units_text.h"
+#include "estimate/weights.h"
 #include "gpu/registry.h"
 #include "support/text.h"
 
@@ -22,6 +23,8 @@ Result<Context> context_from(const KernelOptions& options) {
   if (options.weight_copies < 1 || options.weight_copies > 1000000)
     return Error{"--weight-copies", "", "must lie between 1 and 1000000", ""};
   context.weight_copies = static_cast<int>(options.weight_copies);
+  context.engine = options.engine;
+  context.kernel_source = options.kernel_source;
   return context;
 }
 
@@ -50,6 +53,13 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     return failure;
   }
   if (options.gpus.empty()) return Error{"--gpu", "", "is missing", "for example --gpu H100-SXM,B200"};
+  Weights weights;
+  if (!options.weights.empty()) {
+    auto loaded = load_weights(options.weights);
+    if (!loaded) return std::move(loaded).error();
+    weights = *std::move(loaded);
+  }
+  const FamilyModel* model = *method == Method::tilecast ? weights.find(model_key({*shape, *format})) : nullptr;
   std::vector<KernelForecast> forecasts;
   for (const std::string& name : options.gpus) {
     auto gpu = load_gpu(name);
@@ -58,6 +68,7 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     auto planned = plan(kernel, *gpu, *context);
     if (!planned) return std::move(planned).error();
     Estimate e = estimate(*planned, *gpu, *context, *method);
+    if (model) e = corrected(e, *model, kernel, *planned, *gpu, *context);
     forecasts.push_back({*std::move(gpu), kernel, *context, *std::move(planned), std::move(e)});
   }
   return forecasts;
@@ -77,7 +88,7 @@ std::string forecast_table(const std::vector<KernelForecast>& forecasts) {
     const Estimate& e = f.estimate;
     table.add({f.gpu.name, text_of(e.latency), text_of(e.interval.low) + " – " + text_of(e.interval.high), text_of(e.bound),
                percent(e.efficiency), std::string(name_of(e.limited_by)),
-               three_digits(first.estimate.latency / e.latency) + "×", "no"});
+               three_digits(first.estimate.latency / e.latency) + "×", std::string(name_of(e.seen))});
   }
   return out + table.text();
 }

@@ -19,6 +19,9 @@ struct KernelOptions {
   std::string runtime = "graph";
   std::string warmth = "model";
   Count weight_copies = 1;
+  std::string weights;        // a weight file of `tilecast train`; empty: the analytic forecast
+  std::string engine;         // vllm, sglang, trtllm or pytorch, where the weights know it
+  std::string kernel_source;  // which of its kernels
   bool explain = false;
   bool json = false;
 };

@@ -64,6 +64,9 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
   kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")->capture_default_str();
   kernel->add_option("--weight-copies", options.weight_copies, "copies of the weights a warm benchmark rotates")
       ->capture_default_str();
+  kernel->add_option("--weights", options.weights, "weights of `tilecast train`: correct the analytic forecast by what was learned");
+  kernel->add_option("--engine", options.engine, "with --weights: vllm, sglang, trtllm or pytorch");
+  kernel->add_option("--kernel-source", options.kernel_source, "with --weights: which of the engine's kernels");
   kernel->add_flag("--explain", options.explain, "show plan, schedule, demands and a roofline");
   kernel->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   add_families(*kernel, options, chosen);
@@ -96,6 +99,7 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
 
 struct DataOptions {
   ImportCommand import;
+  TrainCommand train;
   EvaluateCommand evaluate;
   AccuracyCommand accuracy;
 };
@@ -109,9 +113,25 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   import->footer("Example:\n  tilecast import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
   import->callback([&] { chosen = [&options] { return run_import(options.import); }; });
 
+  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
+  train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
+  train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")->delimiter(',');
+  train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")->delimiter(',');
+  train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
+  train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")->capture_default_str();
+  train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
+  train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
+  train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
+  train->footer("Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
+  train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
+
   CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
   evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
   evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
+  evaluate->add_option("--weights", options.evaluate.weights, "judge these weights, on shapes held out of every training");
+  evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out, "gpu or architecture: train without it, judge on it");
+  evaluate->add_option("--families", options.evaluate.families, "with --leave-one-out: only these")->delimiter(',');
+  evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
   evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")->capture_default_str();
   evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
       ->capture_default_str();

@@ -51,12 +51,17 @@ struct Interval {
   Seconds low, high;
 };
 
+// Whether the learned part was trained on this GPU's measurements of this family and format.
+enum class Seen : std::uint8_t { no, sibling, yes };
+constexpr std::string_view name_of(Seen s) { return s == Seen::yes ? "yes" : s == Seen::sibling ? "sibling" : "no"; }
+
 struct Estimate {
   Method method = Method::tilecast;
   Seconds latency;
   Interval interval;  // 80 %
   Seconds bound;
   double efficiency = 0;  // bound / latency, in (0, 1]
+  Seen seen = Seen::no;
   Resource limited_by = Resource::dram;
   std::vector<LaunchEstimate> launches;  // one for each of the plan's
 };

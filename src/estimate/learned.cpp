@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gpu/registry.h"
+
 namespace tilecast {
 
 std::string model_key(const Kernel& kernel) {
@@ -37,6 +39,33 @@ LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const P
   t.low = std::min(t.low, t.median);  // forests are trained apart and may cross
   t.high = std::max(t.high, t.median);
   return t;
+}
+
+namespace {
+
+// A GPU of the same architecture and way of feeding its tensor pipe teaches most of what there is to know.
+Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
+  if (model.seen.contains(gpu.name)) return Seen::yes;
+  for (const Gpu& other : built_in_gpus())
+    if (model.seen.contains(other.name) && other.architecture == gpu.architecture &&
+        other.tensor_generation() == gpu.tensor_generation())
+      return Seen::sibling;
+  return Seen::no;
+}
+
+}  // namespace
+
+Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
+                   const Context& context) {
+  const LearnedTime t = learned_time(model, kernel, plan, analytic, gpu, context);
+  Estimate e = analytic;
+  const double factor = analytic.latency > seconds(0) ? t.median / analytic.latency : 1;
+  e.latency = t.median;
+  e.interval = {t.low, t.high};
+  e.efficiency = e.bound / e.latency;
+  e.seen = seen_by(model, gpu);
+  for (LaunchEstimate& launch : e.launches) launch.latency *= factor;
+  return e;
 }
 
 }  // namespace tilecast

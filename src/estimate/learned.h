@@ -51,4 +51,8 @@ struct LearnedTime {
 LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Estimate& analytic,
                          const Gpu& gpu, const Context& context);
 
+// The analytic estimate corrected: latency, interval and seen are the model's; launches keep their shares of the whole.
+Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
+                   const Context& context);
+
 }  // namespace tilecast

@@ -65,18 +65,19 @@ class Search {
       if (swapped && side.rows > kMostSwappedRows) break;
       if (side.rows > 64 && side.rows - 64 >= along) break;
       const Count lines = p_.batch * ceil_div(along, side.rows);
-      if (side.rows <= 128 && lines * across > kMostRounds * sms_ * side.most_columns) continue;
+      if (prune && side.rows <= 128 && lines * across > kMostRounds * sms_ * side.most_columns) continue;
       over_columns(side, lines, across, swapped);
     }
   }
 
   int tile_m = 0, tile_n = 0, split = 1;
+  bool prune = true;  // leave out tiles that would need very many rounds
 
  private:
   void over_columns(const Rows& side, Count lines, Count across, bool swapped) {
     for (const int columns : kColumns) {
       if (columns > side.most_columns || (columns > 8 && columns - 8 >= across)) break;
-      if (columns < 64 && lines * across > kMostNarrowRounds * sms_ * columns) continue;
+      if (prune && columns < 64 && lines * across > kMostNarrowRounds * sms_ * columns) continue;
       attempt(side.rows, columns, lines * ceil_div(across, columns), swapped);
     }
     Count last = 0;
@@ -164,6 +165,11 @@ GemmChoice choose_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& g
   Search search(p, math, gpu, batched);
   search.over_rows(false);
   search.over_rows(true);
+  if (search.tile_m == 0) {  // few tokens and a very wide result: every tile needs many rounds
+    search.prune = false;
+    search.over_rows(false);
+    search.over_rows(true);
+  }
   const Cluster cluster = cluster_for(p, search.tile_m, search.tile_n, search.split, gpu);
   GemmChoice choice;
   // One warp group issues loads, two multiply; 168 registers a thread on average. 64 rows a wgmma, the other side

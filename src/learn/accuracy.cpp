@@ -111,15 +111,9 @@ std::string accuracy_tables(const std::vector<Measurement>& rows, const std::vec
 Result<std::string> accuracy_report(const std::vector<std::string>& paths, const SampleOptions& sample,
                                     const ReadOptions& read, int threads) {
   Names names;
-  Sampler sampler(sample);
-  for (const std::string& path : paths) {
-    auto report = read_any(path, names, read, [&](const Measurement& row) {
-      sampler.offer(row);
-      return Status(Ok{});
-    });
-    if (!report) return std::move(report).error();
-  }
-  const std::vector<Measurement> rows = sampler.take();
+  auto sampled = read_sampled(paths, sample, read, names);
+  if (!sampled) return std::move(sampled).error();
+  const std::vector<Measurement>& rows = sampled->rows;
   auto forecast = forecast_rows(rows, Method::tilecast, threads);
   if (!forecast) return std::move(forecast).error();
   auto roofline = forecast_rows(rows, Method::roofline, threads);

@@ -54,6 +54,7 @@ std::string key_value(Key key, const Measurement& row, const Outcome& outcome) {
 struct Errors {
   std::vector<double> absolute;
   double bias = 0;
+  double inside = 0;  // rows within their interval
 };
 
 // A group under construction, its errors apart by GPU.
@@ -68,6 +69,7 @@ struct Gathered {
     Errors& errors = by_gpu[row.gpu];
     errors.absolute.push_back(std::abs(error));
     errors.bias += error;
+    errors.inside += row.latency >= outcome.low && row.latency <= outcome.high ? 1 : 0;
     if (outcome.forecast < outcome.bound) ++group.below_bound;
     if (outcome.bound > row.latency) {
       ++group.bound_violations;
@@ -85,6 +87,7 @@ struct Gathered {
       const double n = static_cast<double>(all.size());
       group.mean += sum / n / group.gpus;
       group.bias += errors.bias / n / group.gpus;
+      group.coverage += errors.inside / n / group.gpus;
       group.median += quantile(all, 0.5) / group.gpus;
       group.p90 += quantile(all, 0.9) / group.gpus;
     }
@@ -128,6 +131,8 @@ Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method) {
   const Launch& launch = planned->launches[main];
   outcome.forecast = e.latency;
   outcome.bound = e.bound;
+  outcome.low = e.interval.low;
+  outcome.high = e.interval.high;
   outcome.limit = largest_resource(e.launches[main].at_peak);
   outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), launch, row.context.runtime));
   outcome.ctas = launch.ctas;
@@ -191,23 +196,20 @@ std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std:
   return finished;
 }
 
-Result<Evaluation> evaluate_files(const std::vector<std::string>& paths, const EvaluateOptions& options) {
-  Names names;
-  Sampler sampler(options.sample);
-  Evaluation evaluation;
+Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample, const ReadOptions& read,
+                                 Names& names) {
+  Sampler sampler(sample);
+  SampledRows sampled;
   for (const std::string& path : paths) {
-    auto report = read_any(path, names, options.read, [&](const Measurement& row) {
+    auto report = read_any(path, names, read, [&](const Measurement& row) {
       sampler.offer(row);
       return Status(Ok{});
     });
     if (!report) return std::move(report).error();
-    evaluation.report.add(*report);
+    sampled.report.add(*report);
   }
-  const std::vector<Measurement> rows = sampler.take();
-  auto outcomes = forecast_rows(rows, options.method, options.threads);
-  if (!outcomes) return std::move(outcomes).error();
-  evaluation.groups = group_errors(rows, *outcomes, options.by);
-  return evaluation;
+  sampled.rows = sampler.take();
+  return sampled;
 }
 
 }  // namespace tilecast

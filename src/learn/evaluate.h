@@ -25,6 +25,7 @@ std::string_view trap_of(const Measurement& row);
 
 struct Outcome {
   Seconds forecast, bound;
+  Seconds low, high;  // 80 % interval
   Regime regime = Regime::memory;
   Resource limit = Resource::dram;  // of the bound
   // The plan's main launch, for comparing with what a profiler saw.
@@ -48,6 +49,7 @@ struct Group {
   Count rows = 0;
   int gpus = 0;
   double mean = 0, median = 0, p90 = 0, bias = 0;
+  double coverage = 0;         // share of rows inside their 80 % interval
   Count failed = 0;            // rows without a plan, not counted in the rest
   Count below_bound = 0;       // forecasts below their own bound: must be zero
   Count bound_violations = 0;  // rows measured faster than their bound
@@ -61,18 +63,12 @@ struct Group {
 std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
                                 const std::vector<Key>& by);
 
-// Files of any known form, sampled, judged: what `tilecast evaluate` calls.
-struct EvaluateOptions {
-  Method method = Method::tilecast;
-  std::vector<Key> by = {Key::family, Key::dtype, Key::gpu};
-  SampleOptions sample{0, 0};
-  ReadOptions read;
-  int threads = 2;
-};
-struct Evaluation {
+// Rows of files of any known form, sampled.
+struct SampledRows {
+  std::vector<Measurement> rows;
   ReadReport report;
-  std::vector<Group> groups;
 };
-Result<Evaluation> evaluate_files(const std::vector<std::string>& paths, const EvaluateOptions& options);
+Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample, const ReadOptions& read,
+                                 Names& names);
 
 }  // namespace tilecast

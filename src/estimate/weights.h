@@ -1,0 +1,32 @@
+// What training produces and forecasting reads: the learned models of all families, and what they were trained on.
+//
+// File layout, little-endian: "TILECAST", format version (u32), length and CRC-32 of the payload (u64, u32), then the payload,
+// zlib-compressed: counted strings, maps and forests in the order of the structs. A file that is foreign, newer, truncated or
+// damaged is refused with one line.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estimate/learned.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+struct Weights {
+  std::vector<FamilyModel> models;       // by key, sorted
+  std::map<std::string, Count> sources;  // source of rows -> how many
+
+  const FamilyModel* find(std::string_view key) const;
+};
+
+std::string to_bytes(const Weights& weights);
+// `place` names the file in errors.
+Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& place);
+
+Status save_weights(const Weights& weights, const std::string& path);
+Result<Weights> load_weights(const std::string& path);
+
+}  // namespace tilecast

@@ -1,0 +1,41 @@
+// Training over whole tables: one model per family and format, and the honest ways to judge them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estimate/weights.h"
+#include "learn/evaluate.h"
+#include "learn/train.h"
+
+namespace tilecast {
+
+// Called as work is done; shares are of the whole.
+using Progress = std::function<void(double share, std::string_view what)>;
+
+struct TrainAllOptions {
+  TrainOptions train;
+  std::vector<std::string> families;   // empty: all
+  std::vector<std::string> leave_out;  // GPUs whose rows are not used
+  bool keep_held_out = false;          // false: the held-out tenth of shapes is never trained on
+};
+
+// Rows that known traps spoil, that no plan fits, or that options leave out are passed over.
+Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
+
+// Learned forecasts of rows; a row without a model falls back to the analytic forecast.
+std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads);
+
+enum class LeaveOut : std::uint8_t { gpu, architecture };
+Result<LeaveOut> leave_out_from(std::string_view name);
+
+// Every row forecast by models that never saw its GPU (or any GPU of its architecture).
+std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by, const TrainAllOptions& options,
+                                          const Progress& progress);
+
+// Rows a GPU was trained on in the model that would forecast it; zero: the forecast is of an unseen GPU.
+Count rows_seen(const Weights& weights, const Measurement& row);
+
+}  // namespace tilecast
