@@ -68,7 +68,8 @@ TEST(AttentionDecode, ManyRequestsNeedNoSplit) {
 TEST(AttentionDecode, CacheAndWindowDecideTheBytes) {
   const auto cache_bytes = [](const AttentionDecode& s) {
     double sum = 0;
-    for (const Operand& operand : plan_on(s, "H100-SXM").launches[0].operands)
+    const Plan planned = plan_on(s, "H100-SXM");
+    for (const Operand& operand : planned.launches[0].operands)
       if (operand.name == "k" || operand.name == "v") sum += in_bytes(operand.size);
     return sum;
   };
