@@ -37,7 +37,8 @@ std::string summary_of(const ReadReport& report) {
 
 Json group_json(const Group& group, const std::vector<Key>& by, bool seen) {
   Json json = Json::object();
-  for (std::size_t i = 0; i < by.size(); ++i) json[std::string(kKeyNames[static_cast<std::size_t>(by[i])])] = group.keys[i];
+  for (std::size_t i = 0; i < by.size(); ++i)
+    json[std::string(kKeyNames[static_cast<std::size_t>(by[i])])] = group.keys[i];
   json["rows"] = group.rows;
   json["mean"] = group.mean;
   json["median"] = group.median;
@@ -59,8 +60,9 @@ std::string group_table(const std::vector<Group>& groups, const std::vector<Key>
   const auto share = [](double v) { return fmt::format("{:.1f} %", v * 100); };
   for (const Group& group : groups) {
     std::vector<std::string> cells = group.keys;
-    for (std::string cell : {std::to_string(group.rows), share(group.mean), share(group.median), share(group.p90),
-                             share(group.bias), share(group.coverage), fmt::format("{:.2f} %", group.violation_share() * 100)})
+    for (std::string cell :
+         {std::to_string(group.rows), share(group.mean), share(group.median), share(group.p90), share(group.bias),
+          share(group.coverage), fmt::format("{:.2f} %", group.violation_share() * 100)})
       cells.push_back(std::move(cell));
     table.add(std::move(cells));
   }
@@ -109,7 +111,8 @@ Result<std::vector<std::string>> tables_below(const std::string& folder) {
                          name.find("_module") != std::string::npos;
       if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
     }
-    if (failure) return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
+    if (failure)
+      return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -138,9 +141,11 @@ Result<std::string> run_train(const TrainCommand& command) {
   options.leave_out = command.leave_out;
   options.train.boost.seed = static_cast<std::uint64_t>(command.seed);
   const Weights weights = train_all(sampled->rows, options, terminal_progress());
-  if (weights.models.empty()) return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+  if (weights.models.empty())
+    return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
-  std::string out = fmt::format("{}: {} models from {} sampled rows\n", command.out, weights.models.size(), sampled->rows.size());
+  std::string out =
+      fmt::format("{}: {} models from {} sampled rows\n", command.out, weights.models.size(), sampled->rows.size());
   return out + summary_of(sampled->report);
 }
 
@@ -157,7 +162,8 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   if (!command.leave_one_out.empty()) {
     const auto fold = leave_out_from(command.leave_one_out);
     if (!fold) return fold.error();
-    outcomes = forecast_leaving_out(sampled->rows, *fold, train_options(command.families, command.trees, kThreads), terminal_progress());
+    outcomes = forecast_leaving_out(sampled->rows, *fold, train_options(command.families, command.trees, kThreads),
+                                    terminal_progress());
   } else if (!command.weights.empty()) {
     const auto weights = load_weights(command.weights);
     if (!weights) return weights.error();
@@ -177,9 +183,9 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
     return list.dump(2) + "\n";
   }
   const std::string judged = !command.leave_one_out.empty() ? "each left out of its training"
-                             : command.weights.empty()        ? "nothing learned"
-                             : seen                           ? "held-out shapes of GPUs the weights have seen"
-                                                              : "held-out shapes; the weights have not seen all of these GPUs";
+                             : command.weights.empty()      ? "nothing learned"
+                             : seen                         ? "held-out shapes of GPUs the weights have seen"
+                                    : "held-out shapes; the weights have not seen all of these GPUs";
   return group_table(groups, *by) + "\n" + judged + ": " + summary_of(sampled->report);
 }
 

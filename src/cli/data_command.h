@@ -43,9 +43,9 @@ struct EvaluateCommand {
 Result<std::string> run_evaluate(const EvaluateCommand& command);
 
 struct AccuracyCommand {
-  std::string data;                              // the folder that holds aiconfigurator/, neusight/ and synperf/
+  std::string data;                                // the folder that holds aiconfigurator/, neusight/ and synperf/
   std::string measurements = "data/measurements";  // our own
-  std::string out;       // written whole or not at all
+  std::string out;                                 // written whole or not at all
   Count sample = 2000;
 };
 Result<std::string> run_accuracy(const AccuracyCommand& command);

@@ -26,9 +26,10 @@ std::string plan_line(const Launch& launch, const LaunchEstimate& e) {
   return fmt::format(
       "  plan      {}{} CTA{} of {} threads{}\n"
       "  schedule  {}: {} wave{}, {} CTA{} per SM, {} of the SMs busy, busiest SM {} task{}, balance {}\n",
-      tile, launch.ctas, launch.ctas == 1 ? "" : "s", launch.cta.threads, launch.plan_known ? "" : " (inferred)", describe(launch.dispatch), e.load.waves,
-      e.load.waves == 1 ? "" : "s", e.load.occupancy, e.load.occupancy == 1 ? "" : "s", e.load.sms_used,
-      e.load.tasks_busiest, e.load.tasks_busiest == 1 ? "" : "s", percent(e.load.balance));
+      tile, launch.ctas, launch.ctas == 1 ? "" : "s", launch.cta.threads, launch.plan_known ? "" : " (inferred)",
+      describe(launch.dispatch), e.load.waves, e.load.waves == 1 ? "" : "s", e.load.occupancy,
+      e.load.occupancy == 1 ? "" : "s", e.load.sms_used, e.load.tasks_busiest, e.load.tasks_busiest == 1 ? "" : "s",
+      percent(e.load.balance));
 }
 
 std::string demand_table(const Launch& launch, const LaunchEstimate& e) {
@@ -53,8 +54,8 @@ std::string demand_table(const Launch& launch, const LaunchEstimate& e) {
 }  // namespace
 
 std::string explain_text(const KernelForecast& f) {
-  std::string out = fmt::format("{}: {}, limited by {}\n", f.gpu.name, text_of(f.estimate.latency),
-                                name_of(f.estimate.limited_by));
+  std::string out =
+      fmt::format("{}: {}, limited by {}\n", f.gpu.name, text_of(f.estimate.latency), name_of(f.estimate.limited_by));
   for (std::size_t i = 0; i < f.plan.launches.size(); ++i) {
     const Launch& launch = f.plan.launches[i];
     const LaunchEstimate& e = f.estimate.launches[i];

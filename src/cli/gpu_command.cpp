@@ -67,14 +67,15 @@ std::string peaks_text(const Gpu& gpu) {
 }
 
 std::string show_text(const Gpu& gpu) {
-  std::string out = fmt::format("{}  ({} {}, {} SMs)\n", gpu.name, name_of(gpu.architecture), gpu.compute_capability, gpu.sms);
+  std::string out =
+      fmt::format("{}  ({} {}, {} SMs)\n", gpu.name, name_of(gpu.architecture), gpu.compute_capability, gpu.sms);
   if (!gpu.aliases.empty()) out += fmt::format("  also known as {}\n", join(gpu.aliases, ", "));
   out += fmt::format("  clock   {} MHz quoted, {} MHz at most; {} W\n", in_megahertz(gpu.clock.quoted),
                      in_megahertz(gpu.clock.max), in_watts(gpu.power));
-  out += fmt::format("  SM      {} registers, {} KiB of shared memory ({} KiB a CTA, {} B/clock), {} threads, {} CTAs\n",
-                     gpu.registers_per_sm, in_bytes(gpu.shared_memory.per_sm) / 1024,
-                     in_bytes(gpu.shared_memory.per_cta) / 1024, in_bytes(gpu.shared_memory.per_clock),
-                     gpu.max_threads_per_sm, gpu.max_ctas_per_sm);
+  out += fmt::format(
+      "  SM      {} registers, {} KiB of shared memory ({} KiB a CTA, {} B/clock), {} threads, {} CTAs\n",
+      gpu.registers_per_sm, in_bytes(gpu.shared_memory.per_sm) / 1024, in_bytes(gpu.shared_memory.per_cta) / 1024,
+      in_bytes(gpu.shared_memory.per_clock), gpu.max_threads_per_sm, gpu.max_ctas_per_sm);
   out += fmt::format("  L2      {} MiB, {} at the highest clock\n", three_digits(in_mebibytes(gpu.l2.size)),
                      text_of(gpu.l2_peak(gpu.clock.max)));
   if (gpu.last_level_cache)
@@ -100,17 +101,27 @@ Result<std::string> run_gpus(bool json) {
     for (const Gpu& gpu : built_in_gpus()) list.push_back(gpu_json(gpu));
     return list.dump(2) + "\n";
   }
-  Table table({{"GPU", Align::left}, {"architecture", Align::left}, {"SMs"}, {"max MHz"}, {"W"}, {"fp32 T/s"}, {"bf16 T/s"},
-               {"fp8 T/s"}, {"L2 MiB"}, {"DRAM GiB"}, {"GB/s"}});
+  Table table({{"GPU", Align::left},
+               {"architecture", Align::left},
+               {"SMs"},
+               {"max MHz"},
+               {"W"},
+               {"fp32 T/s"},
+               {"bf16 T/s"},
+               {"fp8 T/s"},
+               {"L2 MiB"},
+               {"DRAM GiB"},
+               {"GB/s"}});
   for (const Gpu& gpu : built_in_gpus()) {
     const OpsPerSecond half = std::max(best_tensor(gpu, DType::bf16), best_tensor(gpu, DType::fp16));
-    table.add({gpu.name, fmt::format("{} {}", name_of(gpu.architecture), gpu.compute_capability), std::to_string(gpu.sms),
-               fmt::format("{}", in_megahertz(gpu.clock.max)), fmt::format("{}", in_watts(gpu.power)),
-               tera(gpu.vector_peak(DType::fp32, gpu.clock.quoted_vector)), tera(half), tera(best_tensor(gpu, DType::fp8)),
-               three_digits(in_mebibytes(gpu.l2.size)), three_digits(in_gibibytes(gpu.dram.size)),
-               three_digits(in_gigabytes_per_second(gpu.dram.bandwidth))});
+    table.add({gpu.name, fmt::format("{} {}", name_of(gpu.architecture), gpu.compute_capability),
+               std::to_string(gpu.sms), fmt::format("{}", in_megahertz(gpu.clock.max)),
+               fmt::format("{}", in_watts(gpu.power)), tera(gpu.vector_peak(DType::fp32, gpu.clock.quoted_vector)),
+               tera(half), tera(best_tensor(gpu, DType::fp8)), three_digits(in_mebibytes(gpu.l2.size)),
+               three_digits(in_gibibytes(gpu.dram.size)), three_digits(in_gigabytes_per_second(gpu.dram.bandwidth))});
   }
-  return table.text() + "\nPeaks are dense, at the clock the vendor quotes them at; bf16 stands for fp16 where there is no bf16.\n";
+  return table.text() +
+         "\nPeaks are dense, at the clock the vendor quotes them at; bf16 stands for fp16 where there is no bf16.\n";
 }
 
 Result<std::string> run_gpu_show(const std::string& name_or_file, bool json) {
@@ -123,7 +134,8 @@ Result<std::string> run_gpu_check(const std::string& file) {
   auto gpu = load_gpu(file.find('/') == std::string::npos ? "./" + file : file);
   if (!gpu) return std::move(gpu).error();
   return fmt::format("{}: ok: {}, {} SMs at up to {} MHz, {} bf16, {}\n", file, gpu->name, gpu->sms,
-                     in_megahertz(gpu->clock.max), text_of(best_tensor(*gpu, DType::bf16)), text_of(gpu->dram.bandwidth));
+                     in_megahertz(gpu->clock.max), text_of(best_tensor(*gpu, DType::bf16)),
+                     text_of(gpu->dram.bandwidth));
 }
 
 }  // namespace tilecast

@@ -11,7 +11,8 @@ using Json = nlohmann::ordered_json;
 Json times_json(const ResourceTimes& times) {
   Json json = Json::object();
   for (int r = 0; r < kResourceCount; ++r)
-    json[std::string(kResourceNames[static_cast<std::size_t>(r)])] = in_microseconds(times[static_cast<std::size_t>(r)]);
+    json[std::string(kResourceNames[static_cast<std::size_t>(r)])] =
+        in_microseconds(times[static_cast<std::size_t>(r)]);
   return json;
 }
 

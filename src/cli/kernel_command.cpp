@@ -82,12 +82,18 @@ std::string forecast_table(const std::vector<KernelForecast>& forecasts) {
   std::string out = fmt::format("{} {}, {}, {}, {}\n\n", family_of(first.kernel.shape), dims, first.kernel.format.name,
                                 describe(first.context.warmth),
                                 first.context.runtime == Runtime::graph ? "CUDA graph" : "eager launch");
-  Table table({{"GPU", Align::left}, {"forecast"}, {"80 % interval"}, {"bound"}, {"efficiency"},
-               {"limited by", Align::left}, {"speed"}, {"seen", Align::left}});
+  Table table({{"GPU", Align::left},
+               {"forecast"},
+               {"80 % interval"},
+               {"bound"},
+               {"efficiency"},
+               {"limited by", Align::left},
+               {"speed"},
+               {"seen", Align::left}});
   for (const KernelForecast& f : forecasts) {
     const Estimate& e = f.estimate;
-    table.add({f.gpu.name, text_of(e.latency), text_of(e.interval.low) + " – " + text_of(e.interval.high), text_of(e.bound),
-               percent(e.efficiency), std::string(name_of(e.limited_by)),
+    table.add({f.gpu.name, text_of(e.latency), text_of(e.interval.low) + " – " + text_of(e.interval.high),
+               text_of(e.bound), percent(e.efficiency), std::string(name_of(e.limited_by)),
                three_digits(first.estimate.latency / e.latency) + "×", std::string(name_of(e.seen))});
   }
   return out + table.text();
@@ -100,8 +106,7 @@ Result<std::string> run_kernel(const KernelOptions& options) {
   std::string out = forecast_table(*forecasts);
   if (options.explain)
     for (const KernelForecast& f : *forecasts) out += "\n" + explain_text(f);
-  else
-    out += "\n--explain shows why; --json is for programs.\n";
+  else out += "\n--explain shows why; --json is for programs.\n";
   return out;
 }
 

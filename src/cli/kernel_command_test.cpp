@@ -42,7 +42,8 @@ TEST(KernelCommand, EveryExamplePrintsATable) {
     for (const char* gpu : {"\nA100-SXM-80GB  ", "\nH100-SXM  ", "\nB200  "}) EXPECT_THAT(ran.out, HasSubstr(gpu));
     for (const char* part : {"  plan  ", "  schedule  ", "at peak", "as forecast", "limited by"})
       EXPECT_THAT(ran.out, HasSubstr(part));
-    EXPECT_THAT(ran.out, testing::Not(testing::AnyOf(HasSubstr("nan "), HasSubstr("inf "), testing::ContainsRegex("[0-9]e-[0-9]"))));
+    EXPECT_THAT(ran.out, testing::Not(testing::AnyOf(HasSubstr("nan "), HasSubstr("inf "),
+                                                     testing::ContainsRegex("[0-9]e-[0-9]"))));
   }
 }
 

@@ -1,7 +1,6 @@
-// The command line: parses, calls, prints. Every command is a function from options to Result<text>; this file is the only
-// one that includes CLI11 (ten seconds to compile) and the only one that writes to the terminal.
+// The command line: parses, calls, prints. Every command is a function from options to Result<text>; this file is the
+// only one that includes CLI11 (ten seconds to compile) and the only one that writes to the terminal.
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -25,9 +24,10 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
     CLI::App* sub = kernel.add_subcommand(name, std::string(family.info.summary));
     sub->fallthrough();
     sub->ignore_underscore();
-    sub->footer("Also --gpu, --dtype, --method, --runtime, --warmth, --explain and --json: `tilecast kernel --help`.\n\n"
-                "Example:\n  tilecast kernel " + name + " " + std::string(family.info.example) +
-                " --gpu A100-SXM-80GB,H100-SXM,B200");
+    sub->footer(
+        "Also --gpu, --dtype, --method, --runtime, --warmth, --explain and --json: `tilecast kernel --help`.\n\n"
+        "Example:\n  tilecast kernel " +
+        name + " " + std::string(family.info.example) + " --gpu A100-SXM-80GB,H100-SXM,B200");
     if (std::string hyphened = name; hyphened.find('_') != std::string::npos) {
       for (char& c : hyphened)
         if (c == '_') c = '-';
@@ -36,12 +36,14 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
     for (const FieldInfo& field : family.fields) {
       const std::string flag = "--" + field.name;
       const std::string help = field.help + (field.need == Need::required ? " (required)" : "");
-      const auto keep = [&options, name = field.name](const std::string& text) { options.dims.emplace_back(name, text); };
+      const auto keep = [&options, name = field.name](const std::string& text) {
+        options.dims.emplace_back(name, text);
+      };
       if (field.kind == "yes/no")  // --gated, or --gated=no for one that is on by default
-        sub->add_flag_function(flag, [keep](std::int64_t on) { keep(on > 0 ? "1" : "0"); }, help)
+        sub->add_flag_function(
+               flag, [keep](std::int64_t on) { keep(on > 0 ? "1" : "0"); }, help)
             ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-      else
-        sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind);
+      else sub->add_option_function<std::string>(flag, keep, help)->type_name(field.kind);
     }
     sub->callback([&options, &chosen, name] {
       options.family = name;
@@ -54,17 +56,23 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
   CLI::App* kernel = app.add_subcommand("kernel", "forecast one kernel on one or more GPUs");
   kernel->require_subcommand(1);
   kernel->fallthrough(false);
-  kernel->footer("`tilecast kernel FAMILY --help` lists the family's flags.\n\nExample:\n"
-                 "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
+  kernel->footer(
+      "`tilecast kernel FAMILY --help` lists the family's flags.\n\nExample:\n"
+      "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
-  kernel->add_option("--dtype", options.dtype, "number format (bf16 fp16 tf32 fp32 fp64 fp8 fp8_static fp8_token fp8_block "
-                                               "nvfp4 mxfp4 int8 int8_wo int4_wo)")->capture_default_str();
+  kernel
+      ->add_option("--dtype", options.dtype,
+                   "number format (bf16 fp16 tf32 fp32 fp64 fp8 fp8_static fp8_token fp8_block "
+                   "nvfp4 mxfp4 int8 int8_wo int4_wo)")
+      ->capture_default_str();
   kernel->add_option("--method", options.method, "tilecast or roofline")->capture_default_str();
   kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
-  kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")->capture_default_str();
+  kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")
+      ->capture_default_str();
   kernel->add_option("--weight-copies", options.weight_copies, "copies of the weights a warm benchmark rotates")
       ->capture_default_str();
-  kernel->add_option("--weights", options.weights, "weights of `tilecast train`: correct the analytic forecast by what was learned");
+  kernel->add_option("--weights", options.weights,
+                     "weights of `tilecast train`: correct the analytic forecast by what was learned");
   kernel->add_option("--engine", options.engine, "with --weights: vllm, sglang, trtllm or pytorch");
   kernel->add_option("--kernel-source", options.kernel_source, "with --weights: which of the engine's kernels");
   kernel->add_flag("--explain", options.explain, "show plan, schedule, demands and a roofline");
@@ -111,41 +119,55 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   import->add_option("-o,--out", options.import.out, "the table to write (.csv or .csv.gz)")->required();
   import->add_option("--most-bad", options.import.most_bad, "bad rows to skip before giving up")->capture_default_str();
   import->footer("Example:\n  tilecast import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
-  import->callback([&] { chosen = [&options] { return run_import(options.import); }; });
+  import->callback([&] { chosen = [&options] { return run_import(options.import);
+};
+}  // namespace
+);
 
-  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
-  train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
-  train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")->delimiter(',');
-  train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")->delimiter(',');
-  train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
-  train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")->capture_default_str();
-  train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
-  train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
-  train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
-  train->footer("Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
-  train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
+CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
+train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
+train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")
+    ->delimiter(',');
+train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
+    ->delimiter(',');
+train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
+train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+    ->capture_default_str();
+train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
+train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
+train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
+train->footer(
+    "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
+train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
-  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
-  evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
-  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
-  evaluate->add_option("--weights", options.evaluate.weights, "judge these weights, on shapes held out of every training");
-  evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out, "gpu or architecture: train without it, judge on it");
-  evaluate->add_option("--families", options.evaluate.families, "with --leave-one-out: only these")->delimiter(',');
-  evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
-  evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")->capture_default_str();
-  evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
-      ->capture_default_str();
-  evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
-  evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
-  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
+CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
+evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
+evaluate->add_option("--weights", options.evaluate.weights,
+                     "judge these weights, on shapes held out of every training");
+evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,
+                     "gpu or architecture: train without it, judge on it");
+evaluate->add_option("--families", options.evaluate.families, "with --leave-one-out: only these")->delimiter(',');
+evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")
+    ->capture_default_str();
+evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")
+    ->capture_default_str();
+evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+    ->capture_default_str();
+evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
+evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
+evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
 
-  CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
-  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")->required();
-  accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")->capture_default_str();
-  accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
-  accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")->capture_default_str();
-  accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
-  accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
+CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
+accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
+    ->required();
+accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
+    ->capture_default_str();
+accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
+accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
+    ->capture_default_str();
+accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
+accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
 
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
@@ -164,9 +186,11 @@ std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
   const std::vector<std::string> strays = deepest->remaining();
   if (!strays.empty() && deepest->get_require_subcommand_min() > 0) {
     std::vector<std::string> known;
-    for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+    for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; }))
+      known.push_back(sub->get_name());
     return error("unknown command '" + strays.front() + "'",
-                 suggestion(strays.front(), known, "one of " + join(known, ", "))).line();
+                 suggestion(strays.front(), known, "one of " + join(known, ", ")))
+        .line();
   }
   std::string text = stop.what();
   std::replace(text.begin(), text.end(), '\n', ' ');

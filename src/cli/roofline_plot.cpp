@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWidth = 56, kHeight = 10;
 constexpr double kLeastIntensity = 0.0625, kMostIntensity = 16384;  // operations per byte
-constexpr double kDecades = 4.5;                                     // of rate, below the roof
+constexpr double kDecades = 4.5;                                    // of rate, below the roof
 
 int column_of(double intensity) {
   const double at = std::log2(intensity / kLeastIntensity) / std::log2(kMostIntensity / kLeastIntensity);
@@ -35,9 +35,8 @@ std::string roofline_plot(const Launch& launch, const LaunchEstimate& e, const G
   const OpsPerSecond peak = tensor ? ops(launch.math.ops_per_clock * gpu.sms) * gpu.clock.max
                                    : gpu.vector_peak(launch.vector_type, gpu.clock.max);
   // The level that feeds it: DRAM where bytes come from there, otherwise L2.
-  const bool from_dram = e.traffic.total() > bytes(0) &&
-                         e.achieved[static_cast<std::size_t>(Resource::dram)] >=
-                             e.achieved[static_cast<std::size_t>(Resource::l2)];
+  const bool from_dram = e.traffic.total() > bytes(0) && e.achieved[static_cast<std::size_t>(Resource::dram)] >=
+                                                             e.achieved[static_cast<std::size_t>(Resource::l2)];
   const Demand total = launch.total();
   const Bytes moved = from_dram ? e.traffic.total() : total.l2_load + total.l2_store;
   const BytesPerSecond feed = from_dram ? gpu.dram.bandwidth : gpu.l2_peak(gpu.clock.max);
@@ -51,16 +50,17 @@ std::string roofline_plot(const Launch& launch, const LaunchEstimate& e, const G
   }
   const double intensity = in_ops(work) / in_bytes(moved);
   const OpsPerSecond reached = work / e.latency;
-  canvas[static_cast<std::size_t>(row_of(reached.base(), peak.base()))][static_cast<std::size_t>(column_of(intensity))] =
-      'o';
+  canvas[static_cast<std::size_t>(row_of(reached.base(), peak.base()))]
+        [static_cast<std::size_t>(column_of(intensity))] = 'o';
 
   std::string out;
   for (int r = 0; r < kHeight; ++r)
     out += fmt::format("  {:>9} |{}\n", r == 0 ? text_of(peak) : "", canvas[static_cast<std::size_t>(r)]);
   out += fmt::format("  {:>9} +{}\n", "", std::string(kWidth, '-'));
   out += fmt::format("  {:>9}  1/16{:>9}{:>19}{:>25}\n", "", "1", "64", "4096 op/B");
-  out += fmt::format("  o  {} at {} op per {} byte; the roof there is {}\n", text_of(reached), three_digits(intensity),
-                     from_dram ? "DRAM" : "L2", text_of(ops_per_second(std::min(peak.base(), intensity * feed.base()))));
+  out +=
+      fmt::format("  o  {} at {} op per {} byte; the roof there is {}\n", text_of(reached), three_digits(intensity),
+                  from_dram ? "DRAM" : "L2", text_of(ops_per_second(std::min(peak.base(), intensity * feed.base()))));
   return out;
 }
 

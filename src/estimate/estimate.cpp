@@ -11,9 +11,9 @@
 namespace tilecast {
 namespace {
 
-// 80 % interval of the analytic forecast, as factors of it: the tenth and ninetieth percentiles of measured over forecast on the
-// sampled rows of docs/accuracy.md, by the kind of main loop. Lopsided, because what the plan does not know (an engine's helper
-// kernels, launch gaps) only ever adds time.
+// 80 % interval of the analytic forecast, as factors of it: the tenth and ninetieth percentiles of measured over
+// forecast on the sampled rows of docs/accuracy.md, by the kind of main loop. Lopsided, because what the plan does not
+// know (an engine's helper kernels, launch gaps) only ever adds time.
 struct Factors {
   double low, high;
 };
@@ -65,7 +65,8 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       e.latency = largest(e.achieved);
       e.limited_by = largest_resource(e.achieved);
     } else {
-      const Seconds floor = launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
+      const Seconds floor =
+          launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
       const Resource busiest = largest_resource(e.achieved);
       e.limited_by = floor > e.latency ? Resource::launch : busiest;
       e.achieved[static_cast<std::size_t>(Resource::launch)] += floor;

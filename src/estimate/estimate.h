@@ -43,7 +43,7 @@ struct LaunchEstimate {
   ResourceTimes at_peak;   // floor of each resource: what the bound is the largest of
   ResourceTimes achieved;  // as forecast, at sustained rates
   Seconds bound;
-  Seconds latency;         // forecast of this launch alone, its launch floor included
+  Seconds latency;  // forecast of this launch alone, its launch floor included
   Resource limited_by = Resource::dram;
 };
 

@@ -10,12 +10,11 @@ namespace tilecast {
 namespace {
 
 constexpr std::array<std::string_view, 34> kNames = {
-    "tensor share",    "vector share",   "xu share",        "shared share",      "l2 share",         "dram share",
-    "floor share",     "latency share",  "bound share",     "main share",        "generation",       "source code",
-    "math bits",       "weight bits",    "quantised",       "waves",             "wave fill",        "occupancy",
-    "balance",         "busy sms",       "tasks busiest",   "steps",             "padding",          "split",
-    "tile m",          "tile n",         "footprint",       "cycled footprint",  "reread",           "intensity",
-    "launches",        "ctas per sm",    "least share",     "eager"};
+    "tensor share",  "vector share", "xu share",   "shared share", "l2 share",    "dram share", "floor share",
+    "latency share", "bound share",  "main share", "generation",   "source code", "math bits",  "weight bits",
+    "quantised",     "waves",        "wave fill",  "occupancy",    "balance",     "busy sms",   "tasks busiest",
+    "steps",         "padding",      "split",      "tile m",       "tile n",      "footprint",  "cycled footprint",
+    "reread",        "intensity",    "launches",   "ctas per sm",  "least share", "eager"};
 
 // log2 kept inside what the learner's bins should spend themselves on.
 float log_ratio(double value, double least = -14, double most = 14) {
@@ -70,8 +69,8 @@ Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, 
   const double sms = gpu.sms;
   const Bytes capacity = gpu.resident_capacity();
 
-  for (const Resource r : {Resource::tensor, Resource::vector, Resource::xu, Resource::shared, Resource::l2, Resource::dram,
-                           Resource::launch, Resource::latency})
+  for (const Resource r : {Resource::tensor, Resource::vector, Resource::xu, Resource::shared, Resource::l2,
+                           Resource::dram, Resource::launch, Resource::latency})
     f[at++] = log_ratio(sums[static_cast<std::size_t>(r)] / base, -10, 2);
   f[at++] = log_ratio(e.bound / base, -12, 1);
   f[at++] = log_ratio(main.latency / base, -6, 1);

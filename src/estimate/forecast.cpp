@@ -35,7 +35,8 @@ bool has_main_loop(const Launch& launch) {
          launch.character == Character::scan;
 }
 
-// What the busiest SM waits for and nothing hides: its tasks' dependent steps, as many tasks side by side as are resident.
+// What the busiest SM waits for and nothing hides: its tasks' dependent steps, as many tasks side by side as are
+// resident.
 Seconds waiting_time(const Launch& launch, const Load& load, double missed, const Gpu& gpu, const Physics& physics) {
   const double tasks = std::max<double>(1, static_cast<double>(load.tasks_busiest));
   const double steps = load.steps_busiest / std::min<double>(load.occupancy, tasks);
@@ -50,8 +51,8 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
   return seconds(physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1)) / gpu.clock.max.base());
 }
 
-// Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so that it
-// keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
+// Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so
+// that it keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
 double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
   if (launch.character != Character::product) return physics.vector_efficiency;
   const TensorGeneration generation = gpu.tensor_generation();
@@ -88,7 +89,8 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   const bool simt = product && launch.math.pipe == Pipe::vector;
   put(Resource::vector, on_sm(in_ops(busiest.vector), vector_rate * (simt ? math : physics.vector_efficiency)));
   put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
-  put(Resource::shared, on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * shared_reuse(launch, gpu, physics)));
+  put(Resource::shared,
+      on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * shared_reuse(launch, gpu, physics)));
   put(Resource::l2, l2_time(launch, load, gpu, physics));
   put(Resource::dram, traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency));
   const Bytes loaded = launch.total().l2_load;
@@ -99,12 +101,13 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
 }
 
 Seconds join_times(const ResourceTimes& times, const Launch& launch) {
-  const Seconds pipes = std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
+  const Seconds pipes =
+      std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
   const Seconds math = norm(pipes, of(times, Resource::xu), launch.character == Character::attention ? 2.0 : 4.0);
   const Seconds dram = of(times, Resource::dram), l2 = of(times, Resource::l2), latency = of(times, Resource::latency);
-  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55: fitted to bf16
-  // GEMM, physics.md section 3). A streaming kernel's loads queue behind its first round trip.
+  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55:
+  // fitted to bf16 GEMM, physics.md section 3). A streaming kernel's loads queue behind its first round trip.
   if (has_main_loop(launch))
     return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram,
                 launch.character == Character::product ? 1.55 : 2.0);

@@ -1,5 +1,5 @@
-// Boosted oblivious trees: every level of a tree asks one question of all rows, so a tree is `depth` comparisons and one
-// look-up, without a branch. Small, fast, and hard to overfit with: what corrects the analytic forecast.
+// Boosted oblivious trees: every level of a tree asks one question of all rows, so a tree is `depth` comparisons and
+// one look-up, without a branch. Small, fast, and hard to overfit with: what corrects the analytic forecast.
 //
 // Features are first put into bins by per-feature borders; the trees compare bins. A forest is an immutable value;
 // predicting is thread-safe and allocates nothing.

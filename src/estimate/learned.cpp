@@ -34,7 +34,9 @@ LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const P
   const SourceFacts facts = facts_of(model, context, gpu);
   const Seconds base = base_time(analytic, facts, gpu);
   const Features features = features_of(kernel, plan, analytic, gpu, context, base, facts.code);
-  const auto time = [&](const Forest& forest) { return std::max(base * std::exp(forest.predict(features)), analytic.bound); };
+  const auto time = [&](const Forest& forest) {
+    return std::max(base * std::exp(forest.predict(features)), analytic.bound);
+  };
   LearnedTime t{time(model.median), time(model.low), time(model.high), time(model.ceiling)};
   t.low = std::min(t.low, t.median);  // forests are trained apart and may cross
   t.high = std::max(t.high, t.median);
@@ -55,8 +57,8 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
 
 }  // namespace
 
-Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
-                   const Context& context) {
+Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
+                   const Gpu& gpu, const Context& context) {
   const LearnedTime t = learned_time(model, kernel, plan, analytic, gpu, context);
   Estimate e = analytic;
   const double factor = analytic.latency > seconds(0) ? t.median / analytic.latency : 1;

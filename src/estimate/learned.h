@@ -32,8 +32,8 @@ struct FamilyModel {
 
 std::string model_key(const Kernel& kernel);
 
-// Names a row's source goes by, most specific first: engine and kernel, engine, vendor. Vendors never share facts: their
-// floors differ tenfold.
+// Names a row's source goes by, most specific first: engine and kernel, engine, vendor. Vendors never share facts:
+// their floors differ tenfold.
 std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu);
 
 // Facts of the most specific source that was trained on.
@@ -52,7 +52,7 @@ LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const P
                          const Gpu& gpu, const Context& context);
 
 // The analytic estimate corrected: latency, interval and seen are the model's; launches keep their shares of the whole.
-Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
-                   const Context& context);
+Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
+                   const Gpu& gpu, const Context& context);
 
 }  // namespace tilecast

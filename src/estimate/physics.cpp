@@ -8,8 +8,8 @@
 namespace tilecast {
 namespace {
 
-// Energy of a bf16 operation in picojoules, by the way the tensor pipe is fed: power-limited plateaus of the measured cards
-// (shared/method/physics.md, 1.6 and section 3).
+// Energy of a bf16 operation in picojoules, by the way the tensor pipe is fed: power-limited plateaus of the measured
+// cards (shared/method/physics.md, 1.6 and section 3).
 double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return 0.84;
@@ -34,8 +34,8 @@ Physics default_physics(const Gpu& gpu) {
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;
-  // Half of a launch is a fixed time and half runs at the SM clock: 0.95 us for the smallest kernels of a graph and 2.0 for
-  // the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law of physics.md 1.4.
+  // Half of a launch is a fixed time and half runs at the SM clock: 0.95 us for the smallest kernels of a graph and 2.0
+  // for the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law of physics.md 1.4.
   const double clock = in_gigahertz(gpu.clock.max);
   p.graph_floor = microseconds(0.35 + 1.2 / clock);
   p.product_floor = microseconds(0.4 + 1.2 / clock);

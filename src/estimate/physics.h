@@ -11,22 +11,23 @@
 namespace tilecast {
 
 struct Physics {
-  double dram_efficiency = 0.88;  // share of peak DRAM bandwidth a long stream reaches
-  double l2_efficiency = 0.67;    // share of peak L2 bandwidth
+  double dram_efficiency = 0.88;    // share of peak DRAM bandwidth a long stream reaches
+  double l2_efficiency = 0.67;      // share of peak L2 bandwidth
   double product_efficiency = 0.8;  // share of the tensor or FMA peak at the highest clock that a long product reaches
   double attention_efficiency = 0.7;
   double vector_efficiency = 0.7;
-  Bytes feed = bytes(64);         // bytes per clock that reach one SM from L2
-  double step_clocks = 440;       // latency of one dependent main-loop step
-  double task_clocks = 1580;      // prologue and epilogue of a task that nothing overlaps
-  double wave_share = 1;          // share of `task_clocks` that every further task on an SM adds
-  Seconds l2_latency = nanoseconds(270);      // a dependent load that L2 answers, in a loop that uses what it loads
-  Seconds dram_latency = nanoseconds(620);    // the same from DRAM
-  Seconds graph_floor = microseconds(1);      // a kernel in a CUDA graph, empty
-  Seconds product_floor = microseconds(1);    // what a product or attention kernel adds: descriptors, barriers, pipeline fill
-  Seconds eager_floor = microseconds(6);      // a kernel launched by itself, empty
-  Watts compute_power;            // power left for arithmetic
-  double joules_per_op = 1e-12;   // energy of one tensor operation in bf16
+  Bytes feed = bytes(64);                   // bytes per clock that reach one SM from L2
+  double step_clocks = 440;                 // latency of one dependent main-loop step
+  double task_clocks = 1580;                // prologue and epilogue of a task that nothing overlaps
+  double wave_share = 1;                    // share of `task_clocks` that every further task on an SM adds
+  Seconds l2_latency = nanoseconds(270);    // a dependent load that L2 answers, in a loop that uses what it loads
+  Seconds dram_latency = nanoseconds(620);  // the same from DRAM
+  Seconds graph_floor = microseconds(1);    // a kernel in a CUDA graph, empty
+  Seconds product_floor =
+      microseconds(1);  // what a product or attention kernel adds: descriptors, barriers, pipeline fill
+  Seconds eager_floor = microseconds(6);  // a kernel launched by itself, empty
+  Watts compute_power;                    // power left for arithmetic
+  double joules_per_op = 1e-12;           // energy of one tensor operation in bf16
 };
 
 Physics default_physics(const Gpu& gpu);

@@ -35,8 +35,8 @@ Footprint footprint_of(const Launch& launch, Share count) {
 Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
 
 // Share of the cache that data from earlier kernels can really occupy, and how sharply residency ends there, by
-// architecture. Read off decode attention on the visible GPUs (shared/method/physics.md, 1.1): Ada keeps all of its L2 with a
-// sharp edge; A100's and H100's are two halves that each cache the other's data.
+// architecture. Read off decode attention on the visible GPUs (shared/method/physics.md, 1.1): Ada keeps all of its L2
+// with a sharp edge; A100's and H100's are two halves that each cache the other's data.
 struct CacheCharacter {
   double usable;
   double sharpness;
@@ -96,8 +96,7 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
     case Warmth::warm: {
       // A cycle of `copies` runs touches the whole footprint; perfect replacement keeps one cache full of it.
       const double copies = std::max(context.weight_copies, context.activation_copies);
-      const Bytes cycled =
-          f.weights * context.weight_copies + f.activations * context.activation_copies + f.written;
+      const Bytes cycled = f.weights * context.weight_copies + f.activations * context.activation_copies + f.written;
       traffic.load = std::min(positive(cycled - capacity) / copies, f.weights + f.activations + f.written);
       traffic.store = positive(f.rewritten - capacity);  // every run dirties all of it
       break;

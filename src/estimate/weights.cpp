@@ -154,7 +154,8 @@ std::uint32_t checksum(std::string_view bytes) {
 }  // namespace
 
 const FamilyModel* Weights::find(std::string_view key) const {
-  const auto at = std::lower_bound(models.begin(), models.end(), key, [](const FamilyModel& m, std::string_view k) { return m.key < k; });
+  const auto at = std::lower_bound(models.begin(), models.end(), key,
+                                   [](const FamilyModel& m, std::string_view k) { return m.key < k; });
   return at != models.end() && at->key == key ? &*at : nullptr;
 }
 
@@ -185,11 +186,13 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return refuse("is no Tilecast weight file");
   Reader header(bytes.substr(kMagic.size(), kHeader - kMagic.size()));
   const auto version = header.number<std::uint32_t>();
-  if (version != kVersion) return refuse(fmt::format("has format version {}, this program reads {}", version, kVersion));
+  if (version != kVersion)
+    return refuse(fmt::format("has format version {}, this program reads {}", version, kVersion));
   const auto packed_size = header.number<std::uint64_t>(), plain_size = header.number<std::uint64_t>();
   const auto crc = header.number<std::uint32_t>();
   const std::string_view packed = bytes.substr(kHeader);
-  if (packed.size() != packed_size) return refuse(fmt::format("is truncated: {} of {} bytes", packed.size(), packed_size));
+  if (packed.size() != packed_size)
+    return refuse(fmt::format("is truncated: {} of {} bytes", packed.size(), packed_size));
   if (checksum(packed) != crc) return refuse("is damaged: its checksum does not match");
   if (plain_size > kMostBytes) return refuse("is larger than any weight file");
   std::string plain(plain_size, '\0');
@@ -206,7 +209,9 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   return weights;
 }
 
-Status save_weights(const Weights& weights, const std::string& path) { return write_text_file(path, to_bytes(weights)); }
+Status save_weights(const Weights& weights, const std::string& path) {
+  return write_text_file(path, to_bytes(weights));
+}
 
 Result<Weights> load_weights(const std::string& path) {
   auto bytes = read_text_file(path, kMostBytes);

@@ -12,8 +12,8 @@ namespace tilecast {
 enum class DType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8, int4, int32 };
 inline constexpr int kDTypeCount = 11;
 
-inline constexpr std::array<std::string_view, kDTypeCount> kDTypeNames = {
-    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8", "int4", "int32"};
+inline constexpr std::array<std::string_view, kDTypeCount> kDTypeNames = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8",
+                                                                          "fp6",  "fp4",  "int8", "int4", "int32"};
 
 constexpr std::string_view name_of(DType type) { return kDTypeNames[static_cast<std::size_t>(type)]; }
 

@@ -1,8 +1,8 @@
 // A GPU as its data sheet describes it: an immutable value that every formula of Tilecast starts from.
 //
 // All rates are peaks. `clock.quoted` is the clock at which the vendor quotes its peaks, `clock.max` the highest the
-// driver allows: bounds use the latter (H100 is quoted at 1830 MHz and runs up to 1980). What a card sustains is no part
-// of its description; see estimate/physics.h.
+// driver allows: bounds use the latter (H100 is quoted at 1830 MHz and runs up to 1980). What a card sustains is no
+// part of its description; see estimate/physics.h.
 #pragma once
 
 #include <array>
@@ -19,7 +19,18 @@ namespace tilecast {
 enum class Vendor : std::uint8_t { nvidia, amd, intel };
 
 enum class Architecture : std::uint8_t {
-  pascal, volta, turing, ampere, ada, hopper, blackwell, cdna1, cdna2, cdna3, cdna4, xe2
+  pascal,
+  volta,
+  turing,
+  ampere,
+  ada,
+  hopper,
+  blackwell,
+  cdna1,
+  cdna2,
+  cdna3,
+  cdna4,
+  xe2
 };
 inline constexpr std::array<std::string_view, 12> kArchitectureNames = {
     "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna1", "cdna2", "cdna3", "cdna4", "xe2"};

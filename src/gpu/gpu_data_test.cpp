@@ -21,32 +21,69 @@ TEST(GpuData, EveryFileParses) {
 }
 
 TEST(GpuData, TheListIsComplete) {
-  for (const char* name :
-       {"P4", "P100-PCIe", "V100-PCIe", "V100-SXM", "T4", "RTX 2080 Ti", "A10", "A30", "A40", "RTX A6000", "RTX 3090",
-        "A100-PCIe-40GB", "A100-SXM-40GB", "A100-PCIe-80GB", "A100-SXM-80GB", "A800-SXM", "RTX 4090", "RTX 6000 Ada", "L4",
-        "L20", "L40", "L40S", "H20", "H100-PCIe", "H100-SXM", "H100-NVL", "H800", "H200", "GH200", "RTX 5090",
-        "RTX PRO 6000 Blackwell Workstation", "RTX PRO 6000 Blackwell Server", "B200", "GB200", "B300", "GB300", "MI100",
-        "MI210", "MI250", "MI300X", "MI325X", "MI355X", "Arc Pro B60"})
+  for (const char* name : {"P4",
+                           "P100-PCIe",
+                           "V100-PCIe",
+                           "V100-SXM",
+                           "T4",
+                           "RTX 2080 Ti",
+                           "A10",
+                           "A30",
+                           "A40",
+                           "RTX A6000",
+                           "RTX 3090",
+                           "A100-PCIe-40GB",
+                           "A100-SXM-40GB",
+                           "A100-PCIe-80GB",
+                           "A100-SXM-80GB",
+                           "A800-SXM",
+                           "RTX 4090",
+                           "RTX 6000 Ada",
+                           "L4",
+                           "L20",
+                           "L40",
+                           "L40S",
+                           "H20",
+                           "H100-PCIe",
+                           "H100-SXM",
+                           "H100-NVL",
+                           "H800",
+                           "H200",
+                           "GH200",
+                           "RTX 5090",
+                           "RTX PRO 6000 Blackwell Workstation",
+                           "RTX PRO 6000 Blackwell Server",
+                           "B200",
+                           "GB200",
+                           "B300",
+                           "GB300",
+                           "MI100",
+                           "MI210",
+                           "MI250",
+                           "MI300X",
+                           "MI325X",
+                           "MI355X",
+                           "Arc Pro B60"})
     EXPECT_TRUE(find_gpu(name)) << name;
 }
 
-// parse_gpu already refuses a file whose peaks disagree by more than 2 %; here every card must have peaks to compare, and
-// well-known ones are spelled out so that a consistent pair of mistakes cannot slip through.
+// parse_gpu already refuses a file whose peaks disagree by more than 2 %; here every card must have peaks to compare,
+// and well-known ones are spelled out so that a consistent pair of mistakes cannot slip through.
 TEST(GpuData, PeaksAgreeWithTheVendors) {
   struct Known {
     const char* gpu;
     DType input, accumulate;
     double tflops;
   };
-  for (const Known& known : {Known{"V100-SXM", DType::fp16, DType::fp32, 125}, Known{"T4", DType::fp16, DType::fp32, 65},
-                             Known{"A100-SXM-80GB", DType::bf16, DType::fp32, 312},
-                             Known{"A100-SXM-80GB", DType::int8, DType::int32, 624},
-                             Known{"RTX-4090", DType::fp16, DType::fp32, 165.2}, Known{"RTX-4090", DType::fp16, DType::fp16, 330.3},
-                             Known{"L40S", DType::bf16, DType::fp32, 362}, Known{"L40S", DType::fp8, DType::fp32, 733},
-                             Known{"L4", DType::bf16, DType::fp32, 121}, Known{"H20", DType::bf16, DType::fp32, 148},
-                             Known{"H100-SXM", DType::bf16, DType::fp32, 989.4}, Known{"H200-SXM", DType::fp8, DType::fp32, 1979},
-                             Known{"B200", DType::bf16, DType::fp32, 2250}, Known{"GB200", DType::fp4, DType::fp32, 10000},
-                             Known{"MI300X", DType::bf16, DType::fp32, 1307.4}, Known{"MI210", DType::fp32, DType::fp32, 45.3}}) {
+  for (const Known& known :
+       {Known{"V100-SXM", DType::fp16, DType::fp32, 125}, Known{"T4", DType::fp16, DType::fp32, 65},
+        Known{"A100-SXM-80GB", DType::bf16, DType::fp32, 312}, Known{"A100-SXM-80GB", DType::int8, DType::int32, 624},
+        Known{"RTX-4090", DType::fp16, DType::fp32, 165.2}, Known{"RTX-4090", DType::fp16, DType::fp16, 330.3},
+        Known{"L40S", DType::bf16, DType::fp32, 362}, Known{"L40S", DType::fp8, DType::fp32, 733},
+        Known{"L4", DType::bf16, DType::fp32, 121}, Known{"H20", DType::bf16, DType::fp32, 148},
+        Known{"H100-SXM", DType::bf16, DType::fp32, 989.4}, Known{"H200-SXM", DType::fp8, DType::fp32, 1979},
+        Known{"B200", DType::bf16, DType::fp32, 2250}, Known{"GB200", DType::fp4, DType::fp32, 10000},
+        Known{"MI300X", DType::bf16, DType::fp32, 1307.4}, Known{"MI210", DType::fp32, DType::fp32, 45.3}}) {
     const auto gpu = find_gpu(known.gpu);
     ASSERT_TRUE(gpu) << known.gpu;
     const double derived = in_teraops_per_second(gpu->tensor_peak(known.input, known.accumulate, gpu->clock.quoted));

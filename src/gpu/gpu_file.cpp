@@ -16,10 +16,29 @@ constexpr double kPeakTolerance = 0.02;
 
 // Fields of each object of the file; anything else is a mistake worth naming.
 const std::map<std::string, std::vector<std::string>> kFields = {
-    {"", {"name", "aliases", "vendor", "architecture", "compute_capability", "sms", "clock_mhz", "power_w",
-          "tensor_ops_per_clock_per_sm", "vector_ops_per_clock_per_sm", "registers_per_sm", "shared_memory",
-          "max_threads_per_sm", "max_ctas_per_sm", "l2", "last_level_cache", "dram", "links", "published_peak_tflops",
-          "notes", "sources", "like"}},
+    {"",
+     {"name",
+      "aliases",
+      "vendor",
+      "architecture",
+      "compute_capability",
+      "sms",
+      "clock_mhz",
+      "power_w",
+      "tensor_ops_per_clock_per_sm",
+      "vector_ops_per_clock_per_sm",
+      "registers_per_sm",
+      "shared_memory",
+      "max_threads_per_sm",
+      "max_ctas_per_sm",
+      "l2",
+      "last_level_cache",
+      "dram",
+      "links",
+      "published_peak_tflops",
+      "notes",
+      "sources",
+      "like"}},
     {"clock_mhz", {"quoted", "quoted_vector", "max"}},
     {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
     {"l2", {"mib", "bytes_per_clock"}},
@@ -155,13 +174,14 @@ void read_pipes(Reader& read, Gpu& gpu) {
                                 : gpu.clock.quoted;
   gpu.clock.max = megahertz(read.number("clock_mhz.max", 100, 20000));
   if (const Hertz quoted = std::max(gpu.clock.quoted, gpu.clock.quoted_vector); gpu.clock.max < quoted)
-    read.fail("clock_mhz.max", fmt::format("is below the quoted clock ({} < {})", in_megahertz(gpu.clock.max),
-                                           in_megahertz(quoted)));
+    read.fail("clock_mhz.max",
+              fmt::format("is below the quoted clock ({} < {})", in_megahertz(gpu.clock.max), in_megahertz(quoted)));
   gpu.power = watts(read.number("power_w", 1, 100000));
   read.numbers("tensor_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
     const auto mode = tensor_mode(key);
     if (!mode)
-      return read.fail("tensor_ops_per_clock_per_sm." + key, "is not <input>/<accumulate>", "for example \"bf16/fp32\"");
+      return read.fail("tensor_ops_per_clock_per_sm." + key, "is not <input>/<accumulate>",
+                       "for example \"bf16/fp32\"");
     gpu.tensor_per_clock[static_cast<std::size_t>(mode->input)][static_cast<std::size_t>(mode->accumulate)] = rate;
   });
   read.numbers("vector_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
@@ -213,8 +233,9 @@ void read_published_peaks(Reader& read, Gpu& gpu) {
       return read.fail(path, "is neither 'tensor <input>/<accumulate>' nor 'vector <type>'");
     }
     if (std::abs(in_teraops_per_second(derived) - tflops) > kPeakTolerance * tflops)
-      return read.fail(path, fmt::format("contradicts the rest: {} SMs x {} MHz x throughput give {:.1f}, not {}", gpu.sms,
-                                         in_megahertz(clock), in_teraops_per_second(derived), tflops),
+      return read.fail(path,
+                       fmt::format("contradicts the rest: {} SMs x {} MHz x throughput give {:.1f}, not {}", gpu.sms,
+                                   in_megahertz(clock), in_teraops_per_second(derived), tflops),
                        "correct sms, clock_mhz.quoted, the throughput or the peak");
     gpu.published_peaks[key] = teraops_per_second(tflops);
   });

@@ -84,12 +84,13 @@ TEST(GpuFile, AHypotheticalGpuIsFiveLines) {
     "name": "H100 with twice the bandwidth",
     "sms": 160,
     "dram": {"gb_per_s": 6700}
-  })", "mine.json", built_in_gpu_text);
+  })",
+                             "mine.json", built_in_gpu_text);
   ASSERT_TRUE(gpu) << gpu.error().line();
   EXPECT_EQ(gpu->sms, 160);
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(gpu->dram.bandwidth), 6700);
   EXPECT_DOUBLE_EQ(in_gibibytes(gpu->dram.size), 80);  // not overridden
-  EXPECT_TRUE(gpu->published_peaks.empty());            // those of another card
+  EXPECT_TRUE(gpu->published_peaks.empty());           // those of another card
 }
 
 TEST(GpuFile, LikeAnUnknownGpu) {

@@ -20,11 +20,12 @@ enum class Warmth : std::uint8_t {
 struct Context {
   Runtime runtime = Runtime::graph;
   Warmth warmth = Warmth::model;
-  // Benchmarks rotate copies of the weights (vLLM and SGLang collectors 6) or of all inputs to cool them; with Warmth::warm.
+  // Benchmarks rotate copies of the weights (vLLM and SGLang collectors 6) or of all inputs to cool them; with
+  // Warmth::warm.
   int weight_copies = 1;
   int activation_copies = 1;
-  // Who launches, and which of its kernels, where known ("vllm", "vllm_flash_attn_fa3"): engines differ in the helper kernels
-  // around a kernel and in the kernel itself. Static or interned text.
+  // Who launches, and which of its kernels, where known ("vllm", "vllm_flash_attn_fa3"): engines differ in the helper
+  // kernels around a kernel and in the kernel itself. Static or interned text.
   std::string_view engine, kernel_source;
 };
 

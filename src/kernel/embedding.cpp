@@ -18,8 +18,8 @@ constexpr int kThreads = 128;
 constexpr Count kCtasPerSm = 8;
 constexpr Count kFewIndices = 16;
 
-// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA a token and 256
-// words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
+// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA a token and
+// 256 words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
 constexpr Count kGatherWord = 16;
 constexpr int kGatherThreads = 256;
 

@@ -1,5 +1,5 @@
-// Kernel shapes describe their own fields, once: the command line's flags, the `key=value;...` dims of measurement tables,
-// the help text and the JSON output all come from the same list.
+// Kernel shapes describe their own fields, once: the command line's flags, the `key=value;...` dims of measurement
+// tables, the help text and the JSON output all come from the same list.
 //
 //   struct Softmax {
 //     Count rows = 0, cols = 0;

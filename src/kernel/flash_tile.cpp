@@ -11,8 +11,8 @@ namespace {
 // half).
 constexpr double kSlotsPerScore = 3.5;
 // FlashAttention 4 computes about a quarter of its exponentials as polynomials on the FMA pipe (its
-// published description); the exact share is an assumption here, as is that a degree-3 polynomial with range reduction takes about
-// 8 slots.
+// published description); the exact share is an assumption here, as is that a degree-3 polynomial with range reduction
+// takes about 8 slots.
 constexpr double kPolynomialShare = 0.25;
 constexpr double kPolynomialSlots = 8;
 

@@ -7,8 +7,9 @@
 namespace tilecast {
 namespace {
 
-// Bits include scales: fp8 blocks of 128x128 (weights) and 1x128 (activations) carry an fp32 scale; nvfp4 an fp8 scale per
-// 16 elements; mxfp4 an 8-bit exponent per 32; int4 weight-only an fp16 scale per 128 (the groups AWQ and GPTQ default to).
+// Bits include scales: fp8 blocks of 128x128 (weights) and 1x128 (activations) carry an fp32 scale; nvfp4 an fp8 scale
+// per 16 elements; mxfp4 an 8-bit exponent per 32; int4 weight-only an fp16 scale per 128 (the groups AWQ and GPTQ
+// default to).
 constexpr std::array<Format, 16> kFormats = {{
     {"bf16", DType::bf16, DType::fp32, 16, 16, DType::bf16},
     {"fp16", DType::fp16, DType::fp32, 16, 16, DType::fp16},
@@ -44,17 +45,20 @@ Result<Format> format_from(std::string_view name) {
 }
 
 Result<MathPath> math_path(const Format& format, const Gpu& gpu) {
-  // fp32 means IEEE fp32: NVIDIA's tensor pipe only takes it as tf32, which is a format of its own; AMD's takes it as is.
+  // fp32 means IEEE fp32: NVIDIA's tensor pipe only takes it as tf32, which is a format of its own; AMD's takes it as
+  // is.
   if (gpu.has_tensor(format.math, format.accumulate))
     return MathPath{Pipe::tensor, format.math, format.accumulate, gpu.tensor_rate(format.math, format.accumulate)};
   // Volta and Turing have fp16 but no bf16 tensor pipe; libraries compute bf16 there on the vector pipe in fp32.
   const double native = gpu.vector_per_clock[static_cast<std::size_t>(format.math)];
   if (native > 0) return MathPath{Pipe::vector, format.math, format.accumulate, native};
   if (format.math == DType::bf16 || format.math == DType::fp16 || format.math == DType::tf32)
-    return MathPath{Pipe::vector, DType::fp32, DType::fp32, gpu.vector_per_clock[static_cast<std::size_t>(DType::fp32)]};
-  return field_error("dtype", gpu.name + " has no " + std::string(name_of(format.math)) + " pipe for '" +
-                                  std::string(format.name) + "'",
-                     "choose bf16, fp16 or fp32, or another GPU");
+    return MathPath{Pipe::vector, DType::fp32, DType::fp32,
+                    gpu.vector_per_clock[static_cast<std::size_t>(DType::fp32)]};
+  return field_error(
+      "dtype",
+      gpu.name + " has no " + std::string(name_of(format.math)) + " pipe for '" + std::string(format.name) + "'",
+      "choose bf16, fp16 or fp32, or another GPU");
 }
 
 }  // namespace tilecast

@@ -74,8 +74,7 @@ Status read_value(const std::string& name, std::string_view text, Count& out) {
 }
 
 template <class E>
-  requires std::is_enum_v<E>
-Status read_value(const std::string& name, std::string_view text, E& out) {
+requires std::is_enum_v<E> Status read_value(const std::string& name, std::string_view text, E& out) {
   const auto& names = enum_names(E{});
   for (std::size_t i = 0; i < names.size(); ++i)
     if (name_key(names[i]) == name_key(text)) return out = static_cast<E>(i), Ok{};

@@ -62,8 +62,9 @@ struct ColumnSum {
   Count unrolled = 1;  // rows a thread loads before it waits
 };
 
-// GammaBetaBackwardCUDAKernelTemplate of current releases: 32 columns and as many rows of threads as the batch fills, each with
-// eight rows in flight (LaunchGammaBetaBackwardCUDAKernel). Grids of data/measurements/h200_kernels.csv.gz agree.
+// GammaBetaBackwardCUDAKernelTemplate of current releases: 32 columns and as many rows of threads as the batch fills,
+// each with eight rows in flight (LaunchGammaBetaBackwardCUDAKernel). Grids of data/measurements/h200_kernels.csv.gz
+// agree.
 ColumnSum current_column_sum(const NormGradient& norm) {
   const int row_threads = norm.rows < 64 ? 1 : norm.rows < 128 ? 8 : norm.rows < 256 ? 16 : 32;
   return {32, 32 * row_threads, 1, bytes(2.0 * 4 * 33 * row_threads), 8};

@@ -1,5 +1,5 @@
-// How long the stages of a main loop take where neither arithmetic nor bandwidth decides: latencies by the way the tensor
-// pipe is fed. Used to choose tiles (a library weighs the same costs) and to forecast.
+// How long the stages of a main loop take where neither arithmetic nor bandwidth decides: latencies by the way the
+// tensor pipe is fed. Used to choose tiles (a library weighs the same costs) and to forecast.
 #pragma once
 
 #include "gpu/gpu.h"

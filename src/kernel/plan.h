@@ -60,8 +60,8 @@ struct Operand {
   // Bytes that every execution touches, where the shape does not say which (experts whose routing is unknown); all of
   // them unless given. The bound counts these, the forecast `size`.
   std::optional<Bytes> certain{};
-  // Times the launch streams it past the last cache before DRAM when nothing stays there, and the bytes that pass between
-  // two such readings: a later reading hits as far as they fit (estimate/residency.h). Once unless given.
+  // Times the launch streams it past the last cache before DRAM when nothing stays there, and the bytes that pass
+  // between two such readings: a later reading hits as far as they fit (estimate/residency.h). Once unless given.
   double passes = 1;
   Bytes reuse_distance{};
   Bytes least() const { return certain.value_or(size); }
@@ -120,8 +120,8 @@ struct Launch {
   Order order = Order::grouped;
   std::vector<TaskGroup> tasks;
   Operands operands;
-  MathPath math;                     // of the products, where there are any
-  DType vector_type = DType::fp32;   // type the vector pipe computes in
+  MathPath math;                    // of the products, where there are any
+  DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.
   Demand required;
   // True where the library's published logic fixes the plan; false where it is inferred. Only a known plan may tighten

@@ -196,8 +196,8 @@ std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std:
   return finished;
 }
 
-Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample, const ReadOptions& read,
-                                 Names& names) {
+Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample,
+                                 const ReadOptions& read, Names& names) {
   Sampler sampler(sample);
   SampledRows sampled;
   for (const std::string& path : paths) {

@@ -68,7 +68,7 @@ struct SampledRows {
   std::vector<Measurement> rows;
   ReadReport report;
 };
-Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample, const ReadOptions& read,
-                                 Names& names);
+Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample,
+                                 const ReadOptions& read, Names& names);
 
 }  // namespace tilecast

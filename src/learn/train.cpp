@@ -33,7 +33,8 @@ double median_of(std::vector<double>& values) {
   return *middle;
 }
 
-// Floor of a source: what its shortest rows lack beyond the analytic forecast. The shortest are a GPU's fastest twentieth.
+// Floor of a source: what its shortest rows lack beyond the analytic forecast. The shortest are a GPU's fastest
+// twentieth.
 float floor_of(const std::vector<const Row*>& rows) {
   std::map<const Gpu*, std::vector<const Row*>> by_gpu;
   for (const Row* row : rows) by_gpu[row->gpu].push_back(row);

@@ -19,7 +19,8 @@ struct TrainOptions {
 };
 
 // Rows must be of one family and format; `rows` names those to train on.
-FamilyModel train_family(const std::vector<Measurement>& all, std::span<const std::size_t> rows, const TrainOptions& options);
+FamilyModel train_family(const std::vector<Measurement>& all, std::span<const std::size_t> rows,
+                         const TrainOptions& options);
 
 // The learned forecast of a row.
 LearnedTime forecast_learned(const FamilyModel& model, const Measurement& row, const Gpu& gpu);

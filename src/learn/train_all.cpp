@@ -20,7 +20,8 @@ const Gpu* gpu_named(std::string_view name) {
 
 bool wanted(const Measurement& row, const TrainAllOptions& options) {
   const auto has = [](const std::vector<std::string>& list, std::string_view name) {
-    return std::any_of(list.begin(), list.end(), [&](const std::string& item) { return name_key(item) == name_key(name); });
+    return std::any_of(list.begin(), list.end(),
+                       [&](const std::string& item) { return name_key(item) == name_key(name); });
   };
   if (!options.families.empty() && !has(options.families, family_of(row.kernel.shape))) return false;
   return trap_of(row).empty() && !has(options.leave_out, row.gpu);
@@ -78,8 +79,7 @@ std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Mea
     for (std::size_t i = first; i < rows.size(); i += step)
       if (const Gpu* gpu = gpu_named(rows[i].gpu))
         outcomes[i] = learned_outcome(weights.find(model_key(rows[i].kernel)), rows[i], *gpu);
-      else
-        outcomes[i].failed = true;
+      else outcomes[i].failed = true;
   };
   const auto count = static_cast<std::size_t>(std::max(1, threads));
   std::vector<std::jthread> pool;
@@ -95,8 +95,8 @@ Result<LeaveOut> leave_out_from(std::string_view name) {
   return Error{"--leave-one-out", "", "must be gpu or architecture, not '" + std::string(name) + "'", ""};
 }
 
-std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by, const TrainAllOptions& options,
-                                          const Progress& progress) {
+std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,
+                                          const TrainAllOptions& options, const Progress& progress) {
   std::vector<Outcome> outcomes(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) outcomes[i].failed = true;
   const auto groups = rows_by_model(rows, options);
@@ -112,7 +112,8 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
       std::vector<std::size_t> rest, left;
       for (const std::size_t i : group) (fold_of(rows[i], by) == fold ? left : rest).push_back(i);
       TrainOptions train = options.train;
-      if (const Gpu* gpu = gpu_named(rows[left.front()].gpu)) train.favoured_generation = static_cast<int>(gpu->tensor_generation());
+      if (const Gpu* gpu = gpu_named(rows[left.front()].gpu))
+        train.favoured_generation = static_cast<int>(gpu->tensor_generation());
       const FamilyModel model = train_family(rows, rest, train);
       for (const std::size_t i : left)
         if (const Gpu* gpu = gpu_named(rows[i].gpu)) outcomes[i] = learned_outcome(&model, rows[i], *gpu);

@@ -32,8 +32,8 @@ enum class LeaveOut : std::uint8_t { gpu, architecture };
 Result<LeaveOut> leave_out_from(std::string_view name);
 
 // Every row forecast by models that never saw its GPU (or any GPU of its architecture).
-std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by, const TrainAllOptions& options,
-                                          const Progress& progress);
+std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,
+                                          const TrainAllOptions& options, const Progress& progress);
 
 // Rows a GPU was trained on in the model that would forecast it; zero: the forecast is of an unseen GPU.
 Count rows_seen(const Weights& weights, const Measurement& row);

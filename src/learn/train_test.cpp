@@ -1,11 +1,10 @@
 // Training on rows the tests make: it learns a planted law, forgets what it is told to leave out, and repeats exactly.
-#include "learn/train_all.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "gpu/registry.h"
+#include "learn/train_all.h"
 
 namespace tilecast {
 namespace {

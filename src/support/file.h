@@ -1,4 +1,5 @@
-// Whole-file reading and writing with one clear error, and a cap so that a wrong path to something huge cannot exhaust memory.
+// Whole-file reading and writing with one clear error, and a cap so that a wrong path to something huge cannot exhaust
+// memory.
 #pragma once
 
 #include <cstddef>

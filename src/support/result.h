@@ -1,6 +1,6 @@
-// The one error type of Tilecast. Everything that can fail because of its input returns Result<T>; nothing throws across
-// a boundary. An Error names the place (a file, a flag, a CSV line), the field, what is wrong and what to do about it,
-// and prints as one line:
+// The one error type of Tilecast. Everything that can fail because of its input returns Result<T>; nothing throws
+// across a boundary. An Error names the place (a file, a flag, a CSV line), the field, what is wrong and what to do
+// about it, and prints as one line:
 //
 //   gpus/mine.json: sms: must be a positive whole number, not 0 (give the number of SMs of the whole chip)
 #pragma once
@@ -42,7 +42,7 @@ inline Error field_error(std::string field, std::string problem, std::string rem
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(google-explicit-constructor)
   Result(Error failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return state_.index() == 0; }
