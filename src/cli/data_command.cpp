@@ -19,6 +19,7 @@
 #include "learn/import.h"
 #include "learn/train_all.h"
 #include "support/file.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -134,6 +135,8 @@ Result<std::string> run_train(const TrainCommand& command) {
   for (const std::string& gpu : command.leave_out)
     if (auto known = find_gpu(gpu); !known) return std::move(known).error();
   if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  if (command.threads < 1 || command.threads > 64) return Error{"--threads", "", "must lie between 1 and 64", ""};
+  if (command.sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
   Names names;
   auto sampled = read_sampled(command.data, {command.sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
@@ -144,9 +147,10 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
-  std::string out =
-      fmt::format("{}: {} models from {} sampled rows\n", command.out, weights.models.size(), sampled->rows.size());
-  return out + summary_of(sampled->report);
+  Count trained = 0;
+  for (const auto& [source, rows] : weights.sources) trained += rows;
+  return fmt::format("{}: {} models trained on {} rows, of {} read\n", command.out, weights.models.size(), trained,
+                     sampled->report.rows);
 }
 
 Result<std::string> run_evaluate(const EvaluateCommand& command) {
@@ -157,6 +161,12 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   Names names;
   auto sampled = read_sampled(command.data, {command.sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
+  if (!command.families.empty())
+    std::erase_if(sampled->rows, [&](const Measurement& row) {
+      return std::none_of(command.families.begin(), command.families.end(), [&](const std::string& family) {
+        return name_key(family) == name_key(family_of(row.kernel.shape));
+      });
+    });
   std::vector<Outcome> outcomes;
   bool seen = false;  // were all these rows' GPUs trained on?
   if (!command.leave_one_out.empty()) {
@@ -214,6 +224,7 @@ constexpr std::string_view kViolationReasons = R"(### Why rows beat the bound wh
   README calls them a trap. A few H100 rows exceed the data-sheet bandwidth by up to 5 %.
 - *attention_prefill* with an fp8 cache on H100, *scan* (KDA convolution of a single sequence on L40S) and *gemm* int8 on A100: single
   rows; the collector seems to skip work there.
+- Arc-Pro-B60 has no fp8 pipe; what its engine runs for fp8 rows is not known, so they have no plan.
 - *quantize* compute_scale is a difference of two timings, not a kernel.
 
 ## Planned demands against hardware counters

@@ -18,26 +18,26 @@ std::string_view describe(Dispatch dispatch) {
   return "";
 }
 
-std::string plan_line(const Launch& launch, const LaunchEstimate& e) {
+std::string plan_line(const Launch& launch, const LaunchEstimate& e, int sms) {
   std::string tile = launch.tile.m ? fmt::format("tile {}x{}", launch.tile.m, launch.tile.n) : "";
   if (launch.tile.k) tile += fmt::format("x{}", launch.tile.k);
   if (launch.split > 1) tile += fmt::format(", split {}", launch.split);
   if (!tile.empty()) tile += "; ";
   return fmt::format(
       "  plan      {}{} CTA{} of {} threads{}\n"
-      "  schedule  {}: {} wave{}, {} CTA{} per SM, {} of the SMs busy, busiest SM {} task{}, balance {}\n",
+      "  schedule  {}: {} wave{}, {} CTA{} per SM, {} of {} SMs busy, busiest SM {} task{}, balance {}\n",
       tile, launch.ctas, launch.ctas == 1 ? "" : "s", launch.cta.threads, launch.plan_known ? "" : " (inferred)",
       describe(launch.dispatch), e.load.waves, e.load.waves == 1 ? "" : "s", e.load.occupancy,
-      e.load.occupancy == 1 ? "" : "s", e.load.sms_used, e.load.tasks_busiest, e.load.tasks_busiest == 1 ? "" : "s",
-      percent(e.load.balance));
+      e.load.occupancy == 1 ? "" : "s", e.load.sms_used, sms, e.load.tasks_busiest,
+      e.load.tasks_busiest == 1 ? "" : "s", percent(e.load.balance));
 }
 
 std::string demand_table(const Launch& launch, const LaunchEstimate& e) {
   const Demand total = launch.total();
-  Table table({{"resource", Align::left}, {"whole GPU"}, {"busiest SM"}, {"at peak"}, {"as forecast"}});
+  Table table({{"resource", Align::left}, {"whole GPU"}, {"busiest SM"}, {"unavoidable"}, {"as forecast"}});
   const auto add = [&](Resource r, const std::string& all, const std::string& busiest) {
     const Seconds peak = e.at_peak[static_cast<std::size_t>(r)], forecast = e.achieved[static_cast<std::size_t>(r)];
-    table.add({std::string(name_of(r)), all, busiest, text_of(peak), text_of(forecast)});
+    table.add({std::string(name_of(r)), all, busiest, peak > seconds(0) ? text_of(peak) : "–", text_of(forecast)});
   };
   const Demand& sm = e.load.busiest;
   if (total.tensor > ops(0)) add(Resource::tensor, text_of(total.tensor) + "op", text_of(sm.tensor) + "op");
@@ -61,7 +61,7 @@ std::string explain_text(const KernelForecast& f) {
     const LaunchEstimate& e = f.estimate.launches[i];
     out += fmt::format("\n  {}  {}, bound {}, limited by {}\n", launch.name, text_of(e.latency), text_of(e.bound),
                        name_of(e.limited_by));
-    out += plan_line(launch, e);
+    out += plan_line(launch, e, f.gpu.sms);
     out += demand_table(launch, e);
     if (i == 0 || launch.required.tensor > ops(0)) {
       const std::string plot = roofline_plot(launch, e, f.gpu);

@@ -60,6 +60,12 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     weights = *std::move(loaded);
   }
   const FamilyModel* model = *method == Method::tilecast ? weights.find(model_key({*shape, *format})) : nullptr;
+  if (!options.weights.empty() && !model)
+    return Error{options.weights, "",
+                 "knows nothing of " + model_key({*shape, *format}) + " under method " + options.method,
+                 "leave --weights out for the analytic forecast"};
+  if (!options.engine.empty() && !model)
+    return Error{"--engine", "", "has no meaning without --weights", "leave it out"};
   std::vector<KernelForecast> forecasts;
   for (const std::string& name : options.gpus) {
     auto gpu = load_gpu(name);

@@ -40,7 +40,7 @@ TEST(KernelCommand, EveryExamplePrintsATable) {
     EXPECT_THAT(ran.out, testing::StartsWith(std::string(family.info.name) + " "));
     EXPECT_THAT(ran.out, HasSubstr("\n\nGPU "));
     for (const char* gpu : {"\nA100-SXM-80GB  ", "\nH100-SXM  ", "\nB200  "}) EXPECT_THAT(ran.out, HasSubstr(gpu));
-    for (const char* part : {"  plan  ", "  schedule  ", "at peak", "as forecast", "limited by"})
+    for (const char* part : {"  plan  ", "  schedule  ", "unavoidable", "as forecast", "limited by"})
       EXPECT_THAT(ran.out, HasSubstr(part));
     EXPECT_THAT(ran.out, testing::Not(testing::AnyOf(HasSubstr("nan "), HasSubstr("inf "),
                                                      testing::ContainsRegex("[0-9]e-[0-9]"))));

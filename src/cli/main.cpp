@@ -52,6 +52,12 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
   }
 }
 
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  return join(names, " ");
+}
+
 void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) {
   CLI::App* kernel = app.add_subcommand("kernel", "forecast one kernel on one or more GPUs");
   kernel->require_subcommand(1);
@@ -60,11 +66,7 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
       "`tilecast kernel FAMILY --help` lists the family's flags.\n\nExample:\n"
       "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
-  kernel
-      ->add_option("--dtype", options.dtype,
-                   "number format (bf16 fp16 tf32 fp32 fp64 fp8 fp8_static fp8_token fp8_block "
-                   "nvfp4 mxfp4 int8 int8_wo int4_wo)")
-      ->capture_default_str();
+  kernel->add_option("--dtype", options.dtype, "number format: " + format_names())->capture_default_str();
   kernel->add_option("--method", options.method, "tilecast or roofline")->capture_default_str();
   kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
   kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")
@@ -106,68 +108,66 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
 }
 
 struct DataOptions {
-  ImportCommand import;
+  ImportCommand import_;
   TrainCommand train;
   EvaluateCommand evaluate;
   AccuracyCommand accuracy;
 };
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
-  CLI::App* import = app.add_subcommand("import", "read measured tables of others into one table of our own form");
-  import->add_option("--from", options.import.from, "aiconfigurator, neusight or synperf")->required();
-  import->add_option("FILES", options.import.files, "their tables, plain or gzip")->required();
-  import->add_option("-o,--out", options.import.out, "the table to write (.csv or .csv.gz)")->required();
-  import->add_option("--most-bad", options.import.most_bad, "bad rows to skip before giving up")->capture_default_str();
-  import->footer("Example:\n  tilecast import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
-  import->callback([&] { chosen = [&options] { return run_import(options.import);
-};
-}  // namespace
-);
+  CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
+  reader->add_option("--from", options.import_.from, "aiconfigurator, neusight or synperf")->required();
+  reader->add_option("FILES", options.import_.files, "their tables, plain or gzip")->required();
+  reader->add_option("-o,--out", options.import_.out, "the table to write (.csv or .csv.gz)")->required();
+  reader->add_option("--most-bad", options.import_.most_bad, "bad rows to skip before giving up")
+      ->capture_default_str();
+  reader->footer("Example:\n  tilecast import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
+  reader->callback([&] { chosen = [&options] { return run_import(options.import_); }; });
 
-CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
-train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
-train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")
-    ->delimiter(',');
-train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
-    ->delimiter(',');
-train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
-train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
-    ->capture_default_str();
-train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
-train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
-train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
-train->footer(
-    "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
-train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
+  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
+  train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
+  train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")
+      ->delimiter(',');
+  train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
+      ->delimiter(',');
+  train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
+  train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
+  train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
+  train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
+  train->footer(
+      "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
+  train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
-CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
-evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
-evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
-evaluate->add_option("--weights", options.evaluate.weights,
-                     "judge these weights, on shapes held out of every training");
-evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,
-                     "gpu or architecture: train without it, judge on it");
-evaluate->add_option("--families", options.evaluate.families, "with --leave-one-out: only these")->delimiter(',');
-evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")
-    ->capture_default_str();
-evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")
-    ->capture_default_str();
-evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
-    ->capture_default_str();
-evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
-evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
-evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
+  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+  evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
+  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
+  evaluate->add_option("--weights", options.evaluate.weights,
+                       "judge these weights, on shapes held out of every training");
+  evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,
+                       "gpu or architecture: train without it, judge on it");
+  evaluate->add_option("--families", options.evaluate.families, "only these, comma separated")->delimiter(',');
+  evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")
+      ->capture_default_str();
+  evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")
+      ->capture_default_str();
+  evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
+  evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
+  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
 
-CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
-accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
-    ->required();
-accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
-    ->capture_default_str();
-accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
-accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
-    ->capture_default_str();
-accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
-accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
+  CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
+  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
+      ->required();
+  accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
+      ->capture_default_str();
+  accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
+  accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
+      ->capture_default_str();
+  accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
+  accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
 
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.

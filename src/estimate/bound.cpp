@@ -33,13 +33,25 @@ ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& 
   at(times, Resource::l2) = through_l2 / gpu.l2_peak(clock);
   at(times, Resource::dram) = least.total() / gpu.dram.bandwidth;
 
-  if (launch.plan_known) {  // an even share is not the busiest SM's share
-    const Demand& busiest = load.busiest;
+  // An even share is not the busiest SM's share. Of equal tasks some SM runs the rounded-up number; unequal ones can be
+  // dealt out in ways a simulation does not foresee, so there only the heaviest single task is certain. Vector and
+  // special-function operations of a plan are counted from source, not from the instructions, so they raise nothing.
+  if (launch.plan_known && !launch.tasks.empty()) {
     const auto raise = [&](Resource r, double amount, double rate) {
       at(times, r) = std::max(at(times, r), on_sm(amount, rate, clock));
     };
-    raise(Resource::tensor, in_ops(busiest.tensor), launch.math.ops_per_clock);
-    raise(Resource::shared, in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock));
+    const double shared_rate = in_bytes(gpu.shared_memory.per_clock);
+    if (launch.tasks.size() == 1) {
+      raise(Resource::tensor, in_ops(load.busiest.tensor), launch.math.ops_per_clock);
+      raise(Resource::shared, in_bytes(load.busiest.shared), shared_rate);
+    }
+    for (const TaskGroup& group : launch.tasks) {
+      raise(Resource::tensor, in_ops(group.each.tensor), launch.math.ops_per_clock);
+      raise(Resource::shared, in_bytes(group.each.shared), shared_rate);
+    }
+    const Demand total = launch.total();
+    raise(Resource::tensor, in_ops(total.tensor) / sms, launch.math.ops_per_clock);
+    raise(Resource::shared, in_bytes(total.shared) / sms, shared_rate);
   }
   return times;
 }

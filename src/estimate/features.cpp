@@ -9,13 +9,6 @@
 namespace tilecast {
 namespace {
 
-constexpr std::array<std::string_view, 34> kNames = {
-    "tensor share",  "vector share", "xu share",   "shared share", "l2 share",    "dram share", "floor share",
-    "latency share", "bound share",  "main share", "generation",   "source code", "math bits",  "weight bits",
-    "quantised",     "waves",        "wave fill",  "occupancy",    "balance",     "busy sms",   "tasks busiest",
-    "steps",         "padding",      "split",      "tile m",       "tile n",      "footprint",  "cycled footprint",
-    "reread",        "intensity",    "launches",   "ctas per sm",  "least share", "eager"};
-
 // log2 kept inside what the learner's bins should spend themselves on.
 float log_ratio(double value, double least = -14, double most = 14) {
   if (!(value > 0)) return static_cast<float>(least);
@@ -104,7 +97,5 @@ Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, 
   add_shape(f, at, kernel.shape);
   return f;
 }
-
-std::span<const std::string_view> feature_names() { return kNames; }
 
 }  // namespace tilecast

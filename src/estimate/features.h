@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 
 #include "estimate/estimate.h"
 #include "kernel/kernel.h"
@@ -20,8 +19,5 @@ using Features = std::array<float, kFeatureCount>;
 // `source_code` orders kernel sources by how far their rows lie from the analytic forecast.
 Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& estimate, const Gpu& gpu,
                      const Context& context, Seconds base, float source_code);
-
-// Names in the order of the array, for reports.
-std::span<const std::string_view> feature_names();
 
 }  // namespace tilecast

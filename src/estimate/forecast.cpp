@@ -107,7 +107,7 @@ Seconds join_times(const ResourceTimes& times, const Launch& launch) {
   const Seconds math = norm(pipes, of(times, Resource::xu), launch.character == Character::attention ? 2.0 : 4.0);
   const Seconds dram = of(times, Resource::dram), l2 = of(times, Resource::l2), latency = of(times, Resource::latency);
   // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55:
-  // fitted to bf16 GEMM, physics.md section 3). A streaming kernel's loads queue behind its first round trip.
+  // fitted to bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
   if (has_main_loop(launch))
     return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram,
                 launch.character == Character::product ? 1.55 : 2.0);

@@ -61,12 +61,15 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
                    const Gpu& gpu, const Context& context) {
   const LearnedTime t = learned_time(model, kernel, plan, analytic, gpu, context);
   Estimate e = analytic;
-  const double factor = analytic.latency > seconds(0) ? t.median / analytic.latency : 1;
+  // What stands above the bound is stretched, so that no launch falls below its own and the launches still sum to the
+  // whole.
+  const Seconds above = analytic.latency - analytic.bound;
+  const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
   e.latency = t.median;
   e.interval = {t.low, t.high};
   e.efficiency = e.bound / e.latency;
   e.seen = seen_by(model, gpu);
-  for (LaunchEstimate& launch : e.launches) launch.latency *= factor;
+  for (LaunchEstimate& launch : e.launches) launch.latency = launch.bound + (launch.latency - launch.bound) * factor;
   return e;
 }
 

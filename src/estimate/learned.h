@@ -39,7 +39,7 @@ std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu);
 // Facts of the most specific source that was trained on.
 SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
 
-// Floors lie between fixed time and clocks (shared/method/physics.md, 1.4).
+// Floors lie between fixed time and clocks (docs/method.md).
 double floor_law(const Gpu& gpu);
 
 // The analytic forecast with the source's own floor: what the forests correct.

@@ -9,7 +9,7 @@ namespace tilecast {
 namespace {
 
 // Energy of a bf16 operation in picojoules, by the way the tensor pipe is fed: power-limited plateaus of the measured
-// cards (shared/method/physics.md, 1.6 and section 3).
+// cards (docs/method.md, power share).
 double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return 0.84;
@@ -20,7 +20,7 @@ double picojoules_per_op(const Gpu& gpu) {
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
-// Power throttling sets in over about this much ideal time (physics.md 1.6: falls begin at 1 to 6 ms).
+// Power throttling sets in over about this much ideal time (falls begin at 1 to 6 ms of ideal time).
 constexpr Seconds kThermalTime = milliseconds(1.1);
 
 }  // namespace
@@ -35,7 +35,7 @@ Physics default_physics(const Gpu& gpu) {
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;
   // Half of a launch is a fixed time and half runs at the SM clock: 0.95 us for the smallest kernels of a graph and 2.0
-  // for the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law of physics.md 1.4.
+  // for the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law in docs/method.md.
   const double clock = in_gigahertz(gpu.clock.max);
   p.graph_floor = microseconds(0.35 + 1.2 / clock);
   p.product_floor = microseconds(0.4 + 1.2 / clock);
@@ -55,7 +55,7 @@ Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runti
 
 double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length) {
   if (launch.math.pipe != Pipe::tensor) return 1;
-  // Narrower operands toggle fewer wires (physics.md: fp8 0.55 of bf16).
+  // Narrower operands toggle fewer wires (fp8 0.55 of bf16 on power-limited plateaus).
   const double width = bits_of(launch.math.input) >= 16 ? 1.0 : bits_of(launch.math.input) == 8 ? 0.55 : 0.3;
   const double wanted = rate.base() * physics.joules_per_op * width;
   const double share = std::min(1.0, in_watts(physics.compute_power) / wanted);

@@ -35,7 +35,7 @@ Footprint footprint_of(const Launch& launch, Share count) {
 Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
 
 // Share of the cache that data from earlier kernels can really occupy, and how sharply residency ends there, by
-// architecture. Read off decode attention on the visible GPUs (shared/method/physics.md, 1.1): Ada keeps all of its L2
+// architecture. Read off decode attention on the visible GPUs (docs/method.md, residency): Ada keeps all of its L2
 // with a sharp edge; A100's and H100's are two halves that each cache the other's data.
 struct CacheCharacter {
   double usable;

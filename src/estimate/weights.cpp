@@ -206,6 +206,13 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   weights.sources = in.counts();
   for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) weights.models.push_back(read_model(in));
   if (in.bad() || !in.at_end()) return refuse("is damaged: its contents do not parse");
+  if (!std::is_sorted(weights.models.begin(), weights.models.end(), [](auto& a, auto& b) { return a.key < b.key; }))
+    return refuse("is damaged: its models are out of order");
+  for (const FamilyModel& model : weights.models)
+    for (const Forest* forest : {&model.median, &model.low, &model.high, &model.ceiling})
+      if (forest->features() != kFeatureCount)
+        return refuse(
+            fmt::format("was trained on {} features, this program has {}", forest->features(), kFeatureCount));
   return weights;
 }
 

@@ -167,7 +167,7 @@ void read_identity(Reader& read, Gpu& gpu) {
 }
 
 void read_pipes(Reader& read, Gpu& gpu) {
-  gpu.sms = read.whole("sms", 1, 100000);
+  gpu.sms = read.whole("sms", 1, 10000);
   gpu.clock.quoted = megahertz(read.number("clock_mhz.quoted", 100, 20000));
   gpu.clock.quoted_vector = read.find("clock_mhz.quoted_vector")
                                 ? megahertz(read.number("clock_mhz.quoted_vector", 100, 20000))

@@ -42,6 +42,12 @@ const std::vector<Gpu>& built_in_gpus() {
   return gpus;
 }
 
+const Gpu* built_in_gpu(std::string_view name) {
+  for (const Gpu& gpu : built_in_gpus())
+    if (gpu.name == name) return &gpu;
+  return nullptr;
+}
+
 Result<Gpu> find_gpu(std::string_view name) {
   const std::string key = name_key(name);
   for (const Gpu& gpu : built_in_gpus())

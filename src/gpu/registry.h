@@ -13,6 +13,9 @@ namespace tilecast {
 // Every built-in GPU, in the order `tilecast gpus` lists them (vendor, architecture, name). Parsed once, thread-safe.
 const std::vector<Gpu>& built_in_gpus();
 
+// A built-in GPU by its exact name, without a copy; null where there is none.
+const Gpu* built_in_gpu(std::string_view name);
+
 // A built-in GPU by name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
 Result<Gpu> find_gpu(std::string_view name);
 

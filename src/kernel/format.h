@@ -33,7 +33,7 @@ struct Format {
   Bytes output_bytes(double elements) const { return size_of(output) * elements; }
 };
 
-// fp64 fp32 tf32 fp16 bf16 | fp8 fp8_static fp8_token fp8_block nvfp4 mxfp4 int8 | int8_wo int4_wo
+// All of them: plain, scaled (fp8 to fp4, int8) and weight-only.
 std::span<const Format> formats();
 Result<Format> format_from(std::string_view name);
 

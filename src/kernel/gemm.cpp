@@ -46,6 +46,7 @@ Launch reduce_launch(const GemmProblem& p, const Format& format, int split, cons
   each.l2_store = format.output_bytes(share);
   launch.tasks = {{launch.ctas, each, 1}};
   launch.operands.add({"partial sums", bytes(4 * results * split), Operand::Role::workspace, true, false});
+  // The result's bytes are counted with the product, whose bound must not depend on an inferred split.
   launch.plan_known = false;  // the library may also reduce in place with semaphores
   return launch;
 }

@@ -27,7 +27,7 @@ struct Gemm {
     visit("m", s.m, "rows of the result (tokens)", Need::required);
     visit("n", s.n, "columns of the result (output features)", Need::required);
     visit("k", s.k, "length of the sums (input features)", Need::required);
-    visit("layout", s.layout, "operand layouts, column-major (default tn, a linear layer)");
+    visit("layout", s.layout, "operand layouts, column-major (default tn, a linear layer); taken to cost the same");
   }
   Status check() const;
 };
@@ -44,7 +44,7 @@ struct Bmm {
     visit("m", s.m, "rows of each result", Need::required);
     visit("n", s.n, "columns of each result", Need::required);
     visit("k", s.k, "length of the sums", Need::required);
-    visit("layout", s.layout, "operand layouts, column-major (default nn)");
+    visit("layout", s.layout, "operand layouts, column-major (default nn); taken to cost the same");
   }
   Status check() const;
 };

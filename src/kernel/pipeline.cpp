@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kReferenceClock = 1.9;  // GHz the constants are normalised to
 
-// Fitted to bf16 GEMM of the cards with measured rows in a prototype (shared/method/physics.md, section 3).
+// Fitted to bf16 GEMM of the cards with measured rows in a prototype (docs/method.md, forecast).
 struct Generation {
   double step_clocks, task_clocks, wave_share, efficiency;
 };

@@ -90,15 +90,22 @@ void launch_table(std::string& out, const Judged& judged) {
 
 }  // namespace
 
-std::string accuracy_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
-                            const std::vector<Outcome>& roofline) {
-  const Judged judged = select(rows, forecast, roofline, false), trapped = select(rows, forecast, roofline, true);
+std::string error_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
+                         const std::vector<Outcome>& roofline) {
+  const Judged judged = select(rows, forecast, roofline, false);
   std::string out;
   line(out, "## Error of the analytic forecast beside the plain roofline's, same rows\n");
   error_table(out, judged, {Key::source, Key::family, Key::dtype}, "source | family | dtype", "---|---|---|");
   error_table(out, judged, {Key::source, Key::family, Key::dtype, Key::gpu}, "source | family | dtype | GPU",
               "---|---|---|---|");
+  return out;
+}
+
+std::string bound_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast) {
+  const Judged judged = select(rows, forecast, forecast, false), trapped = select(rows, forecast, forecast, true);
+  std::string out;
   line(out, "## Rows measured faster than their bound\n");
+  line(out, "All {} rows of the tables, not a sample.\n", rows.size());
   violation_table(out, judged, {Key::source, Key::gpu, Key::family, Key::dtype}, "source | GPU | family | dtype");
   if (!trapped.rows.empty()) {
     line(out, "### Known traps of the data, judged apart\n");
@@ -111,14 +118,18 @@ std::string accuracy_tables(const std::vector<Measurement>& rows, const std::vec
 Result<std::string> accuracy_report(const std::vector<std::string>& paths, const SampleOptions& sample,
                                     const ReadOptions& read, int threads) {
   Names names;
-  auto sampled = read_sampled(paths, sample, read, names);
-  if (!sampled) return std::move(sampled).error();
-  const std::vector<Measurement>& rows = sampled->rows;
+  auto all = read_sampled(paths, {.rows = 0, .seed = 0}, read, names);
+  if (!all) return std::move(all).error();
+  auto everything = forecast_rows(all->rows, Method::tilecast, threads);
+  if (!everything) return std::move(everything).error();
+  Sampler sampler(sample);
+  for (const Measurement& row : all->rows) sampler.offer(row);
+  const std::vector<Measurement> rows = sampler.take();
   auto forecast = forecast_rows(rows, Method::tilecast, threads);
   if (!forecast) return std::move(forecast).error();
   auto roofline = forecast_rows(rows, Method::roofline, threads);
   if (!roofline) return std::move(roofline).error();
-  return accuracy_tables(rows, *forecast, *roofline);
+  return error_tables(rows, *forecast, *roofline) + bound_tables(all->rows, *everything);
 }
 
 }  // namespace tilecast

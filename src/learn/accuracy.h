@@ -16,12 +16,14 @@ namespace tilecast {
 // Rows measured faster than their bound, at most this share for every GPU, family and dtype.
 inline constexpr double kMostViolations = 0.005;
 
-// Errors of the analytic forecast beside the roofline's on the same rows, bound violations (known traps apart), and
-// planned against measured launches. Rows and outcomes of both methods go side by side.
-std::string accuracy_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
-                            const std::vector<Outcome>& roofline);
+// Errors of the analytic forecast beside the roofline's on the same rows.
+std::string error_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
+                         const std::vector<Outcome>& roofline);
 
-// The same from files of any known form, sampled: reads, forecasts, renders.
+// Bound violations, known traps apart, and planned against measured launches.
+std::string bound_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast);
+
+// Both from files of any known form: errors on a sample, the rest on every row.
 Result<std::string> accuracy_report(const std::vector<std::string>& paths, const SampleOptions& sample,
                                     const ReadOptions& read, int threads);
 

@@ -23,7 +23,7 @@ std::uint64_t mixed(std::uint64_t x) {
 template <class Work>
 void for_shards(int threads, Work&& work) {
   std::vector<std::jthread> pool;
-  const auto count = static_cast<std::size_t>(std::max(1, threads));
+  const std::size_t count = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), 1, kShards);
   for (std::size_t t = 1; t < count; ++t)
     pool.emplace_back([&work, t, count] {
       for (std::size_t s = t; s < kShards; s += count) work(s);

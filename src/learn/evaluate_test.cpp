@@ -167,7 +167,8 @@ TEST(Agreement, KeepsRowsThatPlansWereFittedOnApart) {
 TEST(Accuracy, RendersErrorsViolationsAndTraps) {
   std::vector<Measurement> rows = {gemm_row("H100-SXM", 1, 100), gemm_row("H100-SXM", 2, 10), gemm_row("L40S", 1, 100)};
   rows[2].source = "aiconfigurator-power";
-  const std::string text = accuracy_tables(rows, outcomes_of({110, 90, 100}), outcomes_of({50, 50, 50}));
+  const std::vector<Outcome> forecast = outcomes_of({110, 90, 100});
+  const std::string text = error_tables(rows, forecast, outcomes_of({50, 50, 50})) + bound_tables(rows, forecast);
   EXPECT_NE(text.find("| aiconfigurator | gemm | bf16 | H100-SXM | 2 |"), std::string::npos) << text;
   EXPECT_NE(text.find("| aiconfigurator | H100-SXM | gemm | bf16 | 2 | 1 | 50.00 % | 4.50x | **above 0.5 %** |"),
             std::string::npos)

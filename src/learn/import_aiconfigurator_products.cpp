@@ -1,6 +1,6 @@
 // Matrix products, fused MoE and quantisation of AIConfigurator's tables.
 //
-// GEMM rotates copies of its buffers, and the copies decide what stays in L2 (shared/method/physics.md, 1.1): vLLM six
+// GEMM rotates copies of its buffers, and the copies decide what stays in L2 (docs/method.md, residency): vLLM six
 // of the weights, SGLang six of weights and activations, TensorRT-LLM as many weights as cover L2 but at most five; MoE
 // uses one buffer.
 #include <algorithm>

@@ -14,12 +14,6 @@ struct Row {
   Seconds analytic;
 };
 
-const Gpu* gpu_of(const Measurement& row) {
-  for (const Gpu& gpu : built_in_gpus())
-    if (gpu.name == row.gpu) return &gpu;
-  return nullptr;
-}
-
 Context context_of(const Measurement& row) {
   Context context = row.context;
   context.engine = row.engine;
@@ -70,7 +64,7 @@ FamilyModel train_family(const std::vector<Measurement>& all, std::span<const st
   std::vector<Row> rows;
   for (const std::size_t i : chosen) {
     const Measurement& m = all[i];
-    const Gpu* gpu = gpu_of(m);
+    const Gpu* gpu = built_in_gpu(m.gpu);
     if (!gpu) continue;
     const Context context = context_of(m);
     const auto planned = plan(m.kernel, *gpu, context);
@@ -98,8 +92,6 @@ FamilyModel train_family(const std::vector<Measurement>& all, std::span<const st
     const Features f = features_of(m.kernel, *planned, e, *row.gpu, context, base, facts.code);
     data.features.insert(data.features.end(), f.begin(), f.end());
     data.targets.push_back(static_cast<float>(std::log(m.latency / base)));
-    const bool favoured = static_cast<int>(row.gpu->tensor_generation()) == options.favoured_generation;
-    data.weights.push_back(favoured ? 3.0f : 1.0f);
   }
   const auto fit = [&](double quantile) {
     BoostOptions boost_options = options.boost;

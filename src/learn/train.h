@@ -14,8 +14,6 @@ namespace tilecast {
 struct TrainOptions {
   BoostOptions boost;
   bool intervals = true;  // also train low, high and ceiling
-  // Rows of this tensor generation count three times: for a forecast of one GPU, its kin know best.
-  int favoured_generation = -1;
 };
 
 // Rows must be of one family and format; `rows` names those to train on.

@@ -12,12 +12,6 @@
 namespace tilecast {
 namespace {
 
-const Gpu* gpu_named(std::string_view name) {
-  for (const Gpu& gpu : built_in_gpus())
-    if (gpu.name == name) return &gpu;
-  return nullptr;
-}
-
 bool wanted(const Measurement& row, const TrainAllOptions& options) {
   const auto has = [](const std::vector<std::string>& list, std::string_view name) {
     return std::any_of(list.begin(), list.end(),
@@ -49,7 +43,7 @@ Outcome learned_outcome(const FamilyModel* model, const Measurement& row, const 
 // The group a row is left out with.
 std::string fold_of(const Measurement& row, LeaveOut by) {
   if (by == LeaveOut::gpu) return std::string(row.gpu);
-  const Gpu* gpu = gpu_named(row.gpu);
+  const Gpu* gpu = built_in_gpu(row.gpu);
   return gpu ? std::string(name_of(gpu->architecture)) : "";
 }
 
@@ -77,7 +71,7 @@ std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Mea
   std::vector<Outcome> outcomes(rows.size());
   const auto work = [&](std::size_t first, std::size_t step) {
     for (std::size_t i = first; i < rows.size(); i += step)
-      if (const Gpu* gpu = gpu_named(rows[i].gpu))
+      if (const Gpu* gpu = built_in_gpu(rows[i].gpu))
         outcomes[i] = learned_outcome(weights.find(model_key(rows[i].kernel)), rows[i], *gpu);
       else outcomes[i].failed = true;
   };
@@ -111,12 +105,9 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(folds_in_all), key + " without " + fold);
       std::vector<std::size_t> rest, left;
       for (const std::size_t i : group) (fold_of(rows[i], by) == fold ? left : rest).push_back(i);
-      TrainOptions train = options.train;
-      if (const Gpu* gpu = gpu_named(rows[left.front()].gpu))
-        train.favoured_generation = static_cast<int>(gpu->tensor_generation());
-      const FamilyModel model = train_family(rows, rest, train);
+      const FamilyModel model = train_family(rows, rest, options.train);
       for (const std::size_t i : left)
-        if (const Gpu* gpu = gpu_named(rows[i].gpu)) outcomes[i] = learned_outcome(&model, rows[i], *gpu);
+        if (const Gpu* gpu = built_in_gpu(rows[i].gpu)) outcomes[i] = learned_outcome(&model, rows[i], *gpu);
     }
   if (progress) progress(1, "");
   return outcomes;

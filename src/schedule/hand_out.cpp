@@ -105,19 +105,19 @@ class Bins {
   std::vector<Record> records_;
 };
 
-// Places for resident CTAs, the one that is free first on top: a heap of whole numbers, moment times 2^16 plus the
+// Places for resident CTAs, the one that is free first on top: a heap of whole numbers, moment times 2^24 plus the
 // place's number, padded to a full tree so that the way down is a loop without surprises for the processor. Places are
 // numbered so that those of different SMs come first: number modulo SMs is the SM.
 class Slots {
  public:
   explicit Slots(std::size_t slots) : keys_(std::bit_ceil(slots + 1) - 1, ~std::uint64_t{0}) {
-    assert(slots < (std::size_t{1} << 16));
+    assert(slots < (std::size_t{1} << 24));
     for (std::size_t s = 0; s < slots; ++s) keys_[s] = s;  // ascending, so already a heap
   }
-  std::size_t first() const { return keys_[0] & 0xffff; }
+  std::size_t first() const { return keys_[0] & 0xffffff; }
   // The first place takes a task of this many ticks.
   void occupy(std::uint64_t ticks) {
-    const std::uint64_t key = keys_[0] + (ticks << 16);
+    const std::uint64_t key = keys_[0] + (ticks << 24);
     std::size_t hole = 0;
     for (std::size_t child = 1; child < keys_.size(); child = 2 * hole + 1) {
       child += keys_[child + 1] < keys_[child];
@@ -131,7 +131,7 @@ class Slots {
  private:
   std::vector<std::uint64_t> keys_;
 };
-constexpr double kTicksOfHeaviest = 1 << 24;
+constexpr double kTicksOfHeaviest = 1 << 20;
 
 // Tasks followed one by one; a few waves of them decide the imbalance at the end.
 constexpr Count kMostFollowed = 2048;
