@@ -57,7 +57,7 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
     if (progress) progress(static_cast<double>(done++) / static_cast<double>(groups.size()), key);
     std::vector<std::size_t> chosen;
     for (const std::size_t i : group)
-      if (options.keep_held_out || !held_out(rows[i].kernel.shape)) chosen.push_back(i);
+      if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
     FamilyModel model = train_family(rows, chosen, options.train);
     if (model.key.empty()) continue;
     weights.models.push_back(std::move(model));

@@ -19,10 +19,10 @@ struct TrainAllOptions {
   TrainOptions train;
   std::vector<std::string> families;   // empty: all
   std::vector<std::string> leave_out;  // GPUs whose rows are not used
-  bool keep_held_out = false;          // false: the held-out tenth of shapes is never trained on
 };
 
-// Rows that known traps spoil, that no plan fits, or that options leave out are passed over.
+// Rows that known traps spoil, that no plan fits, that options leave out, and the held-out tenth of shapes are passed
+// over.
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
 
 // Learned forecasts of rows; a row without a model falls back to the analytic forecast.
