@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
-#include <numeric>
 #include <thread>
 
 namespace tilecast {
 namespace {
-
-constexpr std::size_t kShards = 8;  // fixed, so that sums do not depend on the number of threads
 
 // SplitMix64: small, seedable, the same on every platform.
 std::uint64_t mixed(std::uint64_t x) {
@@ -19,21 +17,31 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Runs work(shard) for every shard on a few threads.
+// Runs work(i) for i in [0, count) on a few threads; each i is worked on by one thread alone, so that sums do not
+// depend on their number.
 template <class Work>
-void for_shards(int threads, Work&& work) {
+void for_each_index(int threads, std::size_t count, Work&& work) {
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
   std::vector<std::jthread> pool;
-  const std::size_t count = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), 1, kShards);
-  for (std::size_t t = 1; t < count; ++t)
-    pool.emplace_back([&work, t, count] {
-      for (std::size_t s = t; s < kShards; s += count) work(s);
-    });
-  for (std::size_t s = 0; s < kShards; s += count) work(s);
+  for (int t = 1; t < threads; ++t) pool.emplace_back(run);
+  run();
 }
 
 // Value below which `share` of the weight lies.
 float weighted_quantile(std::vector<std::pair<float, float>>& items, double share) {
   if (items.empty()) return 0;
+  const bool even =
+      std::all_of(items.begin(), items.end(), [&](const auto& item) { return item.second == items[0].second; });
+  if (even) {
+    const double at = std::ceil(share * static_cast<double>(items.size())) - 1;
+    const auto nth =
+        items.begin() + static_cast<std::ptrdiff_t>(std::clamp(at, 0.0, static_cast<double>(items.size() - 1)));
+    std::nth_element(items.begin(), nth, items.end());
+    return nth->first;
+  }
   std::sort(items.begin(), items.end());
   double total = 0;
   for (const auto& [value, weight] : items) total += weight;
@@ -74,7 +82,13 @@ std::vector<std::vector<float>> find_borders(const BoostData& data) {
 }
 
 struct Cell {
-  double gradient = 0, weight = 0;
+  float gradient = 0, weight = 0;
+};
+
+// The best question a feature has to ask.
+struct Split {
+  double gain = 0;
+  std::size_t feature = 0, threshold = 0;
 };
 
 class Booster {
@@ -83,18 +97,14 @@ class Booster {
       : data_(data), options_(options), rows_(data.rows()), borders_(find_borders(data)) {
     const Forest binner(borders_, 0, {});
     bins_.resize(data.width * rows_);
-    for_shards(options_.threads, [&](std::size_t shard) {
-      for (std::size_t r = first(shard); r < first(shard + 1); ++r)
-        for (std::size_t f = 0; f < data_.width; ++f)
-          bins_[f * rows_ + r] = binner.bin(f, data_.features[r * data_.width + f]);
+    for_each_index(options_.threads, data.width, [&](std::size_t f) {
+      for (std::size_t r = 0; r < rows_; ++r) bins_[f * rows_ + r] = binner.bin(f, data_.features[r * data_.width + f]);
     });
     std::vector<std::pair<float, float>> targets(rows_);
     for (std::size_t r = 0; r < rows_; ++r) targets[r] = {data_.targets[r], weight(r)};
     base_ = weighted_quantile(targets, options_.quantile);
     predicted_.assign(rows_, base_);
-    gradient_.resize(rows_);
     leaf_.resize(rows_);
-    chosen_.resize(rows_);
   }
 
   Forest run() {
@@ -107,23 +117,50 @@ class Booster {
   }
 
  private:
-  std::size_t first(std::size_t shard) const { return rows_ * shard / kShards; }
+  // A row that takes part in choosing a tree's questions.
+  struct Chosen {
+    std::uint32_t row;
+    float gradient, weight;
+    std::uint8_t leaf;
+  };
+
   float weight(std::size_t r) const { return data_.weights.empty() ? 1.0f : data_.weights[r]; }
+
+  // Which way, and how far up to a limit, the forecast of a row should move. The pinball loss alone would give the way
+  // only; near the median the distance tells more, and questions chosen by it need fewer trees.
+  float gradient(float left) const {
+    if (options_.quantile != 0.5) {
+      const double way = left > 0 ? options_.quantile : left < 0 ? options_.quantile - 1 : 0;
+      return static_cast<float>(way);
+    }
+    return std::clamp(left, -reach_, reach_);
+  }
+
+  void choose_rows(std::uint64_t seed) {
+    const auto limit = static_cast<std::uint64_t>(options_.row_share * 18446744073709549568.0);
+    chosen_.clear();
+    for (std::size_t r = 0; r < rows_; ++r)
+      if (options_.row_share >= 1 || mixed(seed ^ (r * 0x9E3779B97F4A7C15ull)) < limit)
+        chosen_.push_back({static_cast<std::uint32_t>(r), 0, weight(r), 0});
+    std::vector<float> sizes;
+    for (const Chosen& c : chosen_) sizes.push_back(std::abs(data_.targets[c.row] - predicted_[c.row]));
+    if (!sizes.empty()) {
+      const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+      std::nth_element(sizes.begin(), middle, sizes.end());
+      reach_ = 2 * *middle;
+    }
+    for (Chosen& c : chosen_) c.gradient = gradient(data_.targets[c.row] - predicted_[c.row]) * c.weight;
+  }
 
   Forest::Tree grow(int number) {
     const std::uint64_t seed = mixed(options_.seed * 1000003ull + static_cast<std::uint64_t>(number));
-    const auto limit = static_cast<std::uint64_t>(options_.row_share * 18446744073709549568.0);
-    for_shards(options_.threads, [&](std::size_t shard) {
-      for (std::size_t r = first(shard); r < first(shard + 1); ++r) {
-        const float left = data_.targets[r] - predicted_[r];
-        gradient_[r] = static_cast<float>(left > 0   ? options_.quantile
-                                          : left < 0 ? options_.quantile - 1
-                                                     : 0) *
-                       weight(r);
-        leaf_[r] = 0;
-        chosen_[r] = options_.row_share >= 1 || mixed(seed ^ (r * 0x9E3779B97F4A7C15ull)) < limit;
-      }
-    });
+    choose_rows(seed);
+    std::fill(leaf_.begin(), leaf_.end(), std::uint8_t{0});
+    features_.clear();
+    for (std::size_t f = 0; f < data_.width; ++f)
+      if (!borders_[f].empty() &&
+          static_cast<double>(mixed(seed + 17 * f + 1) >> 11) * 0x1p-53 < options_.feature_share)
+        features_.push_back(f);
     Forest::Tree tree;
     for (int level = 0; level < options_.depth; ++level)
       if (!add_level(tree)) break;
@@ -133,46 +170,40 @@ class Booster {
 
   // Finds the question that separates the gradients of all leaves best, and asks it.
   bool add_level(Forest::Tree& tree) {
-    const std::size_t leaves = std::size_t{1} << tree.depth;
-    const std::size_t cells = data_.width * leaves * Forest::kMostBins;
-    std::vector<std::vector<Cell>> shard_cells(kShards);
-    for_shards(options_.threads, [&](std::size_t shard) {
-      std::vector<Cell>& sums = shard_cells[shard];
-      sums.assign(cells, {});
-      for (std::size_t f = 0; f < data_.width; ++f) {
-        Cell* const base = &sums[f * leaves * Forest::kMostBins];
-        const std::uint8_t* const column = &bins_[f * rows_];
-        for (std::size_t r = first(shard); r < first(shard + 1); ++r) {
-          if (!chosen_[r]) continue;
-          Cell& cell = base[leaf_[r] * std::size_t{Forest::kMostBins} + column[r]];
-          cell.gradient += gradient_[r];
-          cell.weight += weight(r);
-        }
-      }
-    });
-    for (std::size_t shard = 1; shard < kShards; ++shard)
-      for (std::size_t c = 0; c < cells; ++c) {
-        shard_cells[0][c].gradient += shard_cells[shard][c].gradient;
-        shard_cells[0][c].weight += shard_cells[shard][c].weight;
-      }
-    double best = -1;
-    std::size_t best_feature = 0, best_threshold = 0;
-    for (std::size_t f = 0; f < data_.width; ++f) {
-      std::array<double, Forest::kMostBins> gains{};
-      for (std::size_t leaf = 0; leaf < leaves; ++leaf)
-        add_gains(gains, &shard_cells[0][(f * leaves + leaf) * Forest::kMostBins], borders_[f].size());
-      for (std::size_t b = 0; b < borders_[f].size(); ++b)
-        if (gains[b] > best) best = gains[b], best_feature = f, best_threshold = b;
-    }
-    if (best <= 0) return false;
-    tree.feature[tree.depth] = static_cast<std::uint8_t>(best_feature);
-    tree.threshold[tree.depth] = static_cast<std::uint8_t>(best_threshold);
+    std::vector<Split> splits(features_.size());
+    for_each_index(options_.threads, features_.size(),
+                   [&](std::size_t i) { splits[i] = best_split(features_[i], std::size_t{1} << tree.depth); });
+    Split best;
+    for (const Split& split : splits)
+      if (split.gain > best.gain) best = split;
+    if (best.gain <= 0) return false;
+    tree.feature[tree.depth] = static_cast<std::uint8_t>(best.feature);
+    tree.threshold[tree.depth] = static_cast<std::uint8_t>(best.threshold);
     const auto bit = static_cast<std::uint8_t>(1u << tree.depth);
     ++tree.depth;
-    const std::uint8_t* const column = &bins_[best_feature * rows_];
+    const std::uint8_t* const column = &bins_[best.feature * rows_];
+    for (Chosen& c : chosen_)
+      if (column[c.row] > best.threshold) c.leaf = static_cast<std::uint8_t>(c.leaf | bit);
     for (std::size_t r = 0; r < rows_; ++r)
-      if (column[r] > best_threshold) leaf_[r] = static_cast<std::uint8_t>(leaf_[r] | bit);
+      if (column[r] > best.threshold) leaf_[r] = static_cast<std::uint8_t>(leaf_[r] | bit);
     return true;
+  }
+
+  Split best_split(std::size_t feature, std::size_t leaves) const {
+    std::vector<Cell> cells(leaves * Forest::kMostBins);
+    const std::uint8_t* const column = &bins_[feature * rows_];
+    for (const Chosen& c : chosen_) {
+      Cell& cell = cells[std::size_t{c.leaf} * Forest::kMostBins + column[c.row]];
+      cell.gradient += c.gradient;
+      cell.weight += c.weight;
+    }
+    std::array<double, Forest::kMostBins> gains{};
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf)
+      add_gains(gains, &cells[leaf * Forest::kMostBins], borders_[feature].size());
+    Split best;
+    for (std::size_t b = 0; b < borders_[feature].size(); ++b)
+      if (gains[b] > best.gain) best = {gains[b], feature, b};
+    return best;
   }
 
   void add_gains(std::array<double, Forest::kMostBins>& gains, const Cell* cells, std::size_t borders) const {
@@ -195,13 +226,11 @@ class Booster {
     std::vector<std::vector<std::pair<float, float>>> lacks(leaves);
     for (std::size_t r = 0; r < rows_; ++r) lacks[leaf_[r]].emplace_back(data_.targets[r] - predicted_[r], weight(r));
     tree.leaf.assign(leaves, 0);
-    for_shards(options_.threads, [&](std::size_t shard) {
-      for (std::size_t leaf = shard; leaf < leaves; leaf += kShards) {
-        double total = 0;
-        for (const auto& [lack, w] : lacks[leaf]) total += w;
-        const double trust = total / (total + options_.least_leaf);
-        tree.leaf[leaf] = static_cast<float>(options_.rate * trust * weighted_quantile(lacks[leaf], options_.quantile));
-      }
+    for_each_index(options_.threads, leaves, [&](std::size_t leaf) {
+      double total = 0;
+      for (const auto& [lack, w] : lacks[leaf]) total += w;
+      const double trust = total / (total + options_.least_leaf);
+      tree.leaf[leaf] = static_cast<float>(options_.rate * trust * weighted_quantile(lacks[leaf], options_.quantile));
     });
     for (std::size_t r = 0; r < rows_; ++r) predicted_[r] += tree.leaf[leaf_[r]];
   }
@@ -212,9 +241,11 @@ class Booster {
   std::vector<std::vector<float>> borders_;
   std::vector<std::uint8_t> bins_;  // column-major
   float base_ = 0;
-  std::vector<float> predicted_, gradient_;
+  std::vector<float> predicted_;
+  float reach_ = 0;  // residuals beyond it count as much as it
   std::vector<std::uint8_t> leaf_;
-  std::vector<char> chosen_;
+  std::vector<Chosen> chosen_;
+  std::vector<std::size_t> features_;  // that a tree may ask about
 };
 
 }  // namespace
