@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <functional>
 
-#include "cli/data_command.h"
+#include "cli/accuracy_command.h"
+#include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
+#include "cli/import_command.h"
 #include "cli/kernel_command.h"
+#include "cli/train_command.h"
 #include "support/text.h"
 
 namespace {
@@ -114,6 +117,41 @@ struct DataOptions {
   AccuracyCommand accuracy;
 };
 
+void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
+  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+  evaluate->add_option("--data", options.data, "tables of our form or of a known source")->required();
+  evaluate
+      ->add_option("--method", options.method, "tilecast, analytic (nothing learned), roofline, or all side by side")
+      ->capture_default_str();
+  evaluate->add_option("--weights", options.weights,
+                       "judge these: held-out shapes of GPUs they have seen, all rows of others");
+  evaluate
+      ->add_option("--unseen", options.unseen,
+                   "with --weights: GPUs they must not have seen, comma separated; refused if they have")
+      ->delimiter(',');
+  evaluate->add_option("--leave-one-out", options.leave_one_out,
+                       "gpu, architecture or source (the column: who measured): train without it, judge on it");
+  evaluate->add_option("--families", options.families, "only these, comma separated")->delimiter(',');
+  evaluate->add_option("--trees", options.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
+  evaluate
+      ->add_option("--by", options.by,
+                   "groups: gpu, architecture, family, dtype, engine, kernel_source, source, regime, trap")
+      ->capture_default_str();
+  evaluate->add_flag("--pairs", options.pairs, "judge predicted speed-ups between GPUs at the same shapes");
+  evaluate->add_option("--predictions", options.predictions, "also write every judged row (.csv or .csv.gz)");
+  evaluate->add_option("--sample", options.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  evaluate->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  evaluate->footer(
+      "Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype\n\nMore examples:\n"
+      "  tilecast evaluate --data gemm.csv.gz --leave-one-out gpu --method all --by family,gpu --sample 500\n"
+      "  tilecast evaluate --data gemm.csv.gz --leave-one-out architecture --by architecture --json\n"
+      "  tilecast evaluate --data gemm.csv.gz --weights my.weights --unseen B200,L40S --by gpu,regime\n"
+      "  tilecast evaluate --data gemm.csv.gz --weights my.weights --pairs\n"
+      "  tilecast evaluate --data gemm.csv.gz --method roofline --predictions rows.csv.gz");
+  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options); }; });
+}
+
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
   reader->add_option("--from", options.import_.from, "aiconfigurator, neusight or synperf")->required();
@@ -140,23 +178,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
   train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
-  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
-  evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
-  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
-  evaluate->add_option("--weights", options.evaluate.weights,
-                       "judge these weights, on shapes held out of every training");
-  evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,
-                       "gpu or architecture: train without it, judge on it");
-  evaluate->add_option("--families", options.evaluate.families, "only these, comma separated")->delimiter(',');
-  evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")
-      ->capture_default_str();
-  evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")
-      ->capture_default_str();
-  evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
-      ->capture_default_str();
-  evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
-  evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
-  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
+  add_evaluate_command(app, options.evaluate, chosen);
 
   CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
   accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
