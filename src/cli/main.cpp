@@ -180,7 +180,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
 
   add_evaluate_command(app, options.evaluate, chosen);
 
-  CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
+  CLI::App* accuracy =
+      app.add_subcommand("accuracy", "regenerate docs/accuracy.md and its plots from a folder of measured tables");
   accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
       ->required();
   accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
@@ -188,6 +189,9 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
   accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
       ->capture_default_str();
+  accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
+  accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
+  accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
   accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
