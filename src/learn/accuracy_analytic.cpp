@@ -97,12 +97,13 @@ std::string source_table(const std::vector<Measurement>& rows) {
   return table.text();
 }
 
-std::string violation_table(const Judged& judged, const std::vector<Key>& by) {
-  std::vector<std::string> words;
-  for (const Key key : by) words.emplace_back(key == Key::gpu ? "GPU" : name_of(key));
-  MarkdownTable table(std::move(words), {"rows", "faster than the bound", "share", "worst", "remark"});
+// Groups whose first key is their trap: those without one, or the others.
+std::string violation_table(const std::vector<Group>& groups, std::vector<std::string> keys, bool trapped) {
+  if (trapped) keys.insert(keys.begin(), "trap");
+  MarkdownTable table(std::move(keys), {"rows", "faster than the bound", "share", "worst", "remark"});
   Count quiet = 0;
-  for (const Group& g : group_errors(judged.rows, judged.outcomes, by)) {
+  for (const Group& g : groups) {
+    if (g.keys.front().empty() == trapped) continue;
     if (g.bound_violations == 0 && g.below_bound == 0 && g.failed == 0) {
       ++quiet;
       continue;
@@ -111,7 +112,7 @@ std::string violation_table(const Judged& judged, const std::vector<Key>& by) {
     if (g.violation_share() > kMostViolations) remark = "**above 0.5 %**";
     if (g.below_bound > 0) remark += fmt::format(" {} forecasts below their bound", g.below_bound);
     if (g.failed > 0) remark += fmt::format(" {} rows without a plan", g.failed);
-    std::vector<std::string> cells = g.keys;
+    std::vector<std::string> cells(g.keys.begin() + (trapped ? 0 : 1), g.keys.end());
     for (std::string cell :
          {std::to_string(g.rows), std::to_string(g.bound_violations),
           fmt::format("{:.2f} %", 100 * g.violation_share()), fmt::format("{:.2f}x", g.worst_violation), remark})
@@ -152,17 +153,15 @@ std::string analytic(const AccuracyInputs& inputs) {
 }
 
 std::string bound(const AccuracyInputs& inputs) {
-  const auto apart = [&](bool trapped) {
-    return select(inputs.every_row, inputs.every_outcome,
-                  [&](const Measurement& row) { return trap_of(row).empty() != trapped; });
-  };
+  const auto groups =
+      group_errors(inputs.every_row, inputs.every_outcome, {Key::trap, Key::source, Key::gpu, Key::family, Key::dtype});
+  const std::vector<std::string> keys = {"source", "GPU", "family", "dtype"};
   std::string out =
       fmt::format("## Rows measured faster than their bound\n\nAll {} rows of the tables, not a sample.\n\n",
                   inputs.every_row.size());
-  out += violation_table(apart(false), {Key::source, Key::gpu, Key::family, Key::dtype});
-  if (const Judged trapped = apart(true); !trapped.rows.empty())
-    out += "### Known traps of the data, judged apart\n\n" +
-           violation_table(trapped, {Key::trap, Key::gpu, Key::family, Key::dtype});
+  out += violation_table(groups, keys, false);
+  if (!groups.empty() && !groups.back().keys.front().empty())  // sorted: trapped groups come last
+    out += "### Known traps of the data, judged apart\n\n" + violation_table(groups, keys, true);
   return out + std::string(kViolationReasons);
 }
 

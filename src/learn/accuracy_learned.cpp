@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -25,12 +26,15 @@ bool six_cards(const Measurement& row) {
   return row.source == "aiconfigurator" && (in(kDesign, row.gpu) || in(kFrozen, row.gpu));
 }
 
-// What is asked of a kind of row, averaged over the six cards.
+// Mean errors asked for, averaged over the six cards; where none is asked the figure is reported.
+struct Asked {
+  std::optional<double> seen, left_out, without_architecture;
+};
 struct Target {
   std::string_view name;
   bool (*holds)(const Measurement& row);
-  std::optional<double> seen, left_out;  // mean errors
-  std::string_view comparison;
+  Asked asked;
+  std::string_view comparison;  // "seen / left out", in percent
 };
 
 bool is(const Measurement& row, std::string_view family, std::string_view dtype) {
@@ -41,29 +45,44 @@ bool encodes(const Measurement& row) {
   return prefill && prefill->mask == AttentionMask::full;
 }
 
-constexpr std::optional<double> kReport;  // no target: reported
 const std::array<Target, 13> kTargets = {{
-    {"GEMM bf16", [](const Measurement& r) { return is(r, "gemm", "bf16"); }, 0.045, 0.08,
+    {"GEMM bf16",
+     [](const Measurement& r) { return is(r, "gemm", "bf16"); },
+     {0.045, 0.08, 0.14},
      "SynPerf 5.2 / 12.2; trees 5.3 / 17.8; prototype - / 8.8; roofline 50"},
-    {"GEMM fp8", [](const Measurement& r) { return is(r, "gemm", "fp8"); }, 0.06, 0.11,
+    {"GEMM fp8",
+     [](const Measurement& r) { return is(r, "gemm", "fp8"); },
+     {0.06, 0.11, {}},
      "SynPerf 3.0 / 4.7 (siblings only); prototype - / 11.2"},
-    {"GEMM fp8_block", [](const Measurement& r) { return is(r, "gemm", "fp8_block"); }, 0.06, 0.11, ""},
-    {"GEMM nvfp4", [](const Measurement& r) { return is(r, "gemm", "nvfp4"); }, 0.06, 0.11, ""},
-    {"attention prefill bf16", [](const Measurement& r) { return is(r, "attention_prefill", "bf16") && !encodes(r); },
-     0.055, 0.11, "SynPerf 13.4 / 18.1; trees 6.6 / 29.5; prototype - / 13.1"},
-    {"attention prefill fp8", [](const Measurement& r) { return is(r, "attention_prefill", "fp8") && !encodes(r); },
-     kReport, kReport, ""},
-    {"attention decode bf16", [](const Measurement& r) { return is(r, "attention_decode", "bf16"); }, 0.045, 0.12,
+    {"GEMM fp8_block", [](const Measurement& r) { return is(r, "gemm", "fp8_block"); }, {0.06, 0.11, {}}, ""},
+    {"GEMM nvfp4", [](const Measurement& r) { return is(r, "gemm", "nvfp4"); }, {0.06, 0.11, {}}, ""},
+    {"attention prefill bf16",
+     [](const Measurement& r) { return is(r, "attention_prefill", "bf16") && !encodes(r); },
+     {0.055, 0.11, {}},
+     "SynPerf 13.4 / 18.1; trees 6.6 / 29.5; prototype - / 13.1"},
+    {"attention prefill fp8",
+     [](const Measurement& r) { return is(r, "attention_prefill", "fp8") && !encodes(r); },
+     {},
+     ""},
+    {"attention decode bf16",
+     [](const Measurement& r) { return is(r, "attention_decode", "bf16"); },
+     {0.045, 0.12, {}},
      "trees 4.8 / 52; prototype - / 14.4"},
-    {"fused MoE bf16", [](const Measurement& r) { return is(r, "moe", "bf16"); }, 0.06, 0.14,
+    {"fused MoE bf16",
+     [](const Measurement& r) { return is(r, "moe", "bf16"); },
+     {0.06, 0.14, {}},
      "trees 6.4 / 32; prototype - / 15.3"},
     {"fused MoE, other dtypes",
-     [](const Measurement& r) { return family_of(r.kernel.shape) == "moe" && r.kernel.format.name != "bf16"; }, kReport,
-     kReport, ""},
-    {"MLA prefill", [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_prefill"; }, 0.07, kReport, ""},
-    {"MLA decode", [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_decode"; }, 0.07, kReport, ""},
-    {"encoder attention", encodes, 0.07, kReport, ""},
-    {"gdn, kda, mamba2", [](const Measurement& r) { return family_of(r.kernel.shape) == "scan"; }, 0.07, kReport, ""},
+     [](const Measurement& r) { return family_of(r.kernel.shape) == "moe" && r.kernel.format.name != "bf16"; },
+     {},
+     ""},
+    {"MLA prefill",
+     [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_prefill"; },
+     {0.07, {}, {}},
+     ""},
+    {"MLA decode", [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_decode"; }, {0.07, {}, {}}, ""},
+    {"encoder attention", encodes, {0.07, {}, {}}, ""},
+    {"gdn, kda, mamba2", [](const Measurement& r) { return family_of(r.kernel.shape) == "scan"; }, {0.07, {}, {}}, ""},
 }};
 
 // All rows of a selection as one group; no rows where there are none.
@@ -96,17 +115,18 @@ std::string marked_gpu(const std::string& name, const std::set<std::string>& pre
 std::string learned_table(const Judged& judged, bool mark) {
   const std::vector<Key> by = {Key::source, Key::family, Key::dtype, Key::gpu};
   const auto groups = group_errors(judged.rows, judged.outcomes, by);
-  std::set<std::string> present;
-  for (const Measurement& row : judged.rows) present.emplace(row.gpu);
-  return figure_table(
-      by,
-      {{"rows", &groups, figure::rows},
-       {"mean", &groups, figure::mean},
-       {"median", &groups, figure::median},
-       {"p90", &groups, figure::p90},
-       {"bias", &groups, figure::bias},
-       {"in interval", &groups, figure::coverage}},
-      [&](Key key, const std::string& value) { return mark && key == Key::gpu ? marked_gpu(value, present) : value; });
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> taught;  // GPUs a model learns from
+  for (const Group& group : groups) taught[{group.keys[1], group.keys[2]}].insert(group.keys[3]);
+  return figure_table(by,
+                      {{"rows", &groups, figure::rows},
+                       {"mean", &groups, figure::mean},
+                       {"median", &groups, figure::median},
+                       {"p90", &groups, figure::p90},
+                       {"bias", &groups, figure::bias},
+                       {"in interval", &groups, figure::coverage}},
+                      [&](const std::vector<std::string>& keys, std::size_t place) {
+                        return mark && place == 3 ? marked_gpu(keys[3], taught[{keys[1], keys[2]}]) : keys[place];
+                      });
 }
 
 // Mean errors of named outcomes of the same rows by family and dtype, over the six cards.
@@ -133,8 +153,8 @@ namespace section {
 std::string targets(const AccuracyInputs& inputs) {
   if (inputs.without_gpu.empty()) return {};
   MarkdownTable table({"rows of", "for comparison: seen / left out, %"},
-                      {"seen (asked)", "GPU left out (asked)", "design GPUs", "frozen GPUs", "architecture left out",
-                       "in interval, seen", "in interval, left out"});
+                      {"seen (asked)", "GPU left out (asked)", "design GPUs", "frozen GPUs",
+                       "architecture left out (asked)", "in interval, seen", "in interval, left out"});
   for (const Target& target : kTargets) {
     const auto mean_over = [&](const std::vector<Outcome>& outcomes, const auto& cards) {
       return whole(select(inputs.rows, outcomes,
@@ -147,11 +167,11 @@ std::string targets(const AccuracyInputs& inputs) {
     const auto among = [](const auto& list) {
       return [cards = &list](const Measurement& row) { return in(*cards, row.gpu); };
     };
-    table.add({std::string(target.name), std::string(target.comparison), beside(seen, target.seen),
-               beside(left_out, target.left_out), mean_text(mean_over(inputs.without_gpu, among(kDesign))),
+    table.add({std::string(target.name), std::string(target.comparison), beside(seen, target.asked.seen),
+               beside(left_out, target.asked.left_out), mean_text(mean_over(inputs.without_gpu, among(kDesign))),
                mean_text(mean_over(inputs.without_gpu, among(kFrozen))),
-               mean_text(mean_over(inputs.without_architecture, all)), percent_text(seen.coverage),
-               percent_text(left_out.coverage)});
+               beside(mean_over(inputs.without_architecture, all), target.asked.without_architecture),
+               percent_text(seen.coverage), percent_text(left_out.coverage)});
   }
   return "## In short\n\nMean error of the learned method over AIConfigurator's A100, H100, H200, L40S, B200 and GB200 "
          "and all three "

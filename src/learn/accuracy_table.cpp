@@ -44,7 +44,7 @@ std::string figure_table(const std::vector<Key>& by, const std::vector<FigureCol
   MarkdownTable table(std::move(words), std::move(numbers));
   for (const auto& [keys, figures] : lines) {
     std::vector<std::string> cells;
-    for (std::size_t k = 0; k < keys.size(); ++k) cells.push_back(label ? label(by[k], keys[k]) : keys[k]);
+    for (std::size_t k = 0; k < keys.size(); ++k) cells.push_back(label ? label(keys, k) : keys[k]);
     cells.insert(cells.end(), figures.begin(), figures.end());
     table.add(std::move(cells));
   }

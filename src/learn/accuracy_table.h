@@ -34,9 +34,9 @@ std::string bias(const Group& group);
 std::string coverage(const Group& group);
 }  // namespace figure
 
-// A line for every group that any column has, in the order of their keys; "-" where a column has none. `label` changes
-// how a key is written.
-using KeyLabel = std::function<std::string(Key key, const std::string& value)>;
+// A line for every group that any column has, in the order of their keys; "-" where a column has none. `label` says
+// how the key at a place among a group's keys is written.
+using KeyLabel = std::function<std::string(const std::vector<std::string>& keys, std::size_t place)>;
 std::string figure_table(const std::vector<Key>& by, const std::vector<FigureColumn>& columns,
                          const KeyLabel& label = {});
 

@@ -30,14 +30,14 @@ struct JudgeOptions {
 };
 
 // A method by its name. Its error says what it lacks, and how to get it.
-struct Forecaster {
+struct Contender {
   std::string_view name;
   Result<std::vector<Outcome>> (*run)(const std::vector<Measurement>& rows, const JudgeOptions& options);
 };
 // Every method, in the order tables show them. A new method is a line here.
-std::span<const Forecaster> forecasters();
+std::span<const Contender> contenders();
 
-// Is it one of the forecasters' names, or "all"?
+// Is it one of the contenders' names, or "all"?
 Status known_method(std::string_view name);
 
 struct Judgement {

@@ -57,23 +57,35 @@ int bin_of(Seconds time) {
   return std::clamp(static_cast<int>(kTimes.at(std::max(in_seconds(time), 1e-9)) * kBins), 0, kBins - 1);
 }
 
-// All cells of one shade are one path, in whole cells of a scaled frame.
+// The shade of a cell, or none; logarithmic, the densest cell darkest.
+int shade_of(Count rows, Count most) {
+  if (rows == 0) return -1;
+  if (most == 1) return kShades - 1;
+  const double dense = std::log(static_cast<double>(rows)) / std::log(static_cast<double>(most));
+  return std::min(static_cast<int>(dense * kShades), kShades - 1);
+}
+
+// All cells of one shade are one path, neighbours in a line one rectangle of it.
 void draw_density(Svg& svg, const Frame& frame, const Density& density) {
   Count most = 1;
   for (const auto& column : density) most = std::max(most, *std::max_element(column.begin(), column.end()));
   std::array<std::string, kShades> shades;
-  const double cell = frame.width / kBins;
-  for (int x = 0; x < kBins; ++x)
-    for (int y = 0; y < kBins; ++y) {
-      const Count rows = density[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
-      if (rows == 0) continue;
-      const double dense = most > 1 ? std::log(static_cast<double>(rows)) / std::log(static_cast<double>(most)) : 1;
-      const auto shade = std::min(static_cast<std::size_t>(dense * kShades), std::size_t{kShades - 1});
-      fmt::format_to(std::back_inserter(shades[shade]), "M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", frame.x + x * cell,
-                     frame.y + frame.height - (y + 1) * cell, cell, cell, cell);
+  for (int y = 0; y < kBins; ++y) {
+    const auto shade = [&](int x) {
+      return x < kBins ? shade_of(density[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)], most) : -1;
+    };
+    for (int x = 0, end = 0; x < kBins; x = end) {
+      end = x + 1;
+      if (shade(x) < 0) continue;
+      while (end < kBins && shade(end) == shade(x)) ++end;
+      fmt::format_to(std::back_inserter(shades[static_cast<std::size_t>(shade(x))]), "M{} {}h{}v1h-{}z", x,
+                     kBins - 1 - y, end - x, end - x);
     }
+  }
   for (std::size_t i = 0; i < shades.size(); ++i)
-    if (!shades[i].empty()) svg.path(shades[i], blue_shade(0.3 + 0.7 * static_cast<double>(i) / (kShades - 1)));
+    if (!shades[i].empty())
+      svg.cells(frame.x, frame.y, frame.width / kBins, shades[i],
+                blue_shade(0.3 + 0.7 * static_cast<double>(i) / (kShades - 1)));
 }
 
 void draw_panel(Svg& svg, const Frame& frame, std::string_view family, const Density& density, Count rows) {
@@ -99,8 +111,9 @@ constexpr std::array<std::string_view, 4> kMethodColours = {colour::kBlue, colou
                                                             colour::kGrey};
 
 struct Residuals {
-  std::vector<double> ratios;  // forecast / measured, sorted
-  std::array<double, kRatioBins> histogram{};
+  std::vector<double> ratios;                  // forecast / measured, sorted
+  std::array<double, kRatioBins> histogram{};  // shares of all rows
+  double beyond = 0;                           // share that the axis does not hold
 
   double highest() const { return *std::max_element(histogram.begin(), histogram.end()); }
 };
@@ -111,11 +124,14 @@ Residuals residuals_of(const std::vector<Measurement>& rows, const std::vector<O
     if (outcomes[i].failed || outcomes[i].regime != regime) continue;
     const double ratio = outcomes[i].forecast / rows[i].latency;
     found.ratios.push_back(ratio);
-    const int bin = static_cast<int>(std::floor(kRatios.at(std::max(ratio, 1e-9)) * kRatioBins));
-    ++found.histogram[static_cast<std::size_t>(std::clamp(bin, 0, kRatioBins - 1))];
+    const double at = kRatios.at(std::max(ratio, 1e-9));
+    if (at < 0 || at >= 1) ++found.beyond;
+    else ++found.histogram[static_cast<std::size_t>(at * kRatioBins)];
   }
   std::sort(found.ratios.begin(), found.ratios.end());
-  for (double& share : found.histogram) share /= static_cast<double>(std::max<std::size_t>(found.ratios.size(), 1));
+  const auto all = static_cast<double>(std::max<std::size_t>(found.ratios.size(), 1));
+  found.beyond /= all;
+  for (double& share : found.histogram) share /= all;
   return found;
 }
 
@@ -148,11 +164,14 @@ void draw_strip(Svg& svg, const Frame& frame, Regime regime, const std::vector<M
   if (found.front().ratios.empty()) return svg.text(16, frame.y + 34, "no rows", {.fill = colour::kGrey});
   svg.text(16, frame.y + 34, fmt::format("{} rows", found.front().ratios.size()), {.fill = colour::kGrey});
   for (std::size_t i = found.size(); i-- > 0;) {  // the first method on top
+    if (found[i].ratios.empty()) continue;
     const std::string_view ink = kMethodColours[i % kMethodColours.size()];
     svg.path(outline(frame, found[i], highest), i == 0 ? "#0072b233" : "none", ink, 1.6);
     const auto at = [&](double share) { return quantile(found[i].ratios, share); };
     svg.text(16, frame.y + 54 + 16 * static_cast<double>(i),
-             fmt::format("{}: {:.2f} ({:.2f}–{:.2f})", methods[i].name, at(0.5), at(0.1), at(0.9)), {.fill = ink});
+             fmt::format("{} {:.2f} ({:.2f}–{:.2f}), {:.0f} % beyond", methods[i].name, at(0.5), at(0.1), at(0.9),
+                         100 * found[i].beyond),
+             {.fill = ink});
   }
   svg.line(frame.x, frame.at_y(0), frame.x + frame.width, frame.at_y(0), colour::kGrey);
 }
@@ -219,14 +238,14 @@ std::string forecast_against_measured(std::string_view title, const std::vector<
 
 std::string residuals_by_regime(std::string_view title, const std::vector<Measurement>& rows,
                                 const std::vector<MethodOutcomes>& methods) {
-  constexpr double kLeft = 210, kTop = 48;
+  constexpr double kLeft = 270, kTop = 48;
   const double pitch = kStripHeight + kStripGap;
   Svg svg(kLeft + kStripWidth + 30, kTop + 3 * pitch + 14, title);
   for (std::size_t r = 0; r < kRegimeNames.size(); ++r)
     draw_strip(svg, {kLeft, kTop + pitch * static_cast<double>(r), kStripWidth, kStripHeight}, static_cast<Regime>(r),
                rows, methods);
   svg.text(kLeft + kStripWidth / 2, kTop + 3 * pitch - 6,
-           "forecast / measured (logarithmic); names: median (10th–90th percentile); ends hold what lies beyond",
+           "forecast / measured (logarithmic); beside it: median (10th–90th percentile), share of rows beyond the axis",
            {.anchor = Anchor::middle, .fill = colour::kGrey});
   return svg.file();
 }

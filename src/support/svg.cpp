@@ -57,6 +57,11 @@ void Svg::path(std::string_view data, std::string_view fill, std::string_view st
   body_ += "/>\n";
 }
 
+void Svg::cells(double x, double y, double size, std::string_view data, std::string_view fill) {
+  put(body_, "<path transform=\"translate({:.6g} {:.6g}) scale({:.6g})\" d=\"{}\" fill=\"{}\"/>\n", x, y, size, data,
+      fill);
+}
+
 void Svg::text(double x, double y, std::string_view words, const TextStyle& style) {
   put(body_, "<text x=\"{:.6g}\" y=\"{:.6g}\" font-size=\"{:.3g}\" text-anchor=\"{}\" fill=\"{}\"", x, y, style.size,
       name_of(style.anchor), style.fill);
