@@ -44,27 +44,42 @@ Result<std::vector<CounterComparison>> counters_of(const std::string& folder) {
   return compare_counters(*counters, *h200);
 }
 
-// Draws plots/*.svg beside the document, and says where they are from there.
-Result<std::vector<std::string>> write_plots(const AccuracyInputs& inputs, const std::string& document) {
+struct Plot {
+  PlotLink link;
+  std::string svg;
+};
+std::vector<Plot> plots_of(const AccuracyInputs& inputs) {
   const bool learned = !inputs.without_gpu.empty();
   const std::vector<Outcome>& ours = learned ? inputs.without_gpu : inputs.analytic;
-  const std::string name = learned ? "tilecast" : "analytic", how = learned ? "GPU left out" : "nothing learned";
+  const std::string how = learned ? ", GPU left out" : ", nothing learned";
+  const std::string map = "Mean error in % by GPU and family" + how;
+  const std::string panels = "Forecast against measured time" + how;
+  const std::string strips = "Which way forecasts miss, by regime" + how;
+  return {{{"plots/errors.svg", map}, error_map(map, inputs.rows, ours)},
+          {{"plots/forecasts.svg", panels}, forecast_against_measured(panels, inputs.rows, ours)},
+          {{"plots/residuals.svg", strips},
+           residuals_by_regime(strips, inputs.rows,
+                               {{learned ? "tilecast" : "analytic", ours}, {"roofline", inputs.roofline}})}};
+}
+
+// The folder of the plots, beside the document. Made before an hour of work, not after.
+Result<std::filesystem::path> plot_folder(const std::string& document) {
   const std::filesystem::path folder = std::filesystem::path(document).parent_path();
   std::error_code failure;
-  std::filesystem::create_directories(folder / "plots", failure);
-  std::vector<std::string> paths;
-  for (const auto& [path, svg] : {
-           std::pair("plots/errors.svg", error_map("Mean error in % by GPU and family, " + how, inputs.rows, ours)),
-           std::pair("plots/forecasts.svg",
-                     forecast_against_measured("Forecast against measured time, " + how, inputs.rows, ours)),
-           std::pair("plots/residuals.svg",
-                     residuals_by_regime("Which way forecasts miss, by regime, " + how, inputs.rows,
-                                         {{name, ours}, {"roofline", inputs.roofline}})),
-       }) {
-    if (auto written = write_text_file((folder / path).string(), svg); !written) return std::move(written).error();
-    paths.emplace_back(path);
+  std::filesystem::create_directory(folder / "plots", failure);
+  if (failure) return Error{"--out", "", (folder / "plots").string() + " cannot be made", "check the folder"};
+  return folder;
+}
+
+// Draws the plots into plots/ of the folder, and says where they are from there.
+Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const std::filesystem::path& folder) {
+  std::vector<PlotLink> links;
+  for (const Plot& plot : plots_of(inputs)) {
+    if (auto written = write_text_file((folder / plot.link.path).string(), plot.svg); !written)
+      return std::move(written).error();
+    links.push_back(plot.link);
   }
-  return paths;
+  return links;
 }
 
 }  // namespace
@@ -75,6 +90,8 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto paths = tables_below(command.data);
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
+  const auto folder = plot_folder(command.out);
+  if (!folder) return folder.error();
   auto counters = counters_of(command.measurements);
   if (!counters) return std::move(counters).error();
   AccuracyOptions options;
@@ -88,7 +105,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
   inputs->counters = *std::move(counters);
-  auto plots = write_plots(*inputs, command.out);
+  auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);
   if (auto written = write_text_file(command.out, accuracy_report(*inputs)); !written)

@@ -15,6 +15,10 @@ namespace tilecast {
 // Rows measured faster than their bound, at most this share for every GPU, family and dtype.
 inline constexpr double kMostViolations = 0.005;
 
+struct PlotLink {
+  std::string path, title;  // relative to the document
+};
+
 struct AccuracyInputs {
   // Every row of the tables, traps of the data included, and its analytic forecast.
   std::vector<Measurement> every_row;
@@ -31,7 +35,7 @@ struct AccuracyInputs {
   std::vector<MethodOutcomes> others;     // other methods of the same rows, GPU left out
 
   std::vector<CounterComparison> counters;
-  std::vector<std::string> plots;  // paths, relative to the document
+  std::vector<PlotLink> plots;
 };
 
 struct AccuracyOptions {

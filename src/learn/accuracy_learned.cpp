@@ -261,7 +261,7 @@ std::string regimes(const AccuracyInputs& inputs) {
 
 std::string plots(const AccuracyInputs& inputs) {
   std::string out;
-  for (const std::string& path : inputs.plots) out += fmt::format("![{0}]({0})\n\n", path);
+  for (const PlotLink& plot : inputs.plots) out += fmt::format("![{}]({})\n\n", plot.title, plot.path);
   return out;
 }
 
