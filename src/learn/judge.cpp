@@ -44,7 +44,7 @@ Result<std::vector<Outcome>> unlearned(const std::vector<Measurement>& rows, con
   return forecast_rows(rows, M, options.threads);
 }
 
-constexpr std::array<Contender, 3> kContenders = {{
+constexpr std::array<MethodEntry, 3> kEntries = {{
     {"tilecast", learned},
     {"analytic", unlearned<Method::tilecast>},
     {"roofline", unlearned<Method::roofline>},
@@ -52,11 +52,11 @@ constexpr std::array<Contender, 3> kContenders = {{
 
 }  // namespace
 
-std::span<const Contender> contenders() { return kContenders; }
+std::span<const MethodEntry> method_entries() { return kEntries; }
 
 Status known_method(std::string_view name) {
   std::vector<std::string> known;
-  for (const Contender& contender : contenders()) known.emplace_back(contender.name);
+  for (const MethodEntry& entry : method_entries()) known.emplace_back(entry.name);
   if (name == "all" || std::find(known.begin(), known.end(), name) != known.end()) return Ok{};
   return Error{"--method", "", "unknown method '" + std::string(name) + "'",
                "one of " + join(known, ", ") + ", or all"};
@@ -65,10 +65,10 @@ Status known_method(std::string_view name) {
 Result<Judgement> judge(const std::vector<Measurement>& rows, std::string_view method, const JudgeOptions& options) {
   if (auto known = known_method(method); !known) return std::move(known).error();
   Judgement judgement;
-  for (const Contender& contender : contenders()) {
-    if (method != "all" && method != contender.name) continue;
-    auto outcomes = contender.run(rows, options);
-    const std::string name(contender.name);
+  for (const MethodEntry& entry : method_entries()) {
+    if (method != "all" && method != entry.name) continue;
+    auto outcomes = entry.run(rows, options);
+    const std::string name(entry.name);
     if (outcomes) judgement.methods.push_back({name, *std::move(outcomes)});
     else if (method != "all") return std::move(outcomes).error();
     else judgement.missing.push_back(name + ": " + outcomes.error().line());

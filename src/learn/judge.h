@@ -30,14 +30,14 @@ struct JudgeOptions {
 };
 
 // A method by its name. Its error says what it lacks, and how to get it.
-struct Contender {
+struct MethodEntry {
   std::string_view name;
   Result<std::vector<Outcome>> (*run)(const std::vector<Measurement>& rows, const JudgeOptions& options);
 };
 // Every method, in the order tables show them. A new method is a line here.
-std::span<const Contender> contenders();
+std::span<const MethodEntry> method_entries();
 
-// Is it one of the contenders' names, or "all"?
+// Is it one of the entries' names, or "all"?
 Status known_method(std::string_view name);
 
 struct Judgement {
