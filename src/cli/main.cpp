@@ -67,7 +67,7 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
       "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
   kernel->add_option("--dtype", options.dtype, "number format: " + format_names())->capture_default_str();
-  kernel->add_option("--method", options.method, "tilecast or roofline")->capture_default_str();
+  kernel->add_option("--method", options.method, "tilecast, roofline, neusight or synperf")->capture_default_str();
   kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
   kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")
       ->capture_default_str();
@@ -131,9 +131,14 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
       ->delimiter(',');
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
-  train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+  train->add_option("--sample", options.train.sample,
+                    "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
+  train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();
+  train->add_option("--epochs", options.train.epochs, "neusight, synperf: passes over the rows; 0 is the paper's")
       ->capture_default_str();
-  train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
+  train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows of one network; 0 takes all")
+      ->capture_default_str();
+  train->add_option("--trees", options.train.trees, "tilecast: trees of each forest")->capture_default_str();
   train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
   train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
   train->footer(
@@ -142,7 +147,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
 
   CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
   evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
-  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
+  evaluate->add_option("--method", options.evaluate.method, "tilecast, roofline, neusight or synperf")
+      ->capture_default_str();
   evaluate->add_option("--weights", options.evaluate.weights,
                        "judge these weights, on shapes held out of every training");
   evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,

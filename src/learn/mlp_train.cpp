@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "estimate/matrix.h"
-#include "support/simd.h"
+#include "learn/adam.h"
 
 namespace tilecast {
 namespace {
 
 // PyTorch's defaults.
-constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;
 constexpr float kNormEpsilon = 1e-5f, kNormMomentum = 0.1f;
 constexpr double kPlateauThreshold = 1e-4;  // relative: what counts as better
 
@@ -22,55 +21,12 @@ void shuffle(std::vector<std::size_t>& rows, std::mt19937_64& random) {
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random() % i]);
 }
 
-struct AdamStep {
-  float shrink;          // of weight decay
-  float rate;            // with the first moment's bias correction
-  float root_of_second;  // 1 / sqrt of the second moment's bias correction
-};
-
-TILECAST_ALWAYS_INLINE void adam_loop(float* p, const float* g, float* m, float* v, std::size_t n, const AdamStep& s) {
-  constexpr auto b1 = static_cast<float>(kBeta1), b2 = static_cast<float>(kBeta2);
-  constexpr auto epsilon = static_cast<float>(kAdamEpsilon);
-  for (std::size_t i = 0; i < n; ++i) {
-    m[i] = b1 * m[i] + (1 - b1) * g[i];
-    v[i] = b2 * v[i] + (1 - b2) * g[i] * g[i];
-    p[i] = p[i] * s.shrink - s.rate * m[i] / (std::sqrt(v[i]) * s.root_of_second + epsilon);
-  }
-}
-void adam_base(float* p, const float* g, float* m, float* v, std::size_t n, const AdamStep& s) {
-  adam_loop(p, g, m, v, n, s);
-}
-TILECAST_AVX2 void adam_avx2(float* p, const float* g, float* m, float* v, std::size_t n, const AdamStep& s) {
-  adam_loop(p, g, m, v, n, s);
-}
-TILECAST_AVX512 void adam_avx512(float* p, const float* g, float* m, float* v, std::size_t n, const AdamStep& s) {
-  adam_loop(p, g, m, v, n, s);
-}
-
-// AdamW: Loshchilov and Hutter, Decoupled weight decay regularization, 2019.
-class AdamW {
- public:
-  AdamW(std::size_t parameters, double weight_decay) : decay_(weight_decay), first_(parameters), second_(parameters) {}
-
-  void step(std::span<float> parameters, std::span<const float> gradients, double rate) {
-    ++steps_;
-    const AdamStep s{static_cast<float>(1 - rate * decay_), static_cast<float>(rate / (1 - std::pow(kBeta1, steps_))),
-                     static_cast<float>(1 / std::sqrt(1 - std::pow(kBeta2, steps_)))};
-    const auto loop = simd_level() == Simd::avx512 ? adam_avx512 : simd_level() == Simd::avx2 ? adam_avx2 : adam_base;
-    loop(parameters.data(), gradients.data(), first_.data(), second_.data(), parameters.size(), s);
-  }
-
- private:
-  double decay_;
-  int steps_ = 0;
-  std::vector<float> first_, second_;
-};
-
 void clip_norm(std::span<float> gradients, double most) {
+  if (most <= 0) return;
   double square = 0;
   for (const float g : gradients) square += static_cast<double>(g) * g;
   const double norm = std::sqrt(square);
-  if (most <= 0 || norm <= most) return;
+  if (norm <= most) return;
   const auto factor = static_cast<float>(most / (norm + 1e-6));  // PyTorch's epsilon
   for (float& g : gradients) g *= factor;
 }
@@ -239,11 +195,13 @@ void TrainableMlp::backward(std::span<const float> outputs_gradient) {
     transpose(stage.in, stage.transposed, stage.inputs);
     product(stage.transposed, gradient, weights, rows, stage.outputs);
     if (s == 0) return;
-    stage.transposed.resize(stage.inputs * stage.outputs);
-    transpose(std::span<const float>(parameters_).subspan(stage.weights, stage.inputs * stage.outputs),
-              stage.transposed, stage.outputs);
-    std::vector<float> before(rows * stage.inputs);
-    product(gradient, stage.transposed, before, stage.outputs, stage.inputs);
+    // Before the layer: gradient x weights transposed, as (weights x gradient transposed) transposed, because batches
+    // are smaller than layers.
+    std::vector<float> sideways(gradient.size()), before_sideways(rows * stage.inputs), before(rows * stage.inputs);
+    transpose(gradient, sideways, stage.outputs);
+    product(std::span<const float>(parameters_).subspan(stage.weights, stage.inputs * stage.outputs), sideways,
+            before_sideways, stage.outputs, rows);
+    transpose(before_sideways, before, rows);
     gradient = std::move(before);
   }
 }
@@ -344,7 +302,7 @@ class Run {
       sum += loss_(rows, outputs, gradient_) * static_cast<double>(rows.size());
       net_.backward(gradient_);
       clip_norm(net_.gradients(), options_.clip);
-      adam_.step(net_.parameters(), net_.gradients(), rate);
+      adam_.step(net_.parameters(), net_.gradients(), rate, workers_);
     }
     return sum / static_cast<double>(all.size());
   }

@@ -97,8 +97,8 @@ void check_gradient(const MlpShape& shape) {
         net.parameters()[i] = static_cast<float>(start[i] + step * direction[i]);
       return squared(net.forward(x, true), y, {});
     };
-    const double step = 1e-3;
-    EXPECT_NEAR((at(step) - at(-step)) / (2 * step), slope, 0.01 * std::abs(slope) + 2e-3) << seed;
+    const double step = 2e-4;  // shorter drowns in single precision, longer crosses the corners of ReLUs
+    EXPECT_NEAR((at(step) - at(-step)) / (2 * step), slope, 0.002 * std::abs(slope) + 1e-3) << seed;
   }
 }
 
