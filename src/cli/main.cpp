@@ -9,6 +9,7 @@
 #include "cli/data_command.h"
 #include "cli/gpu_command.h"
 #include "cli/kernel_command.h"
+#include "cli/papers_command.h"
 #include "support/text.h"
 
 namespace {
@@ -112,7 +113,19 @@ struct DataOptions {
   TrainCommand train;
   EvaluateCommand evaluate;
   AccuracyCommand accuracy;
+  PapersCommand papers;
 };
+
+void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
+  CLI::App* papers = app.add_subcommand("papers", "repeat the experiments of NeuSight and SynPerf (docs/papers.md)");
+  papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
+  papers->add_option("--only", options.only, "neusight, amd or synperf (default: all)");
+  papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
+  papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
+  papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
+  papers->footer("Example:\n  tilecast papers --data ../shared/data --only synperf");
+  papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
+}
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
@@ -217,6 +230,7 @@ int main(int argc, char** argv) {
   add_kernel_command(app, kernel_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_data_commands(app, data_options, chosen);
+  add_papers_command(app, data_options.papers, chosen);
 
   try {
     app.parse(arguments_of(argc, argv));
