@@ -18,6 +18,7 @@
 #include "learn/evaluate.h"
 #include "learn/import.h"
 #include "learn/method.h"
+#include "learn/protocols.h"
 #include "learn/train_all.h"
 #include "support/file.h"
 #include "support/text.h"
@@ -190,6 +191,20 @@ Result<std::string> run_train(const TrainCommand& command) {
                      sampled->report.rows);
 }
 
+namespace {
+
+// A paper's method trained without each GPU (or architecture) in turn, by its own recipe.
+Result<std::vector<Outcome>> paper_leaving_out(Method method, const std::vector<Measurement>& rows, LeaveOut by) {
+  std::vector<std::string> folds;
+  for (const Measurement& row : rows) {
+    const Gpu* gpu = built_in_gpu(row.gpu);
+    folds.emplace_back(by == LeaveOut::gpu || !gpu ? row.gpu : name_of(gpu->architecture));
+  }
+  return forecast_across_folds(rows, folds, paper_contender(method, {}).train, kThreads, terminal_progress());
+}
+
+}  // namespace
+
 Result<std::string> run_evaluate(const EvaluateCommand& command) {
   const auto method = method_from(command.method);
   if (!method) return method.error();
@@ -209,8 +224,13 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   if (!command.leave_one_out.empty()) {
     const auto fold = leave_out_from(command.leave_one_out);
     if (!fold) return fold.error();
-    outcomes = forecast_leaving_out(sampled->rows, *fold, train_options(command.families, command.trees, kThreads),
-                                    terminal_progress());
+    if (needs_weights(*method)) {
+      auto left_out = paper_leaving_out(*method, sampled->rows, *fold);
+      if (!left_out) return std::move(left_out).error();
+      outcomes = *std::move(left_out);
+    } else
+      outcomes = forecast_leaving_out(sampled->rows, *fold, train_options(command.families, command.trees, kThreads),
+                                      terminal_progress());
   } else if (needs_weights(*method)) {
     const auto trained = load_method(*method, command.weights);
     if (!trained) return trained.error();

@@ -55,7 +55,8 @@ MethodOptions quick() {
   MethodOptions options;
   options.neusight.epochs = 12;
   options.neusight.width = 32;
-  options.synperf.epochs = 60;
+  options.synperf.epochs = 40;
+  options.synperf.threads = 1;
   return options;
 }
 
@@ -78,7 +79,7 @@ TEST(Method, SynperfLearnsAPlantedEfficiency) {
   for (const std::string_view gpu : {"H20", "H800-SXM"})
     for (Count m = 64; m <= 4096; m *= 2)
       for (Count n = 512; n <= 8192; n += 512)
-        for (Count k = 512; k <= 8192; k += 1024) {
+        for (Count k = 512; k <= 8192; k += 2048) {
           Measurement row;
           row.gpu = gpu;
           row.source = "planted";
@@ -97,7 +98,8 @@ TEST(Method, SynperfLearnsAPlantedEfficiency) {
 TEST(Method, SameBytesForASeedWhateverTheThreads) {
   const auto rows = planted_linear();
   MethodOptions options = quick();
-  options.neusight.epochs = 2;
+  options.neusight.epochs = 1;
+  options.neusight.width = 256;  // large enough to be shared out
   options.neusight.threads = 1;
   const auto one = train_method(Method::neusight, rows, all_of(rows), options, {});
   options.neusight.threads = 3;
@@ -137,6 +139,26 @@ TEST(Method, ProtocolsCompareOnTheSameRows) {
   EXPECT_LT(report->lines[0].errors[0].mean, 0.15);
   EXPECT_GT(report->lines[0].errors[1].mean, 0.3);
   EXPECT_THAT(protocol_table(*report, false), HasSubstr("| gemm | T4 | 384 | no |"));
+}
+
+TEST(Method, FoldsAreForecastWithoutThemselves) {
+  auto rows = planted_linear();
+  rows.resize(rows.size() / 2 + 40);  // V100, and some of T4
+  std::vector<std::string> folds;
+  for (const Measurement& row : rows) folds.emplace_back(row.gpu);
+  int trainings = 0;
+  const Trainer spy = [&](const std::vector<Measurement>& all, std::span<const std::size_t> chosen,
+                          const Progress&) -> Result<std::unique_ptr<Forecaster>> {
+    ++trainings;
+    for (const std::size_t i : chosen) EXPECT_EQ(all[i].gpu, all[chosen.front()].gpu);
+    EXPECT_EQ(chosen.size(), all[chosen.front()].gpu == "T4" ? 40u : all.size() - 40);
+    return analytic_method(Method::roofline);
+  };
+  const auto outcomes = forecast_across_folds(rows, folds, spy, 1, {});
+  ASSERT_TRUE(outcomes);
+  EXPECT_EQ(trainings, 2);
+  const Outcome last = forecast_row(rows.back(), *find_gpu("T4"), Method::roofline);
+  EXPECT_EQ(outcomes->back().forecast, last.forecast);
 }
 
 constexpr std::string_view kTable =

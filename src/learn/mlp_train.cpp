@@ -70,8 +70,9 @@ void TrainableMlp::product(std::span<const float> a, std::span<const float> b, s
                            std::size_t cols) {
   const std::size_t rows = c.size() / cols;
   constexpr std::size_t kPiece = 24;  // rows; a multiple of every block of add_product
-  const std::size_t pieces = workers_.threads() == 1 ? 1 : ceil_div(static_cast<Count>(rows), kPiece);
-  const std::size_t each = workers_.threads() == 1 ? rows : kPiece;
+  // Waking a thread takes as long as some million multiply-adds.
+  const bool alone = workers_.threads() == 1 || c.size() * inner < (std::size_t{1} << 22);
+  const std::size_t each = alone ? rows : kPiece, pieces = (rows + each - 1) / each;
   workers_.each(pieces, [&](std::size_t i) {
     const std::size_t first = i * each, n = std::min(each, rows - first);
     add_product(a.subspan(first * inner, n * inner), b, c.subspan(first * cols, n * cols), inner, cols);

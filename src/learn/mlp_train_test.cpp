@@ -152,9 +152,9 @@ TEST(MlpTrain, LearnsASmallFunction) {
 TEST(MlpTrain, SameNetworkForASeedWhateverTheThreads) {
   const Lesson lesson;
   MlpTrainOptions options = Lesson::options();
-  options.epochs = 3;
-  options.shape.batch_norm = true;
-  options.shape.dropout = 0.1;
+  options.epochs = 2;
+  options.shape = {2, {256, 256}, 1, true, 0.1};  // large enough to be shared out
+  options.batch = 256;
   options.threads = 1;
   const MlpFit one = lesson.learn(options);
   options.threads = 3;

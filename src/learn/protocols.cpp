@@ -137,6 +137,32 @@ Contender roofline_contender() {
              const Progress&) -> Result<std::unique_ptr<Forecaster>> { return analytic_method(Method::roofline); }};
 }
 
+Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement>& rows,
+                                                   const std::vector<std::string>& folds, const Trainer& train,
+                                                   int threads, const Progress& progress) {
+  std::map<std::string, std::vector<std::size_t>> members;
+  for (std::size_t i = 0; i < rows.size(); ++i) members[folds[i]].push_back(i);
+  std::vector<Outcome> outcomes(rows.size());
+  double done = 0;
+  for (const auto& [fold, own] : members) {
+    std::vector<std::size_t> rest;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (folds[i] != fold) rest.push_back(i);
+    const double each = 1 / static_cast<double>(members.size());
+    const auto trained = train(rows, rest, [&](double share, std::string_view what) {
+      if (progress && share < 1) progress((done + share) * each, std::string(what) + " without " + fold);
+    });
+    if (!trained) return trained.error();
+    std::vector<Measurement> left;
+    for (const std::size_t i : own) left.push_back(rows[i]);
+    const auto forecasts = forecast_all(**trained, left, threads);
+    for (std::size_t i = 0; i < own.size(); ++i) outcomes[own[i]] = forecasts[i];
+    ++done;
+  }
+  if (progress) progress(1, "");
+  return outcomes;
+}
+
 Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<Contender>& contenders, int threads,
                                     const Progress& progress) {
   ProtocolReport report;

@@ -43,6 +43,11 @@ struct Contender {
 Contender paper_contender(Method method, const MethodOptions& options);  // neusight or synperf
 Contender roofline_contender();
 
+// Every row forecast by a training that never saw its fold; `folds` has one name a row.
+Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement>& rows,
+                                                   const std::vector<std::string>& folds, const Trainer& train,
+                                                   int threads, const Progress& progress);
+
 struct ProtocolErrors {
   double mean = 0, median = 0, p90 = 0, bias = 0;
   double efficiency = 0;  // mean |measured - forecast| / forecast: the error of a measured efficiency, SynPerf's figure
