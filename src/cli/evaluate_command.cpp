@@ -21,6 +21,8 @@ Status check(const EvaluateCommand& command) {
   if (!command.unseen.empty() && command.weights.empty())
     return Error{"--unseen", "", "is about weights, and none are given", "add --weights"};
   if (command.sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
+  if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
+  if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
   if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
   return Ok{};
 }
@@ -65,7 +67,22 @@ Result<SampledRows> rows_of(const EvaluateCommand& command, const std::vector<Ke
   return sampled;
 }
 
-// Loads the weights asked for into `weights`, which the options refer to.
+// A weight file of whichever method it is.
+Status load_any(const std::string& path, JudgeOptions& options, std::optional<Weights>& weights) {
+  auto loaded = load_weights(path);
+  if (loaded) {
+    options.weights = &weights.emplace(*std::move(loaded));
+    return Ok{};
+  }
+  for (const Method method : {Method::neusight, Method::synperf})
+    if (auto paper = load_method(method, path)) {
+      options.papers.push_back(*std::move(paper));
+      return Ok{};
+    }
+  return std::move(loaded).error();
+}
+
+// Loads the weights asked for; those of Tilecast into `weights`, which the options refer to.
 Result<JudgeOptions> options_of(const EvaluateCommand& command, std::optional<Weights>& weights) {
   JudgeOptions options;
   options.threads = kThreads;
@@ -76,18 +93,19 @@ Result<JudgeOptions> options_of(const EvaluateCommand& command, std::optional<We
     if (!fold) return fold.error();
     options.leave_out = *fold;
   }
-  if (!command.weights.empty()) {
-    auto loaded = load_weights(command.weights);
-    if (!loaded) return std::move(loaded).error();
-    options.weights = &weights.emplace(*std::move(loaded));
-  }
+  if (command.epochs > 0)
+    options.train_papers.neusight.epochs = options.train_papers.synperf.epochs = static_cast<int>(command.epochs);
+  options.train_papers.neusight.most_rows = options.train_papers.synperf.most_rows = command.most_rows;
+  options.train_papers.neusight.threads = options.train_papers.synperf.threads = kThreads;
+  for (const std::string& path : command.weights)
+    if (auto loaded = load_any(path, options, weights); !loaded) return std::move(loaded).error();
   return options;
 }
 
 // Drops the rows these weights cannot honestly be judged on.
-Status keep_judgeable(const EvaluateCommand& command, const Weights& weights, std::vector<Measurement>& rows) {
-  if (auto unseen = check_unseen(weights, command.unseen, rows, command.weights); !unseen) return unseen;
-  rows = judgeable(std::move(rows), weights);
+Status keep_judgeable(const EvaluateCommand& command, const JudgeOptions& options, std::vector<Measurement>& rows) {
+  if (auto unseen = check_unseen(options, command.unseen, rows); !unseen) return unseen;
+  rows = judgeable(std::move(rows), options);
   if (!rows.empty()) return Ok{};
   return Error{"--data", "", "holds no shape that is held out of training", "weights are judged on no other"};
 }
@@ -113,8 +131,8 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   auto sampled = rows_of(command, *by, names, notes);
   if (!sampled) return std::move(sampled).error();
   auto& rows = sampled->rows;
-  if (weights)
-    if (auto kept = keep_judgeable(command, *weights, rows); !kept) return std::move(kept).error();
+  if (!command.weights.empty())
+    if (auto kept = keep_judgeable(command, *options, rows); !kept) return std::move(kept).error();
   // Without anything learned Tilecast's forecast is the analytic one.
   const bool unlearned = command.method == "tilecast" && !weights && !options->leave_out;
   auto judgement = judge(rows, unlearned ? "analytic" : command.method, *options);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/table.h"
@@ -70,8 +71,10 @@ std::string errors_text(const std::vector<Measurement>& rows, const std::vector<
   Table table(std::move(columns));
   for (std::size_t g = 0; g < groups.front().size(); ++g) {
     std::vector<std::string> cells = groups.front()[g].keys;
-    cells.push_back(std::to_string(groups.front()[g].rows));
-    for (const auto& own : groups) cells.push_back(share(own[g].mean));
+    Count rows_judged = 0;
+    for (const auto& own : groups) rows_judged = std::max(rows_judged, own[g].rows);
+    cells.push_back(std::to_string(rows_judged));
+    for (const auto& own : groups) cells.push_back(own[g].rows > 0 ? share(own[g].mean) : "-");
     cells.push_back(seen_word(groups.front()[g]));
     table.add(std::move(cells));
   }
@@ -83,7 +86,7 @@ std::string errors_json(const std::vector<Measurement>& rows, const std::vector<
   Json list = Json::array();
   for (const MethodOutcomes& method : methods)
     for (const Group& group : group_errors(rows, method.outcomes, by))
-      list.push_back(group_json(group, by, method.name));
+      if (group.rows > 0) list.push_back(group_json(group, by, method.name));
   return list.dump(2) + "\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include "gpu/registry.h"
 #include "learn/dims.h"
+#include "learn/protocols.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -40,12 +41,31 @@ Result<std::vector<Outcome>> learned(const std::vector<Measurement>& rows, const
 }
 
 template <Method M>
+Result<std::vector<Outcome>> paper(const std::vector<Measurement>& rows, const JudgeOptions& options) {
+  for (const auto& trained : options.papers) {
+    if (trained->method() != M) continue;
+    std::vector<Outcome> outcomes = forecast_all(*trained, rows, options.threads);
+    for (std::size_t i = 0; i < rows.size(); ++i) outcomes[i].seen = trained->rows_seen(rows[i]) > 0;
+    return outcomes;
+  }
+  if (!options.leave_out) return load_method(M, "").error();  // says how to get them
+  std::vector<std::string> folds;
+  for (const Measurement& row : rows) folds.push_back(fold_of(row, *options.leave_out));
+  auto outcomes = forecast_across_folds(rows, folds, paper_contender(M, options.train_papers).train, options.threads,
+                                        options.progress);
+  if (outcomes) mark_seen_without_fold(rows, *options.leave_out, *outcomes);
+  return outcomes;
+}
+
+template <Method M>
 Result<std::vector<Outcome>> unlearned(const std::vector<Measurement>& rows, const JudgeOptions& options) {
   return forecast_rows(rows, M, options.threads);
 }
 
-constexpr std::array<MethodEntry, 3> kEntries = {{
+constexpr std::array<MethodEntry, 5> kEntries = {{
     {"tilecast", learned},
+    {"neusight", paper<Method::neusight>},
+    {"synperf", paper<Method::synperf>},
     {"analytic", unlearned<Method::tilecast>},
     {"roofline", unlearned<Method::roofline>},
 }};
@@ -74,17 +94,28 @@ Result<Judgement> judge(const std::vector<Measurement>& rows, std::string_view m
     else judgement.missing.push_back(name + ": " + outcomes.error().line());
   }
   if (judgement.methods.empty()) return error("no method can run: " + join(judgement.missing, "; "));
+  // A failed outcome has no regime; the last method, the roofline, fails only where there is no plan at all.
+  const std::vector<Outcome>& regimes = judgement.methods.back().outcomes;
   for (MethodOutcomes& other : judgement.methods)
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      other.outcomes[i].regime = judgement.methods.front().outcomes[i].regime;
+    for (std::size_t i = 0; i < rows.size(); ++i) other.outcomes[i].regime = regimes[i].regime;
   return judgement;
 }
 
 Count keep_common(std::vector<Measurement>& rows, std::vector<MethodOutcomes>& methods) {
+  std::vector<std::set<std::string>> knows(methods.size());  // families and formats of each method
   std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (std::none_of(methods.begin(), methods.end(), [&](const auto& m) { return m.outcomes[i].failed; }))
-      kept.push_back(i);
+  for (std::size_t m = 0; m < methods.size(); ++m)
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!methods[m].outcomes[i].failed) knows[m].insert(model_key(rows[i].kernel));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string key = model_key(rows[i].kernel);
+    bool any = false, lacks = false;
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+      any |= !methods[m].outcomes[i].failed;
+      lacks |= methods[m].outcomes[i].failed && knows[m].contains(key);
+    }
+    if (any && !lacks) kept.push_back(i);
+  }
   const auto gone = static_cast<Count>(rows.size() - kept.size());
   if (gone == 0) return 0;
   const auto compact = [&](auto& list) {
@@ -104,25 +135,46 @@ bool gpu_seen(const Weights& weights, std::string_view gpu) {
   });
 }
 
-std::vector<Measurement> judgeable(std::vector<Measurement> rows, const Weights& weights) {
-  std::map<std::string_view, bool> seen;
+std::vector<Measurement> judgeable(std::vector<Measurement> rows, const JudgeOptions& options) {
+  std::map<std::string_view, bool> known;
   for (const Measurement& row : rows)
-    if (!seen.contains(row.gpu)) seen[row.gpu] = gpu_seen(weights, row.gpu);
-  std::erase_if(rows, [&](const Measurement& row) { return seen[row.gpu] && !held_out(row.kernel.shape); });
+    if (!known.contains(row.gpu)) known[row.gpu] = options.weights && gpu_seen(*options.weights, row.gpu);
+  const auto seen = [&](const Measurement& row) {
+    return known[row.gpu] || std::any_of(options.papers.begin(), options.papers.end(),
+                                         [&](const auto& paper) { return paper->rows_seen(row) > 0; });
+  };
+  std::erase_if(rows, [&](const Measurement& row) { return !held_out(row.kernel.shape) && seen(row); });
   return rows;
 }
 
-Status check_unseen(const Weights& weights, const std::vector<std::string>& gpus, const std::vector<Measurement>& rows,
-                    const std::string& weights_name) {
+namespace {
+
+// Of some row of a GPU, which weights saw the GPU in what model, and how often; empty when none did.
+std::string sighting(const JudgeOptions& options, const std::string& gpu, const std::vector<Measurement>& rows) {
+  const auto words = [&](std::string_view method, Count seen, const std::string& key) {
+    return "the weights of " + std::string(method) + " have seen " + std::to_string(seen) + " rows of " + gpu + " (" +
+           key + ")";
+  };
+  if (options.weights)
+    for (const FamilyModel& model : options.weights->models)
+      if (const auto found = model.seen.find(gpu); found != model.seen.end() && found->second > 0)
+        return words("tilecast", found->second, model.key);
+  for (const auto& paper : options.papers)
+    for (const Measurement& row : rows)
+      if (row.gpu == gpu && paper->rows_seen(row) > 0)
+        return words(name_of(paper->method()), paper->rows_seen(row), model_key(row.kernel));
+  return {};
+}
+
+}  // namespace
+
+Status check_unseen(const JudgeOptions& options, const std::vector<std::string>& gpus,
+                    const std::vector<Measurement>& rows) {
   for (const std::string& name : gpus) {
     const auto gpu = find_gpu(name);
     if (!gpu) return Error{"--unseen", "", gpu.error().problem, gpu.error().remedy};
-    for (const FamilyModel& model : weights.models)
-      if (const auto found = model.seen.find(gpu->name); found != model.seen.end() && found->second > 0)
-        return Error{"--unseen", "",
-                     weights_name + " has seen " + std::to_string(found->second) + " rows of " + gpu->name + " (" +
-                         model.key + ")",
-                     "train with --leave-out " + gpu->name};
+    if (std::string seen = sighting(options, gpu->name, rows); !seen.empty())
+      return Error{"--unseen", "", std::move(seen), "train with --leave-out " + gpu->name};
     if (std::none_of(rows.begin(), rows.end(), [&](const Measurement& row) { return row.gpu == gpu->name; }))
       return Error{"--unseen", "", "--data holds no row of " + gpu->name, ""};
   }

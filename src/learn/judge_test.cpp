@@ -44,7 +44,8 @@ TEST(Judge, SeenGpusOnHeldOutShapesOthersOnAll) {
   Count held = 0;
   for (const Measurement& row : rows) held += row.gpu == "H100-SXM" && held_out(row.kernel.shape) ? 1 : 0;
   ASSERT_GT(held, 0);
-  const auto kept = judgeable(rows, weights_that_saw({"H100-SXM"}));
+  const Weights weights = weights_that_saw({"H100-SXM"});
+  const auto kept = judgeable(rows, {.weights = &weights});
   EXPECT_EQ(static_cast<Count>(kept.size()), held + 200);
   for (const Measurement& row : kept) EXPECT_TRUE(row.gpu == "L40S" || held_out(row.kernel.shape));
 }
@@ -56,8 +57,8 @@ TEST(Judge, AGpuSeenByAnyModelIsSeen) {
   EXPECT_TRUE(gpu_seen(weights, "H100-SXM"));
   EXPECT_FALSE(gpu_seen(weights, "L40S"));
   const auto rows = rows_of({"H100-SXM"}, 20);
-  EXPECT_LT(judgeable(rows, weights).size(), rows.size());
-  const auto judged = judge(rows, "tilecast", {.weights = &weights, .leave_out = {}, .train = {}, .progress = {}});
+  EXPECT_LT(judgeable(rows, {.weights = &weights}).size(), rows.size());
+  const auto judged = judge(rows, "tilecast", {.weights = &weights});
   ASSERT_TRUE(judged);
   for (const Outcome& outcome : judged->methods[0].outcomes) EXPECT_FALSE(outcome.seen);
 }
@@ -65,13 +66,15 @@ TEST(Judge, AGpuSeenByAnyModelIsSeen) {
 TEST(Judge, RefusesToCallASeenGpuUnseen) {
   const auto rows = rows_of({"H100-SXM", "L40S"}, 3);
   const Weights weights = weights_that_saw({"H100-SXM"});
-  EXPECT_TRUE(check_unseen(weights, {"l40s"}, rows, "w"));
-  const auto seen = check_unseen(weights, {"L40S", "h100 sxm"}, rows, "my.weights");
+  const JudgeOptions options{.weights = &weights};
+  EXPECT_TRUE(check_unseen(options, {"l40s"}, rows));
+  const auto seen = check_unseen(options, {"L40S", "h100 sxm"}, rows);
   ASSERT_FALSE(seen);
-  EXPECT_EQ(seen.error().line(),
-            "--unseen: my.weights has seen 7 rows of H100-SXM (gemm/bf16) (train with --leave-out H100-SXM)");
-  EXPECT_THAT(check_unseen(weights, {"B200"}, rows, "w").error().line(), HasSubstr("no row of B200"));
-  EXPECT_THAT(check_unseen(weights, {"B20"}, rows, "w").error().line(), HasSubstr("did you mean"));
+  EXPECT_EQ(
+      seen.error().line(),
+      "--unseen: the weights of tilecast have seen 7 rows of H100-SXM (gemm/bf16) (train with --leave-out H100-SXM)");
+  EXPECT_THAT(check_unseen(options, {"B200"}, rows).error().line(), HasSubstr("no row of B200"));
+  EXPECT_THAT(check_unseen(options, {"B20"}, rows).error().line(), HasSubstr("did you mean"));
 }
 
 TEST(Judge, RunsEveryMethodThatCan) {
@@ -81,9 +84,12 @@ TEST(Judge, RunsEveryMethodThatCan) {
   ASSERT_EQ(all->methods.size(), 2u);
   EXPECT_EQ(all->methods[0].name, "analytic");
   EXPECT_EQ(all->methods[1].name, "roofline");
-  EXPECT_THAT(all->missing, testing::ElementsAre(HasSubstr("tilecast: no weights")));
+  EXPECT_THAT(all->missing,
+              testing::ElementsAre(HasSubstr("tilecast: no weights"), HasSubstr("train --method neusight"),
+                                   HasSubstr("train --method synperf")));
   EXPECT_THAT(judge(rows, "tilecast", {}).error().line(), HasSubstr("no weights"));
-  EXPECT_THAT(judge(rows, "oracle", {}).error().line(), HasSubstr("one of tilecast, analytic, roofline, or all"));
+  EXPECT_THAT(judge(rows, "oracle", {}).error().line(),
+              HasSubstr("one of tilecast, neusight, synperf, analytic, roofline, or all"));
   JudgeOptions alone;
   alone.leave_out = LeaveOut::gpu;
   EXPECT_THAT(judge(rows, "tilecast", alone).error().line(), HasSubstr("all rows are of H100-SXM"));
@@ -118,6 +124,11 @@ TEST(Judge, KeepsRowsThatAllMethodsForecast) {
   EXPECT_EQ(std::get<Gemm>(rows[1].kernel.shape).m, 64);
   EXPECT_EQ(methods[1].outcomes[1].forecast, microseconds(3));
   EXPECT_EQ(keep_common(rows, methods), 0);
+  // A method that knows nothing of these rows takes none of them away.
+  methods.push_back({"c", std::vector<Outcome>(2)});
+  methods[2].outcomes[0].failed = methods[2].outcomes[1].failed = true;
+  EXPECT_EQ(keep_common(rows, methods), 0);
+  EXPECT_EQ(rows.size(), 2u);
 }
 
 TEST(Predictions, WrittenWholeReadBack) {

@@ -38,6 +38,7 @@ Status write_predictions(const std::string& path, const std::vector<Measurement>
   file->buffer() = kHeader;
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const MethodOutcomes& method : methods) {
+      if (method.outcomes[i].failed) continue;  // a method that knows nothing of such rows
       append_prediction(file->buffer(), rows[i], method.name, method.outcomes[i]);
       if (!file->full()) continue;
       if (auto flushed = file->flush(); !flushed) return flushed;
