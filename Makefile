@@ -45,7 +45,7 @@ fuzz: build/.packages
 	@cmake --build --preset fuzz -j $(JOBS)
 	@fuzz/run build/fuzz $(SECONDS)
 
-# Full figures over ../shared/data; rewrites docs/accuracy.md.
+# Full figures over ../shared/data; rewrites docs/accuracy.md and docs/plots.
 accuracy: build/tilecast
 	@build/tilecast accuracy --data ../shared/data -o docs/accuracy.md
 

@@ -33,7 +33,8 @@ std::string write_file(const std::string& name, const std::string& text) {
 }
 
 TEST(Cli, HelpOfEveryCommandShowsAnExample) {
-  for (const char* command : {"", "kernel", "gpus", "gpu", "gpu show", "gpu check", "import", "evaluate", "accuracy"}) {
+  for (const char* command :
+       {"", "kernel", "gpus", "gpu", "gpu show", "gpu check", "import", "train", "evaluate", "accuracy"}) {
     const Ran ran = run_tilecast(std::string(command) + " --help");
     EXPECT_EQ(ran.code, 0) << command;
     EXPECT_EQ(ran.err, "") << command;

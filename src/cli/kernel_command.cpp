@@ -6,6 +6,7 @@
 #include "cli/units_text.h"
 #include "estimate/weights.h"
 #include "gpu/registry.h"
+#include "learn/method.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -54,13 +55,18 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
   }
   if (options.gpus.empty()) return Error{"--gpu", "", "is missing", "for example --gpu H100-SXM,B200"};
   Weights weights;
-  if (!options.weights.empty()) {
+  std::unique_ptr<TrainedMethod> trained;
+  if (needs_weights(*method)) {
+    auto loaded = load_method(*method, options.weights);
+    if (!loaded) return std::move(loaded).error();
+    trained = *std::move(loaded);
+  } else if (!options.weights.empty()) {
     auto loaded = load_weights(options.weights);
     if (!loaded) return std::move(loaded).error();
     weights = *std::move(loaded);
   }
   const FamilyModel* model = *method == Method::tilecast ? weights.find(model_key({*shape, *format})) : nullptr;
-  if (!options.weights.empty() && !model)
+  if (!options.weights.empty() && !model && !trained)
     return Error{options.weights, "",
                  "knows nothing of " + model_key({*shape, *format}) + " under method " + options.method,
                  "leave --weights out for the analytic forecast"};
@@ -75,6 +81,11 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     if (!planned) return std::move(planned).error();
     Estimate e = estimate(*planned, *gpu, *context, *method);
     if (model) e = corrected(e, *model, kernel, *planned, *gpu, *context);
+    if (trained) {
+      auto own = method_estimate(*trained, kernel, *planned, *gpu, *context);
+      if (!own) return std::move(own).error();
+      e = *std::move(own);
+    }
     forecasts.push_back({*std::move(gpu), kernel, *context, *std::move(planned), std::move(e)});
   }
   return forecasts;

@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <functional>
 
-#include "cli/data_command.h"
+#include "cli/accuracy_command.h"
+#include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
+#include "cli/import_command.h"
 #include "cli/kernel_command.h"
+#include "cli/papers_command.h"
+#include "cli/train_command.h"
 #include "support/text.h"
 
 namespace {
@@ -67,7 +71,7 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
       "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
   kernel->add_option("--dtype", options.dtype, "number format: " + format_names())->capture_default_str();
-  kernel->add_option("--method", options.method, "tilecast or roofline")->capture_default_str();
+  kernel->add_option("--method", options.method, "tilecast, roofline, neusight or synperf")->capture_default_str();
   kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
   kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")
       ->capture_default_str();
@@ -112,7 +116,64 @@ struct DataOptions {
   TrainCommand train;
   EvaluateCommand evaluate;
   AccuracyCommand accuracy;
+  PapersCommand papers;
 };
+
+void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
+  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+  evaluate->add_option("--data", options.data, "tables of our form or of a known source")->required();
+  evaluate
+      ->add_option("--method", options.method,
+                   "tilecast, analytic (nothing learned), roofline, neusight, synperf, or all side by side")
+      ->capture_default_str();
+  evaluate
+      ->add_option(
+          "--weights", options.weights,
+          "judge these, one file a method, comma separated: held-out shapes of GPUs they have seen, all rows of "
+          "others")
+      ->delimiter(',');
+  evaluate
+      ->add_option("--unseen", options.unseen,
+                   "with --weights: GPUs they must not have seen, comma separated; refused if they have")
+      ->delimiter(',');
+  evaluate->add_option("--leave-one-out", options.leave_one_out,
+                       "gpu, architecture or source (the column: who measured): train without it, judge on it");
+  evaluate->add_option("--families", options.families, "only these, comma separated")->delimiter(',');
+  evaluate->add_option("--trees", options.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
+  evaluate->add_option("--epochs", options.epochs, "with --leave-one-out: of neusight and synperf; 0 is the paper's")
+      ->capture_default_str();
+  evaluate->add_option("--most-rows", options.most_rows, "with --leave-one-out: rows of one network; 0 takes all")
+      ->capture_default_str();
+  evaluate
+      ->add_option("--by", options.by,
+                   "groups: gpu, architecture, family, dtype, engine, kernel_source, source, regime, trap")
+      ->capture_default_str();
+  evaluate->add_flag("--pairs", options.pairs, "judge predicted speed-ups between GPUs at the same shapes");
+  evaluate->add_option("--predictions", options.predictions, "also write every judged row (.csv or .csv.gz)");
+  evaluate->add_option("--sample", options.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  evaluate->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  evaluate->footer(
+      "Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype\n\nMore examples:\n"
+      "  tilecast evaluate --data gemm.csv.gz --leave-one-out gpu --method all --by family,gpu --sample 500\n"
+      "  tilecast evaluate --data gemm.csv.gz --leave-one-out architecture --by architecture --json\n"
+      "  tilecast evaluate --data gemm.csv.gz --weights my.weights --unseen B200,L40S --by gpu,regime\n"
+      "  tilecast evaluate --data gemm.csv.gz --weights my.weights,neusight.weights --method all --by dtype\n"
+      "  tilecast evaluate --data gemm.csv.gz --weights my.weights --pairs\n"
+      "  tilecast evaluate --data gemm.csv.gz --method roofline --predictions rows.csv.gz");
+  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options); }; });
+}
+
+void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
+  CLI::App* papers = app.add_subcommand("papers", "repeat the experiments of NeuSight and SynPerf (docs/papers.md)");
+  papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
+  papers->add_option("--only", options.only, "neusight, amd or synperf (default: all)");
+  papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
+  papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
+  papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
+  papers->footer("Example:\n  tilecast papers --data ../shared/data --only synperf");
+  papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
+}
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
@@ -131,34 +192,24 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
       ->delimiter(',');
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
-  train->add_option("--sample", options.train.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+  train->add_option("--sample", options.train.sample,
+                    "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
+  train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();
+  train->add_option("--epochs", options.train.epochs, "neusight, synperf: passes over the rows; 0 is the paper's")
       ->capture_default_str();
-  train->add_option("--trees", options.train.trees, "trees of each forest")->capture_default_str();
+  train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows of one network; 0 takes all")
+      ->capture_default_str();
+  train->add_option("--trees", options.train.trees, "tilecast: trees of each forest")->capture_default_str();
   train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
   train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
   train->footer(
       "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
   train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
-  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
-  evaluate->add_option("--data", options.evaluate.data, "tables of our form or of a known source")->required();
-  evaluate->add_option("--method", options.evaluate.method, "tilecast or roofline")->capture_default_str();
-  evaluate->add_option("--weights", options.evaluate.weights,
-                       "judge these weights, on shapes held out of every training");
-  evaluate->add_option("--leave-one-out", options.evaluate.leave_one_out,
-                       "gpu or architecture: train without it, judge on it");
-  evaluate->add_option("--families", options.evaluate.families, "only these, comma separated")->delimiter(',');
-  evaluate->add_option("--trees", options.evaluate.trees, "with --leave-one-out: trees of each forest")
-      ->capture_default_str();
-  evaluate->add_option("--by", options.evaluate.by, "groups: gpu, family, dtype, engine, source, regime, trap")
-      ->capture_default_str();
-  evaluate->add_option("--sample", options.evaluate.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
-      ->capture_default_str();
-  evaluate->add_flag("--json", options.evaluate.json, "machine-readable output (docs/json.md)");
-  evaluate->footer("Example:\n  tilecast evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
-  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options.evaluate); }; });
+  add_evaluate_command(app, options.evaluate, chosen);
 
-  CLI::App* accuracy = app.add_subcommand("accuracy", "regenerate docs/accuracy.md from a folder of measured tables");
+  CLI::App* accuracy =
+      app.add_subcommand("accuracy", "regenerate docs/accuracy.md and its plots from a folder of measured tables");
   accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
       ->required();
   accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
@@ -166,6 +217,9 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
   accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
       ->capture_default_str();
+  accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
+  accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
+  accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
   accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
@@ -211,6 +265,7 @@ int main(int argc, char** argv) {
   add_kernel_command(app, kernel_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_data_commands(app, data_options, chosen);
+  add_papers_command(app, data_options.papers, chosen);
 
   try {
     app.parse(arguments_of(argc, argv));

@@ -7,25 +7,23 @@
 #include <vector>
 
 #include "cli/units_text.h"
+#include "support/scale.h"
 
 namespace tilecast {
 namespace {
 
 constexpr int kWidth = 56, kHeight = 10;
-constexpr double kLeastIntensity = 0.0625, kMostIntensity = 16384;  // operations per byte
-constexpr double kDecades = 4.5;                                    // of rate, below the roof
+constexpr LogScale kIntensity{0.0625, 16384};  // operations per byte
+constexpr double kDecades = 4.5;               // of rate, below the roof
 
 int column_of(double intensity) {
-  const double at = std::log2(intensity / kLeastIntensity) / std::log2(kMostIntensity / kLeastIntensity);
-  return std::clamp(static_cast<int>(std::lround(at * (kWidth - 1))), 0, kWidth - 1);
+  return std::clamp(static_cast<int>(std::lround(kIntensity.at(intensity) * (kWidth - 1))), 0, kWidth - 1);
 }
 int row_of(double rate, double peak) {
   const double below = std::log10(peak / std::max(rate, peak * 1e-9));
   return std::clamp(static_cast<int>(std::lround(below / kDecades * (kHeight - 1))), 0, kHeight - 1);
 }
-double intensity_of(int column) {
-  return kLeastIntensity * std::pow(kMostIntensity / kLeastIntensity, column / static_cast<double>(kWidth - 1));
-}
+double intensity_of(int column) { return kIntensity.value(column / static_cast<double>(kWidth - 1)); }
 
 }  // namespace
 

@@ -46,9 +46,10 @@ LaunchEstimate estimate_launch(const Launch& launch, const Gpu& gpu, const Conte
 }  // namespace
 
 Result<Method> method_from(std::string_view name) {
-  for (const Method method : {Method::roofline, Method::tilecast})
-    if (name_of(method) == name) return method;
-  return Error{"--method", "", "unknown method '" + std::string(name) + "'", "one of roofline, tilecast"};
+  for (std::size_t i = 0; i < kMethodNames.size(); ++i)
+    if (kMethodNames[i] == name) return static_cast<Method>(i);
+  return Error{"--method", "", "unknown method '" + std::string(name) + "'",
+               "one of roofline, tilecast, neusight, synperf"};
 }
 
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method) {

@@ -17,8 +17,13 @@ namespace tilecast {
 enum class Method : std::uint8_t {
   roofline,  // operations over peak rate or bytes over DRAM bandwidth, whichever is longer: the textbook
   tilecast,  // plan, schedule, caches and sustained rates, never below the bound
+  neusight,  // tiles, waves and a learned utilisation (estimate/neusight.h)
+  synperf,   // pipeline demands and a learned efficiency (estimate/synperf.h)
 };
-constexpr std::string_view name_of(Method m) { return m == Method::roofline ? "roofline" : "tilecast"; }
+inline constexpr std::array<std::string_view, 4> kMethodNames = {"roofline", "tilecast", "neusight", "synperf"};
+constexpr std::string_view name_of(Method m) { return kMethodNames[static_cast<std::size_t>(m)]; }
+// Whether a method forecasts with weights that `tilecast train` makes and nothing ships.
+constexpr bool needs_weights(Method m) { return m == Method::neusight || m == Method::synperf; }
 Result<Method> method_from(std::string_view name);
 
 enum class Resource : std::uint8_t { tensor, vector, xu, shared, l2, dram, launch, latency };
@@ -66,6 +71,7 @@ struct Estimate {
   std::vector<LaunchEstimate> launches;  // one for each of the plan's
 };
 
+// Of `neusight` and `synperf` this is the frame only (bound, launches); their time comes from their weights.
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method);
 
 }  // namespace tilecast

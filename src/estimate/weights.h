@@ -1,8 +1,7 @@
 // What training produces and forecasting reads: the learned models of all families, and what they were trained on.
 //
-// File layout, little-endian: "TILECAST", format version (u32), packed and plain length (u64 each) and CRC-32 (u32) of
-// the payload, then the payload, zlib-compressed: counted strings, maps and forests in the order of the structs. A file
-// that is foreign, newer, truncated, damaged or made for other features is refused with one line.
+// The file is a packed one (estimate/packed.h): counted strings, maps and forests in the order of the structs. A file
+// made for other features is refused.
 #pragma once
 
 #include <map>

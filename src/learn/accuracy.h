@@ -1,30 +1,74 @@
-// The generated part of docs/accuracy.md: forecasts against measured rows, as Markdown tables.
+// docs/accuracy.md: a list of sections, each a function from the same judged rows to Markdown.
 //
-// Sample of the output:
-//   | family | dtype | GPU | rows | forecast mean | median | p90 | bias | roofline mean |
-//   |---|---|---|---:|---:|---:|---:|---:|---:|
-//   | gemm | bf16 | H100-SXM | 6000 | 14.2 % | 10.1 % | 30.4 % | -3.0 % | 48.9 % |
+// Nothing is forecast here. judge_tables() makes the inputs of measured tables; whoever has further outcomes of the
+// same rows (an ablation, another method) adds them to the inputs.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "learn/evaluate.h"
+#include "learn/counters.h"
+#include "learn/judge.h"
 
 namespace tilecast {
 
 // Rows measured faster than their bound, at most this share for every GPU, family and dtype.
 inline constexpr double kMostViolations = 0.005;
 
-// Errors of the analytic forecast beside the roofline's on the same rows.
-std::string error_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast,
-                         const std::vector<Outcome>& roofline);
+struct PlotLink {
+  std::string path, title;  // relative to the document
+};
 
-// Bound violations, known traps apart, and planned against measured launches.
-std::string bound_tables(const std::vector<Measurement>& rows, const std::vector<Outcome>& forecast);
+struct AccuracyInputs {
+  // Every row of the tables, traps of the data included, and its analytic forecast.
+  std::vector<Measurement> every_row;
+  std::vector<Outcome> every_outcome;
 
-// Both from files of any known form: errors on a sample, the rest on every row.
-Result<std::string> accuracy_report(const std::vector<std::string>& paths, const SampleOptions& sample,
-                                    const ReadOptions& read, int threads);
+  // A sample without traps, and forecasts of it in the same order.
+  Count sample = 0;  // rows of each table, GPU, engine, family and dtype
+  std::vector<Measurement> rows;
+  std::vector<Outcome> analytic, roofline;
+  // The learned method; empty vectors: not judged. `seen` is by weights trained on the rows, and counts at the shapes
+  // that training holds out.
+  std::vector<Outcome> seen, without_gpu, without_architecture;
+  std::vector<MethodOutcomes> ablations;  // GPU left out; the full method first
+  std::vector<MethodOutcomes> others;     // other methods of the same rows, GPU left out
+
+  std::vector<CounterComparison> counters;
+  std::vector<PlotLink> plots;
+};
+
+struct AccuracyOptions {
+  SampleOptions sample;
+  std::vector<std::string> families;  // empty: all
+  TrainAllOptions train;
+  bool learn = true;  // false: the analytic part alone
+  int threads = 1;
+  Progress progress;
+};
+// From files of any known form. `names` must live as long as the inputs.
+Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const AccuracyOptions& options,
+                                    const ReadOptions& read, Names& names);
+
+std::string accuracy_report(const AccuracyInputs& inputs);
+
+// The sections, in the document's order. One that has nothing to show is empty.
+using Section = std::string (*)(const AccuracyInputs& inputs);
+namespace section {
+std::string definitions(const AccuracyInputs& inputs);  // and sources with their licences
+std::string targets(const AccuracyInputs& inputs);      // the averages over AIConfigurator's six cards
+std::string seen(const AccuracyInputs& inputs);         // held-out shapes
+std::string left_out_gpu(const AccuracyInputs& inputs);
+std::string left_out_architecture(const AccuracyInputs& inputs);
+std::string methods(const AccuracyInputs& inputs);  // all methods on the same rows
+std::string ablation(const AccuracyInputs& inputs);
+std::string speedups(const AccuracyInputs& inputs);
+std::string regimes(const AccuracyInputs& inputs);
+std::string plots(const AccuracyInputs& inputs);
+std::string analytic(const AccuracyInputs& inputs);  // beside the roofline
+std::string bound(const AccuracyInputs& inputs);     // rows that beat it, traps apart, reasons
+std::string launches(const AccuracyInputs& inputs);  // planned against measured
+std::string counters(const AccuracyInputs& inputs);
+}  // namespace section
 
 }  // namespace tilecast

@@ -30,14 +30,6 @@ std::size_t main_launch(const Estimate& estimate) {
   return main;
 }
 
-// Value at a share of a sorted list, between neighbours.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
-}
-
 std::string key_value(Key key, const Measurement& row, const Outcome& outcome) {
   switch (key) {
     case Key::gpu: return std::string(row.gpu);
@@ -47,6 +39,11 @@ std::string key_value(Key key, const Measurement& row, const Outcome& outcome) {
     case Key::source: return std::string(row.source);
     case Key::regime: return std::string(name_of(outcome.regime));
     case Key::trap: return std::string(trap_of(row));
+    case Key::kernel_source: return std::string(row.kernel_source);
+    case Key::architecture: {
+      const Gpu* gpu = built_in_gpu(row.gpu);
+      return gpu ? std::string(name_of(gpu->architecture)) : "";
+    }
   }
   return {};
 }
@@ -65,6 +62,7 @@ struct Gathered {
   void add(const Measurement& row, const Outcome& outcome) {
     if (outcome.failed) return void(++group.failed);
     ++group.rows;
+    group.seen += outcome.seen ? 1 : 0;
     const double error = outcome.forecast / row.latency - 1;
     Errors& errors = by_gpu[row.gpu];
     errors.absolute.push_back(std::abs(error));
@@ -175,7 +173,8 @@ Result<std::vector<Key>> keys_from(std::string_view text) {
   for (const std::string& part : split(text, ',')) {
     const auto at = std::find(kKeyNames.begin(), kKeyNames.end(), part);
     if (at == kKeyNames.end())
-      return error("cannot group by '" + part + "'", "one or more of gpu, family, dtype, engine, source, regime");
+      return error("cannot group by '" + part + "'",
+                   "one or more of " + join({kKeyNames.begin(), kKeyNames.end()}, ", "));
     keys.push_back(static_cast<Key>(at - kKeyNames.begin()));
   }
   return keys;
@@ -194,6 +193,13 @@ std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std:
   std::vector<Group> finished;
   for (auto& [keys, gathered] : groups) finished.push_back(gathered.finish());
   return finished;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
 }
 
 Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample,

@@ -32,6 +32,7 @@ struct Outcome {
   Count ctas = 0;
   int tile_m = 0, tile_n = 0, split = 1;
   bool failed = false;  // no plan: the GPU lacks the format, say
+  bool seen = false;    // by a model that was trained on rows of this GPU
 };
 // A failed row's reason is its plan's error, which costs too much to keep for each row: ask again with plan().
 Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method);
@@ -39,9 +40,10 @@ Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method);
 // Forecasts of all rows, in their order, by `threads` threads; the result does not depend on their number.
 Result<std::vector<Outcome>> forecast_rows(const std::vector<Measurement>& rows, Method method, int threads);
 
-enum class Key : std::uint8_t { gpu, family, dtype, engine, source, regime, trap };
-inline constexpr std::array<std::string_view, 7> kKeyNames = {"gpu",    "family", "dtype", "engine",
-                                                              "source", "regime", "trap"};
+enum class Key : std::uint8_t { gpu, family, dtype, engine, source, regime, trap, kernel_source, architecture };
+inline constexpr std::array<std::string_view, 9> kKeyNames = {
+    "gpu", "family", "dtype", "engine", "source", "regime", "trap", "kernel_source", "architecture"};
+constexpr std::string_view name_of(Key k) { return kKeyNames[static_cast<std::size_t>(k)]; }
 Result<std::vector<Key>> keys_from(std::string_view text);  // "gpu,family"
 
 struct Group {
@@ -54,14 +56,25 @@ struct Group {
   Count below_bound = 0;       // forecasts below their own bound: must be zero
   Count bound_violations = 0;  // rows measured faster than their bound
   double worst_violation = 1;  // largest bound / measured among them
-  double violation_share() const {
-    return rows > 0 ? static_cast<double>(bound_violations) / static_cast<double>(rows) : 0;
+  Count seen = 0;              // rows forecast by a model that was trained on rows of their GPU
+
+  double violation_share() const { return share_of_rows(bound_violations); }
+  double below_share() const { return share_of_rows(below_bound); }
+  bool all_seen() const { return rows > 0 && seen == rows; }
+  bool none_seen() const { return seen == 0; }
+
+ private:
+  double share_of_rows(Count part) const {
+    return rows > 0 ? static_cast<double>(part) / static_cast<double>(rows) : 0;
   }
 };
 
 // Groups in the order of their keys. Both vectors have one entry a row.
 std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
                                 const std::vector<Key>& by);
+
+// The value at a share of a sorted list, between neighbours: quantile({1, 2}, 0.5) is 1.5. The list is not empty.
+double quantile(const std::vector<double>& sorted, double share);
 
 // Rows of files of any known form, sampled.
 struct SampledRows {

@@ -1,9 +1,9 @@
 #include "learn/evaluate.h"
 
+#include <gtest/gtest.h>
+
 #include "gpu/registry.h"
-#include "learn/accuracy.h"
 #include "learn/agreement.h"
-#include "learn/test_files.h"
 
 namespace tilecast {
 namespace {
@@ -62,6 +62,8 @@ TEST(Evaluate, CountsRowsFasterThanTheirBoundAndForecastsBelowIt) {
   EXPECT_EQ(groups[0].bound_violations, 2);
   EXPECT_EQ(groups[0].below_bound, 1);
   EXPECT_DOUBLE_EQ(groups[0].worst_violation, 1.25);
+  EXPECT_DOUBLE_EQ(groups[0].below_share(), 0.5);
+  EXPECT_DOUBLE_EQ(groups[0].violation_share(), 1);
 }
 
 TEST(Evaluate, ForecastsAreTheSameWithAnyNumberOfThreadsAndNeverBelowTheBound) {
@@ -125,8 +127,28 @@ TEST(Evaluate, KnowsTheTraps) {
   EXPECT_NE(trap_of(row), "");
 }
 
+TEST(Evaluate, AGroupIsSeenWhenAllItsRowsAre) {
+  const std::vector<Measurement> rows = {gemm_row("H100-SXM", 1, 10), gemm_row("L40S", 1, 10)};
+  auto outcomes = outcomes_of({10, 10});
+  outcomes[0].seen = true;
+  const auto by_gpu = group_errors(rows, outcomes, {Key::gpu});
+  EXPECT_TRUE(by_gpu[0].all_seen());
+  EXPECT_TRUE(by_gpu[1].none_seen());
+  const auto together = group_errors(rows, outcomes, {Key::family});
+  EXPECT_FALSE(together[0].all_seen() || together[0].none_seen());
+  const auto generations = group_errors(rows, outcomes, {Key::architecture, Key::kernel_source});
+  EXPECT_EQ(generations[0].keys, (std::vector<std::string>{"ada", ""}));
+}
+
+TEST(Evaluate, Quantiles) {
+  EXPECT_DOUBLE_EQ(quantile({3}, 0.9), 3);
+  EXPECT_DOUBLE_EQ(quantile({1, 2}, 0.5), 1.5);
+  EXPECT_DOUBLE_EQ(quantile({0, 10, 20}, 0.75), 15);
+}
+
 TEST(Evaluate, ReadsGroupKeys) {
   EXPECT_EQ(*keys_from("gpu,regime"), (std::vector<Key>{Key::gpu, Key::regime}));
+  EXPECT_EQ(*keys_from("kernel_source,architecture"), (std::vector<Key>{Key::kernel_source, Key::architecture}));
   EXPECT_FALSE(keys_from("gpu,colour"));
 }
 
@@ -162,37 +184,6 @@ TEST(Agreement, KeepsRowsThatPlansWereFittedOnApart) {
   EXPECT_EQ(plan_was_fitted(row), true);
   std::get<Gemm>(row.kernel.shape).m = 28;
   EXPECT_FALSE(plan_was_fitted(row));
-}
-
-TEST(Accuracy, RendersErrorsViolationsAndTraps) {
-  std::vector<Measurement> rows = {gemm_row("H100-SXM", 1, 100), gemm_row("H100-SXM", 2, 10), gemm_row("L40S", 1, 100)};
-  rows[2].source = "aiconfigurator-power";
-  const std::vector<Outcome> forecast = outcomes_of({110, 90, 100});
-  const std::string text = error_tables(rows, forecast, outcomes_of({50, 50, 50})) + bound_tables(rows, forecast);
-  EXPECT_NE(text.find("| aiconfigurator | gemm | bf16 | H100-SXM | 2 |"), std::string::npos) << text;
-  EXPECT_NE(text.find("| aiconfigurator | H100-SXM | gemm | bf16 | 2 | 1 | 50.00 % | 4.50x | **above 0.5 %** |"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("Known traps"), std::string::npos);
-}
-
-TEST(Accuracy, JudgesFiles) {
-  TestFolder folder;
-  const std::string path =
-      folder.plain("t.csv",
-                   "gpu,source,engine,engine_version,kernel_source,family,dtype,dims,runtime,warmth,"
-                   "latency_us\nH100,mine,vllm,1,k,gemm,bf16,m=64;n=4096;k=4096,graph,warm,20\n");
-  const auto text = accuracy_report({path}, {.rows = 10, .seed = 0}, {}, 1);
-  ASSERT_TRUE(text) << text.error().line();
-  EXPECT_NE(text->find("| mine | gemm | bf16 | H100-SXM | 1 |"), std::string::npos) << *text;
-  Names names;
-  const auto sampled = read_sampled({path}, {.rows = 0, .seed = 0}, {}, names);
-  ASSERT_TRUE(sampled);
-  const auto outcomes = forecast_rows(sampled->rows, Method::tilecast, 1);
-  ASSERT_TRUE(outcomes);
-  const auto groups = group_errors(sampled->rows, *outcomes, {Key::gpu});
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].below_bound, 0);
 }
 
 }  // namespace

@@ -109,7 +109,10 @@ FillRow vector_table(Cells& cells, Names& names) {
     const std::string_view op = c.text(common.op);
     const Count rows = c.count(b), cols = c.count(h);
     // tile1 is the elements of a CTA here, not a tile of a product.
+    row.observed.cta_elements = row.observed.tile_n;
     row.observed.tile_m = row.observed.tile_n = 0;
+    row.observed.rows = rows;
+    row.observed.cols = cols;
     if (op == "softmax") {
       Softmax shape;
       shape.rows = rows;

@@ -203,6 +203,10 @@ TEST(ImportNeusight, ReadsVectorOperatorsAndConvolutions) {
   EXPECT_EQ(in.report->left_out.size(), 1u);
   EXPECT_EQ(std::get<Elementwise>(in.rows[0].kernel.shape).elements, 64);
   EXPECT_EQ(std::get<Elementwise>(in.rows[0].kernel.shape).inputs, 1);
+  EXPECT_EQ(in.rows[0].observed.cta_elements, 512);
+  EXPECT_EQ(in.rows[0].observed.rows, 16);
+  EXPECT_EQ(in.rows[0].observed.cols, 4);
+  EXPECT_FALSE(in.rows[0].observed.has_tile());
   EXPECT_EQ(in.rows[1].kernel_source, "vectorized_layer_norm_kernel");
   EXPECT_EQ(family_of(in.rows[1].kernel.shape), "layernorm");
   EXPECT_EQ(dims_text(in.rows[2].kernel.shape), "rows=16;cols=4");

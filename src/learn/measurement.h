@@ -34,6 +34,8 @@ struct Observed {
   int threads = 0;             // of a CTA
   int tile_m = 0, tile_n = 0;  // of the result, from the kernel's name
   int kernels = 0;             // launches of the operator
+  Count cta_elements = 0;      // results of one CTA of a kernel that is no product
+  Count rows = 0, cols = 0;    // sides of a pointwise kernel's tensors as the caller gave them
 
   bool has_grid() const { return ctas > 0; }
   bool has_tile() const { return tile_m > 0 && tile_n > 0; }

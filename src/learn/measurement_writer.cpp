@@ -1,85 +1,43 @@
 #include "learn/measurement_writer.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include <cstdio>
 #include <iterator>
 
 #include "learn/csv.h"
 #include "learn/dims.h"
 
 namespace tilecast {
-namespace {
 
-constexpr std::size_t kBlock = 1 << 18;
-// Fast compression: tables of millions of rows are written often and read once or twice.
-constexpr const char* kCompressed = "wb1";
-constexpr const char* kPlain = "wbT";  // zlib's "transparent": no compression, the same calls
-
-}  // namespace
-
-struct MeasurementWriter::File {
-  std::string path, temporary;
-  gzFile handle = nullptr;
-
-  Error failure(std::string what) const {
-    return Error{path, "", std::move(what), "check the folder and the disk's space"};
-  }
-  ~File() {
-    if (handle) gzclose_w(handle);
-    if (!temporary.empty()) std::remove(temporary.c_str());
-  }
-};
-
-MeasurementWriter::MeasurementWriter(std::unique_ptr<File> file) : file_(std::move(file)) {
-  buffer_ = measurement_header();
-  buffer_ += '\n';
+MeasurementWriter::MeasurementWriter(WholeFile file) : file_(std::move(file)) {
+  file_.buffer() = measurement_header();
+  file_.buffer() += '\n';
 }
-MeasurementWriter::MeasurementWriter(MeasurementWriter&&) noexcept = default;
-MeasurementWriter& MeasurementWriter::operator=(MeasurementWriter&&) noexcept = default;
-MeasurementWriter::~MeasurementWriter() = default;
 
 Result<MeasurementWriter> MeasurementWriter::create(const std::string& path) {
-  auto file = std::make_unique<File>();
-  file->path = path;
-  const std::string temporary = fmt::format("{}.{}.part", path, getpid());
-  file->handle = gzopen(temporary.c_str(), path.ends_with(".gz") ? kCompressed : kPlain);
-  if (!file->handle) return file->failure("cannot be written");
-  file->temporary = temporary;
-  gzbuffer(file->handle, kBlock);
-  return MeasurementWriter(std::move(file));
-}
-
-Status MeasurementWriter::flush() {
-  const auto size = static_cast<unsigned>(buffer_.size());
-  if (size > 0 && gzwrite(file_->handle, buffer_.data(), size) != static_cast<int>(size))
-    return file_->failure("could not be written to its end");
-  buffer_.clear();
-  return Ok{};
+  auto file = WholeFile::create(path);
+  if (!file) return std::move(file).error();
+  return MeasurementWriter(*std::move(file));
 }
 
 Status MeasurementWriter::add(const Measurement& row) {
-  append_row(buffer_, row);
-  buffer_ += '\n';
-  if (buffer_.size() < kBlock) return Ok{};
-  return flush();
-}
-
-Status MeasurementWriter::finish() {
-  if (auto flushed = flush(); !flushed) return flushed;
-  const int closed = gzclose_w(file_->handle);
-  file_->handle = nullptr;
-  if (closed != Z_OK) return file_->failure("could not be written to its end");
-  if (std::rename(file_->temporary.c_str(), file_->path.c_str()) != 0)
-    return file_->failure("could not be put in place");
-  file_->temporary.clear();
-  return Ok{};
+  append_row(file_.buffer(), row);
+  file_.buffer() += '\n';
+  if (!file_.full()) return Ok{};
+  return file_.flush();
 }
 
 std::string_view measurement_header() {
   return "gpu,source,engine,engine_version,kernel_source,family,dtype,dims,runtime,warmth,latency_us";
+}
+
+void append_dims_field(std::string& out, const Shape& shape) {
+  const std::size_t before = out.size();
+  append_dims(out, shape);
+  if (out.find(',', before) == std::string::npos) return;
+  const std::string dims = out.substr(before);  // a list of counts
+  out.resize(before);
+  append_csv(out, dims);
 }
 
 void append_row(std::string& out, const Measurement& row) {
@@ -91,13 +49,7 @@ void append_row(std::string& out, const Measurement& row) {
   out += ',';
   out += row.kernel.format.name;
   out += ',';
-  const std::size_t before = out.size();
-  append_dims(out, row.kernel.shape);
-  if (out.find(',', before) != std::string::npos) {  // a list of counts
-    const std::string dims = out.substr(before);
-    out.resize(before);
-    append_csv(out, dims);
-  }
+  append_dims_field(out, row.kernel.shape);
   out += ',';
   out += name_of(row.context.runtime);
   out += ',';

@@ -1,36 +1,32 @@
 // Writes tables of our own form (measurement.h): whole or not at all.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "learn/measurement.h"
+#include "learn/whole_file.h"
 
 namespace tilecast {
 
 class MeasurementWriter {
  public:
-  // Compressed when the name ends in .gz. Rows go to a temporary file beside it; only finish() puts it in place, and
-  // a writer that is destroyed unfinished removes it.
+  // Compressed when the name ends in .gz; in place only after finish().
   static Result<MeasurementWriter> create(const std::string& path);
-  MeasurementWriter(MeasurementWriter&&) noexcept;
-  MeasurementWriter& operator=(MeasurementWriter&&) noexcept;
-  ~MeasurementWriter();
 
   Status add(const Measurement& row);
-  Status finish();
+  Status finish() { return file_.finish(); }
 
  private:
-  struct File;
-  explicit MeasurementWriter(std::unique_ptr<File> file);
-  Status flush();
+  explicit MeasurementWriter(WholeFile file);
 
-  std::unique_ptr<File> file_;
-  std::string buffer_;
+  WholeFile file_;
 };
 
 // The row as a line of the form, without its end.
 void append_row(std::string& out, const Measurement& row);
 std::string_view measurement_header();
+
+// A shape's dimensions as one CSV field: quoted where a list of counts needs it.
+void append_dims_field(std::string& out, const Shape& shape);
 
 }  // namespace tilecast

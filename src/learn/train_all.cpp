@@ -40,13 +40,6 @@ Outcome learned_outcome(const FamilyModel* model, const Measurement& row, const 
   return outcome;
 }
 
-// The group a row is left out with.
-std::string fold_of(const Measurement& row, LeaveOut by) {
-  if (by == LeaveOut::gpu) return std::string(row.gpu);
-  const Gpu* gpu = built_in_gpu(row.gpu);
-  return gpu ? std::string(name_of(gpu->architecture)) : "";
-}
-
 }  // namespace
 
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress) {
@@ -86,7 +79,15 @@ std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Mea
 Result<LeaveOut> leave_out_from(std::string_view name) {
   if (name == "gpu") return LeaveOut::gpu;
   if (name == "architecture") return LeaveOut::architecture;
-  return Error{"--leave-one-out", "", "must be gpu or architecture, not '" + std::string(name) + "'", ""};
+  if (name == "source") return LeaveOut::source;
+  return Error{"--leave-one-out", "", "must be gpu, architecture or source, not '" + std::string(name) + "'", ""};
+}
+
+std::string fold_of(const Measurement& row, LeaveOut by) {
+  if (by == LeaveOut::gpu) return std::string(row.gpu);
+  if (by == LeaveOut::source) return std::string(row.source);
+  const Gpu* gpu = built_in_gpu(row.gpu);
+  return gpu ? std::string(name_of(gpu->architecture)) : "";
 }
 
 std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,

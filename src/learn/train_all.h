@@ -28,10 +28,13 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
 // Learned forecasts of rows; a row without a model falls back to the analytic forecast.
 std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads);
 
-enum class LeaveOut : std::uint8_t { gpu, architecture };
+enum class LeaveOut : std::uint8_t { gpu, architecture, source };
 Result<LeaveOut> leave_out_from(std::string_view name);
 
-// Every row forecast by models that never saw its GPU (or any GPU of its architecture).
+// The group a row is left out with: its GPU, its GPU's architecture, or who measured it (the table's `source`).
+std::string fold_of(const Measurement& row, LeaveOut by);
+
+// Every row forecast by models that never saw its GPU (or any GPU of its architecture, or any row of its source).
 std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,
                                           const TrainAllOptions& options, const Progress& progress);
 

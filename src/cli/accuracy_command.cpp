@@ -1,0 +1,116 @@
+#include "cli/accuracy_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/data_shared.h"
+#include "gpu/registry.h"
+#include "learn/accuracy.h"
+#include "learn/plots.h"
+#include "support/file.h"
+
+namespace tilecast {
+namespace {
+
+// Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
+Result<std::vector<std::string>> tables_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code failure;
+  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
+    const fs::path below = fs::path(folder) / part;
+    for (const auto& entry : fs::directory_iterator(below, failure)) {
+      const std::string name = entry.path().filename().string();
+      const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
+                         name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||
+                         name.starts_with("deepep") || name.find("alltoall") != std::string::npos ||
+                         name.find("_module") != std::string::npos;
+      if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
+    }
+    if (failure)
+      return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Result<std::vector<CounterComparison>> counters_of(const std::string& folder) {
+  const auto counters = read_counters(folder + "/h200_counters.csv");
+  if (!counters) return counters.error();
+  const auto h200 = find_gpu("H200-SXM");
+  if (!h200) return h200.error();
+  return compare_counters(*counters, *h200);
+}
+
+struct Plot {
+  PlotLink link;
+  std::string svg;
+};
+std::vector<Plot> plots_of(const AccuracyInputs& inputs) {
+  const bool learned = !inputs.without_gpu.empty();
+  const std::vector<Outcome>& ours = learned ? inputs.without_gpu : inputs.analytic;
+  const std::string how = learned ? ", GPU left out" : ", nothing learned";
+  const std::string map = "Mean error in % by GPU and family" + how;
+  const std::string panels = "Forecast against measured time" + how;
+  const std::string strips = "Which way forecasts miss, by regime" + how;
+  return {{{"plots/errors.svg", map}, error_map(map, inputs.rows, ours)},
+          {{"plots/forecasts.svg", panels}, forecast_against_measured(panels, inputs.rows, ours)},
+          {{"plots/residuals.svg", strips},
+           residuals_by_regime(strips, inputs.rows,
+                               {{learned ? "tilecast" : "analytic", ours}, {"roofline", inputs.roofline}})}};
+}
+
+// The folder of the plots, beside the document. Made before an hour of work, not after.
+Result<std::filesystem::path> plot_folder(const std::string& document) {
+  const std::filesystem::path folder = std::filesystem::path(document).parent_path();
+  std::error_code failure;
+  std::filesystem::create_directory(folder / "plots", failure);
+  if (failure) return Error{"--out", "", (folder / "plots").string() + " cannot be made", "check the folder"};
+  return folder;
+}
+
+// Draws the plots into plots/ of the folder, and says where they are from there.
+Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const std::filesystem::path& folder) {
+  std::vector<PlotLink> links;
+  for (const Plot& plot : plots_of(inputs)) {
+    if (auto written = write_text_file((folder / plot.link.path).string(), plot.svg); !written)
+      return std::move(written).error();
+    links.push_back(plot.link);
+  }
+  return links;
+}
+
+}  // namespace
+
+Result<std::string> run_accuracy(const AccuracyCommand& command) {
+  if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
+  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  auto paths = tables_below(command.data);
+  if (!paths) return std::move(paths).error();
+  paths->push_back(command.measurements + "/h200_sweep.csv.gz");
+  const auto folder = plot_folder(command.out);
+  if (!folder) return folder.error();
+  auto counters = counters_of(command.measurements);
+  if (!counters) return std::move(counters).error();
+  AccuracyOptions options;
+  options.sample = {command.sample, 0};
+  options.families = command.families;
+  options.train = train_options(command.families, command.trees, kThreads);
+  options.learn = !command.analytic;
+  options.threads = kThreads;
+  options.progress = terminal_progress();
+  Names names;
+  auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
+  if (!inputs) return std::move(inputs).error();
+  inputs->counters = *std::move(counters);
+  auto plots = write_plots(*inputs, *folder);
+  if (!plots) return std::move(plots).error();
+  inputs->plots = *std::move(plots);
+  if (auto written = write_text_file(command.out, accuracy_report(*inputs)); !written)
+    return std::move(written).error();
+  return fmt::format("wrote {} and {} plots\n", command.out, inputs->plots.size());
+}
+
+}  // namespace tilecast

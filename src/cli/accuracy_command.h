@@ -1,0 +1,23 @@
+// `tilecast accuracy`: docs/accuracy.md and its plots from a folder of measured tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct AccuracyCommand {
+  std::string data;                                // the folder that holds aiconfigurator/, neusight/ and synperf/
+  std::string measurements = "data/measurements";  // our own
+  std::string out;                                 // written whole or not at all; plots go to plots/ beside it
+  std::vector<std::string> families;               // empty: all
+  Count sample = 2000;
+  Count trees = 300;
+  bool analytic = false;  // nothing learned
+};
+Result<std::string> run_accuracy(const AccuracyCommand& command);
+
+}  // namespace tilecast

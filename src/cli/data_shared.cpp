@@ -1,0 +1,39 @@
+#include "cli/data_shared.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace tilecast {
+
+std::string summary_of(const ReadReport& report) {
+  std::string text = fmt::format("{} rows", report.rows);
+  if (report.bad > 0) text += fmt::format(", {} bad rows skipped", report.bad);
+  for (const auto& [reason, rows] : report.left_out) text += fmt::format("\n  left out: {} rows, {}", rows, reason);
+  for (const std::string& problem : report.problems) text += "\n  " + problem;
+  return text + "\n";
+}
+
+Progress terminal_progress() {
+  if (!isatty(STDERR_FILENO)) return {};
+  const auto start = std::chrono::steady_clock::now();
+  return [start](double share, std::string_view what) {
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string left = share > 0 ? fmt::format(", {:.0f} s left", spent * (1 - share) / share) : "";
+    fmt::print(stderr, "\r\033[K{:3.0f} %{}  {}", share * 100, left, what);
+    if (share >= 1) fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+  };
+}
+
+TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads) {
+  TrainAllOptions options;
+  options.families = families;
+  options.train.boost.trees = static_cast<int>(trees);
+  options.train.boost.threads = threads;
+  return options;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,30 @@
+// `tilecast evaluate`: measured tables in, errors of forecasts out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct EvaluateCommand {
+  std::vector<std::string> data;
+  std::string method = "tilecast";   // or another of learn/judge.h's, or all
+  std::vector<std::string> weights;  // judge these (learn/judge.h says on which rows); a file a method
+  std::vector<std::string> unseen;   // GPUs that the weights must not have seen
+  std::string leave_one_out;         // gpu, architecture or source: train without it, judge on it
+  std::vector<std::string> families;
+  std::string by = "family,dtype,gpu";
+  std::string predictions;  // a CSV of every judged row
+  Count sample = 0;         // rows of each table, GPU, engine, family and dtype; zero: all
+  Count trees = 300;
+  Count epochs = 0;         // of the papers' networks, trained with leave_one_out; zero: theirs
+  Count most_rows = 20000;  // of one such network
+  bool pairs = false;       // speed-ups between GPUs in place of errors
+  bool json = false;
+};
+Result<std::string> run_evaluate(const EvaluateCommand& command);
+
+}  // namespace tilecast

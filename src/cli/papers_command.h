@@ -1,0 +1,20 @@
+// `tilecast papers`: the experiments of NeuSight and SynPerf, repeated.
+#pragma once
+
+#include <string>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct PapersCommand {
+  std::string data;         // the folder that holds neusight/ and synperf/
+  std::string only;         // neusight, amd or synperf; empty: all
+  Count epochs = 0;         // zero: the papers'
+  Count most_rows = 20000;  // of one network; zero: all
+  int threads = 2;
+};
+Result<std::string> run_papers(const PapersCommand& command);
+
+}  // namespace tilecast

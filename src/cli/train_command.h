@@ -1,0 +1,28 @@
+// `tilecast train`: measured tables in, a weight file out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct TrainCommand {
+  std::vector<std::string> data;
+  std::vector<std::string> families;   // empty: all
+  std::vector<std::string> leave_out;  // GPUs
+  std::string out;
+  std::optional<Count> sample;  // rows of each table, GPU, engine, family and dtype; 4000, the papers' methods all
+  std::string method = "tilecast";
+  Count epochs = 0;         // of the papers' networks; zero: theirs
+  Count most_rows = 20000;  // of one such network
+  Count trees = 300;
+  Count seed = 1;
+  int threads = 2;
+};
+Result<std::string> run_train(const TrainCommand& command);
+
+}  // namespace tilecast
