@@ -31,8 +31,8 @@ Progress terminal_progress() {
 TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads) {
   TrainAllOptions options;
   options.families = families;
-  options.train.boost.trees = static_cast<int>(trees);
-  options.train.boost.threads = threads;
+  options.train.set_trees(static_cast<int>(trees));
+  options.train.set_threads(threads);
   return options;
 }
 

@@ -65,7 +65,7 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     if (!loaded) return std::move(loaded).error();
     weights = *std::move(loaded);
   }
-  const FamilyModel* model = *method == Method::tilecast ? weights.find(model_key({*shape, *format})) : nullptr;
+  const FamilyModel* model = *method == Method::tilecast ? weights.find(Kernel{*shape, *format}) : nullptr;
   if (!options.weights.empty() && !model && !trained)
     return Error{options.weights, "",
                  "knows nothing of " + model_key({*shape, *format}) + " under method " + options.method,

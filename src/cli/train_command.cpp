@@ -61,7 +61,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
-  options.train.boost.seed = static_cast<std::uint64_t>(command.seed);
+  options.train.set_seed(static_cast<std::uint64_t>(command.seed));
   const Weights weights = train_all(sampled->rows, options, terminal_progress());
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};

@@ -71,6 +71,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       const Resource busiest = largest_resource(e.achieved);
       e.limited_by = floor > e.latency ? Resource::launch : busiest;
       e.achieved[static_cast<std::size_t>(Resource::launch)] += floor;
+      e.floor = floor;
       e.latency += floor;
     }
     total.latency += e.latency;
@@ -81,6 +82,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
     }
     total.launches.push_back(std::move(e));
   }
+  total.ceiling = total.bound;
   total.efficiency = total.latency > seconds(0) ? total.bound / total.latency : 1;
   total.interval = method == Method::roofline
                        ? Interval{total.latency, total.latency}

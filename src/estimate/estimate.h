@@ -48,7 +48,8 @@ struct LaunchEstimate {
   ResourceTimes at_peak;   // floor of each resource: what the bound is the largest of
   ResourceTimes achieved;  // as forecast, at sustained rates
   Seconds bound;
-  Seconds latency;  // forecast of this launch alone, its launch floor included
+  Seconds floor;    // of being launched; in `achieved` it stands with the prologue, under `launch`
+  Seconds latency;  // forecast of this launch alone, its floor included
   Resource limited_by = Resource::dram;
 };
 
@@ -64,6 +65,7 @@ struct Estimate {
   Method method = Method::tilecast;
   Seconds latency;
   Interval interval;  // 80 %
+  Seconds ceiling;    // what a well-tuned kernel reaches, where learned; the bound elsewhere
   Seconds bound;
   double efficiency = 0;  // bound / latency, in (0, 1]
   Seen seen = Seen::no;

@@ -15,6 +15,9 @@ float log_ratio(double value, double least = -14, double most = 14) {
   return static_cast<float>(std::clamp(std::log2(value), least, most));
 }
 
+// Times far below a microsecond's thousandth say no more than "none".
+float log_time(Seconds t) { return log_ratio(in_microseconds(t), -40, 40); }
+
 std::size_t main_launch(const Estimate& e) {
   std::size_t main = 0;
   for (std::size_t i = 1; i < e.launches.size(); ++i)
@@ -43,8 +46,8 @@ void add_shape(Features& f, std::size_t at, const Shape& shape) {
 
 }  // namespace
 
-Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, const Gpu& gpu, const Context& context,
-                     Seconds base, float source_code) {
+Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& e, const Gpu& gpu,
+                      const Context& context) {
   Features f{};
   std::size_t at = 0;
   ResourceTimes sums{};
@@ -64,11 +67,11 @@ Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, 
 
   for (const Resource r : {Resource::tensor, Resource::vector, Resource::xu, Resource::shared, Resource::l2,
                            Resource::dram, Resource::launch, Resource::latency})
-    f[at++] = log_ratio(sums[static_cast<std::size_t>(r)] / base, -10, 2);
-  f[at++] = log_ratio(e.bound / base, -12, 1);
-  f[at++] = log_ratio(main.latency / base, -6, 1);
+    f[at++] = log_time(sums[static_cast<std::size_t>(r)]);
+  f[at++] = log_time(e.bound);
+  f[at++] = log_time(main.latency);
   f[at++] = static_cast<float>(gpu.tensor_generation());
-  f[at++] = source_code;
+  f[at++] = 0;  // code of the source
   f[at++] = static_cast<float>(bits_of(kernel.format.math));
   f[at++] = static_cast<float>(kernel.format.weight_bits);
   f[at++] = kernel.format.quantise == Quantise::dynamic ? 1.0f : 0.0f;
@@ -95,6 +98,20 @@ Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& e, 
   f[at++] = log_ratio(least / std::max(footprint, bytes(1)), -6, 1);
   f[at++] = context.runtime == Runtime::eager ? 1.0f : 0.0f;
   add_shape(f, at, kernel.shape);
+  return f;
+}
+
+Features relative_features(const Features& raw, Seconds base, float source_code, float card_index, float source_index) {
+  // The bound and the main launch are within sight of the base; a resource may be negligible.
+  static constexpr std::array<std::pair<float, float>, kTimeFeatures> kRanges = {
+      {{-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-12, 1}, {-6, 1}}};
+  Features f = raw;
+  const auto log_base = static_cast<float>(std::log2(in_microseconds(base)));
+  for (std::size_t i = 0; i < kTimeFeatures; ++i)
+    f[i] = std::clamp(raw[i] - log_base, kRanges[i].first, kRanges[i].second);
+  f[kTimeFeatures + 1] = source_code;
+  f[kFeatureCount - 2] = card_index;
+  f[kFeatureCount - 1] = source_index;
   return f;
 }
 

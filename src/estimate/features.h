@@ -11,13 +11,18 @@
 
 namespace tilecast {
 
+inline constexpr int kTimeFeatures = 10;   // logarithms of the forecast's own times, taken relative to the base
 inline constexpr int kShapeFeatures = 10;  // log2 of the first so many numeric fields of the family
-inline constexpr int kFeatureCount = 34 + kShapeFeatures;
+inline constexpr int kFeatureCount = kTimeFeatures + 24 + kShapeFeatures + 2;
 using Features = std::array<float, kFeatureCount>;
 
-// `base` is the time the residual is taken of: the analytic forecast with the kernel source's own floor.
-// `source_code` orders kernel sources by how far their rows lie from the analytic forecast.
-Features features_of(const Kernel& kernel, const Plan& plan, const Estimate& estimate, const Gpu& gpu,
-                     const Context& context, Seconds base, float source_code);
+// What does not depend on what training found: times as log2 of microseconds, the rest as it will be.
+Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& estimate, const Gpu& gpu,
+                      const Context& context);
+
+// The features the forests see. `base` is the time the residual is taken of. `source_code` orders kernel sources by how
+// far their rows lie from the analytic forecast. The indices of a seen card and source are for the forest that may know
+// them; -1 otherwise.
+Features relative_features(const Features& raw, Seconds base, float source_code, float card_index, float source_index);
 
 }  // namespace tilecast

@@ -27,6 +27,11 @@ class Forest {
   Forest(std::vector<std::vector<float>> borders, float base, std::vector<Tree> trees)
       : borders_(std::move(borders)), base_(base), trees_(std::move(trees)) {}
 
+  // The same value for every row.
+  static Forest constant(std::size_t features, float value) {
+    return Forest(std::vector<std::vector<float>>(features), value, {});
+  }
+
   std::size_t features() const { return borders_.size(); }
   const std::vector<std::vector<float>>& borders() const { return borders_; }
   const std::vector<Tree>& trees() const { return trees_; }

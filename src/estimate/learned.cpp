@@ -1,49 +1,43 @@
 #include "estimate/learned.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "gpu/registry.h"
 
 namespace tilecast {
-
-std::string model_key(const Kernel& kernel) {
-  return std::string(family_of(kernel.shape)) + "/" + std::string(kernel.format.name);
-}
-
-std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu) {
-  const std::string vendor = gpu.vendor == Vendor::nvidia ? "nvidia" : gpu.vendor == Vendor::amd ? "amd" : "intel";
-  const std::string engine = vendor + "/" + std::string(context.engine);
-  return {engine + "/" + std::string(context.kernel_source), engine, vendor};
-}
-
-SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
-  for (const std::string& name : source_names(context, gpu))
-    if (const auto found = model.sources.find(name); found != model.sources.end()) return found->second;
-  return {};
-}
-
-double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.clock.max); }
-
-Seconds base_time(const Estimate& analytic, const SourceFacts& facts, const Gpu& gpu) {
-  return analytic.latency + microseconds(facts.floor_us * floor_law(gpu));
-}
-
-LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Estimate& analytic,
-                         const Gpu& gpu, const Context& context) {
-  const SourceFacts facts = facts_of(model, context, gpu);
-  const Seconds base = base_time(analytic, facts, gpu);
-  const Features features = features_of(kernel, plan, analytic, gpu, context, base, facts.code);
-  const auto time = [&](const Forest& forest) {
-    return std::max(base * std::exp(forest.predict(features)), analytic.bound);
-  };
-  LearnedTime t{time(model.median), time(model.low), time(model.high), time(model.ceiling)};
-  t.low = std::min(t.low, t.median);  // forests are trained apart and may cross
-  t.high = std::max(t.high, t.median);
-  return t;
-}
-
 namespace {
+
+std::string_view vendor_name(Vendor vendor) {
+  return vendor == Vendor::nvidia ? "nvidia" : vendor == Vendor::amd ? "amd" : "intel";
+}
+
+std::string_view generation_name(TensorGeneration generation) {
+  switch (generation) {
+    case TensorGeneration::none: return "none";
+    case TensorGeneration::mma: return "mma";
+    case TensorGeneration::wgmma: return "wgmma";
+    case TensorGeneration::tcgen05: return "tcgen05";
+    case TensorGeneration::mfma: return "mfma";
+    case TensorGeneration::xmx: return "xmx";
+  }
+  return "none";
+}
+
+const SourceFacts* find(const FamilyModel& model, std::string_view name) {
+  const auto found = model.sources.find(name);
+  return found == model.sources.end() ? nullptr : &found->second;
+}
+
+// The source with an index and most rows below a level ("nvidia/mma/").
+const SourceFacts* most_measured(const FamilyModel& model, const std::string& level) {
+  const SourceFacts* best = nullptr;
+  const std::string prefix = level + "/";
+  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
+    if (at->second.index >= 0 && (!best || at->second.rows > best->rows)) best = &at->second;
+  return best;
+}
 
 // A GPU of the same architecture and way of feeding its tensor pipe teaches most of what there is to know.
 Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
@@ -55,11 +49,110 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   return Seen::no;
 }
 
+// Another vendor's kernels and driver: half again either way on top of what cards of one vendor differ by. A guess from
+// one card, the Arc Pro B60, seen from NVIDIA's.
+constexpr float kStrangerSpread = 0.4f;
+
 }  // namespace
+
+std::string model_key(const Kernel& kernel) {
+  return std::string(family_of(kernel.shape)) + "/" + std::string(kernel.format.name);
+}
+
+SourceNames source_names(const Context& context, const Gpu& gpu) {
+  SourceNames names;
+  names.vendor = vendor_name(gpu.vendor);
+  names.generation = names.vendor + "/" + std::string(generation_name(gpu.tensor_generation()));
+  const std::string engine(context.engine), kernel(context.kernel_source);
+  names.engine = names.generation + "/" + engine;
+  names.kernel = names.engine + "/" + kernel;
+  names.kernel_anywhere = names.vendor + "/*/" + engine + "/" + kernel;
+  return names;
+}
+
+Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
+  const SourceNames names = source_names(context, gpu);
+  Standing standing;
+  standing.floor_law = floor_law(gpu);
+  standing.seen = seen_by(model, gpu);
+  const SourceFacts* kernel = find(model, names.kernel);
+  if (!kernel && context.kernel_source.empty())
+    kernel = most_measured(model, context.engine.empty() ? names.generation : names.engine);
+  if (kernel) {
+    standing.tuning = kernel->tuning;
+    standing.code = kernel->code;
+    standing.source_index = kernel->index;
+  } else {
+    const SourceFacts* level = nullptr;
+    for (const std::string* name : {&names.generation, &names.vendor})
+      if (!level) level = find(model, *name);
+    standing.stranger = !level;
+    if (level) standing.tuning = level->tuning, standing.code = level->code;
+    // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
+    for (const std::string* name : {&names.kernel_anywhere, &names.engine})
+      if (const SourceFacts* near = find(model, *name)) {
+        standing.tuning.extra_floor_us = near->tuning.extra_floor_us;
+        standing.code = near->code;
+        break;
+      }
+  }
+  if (const auto card = model.seen.find(gpu.name); card != model.seen.end() && kernel && !model.card.trees().empty())
+    standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
+  return standing;
+}
+
+double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.clock.max); }
+
+LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
+                           const Context& context) {
+  return {terms_of(plan, analytic), raw_features(kernel, plan, analytic, gpu, context), analytic.bound};
+}
+
+Prepared prepare(const LearnedInput& input, const Standing& standing) {
+  const Seconds base = microseconds(tuned_time(input.terms, standing.tuning, standing.floor_law));
+  return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index)};
+}
+
+LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
+  const Prepared p = prepare(input, standing);
+  const float median = (standing.known() ? model.card : model.general).predict(p.features);
+  const Spread& spread = standing.known() ? model.seen_spread : model.unseen_spread;
+  const auto time = [&](float log) { return std::max(p.base * std::exp(log), input.bound); };
+  LearnedTime t;
+  t.median = time(median);
+  // The ends are trained apart and may cross the median.
+  const float wider = standing.stranger ? kStrangerSpread : 0;
+  t.low = time(median + std::min(0.0f, spread.low.predict(p.features)) - wider);
+  t.high = time(median + std::max(0.0f, spread.high.predict(p.features)) + wider);
+  t.ceiling = std::min(time(model.ceiling.predict(p.features)), t.median);
+  return t;
+}
+
+void learned_times(const FamilyModel& model, std::span<const LearnedInput> inputs, const Standing& standing,
+                   std::span<Seconds> out) {
+  assert(inputs.size() == out.size());
+  constexpr std::size_t kBlock = 64;
+  std::array<float, kBlock * kFeatureCount> features;
+  std::array<float, kBlock> logs;
+  for (std::size_t start = 0; start < inputs.size(); start += kBlock) {
+    const std::size_t n = std::min(kBlock, inputs.size() - start);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Prepared p = prepare(inputs[start + i], standing);
+      out[start + i] = p.base;
+      std::copy(p.features.begin(), p.features.end(),
+                features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
+    }
+    (standing.known() ? model.card : model.general)
+        .predict(std::span<const float>(features).first(n * kFeatureCount), std::span<float>(logs).first(n));
+    for (std::size_t i = 0; i < n; ++i)
+      out[start + i] = std::max(out[start + i] * std::exp(logs[i]), inputs[start + i].bound);
+  }
+}
 
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
                    const Gpu& gpu, const Context& context) {
-  const LearnedTime t = learned_time(model, kernel, plan, analytic, gpu, context);
+  const Standing standing = standing_of(model, context, gpu);
+  const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing);
   Estimate e = analytic;
   // What stands above the bound is stretched, so that no launch falls below its own and the launches still sum to the
   // whole.
@@ -67,8 +160,9 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
   const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
   e.latency = t.median;
   e.interval = {t.low, t.high};
+  e.ceiling = t.ceiling;
   e.efficiency = e.bound / e.latency;
-  e.seen = seen_by(model, gpu);
+  e.seen = standing.seen;
   for (LaunchEstimate& launch : e.launches) launch.latency = launch.bound + (launch.latency - launch.bound) * factor;
   return e;
 }

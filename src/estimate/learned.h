@@ -1,9 +1,10 @@
 // The learned part of the forecast: what is left when the physics has spoken.
 //
-//   t = (analytic + floor of the kernel source) * exp(forest(features)),  never below the bound
+//   t = tuned(terms of the analytic forecast) * exp(forest(features)),  never below the bound
 //
-// One model per family and number format. Three forests give the median and the ends of the 80 % interval, a fourth the
-// ceiling: the time a well-tuned kernel reaches.
+// One model per family and number format. `tuned` scales the analytic terms by what the kernel source reaches on cards
+// of this tensor generation (estimate/tuning.h). Two forests stand side by side: `general` knows no card and forecasts
+// those it has never seen; `card` also asks which card and kernel source it is, and forecasts those it has seen.
 #pragma once
 
 #include <map>
@@ -14,44 +15,86 @@
 #include "estimate/estimate.h"
 #include "estimate/features.h"
 #include "estimate/forest.h"
+#include "estimate/tuning.h"
 
 namespace tilecast {
 
-// What training found about one engine's kernel.
+// What training found about a kernel source, or a level above it.
 struct SourceFacts {
-  float floor_us = 0;  // time beyond the analytic floor, at the reference clock
-  float code = 0;      // median of log(measured / base): orders sources for the forest
+  Tuning tuning;
+  float code = 0;    // median of log(measured / time tuned for the vendor): orders sources for the forests
+  float index = -1;  // number of the source, for `card`; only the lowest level has one
+  Count rows = 0;
+};
+
+// How far measured times lie from the median forecast, as logarithms.
+struct Spread {
+  Forest low, high;  // 10 % and 90 %
 };
 
 struct FamilyModel {
-  std::string key;                             // "gemm/bf16"
-  std::map<std::string, SourceFacts> sources;  // by source_names
-  std::map<std::string, Count> seen;           // GPU name -> rows it was trained on
-  Forest median, low, high, ceiling;
+  std::string key;  // "gemm/bf16"
+  // By level: "nvidia", "nvidia/mma", "nvidia/mma/vllm", "nvidia/mma/vllm/KERNEL"; and "nvidia/*/vllm/KERNEL", the
+  // same kernel on whatever generation. Vendors never share facts: their floors differ tenfold.
+  std::map<std::string, SourceFacts, std::less<>> sources;
+  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
+  Forest general, card;
+  Spread unseen_spread, seen_spread;
+  Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
 
 std::string model_key(const Kernel& kernel);
 
-// Names a row's source goes by, most specific first: engine and kernel, engine, vendor. Vendors never share facts:
-// their floors differ tenfold.
-std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu);
+// Levels of a row's source, lowest first.
+struct SourceNames {
+  std::string kernel, kernel_anywhere, engine, generation, vendor;
+};
+SourceNames source_names(const Context& context, const Gpu& gpu);
 
-// Facts of the most specific source that was trained on.
-SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
+// What a model knows of a card under a context. Looking it up costs more than using it: keep it for many kernels.
+struct Standing {
+  Tuning tuning;
+  float code = 0;
+  float source_index = -1, card_index = -1;  // -1: not seen
+  Seen seen = Seen::no;
+  bool stranger = false;  // no card of this vendor was trained on
+  double floor_law = 1;
+  // The card was trained on, so `card` may speak.
+  bool known() const { return card_index >= 0; }
+};
+// Where the context names no engine or kernel, that of most rows on this generation stands in.
+Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
 
 // Floors lie between fixed time and clocks (docs/method.md).
 double floor_law(const Gpu& gpu);
 
-// The analytic forecast with the source's own floor: what the forests correct.
-Seconds base_time(const Estimate& analytic, const SourceFacts& facts, const Gpu& gpu);
+// What the model needs of one analytic forecast.
+struct LearnedInput {
+  Terms terms;
+  Features raw;  // see estimate/features.h
+  Seconds bound;
+};
+LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
+                           const Context& context);
+
+// The tuned time, and the features the forests see.
+struct Prepared {
+  Seconds base;
+  Features features;
+};
+Prepared prepare(const LearnedInput& input, const Standing& standing);
 
 struct LearnedTime {
   Seconds median, low, high, ceiling;
 };
-LearnedTime learned_time(const FamilyModel& model, const Kernel& kernel, const Plan& plan, const Estimate& analytic,
-                         const Gpu& gpu, const Context& context);
+LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
 
-// The analytic estimate corrected: latency, interval and seen are the model's; launches keep their shares of the whole.
+// Medians only, of many kernels at once.
+void learned_times(const FamilyModel& model, std::span<const LearnedInput> inputs, const Standing& standing,
+                   std::span<Seconds> out);
+
+// The analytic estimate corrected: latency, interval, ceiling and seen are the model's; launches keep their shares of
+// the whole.
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
                    const Gpu& gpu, const Context& context);
 

@@ -7,7 +7,7 @@ namespace tilecast {
 namespace {
 
 constexpr std::string_view kMagic = "TILECAST";
-constexpr std::uint32_t kVersion = 2;               // 1 did not name its method
+constexpr std::uint32_t kVersion = 3;               // 1 did not name its method, 2 had no tunings
 constexpr std::size_t kHeader = 8 + 4 + 8 + 8 + 4;  // magic, version, packed and plain length, CRC
 
 std::uint32_t checksum(std::string_view bytes) {

@@ -11,28 +11,30 @@
 namespace tilecast {
 namespace {
 
-// Leaves are kept as 16-bit shares of the forest's largest one: a thousandth of a percent of its effect.
+// Leaves are kept as 8-bit shares of their tree's largest one: errors of half a percent of a small step, which hundreds
+// of trees average out.
+constexpr float kLeafSteps = 127;
+
 void write_forest(PackWriter& out, const Forest& forest) {
   out.count(forest.borders().size());
   for (const auto& borders : forest.borders()) out.list(std::span<const float>(borders));
   out.number(forest.base());
-  float largest = 1e-20f;
-  for (const Forest::Tree& tree : forest.trees())
-    for (const float leaf : tree.leaf) largest = std::max(largest, std::abs(leaf));
-  out.number(largest);
   out.count(forest.trees().size());
   for (const Forest::Tree& tree : forest.trees()) {
     out.number(tree.depth);
     for (int level = 0; level < tree.depth; ++level) out.number(tree.feature[level]), out.number(tree.threshold[level]);
-    for (const float leaf : tree.leaf) out.number(static_cast<std::int16_t>(std::lround(leaf / largest * 32767)));
+    float largest = 1e-20f;
+    for (const float leaf : tree.leaf) largest = std::max(largest, std::abs(leaf));
+    out.number(largest);
+    for (const float leaf : tree.leaf) out.number(static_cast<std::int8_t>(std::lround(leaf / largest * kLeafSteps)));
   }
 }
 
 Forest read_forest(PackReader& in) {
   std::vector<std::vector<float>> borders(in.count(64));
   for (auto& own : borders) own = in.list<float>(Forest::kMostBins);
-  const float base = in.number<float>(), largest = in.number<float>();
-  if (!std::isfinite(base) || !std::isfinite(largest)) in.spoil();
+  const float base = in.number<float>();
+  if (!std::isfinite(base)) in.spoil();
   std::vector<Forest::Tree> trees(in.bad() ? 0 : in.count(100000));
   for (Forest::Tree& tree : trees) {
     tree.depth = in.number<std::uint8_t>();
@@ -42,11 +44,24 @@ Forest read_forest(PackReader& in) {
       tree.threshold[level] = in.number<std::uint8_t>();
       if (tree.feature[level] >= borders.size()) in.spoil();
     }
+    const float largest = in.number<float>();
+    if (!std::isfinite(largest)) in.spoil();
     if (in.bad()) return {};
     tree.leaf.resize(std::size_t{1} << tree.depth);
-    for (float& leaf : tree.leaf) leaf = static_cast<float>(in.number<std::int16_t>()) / 32767 * largest;
+    for (float& leaf : tree.leaf) leaf = static_cast<float>(in.number<std::int8_t>()) / kLeafSteps * largest;
   }
   return in.bad() ? Forest() : Forest(std::move(borders), base, std::move(trees));
+}
+
+template <class Model>
+auto forests_of(Model& model) {
+  return std::array{&model.general,
+                    &model.card,
+                    &model.unseen_spread.low,
+                    &model.unseen_spread.high,
+                    &model.seen_spread.low,
+                    &model.seen_spread.high,
+                    &model.ceiling};
 }
 
 void write_model(PackWriter& out, const FamilyModel& model) {
@@ -54,23 +69,32 @@ void write_model(PackWriter& out, const FamilyModel& model) {
   out.count(model.sources.size());
   for (const auto& [name, facts] : model.sources) {
     out.text(name);
-    out.number(facts.floor_us);
+    for (const float factor : facts.tuning.log_factors) out.number(factor);
+    out.number(facts.tuning.extra_floor_us);
     out.number(facts.code);
+    out.number(facts.index);
+    out.number(facts.rows);
   }
   out.counts(model.seen);
-  for (const Forest* forest : {&model.median, &model.low, &model.high, &model.ceiling}) write_forest(out, *forest);
+  for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
 }
 
 FamilyModel read_model(PackReader& in) {
   FamilyModel model;
   model.key = in.text();
   for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
-    std::string name = in.text();
-    const float floor = in.number<float>(), code = in.number<float>();
-    model.sources[std::move(name)] = {floor, code};
+    SourceFacts& facts = model.sources[in.text()];
+    for (float& factor : facts.tuning.log_factors) factor = in.number<float>();
+    facts.tuning.extra_floor_us = in.number<float>();
+    facts.code = in.number<float>();
+    facts.index = in.number<float>();
+    facts.rows = in.number<Count>();
+    for (const float factor : facts.tuning.log_factors)
+      if (!(std::abs(factor) < 20)) in.spoil();
+    if (!std::isfinite(facts.tuning.extra_floor_us) || !std::isfinite(facts.code)) in.spoil();
   }
   model.seen = in.counts();
-  for (Forest* forest : {&model.median, &model.low, &model.high, &model.ceiling}) *forest = read_forest(in);
+  for (Forest* forest : forests_of(model)) *forest = read_forest(in);
   return model;
 }
 
@@ -80,6 +104,13 @@ const FamilyModel* Weights::find(std::string_view key) const {
   const auto at = std::lower_bound(models.begin(), models.end(), key,
                                    [](const FamilyModel& m, std::string_view k) { return m.key < k; });
   return at != models.end() && at->key == key ? &*at : nullptr;
+}
+
+const FamilyModel* Weights::find(const Kernel& kernel) const {
+  if (const FamilyModel* model = find(model_key(kernel))) return model;
+  // Both run at the same rate through the same kernels; nearly all measurements are of bf16.
+  if (kernel.format.name == "fp16") return find(std::string(family_of(kernel.shape)) + "/bf16");
+  return nullptr;
 }
 
 std::string to_bytes(const Weights& weights) {
@@ -101,7 +132,7 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   if (!std::is_sorted(weights.models.begin(), weights.models.end(), [](auto& a, auto& b) { return a.key < b.key; }))
     return damaged(place, "its models are out of order");
   for (const FamilyModel& model : weights.models)
-    for (const Forest* forest : {&model.median, &model.low, &model.high, &model.ceiling})
+    for (const Forest* forest : forests_of(model))
       if (forest->features() != kFeatureCount)
         return Error{place, "",
                      fmt::format("was trained on {} features, this program has {}", forest->features(), kFeatureCount),

@@ -19,6 +19,8 @@ struct Weights {
   std::map<std::string, Count> sources;  // source of rows -> how many
 
   const FamilyModel* find(std::string_view key) const;
+  // The model that forecasts a kernel: its own format's, or that of a format which runs alike.
+  const FamilyModel* find(const Kernel& kernel) const;
 };
 
 std::string to_bytes(const Weights& weights);

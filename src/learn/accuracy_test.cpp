@@ -166,7 +166,7 @@ TEST(Accuracy, JudgesFilesFromEndToEnd) {
       table += fmt::format("{},mine,vllm,1,k,gemm,bf16,m={};n=4096;k=4096,graph,warm,{}\n", gpu, m * 16, 20 + m);
   AccuracyOptions options;
   options.sample = {.rows = 50, .seed = 0};
-  options.train.train.boost.trees = 5;
+  options.train.train.set_trees(5);
   Names names;
   const auto inputs = judge_tables({folder.plain("t.csv", table)}, options, {}, names);
   ASSERT_TRUE(inputs) << inputs.error().line();

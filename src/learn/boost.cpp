@@ -251,7 +251,7 @@ class Booster {
 }  // namespace
 
 Forest boost(const BoostData& data, const BoostOptions& options) {
-  if (data.rows() == 0) return Forest(std::vector<std::vector<float>>(data.width), 0, {});
+  if (data.rows() == 0) return Forest::constant(data.width, 0);
   return Booster(data, options).run();
 }
 

@@ -29,7 +29,7 @@ struct BoostOptions {
   double least_leaf = 20;    // weight below which a leaf's step is shrunk towards zero
   std::uint64_t seed = 1;
   int threads = 2;
-  std::function<void(int done, int all)> progress;  // may be empty
+  std::function<void(int done, int all)> progress = {};  // may be empty
 };
 
 Forest boost(const BoostData& data, const BoostOptions& options);

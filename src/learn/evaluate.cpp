@@ -117,27 +117,32 @@ std::string_view trap_of(const Measurement& row) {
   return {};
 }
 
-Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method) {
+Outcome outcome_of(const Plan& plan, const Estimate& e, const Gpu& gpu, Runtime runtime) {
   Outcome outcome;
-  const auto planned = plan(row.kernel, gpu, row.context);
-  if (!planned || planned->launches.empty()) {
-    outcome.failed = true;
-    return outcome;
-  }
-  const Estimate e = estimate(*planned, gpu, row.context, method);
   const std::size_t main = main_launch(e);
-  const Launch& launch = planned->launches[main];
+  const Launch& launch = plan.launches[main];
   outcome.forecast = e.latency;
   outcome.bound = e.bound;
   outcome.low = e.interval.low;
   outcome.high = e.interval.high;
   outcome.limit = largest_resource(e.launches[main].at_peak);
-  outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), launch, row.context.runtime));
+  outcome.regime = regime_of(e, outcome.limit, launch_floor(default_physics(gpu), launch, runtime));
   outcome.ctas = launch.ctas;
   outcome.tile_m = launch.tile.m;
   outcome.tile_n = launch.tile.n;
   outcome.split = launch.split;
   return outcome;
+}
+
+Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method) {
+  const Context context = row.whole_context();
+  const auto planned = plan(row.kernel, gpu, context);
+  if (!planned || planned->launches.empty()) {
+    Outcome failed;
+    failed.failed = true;
+    return failed;
+  }
+  return outcome_of(*planned, estimate(*planned, gpu, context, method), gpu, context.runtime);
 }
 
 Result<std::vector<Outcome>> forecast_rows(const std::vector<Measurement>& rows, Method method, int threads) {

@@ -34,6 +34,9 @@ struct Outcome {
   bool failed = false;  // no plan: the GPU lacks the format, say
   bool seen = false;    // by a model that was trained on rows of this GPU
 };
+// An estimate as an outcome.
+Outcome outcome_of(const Plan& plan, const Estimate& estimate, const Gpu& gpu, Runtime runtime);
+
 // A failed row's reason is its plan's error, which costs too much to keep for each row: ask again with plan().
 Outcome forecast_row(const Measurement& row, const Gpu& gpu, Method method);
 

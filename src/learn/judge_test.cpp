@@ -101,7 +101,7 @@ TEST(Judge, LeavesOutSources) {
   for (std::size_t i = 80; i < rows.size(); ++i) rows[i].source = "other";
   JudgeOptions options;
   options.leave_out = *leave_out_from("source");
-  options.train.train.boost.trees = 2;
+  options.train.train.set_trees(2);
   const auto judged = judge(rows, "tilecast", options);
   ASSERT_TRUE(judged) << judged.error().line();
   const auto groups = group_errors(rows, judged->methods[0].outcomes, {Key::gpu});

@@ -119,6 +119,13 @@ class RowReader {
 
 std::string Measurement::place() const { return fmt::format("{}:{}", file, line); }
 
+Context Measurement::whole_context() const {
+  Context whole = context;
+  whole.engine = engine;
+  whole.kernel_source = kernel_source;
+  return whole;
+}
+
 void ReadReport::leave_out(std::string_view reason, Count rows_left) {
   for (auto& [known, count] : left_out)
     if (known == reason) return void(count += rows_left);

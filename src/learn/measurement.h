@@ -52,6 +52,8 @@ struct Measurement {
   Observed observed;
 
   std::string place() const;  // "file:line"
+  // The context with the row's engine and kernel source in it: what the row is planned under.
+  Context whole_context() const;
 };
 
 // Takes rows one by one; an error stops the reading and is handed on.

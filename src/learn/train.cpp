@@ -3,118 +3,189 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/registry.h"
+#include "learn/dims.h"
+#include "learn/tune.h"
 
 namespace tilecast {
 namespace {
 
-struct Row {
-  const Measurement* measured;
-  const Gpu* gpu;
-  Seconds analytic;
+using Rows = std::vector<const PlannedRow*>;
+
+// Rows whose shapes' hashes fall into the first `share`; another seed gives an independent choice.
+Rows by_hash(std::span<const PlannedRow* const> rows, double share, std::uint64_t seed, bool inside = true) {
+  const auto limit = static_cast<std::uint64_t>(share * 18446744073709549568.0);
+  Rows chosen;
+  for (const PlannedRow* row : rows)
+    if (share >= 1 ? inside : (shape_hash(row->measured->kernel.shape, seed) < limit) == inside) chosen.push_back(row);
+  return chosen;
+}
+
+Rows at_most(std::span<const PlannedRow* const> rows, std::size_t most, std::uint64_t seed) {
+  return by_hash(rows, static_cast<double>(most) / static_cast<double>(std::max<std::size_t>(rows.size(), 1)), seed);
+}
+
+// The standings of a model's sources and cards, looked up once each.
+class Standings {
+ public:
+  explicit Standings(const FamilyModel& model) : model_(model) {}
+  const Standing& of(const PlannedRow& row) {
+    const Key key{row.gpu, row.measured->engine, row.measured->kernel_source};
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+    return known_[key] = standing_of(model_, row.measured->whole_context(), *row.gpu);
+  }
+
+ private:
+  using Key = std::tuple<const Gpu*, std::string_view, std::string_view>;
+  const FamilyModel& model_;
+  std::map<Key, Standing> known_;
 };
 
-Context context_of(const Measurement& row) {
-  Context context = row.context;
-  context.engine = row.engine;
-  context.kernel_source = row.kernel_source;
-  return context;
+float residual(const PlannedRow& row, Seconds base) {
+  return static_cast<float>(std::log(row.measured->latency / base));
 }
 
-double median_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+enum class Knows : std::uint8_t { no_card, cards };
 
-// Floor of a source: what its shortest rows lack beyond the analytic forecast. The shortest are a GPU's fastest
-// twentieth.
-float floor_of(const std::vector<const Row*>& rows) {
-  std::map<const Gpu*, std::vector<const Row*>> by_gpu;
-  for (const Row* row : rows) by_gpu[row->gpu].push_back(row);
-  std::vector<double> lacks;
-  for (auto& [gpu, own] : by_gpu) {
-    std::sort(own.begin(), own.end(), [](auto* a, auto* b) { return a->measured->latency < b->measured->latency; });
-    const std::size_t shortest = std::max<std::size_t>(1, own.size() / 20);
-    std::vector<double> gaps;
-    for (std::size_t i = 0; i < shortest; ++i)
-      gaps.push_back(in_microseconds(own[i]->measured->latency - own[i]->analytic) / floor_law(*gpu));
-    lacks.push_back(median_of(gaps));
+// Features and targets of rows, as a forest that may or may not know cards sees them.
+BoostData data_of(const FamilyModel& model, const Rows& rows, Knows knows) {
+  BoostData data;
+  data.width = kFeatureCount;
+  data.features.reserve(rows.size() * kFeatureCount);
+  Standings standings(model);
+  for (const PlannedRow* row : rows) {
+    Standing standing = standings.of(*row);
+    const auto card = model.seen.find(row->gpu->name);
+    if (knows == Knows::no_card || card == model.seen.end()) standing.card_index = standing.source_index = -1;
+    else standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
+    const Prepared p = prepare(row->input, standing);
+    data.features.insert(data.features.end(), p.features.begin(), p.features.end());
+    data.targets.push_back(residual(*row, p.base));
   }
-  return static_cast<float>(std::max(0.0, median_of(lacks)));
+  return data;
 }
 
-SourceFacts facts_from(const std::vector<const Row*>& rows) {
-  SourceFacts facts;
-  facts.floor_us = floor_of(rows);
-  std::vector<double> residuals;
-  for (const Row* row : rows) {
-    const Seconds base = row->analytic + microseconds(facts.floor_us * floor_law(*row->gpu));
-    residuals.push_back(std::log(row->measured->latency / base));
+// What a forest's forecasts of rows leave over.
+BoostData leftovers(BoostData data, const Forest& forest) {
+  std::vector<float> forecast(data.rows());
+  forest.predict(data.features, forecast);
+  for (std::size_t i = 0; i < data.rows(); ++i) data.targets[i] -= forecast[i];
+  return data;
+}
+
+void append(BoostData& all, const BoostData& more) {
+  all.width = more.width;
+  all.features.insert(all.features.end(), more.features.begin(), more.features.end());
+  all.targets.insert(all.targets.end(), more.targets.begin(), more.targets.end());
+}
+
+// Quantiles of what is left over. Few and shallow trees: the width of an interval needs no detail.
+Spread spread_of(const BoostData& left, const BoostOptions& like, double tail) {
+  BoostOptions options = like;
+  options.trees = std::min(60, like.trees);
+  options.depth = 4;
+  options.rate = 0.15;
+  options.row_share = 1;
+  options.least_leaf = 50;
+  Spread spread;
+  options.quantile = tail;
+  spread.low = boost(left, options);
+  options.quantile = 1 - tail;
+  spread.high = boost(left, options);
+  return spread;
+}
+
+// Shares of rows beyond each end of the interval. Cards differ more from each other than the few that can be left out
+// here show, so the ends for unseen ones lie further out; chosen on the design GPUs.
+constexpr double kSeenTail = 0.1, kUnseenTail = 0.07;
+
+// A constant spread where there is no second card to leave out.
+constexpr float kLoneSpread = 0.3f;
+Spread lone_spread() {
+  return {Forest::constant(kFeatureCount, -kLoneSpread), Forest::constant(kFeatureCount, kLoneSpread)};
+}
+
+std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, Count> cards;
+  for (const PlannedRow* row : rows) ++cards[row->gpu->name];
+  return cards;
+}
+
+// How far forecasts of a card never seen lie off: every card in turn is left out of a smaller training like this one,
+// and what is left over of its rows is kept.
+Spread unseen_spread(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
+  constexpr std::size_t kMostRows = 16000;
+  const Rows few = at_most(rows, kMostRows, 23);
+  BoostData left;
+  const auto cards = cards_of(few);
+  if (cards.size() < 2) return lone_spread();
+  for (const auto& [card, count] : cards) {
+    Rows rest, out;
+    for (const PlannedRow* row : few) (row->gpu->name == card ? out : rest).push_back(row);
+    FamilyModel model;
+    model.sources = fit_sources(rest);
+    BoostOptions general = options.general;
+    general.trees = std::min(150, general.trees);
+    const Forest forest = boost(data_of(model, rest, Knows::no_card), general);
+    append(left, leftovers(data_of(model, out, Knows::no_card), forest));
   }
-  facts.code = static_cast<float>(median_of(residuals));
-  return facts;
+  return spread_of(left, options.general, kUnseenTail);
+}
+
+// Fewer rows feed fewer trees.
+BoostOptions fitting(BoostOptions options, std::size_t rows) {
+  options.trees = std::min(options.trees, static_cast<int>(40 + rows / 25));
+  return options;
 }
 
 }  // namespace
 
-FamilyModel train_family(const std::vector<Measurement>& all, std::span<const std::size_t> chosen,
-                         const TrainOptions& options) {
-  FamilyModel model;
-  std::vector<Row> rows;
-  for (const std::size_t i : chosen) {
-    const Measurement& m = all[i];
-    const Gpu* gpu = built_in_gpu(m.gpu);
-    if (!gpu) continue;
-    const Context context = context_of(m);
-    const auto planned = plan(m.kernel, *gpu, context);
-    if (!planned) continue;
-    rows.push_back({&m, gpu, estimate(*planned, *gpu, context, Method::tilecast).latency});
-    ++model.seen[std::string(m.gpu)];
-  }
-  if (rows.empty()) return model;
-  model.key = model_key(rows.front().measured->kernel);
-  std::map<std::string, std::vector<const Row*>> groups;
-  for (const Row& row : rows)
-    for (const std::string& name : source_names(context_of(*row.measured), *row.gpu)) groups[name].push_back(&row);
-  for (const auto& [name, own] : groups) model.sources[name] = facts_from(own);
+void TrainOptions::set_trees(int trees) {
+  card.trees = static_cast<int>(static_cast<double>(card.trees) * trees / general.trees);
+  general.trees = trees;
+}
+void TrainOptions::set_seed(std::uint64_t seed) { general.seed = card.seed = seed; }
+void TrainOptions::set_threads(int threads) { general.threads = card.threads = threads; }
 
-  BoostData data;
-  data.width = kFeatureCount;
-  data.features.reserve(rows.size() * kFeatureCount);
-  for (const Row& row : rows) {
-    const Measurement& m = *row.measured;
-    const Context context = context_of(m);
-    const auto planned = plan(m.kernel, *row.gpu, context);
-    const Estimate e = estimate(*planned, *row.gpu, context, Method::tilecast);
-    const SourceFacts facts = facts_of(model, context, *row.gpu);
-    const Seconds base = base_time(e, facts, *row.gpu);
-    const Features f = features_of(m.kernel, *planned, e, *row.gpu, context, base, facts.code);
-    data.features.insert(data.features.end(), f.begin(), f.end());
-    data.targets.push_back(static_cast<float>(std::log(m.latency / base)));
+FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
+  FamilyModel model;
+  model.general = model.card = model.ceiling = Forest::constant(kFeatureCount, 0);
+  model.seen_spread = model.unseen_spread = lone_spread();
+  if (rows.empty()) return model;
+  model.key = model_key(rows.front()->measured->kernel);
+  // Some rows only measure how wide the interval of a seen card must be.
+  const double kept_apart = options.cards && options.intervals && rows.size() >= 400 ? 1.0 / 16 : 0;
+  const Rows apart = by_hash(rows, kept_apart, 11), trained = by_hash(rows, kept_apart, 11, false);
+  model.seen = cards_of(rows);
+  model.sources = fit_sources(trained);
+
+  const Rows few = at_most(trained, options.general_rows, 5);
+  const BoostData general = data_of(model, few, Knows::no_card);
+  model.general = boost(general, fitting(options.general, few.size()));
+  if (options.cards) {
+    model.card = boost(data_of(model, trained, Knows::cards), fitting(options.card, trained.size()));
+    if (!apart.empty())
+      model.seen_spread = spread_of(leftovers(data_of(model, apart, Knows::cards), model.card), options.card, kSeenTail);
   }
-  const auto fit = [&](double quantile) {
-    BoostOptions boost_options = options.boost;
-    boost_options.quantile = quantile;
-    return boost(data, boost_options);
-  };
-  model.median = fit(0.5);
   if (options.intervals) {
-    model.low = fit(0.1);
-    model.high = fit(0.9);
-    model.ceiling = fit(0.2);
-  } else {
-    model.low = model.high = model.ceiling = model.median;
+    model.unseen_spread = unseen_spread(trained, options);
+    BoostOptions ceiling = fitting(options.general, few.size());
+    ceiling.quantile = 0.2;  // the fastest fifth: SynPerf's P80 of efficiency
+    ceiling.trees = std::min(150, ceiling.trees);
+    model.ceiling = boost(general, ceiling);
   }
   return model;
 }
 
-LearnedTime forecast_learned(const FamilyModel& model, const Measurement& row, const Gpu& gpu) {
-  const Context context = context_of(row);
-  const auto planned = plan(row.kernel, gpu, context);
-  if (!planned) return {};
-  const Estimate e = estimate(*planned, gpu, context, Method::tilecast);
-  return learned_time(model, row.kernel, *planned, e, gpu, context);
+Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row) {
+  Outcome outcome = row.analytic;
+  if (outcome.failed || model.key.empty()) return outcome;
+  const Standing standing = standing_of(model, row.measured->whole_context(), *row.gpu);
+  const LearnedTime t = learned_time(model, row.input, standing);
+  outcome.forecast = t.median;
+  outcome.low = t.low;
+  outcome.high = t.high;
+  return outcome;
 }
 
 }  // namespace tilecast

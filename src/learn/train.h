@@ -7,20 +7,29 @@
 
 #include "estimate/learned.h"
 #include "learn/boost.h"
-#include "learn/measurement.h"
+#include "learn/planned_rows.h"
 
 namespace tilecast {
 
 struct TrainOptions {
-  BoostOptions boost;
-  bool intervals = true;  // also train low, high and ceiling
+  // The forest for cards never seen: shallower and slower, so that it keeps to what cards share.
+  BoostOptions general{
+      .trees = 400, .depth = 7, .rate = 0.08, .row_share = 0.4, .feature_share = 0.5, .least_leaf = 20};
+  // The forest for seen cards: as deep as rows allow.
+  BoostOptions card{.trees = 700, .depth = 8, .rate = 0.12, .row_share = 0.3, .feature_share = 0.4, .least_leaf = 5};
+  bool cards = true;                 // grow the forest for seen cards at all
+  bool intervals = true;             // and the spreads and the ceiling
+  std::size_t general_rows = 80000;  // rows that suffice for the general forest, by the hash of their shapes
+
+  void set_trees(int trees);  // of the general forest; the others in proportion
+  void set_seed(std::uint64_t seed);
+  void set_threads(int threads);
 };
 
-// Rows must be of one family and format; `rows` names those to train on.
-FamilyModel train_family(const std::vector<Measurement>& all, std::span<const std::size_t> rows,
-                         const TrainOptions& options);
+// Rows must be of one family and format, and have a plan.
+FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options);
 
-// The learned forecast of a row.
-LearnedTime forecast_learned(const FamilyModel& model, const Measurement& row, const Gpu& gpu);
+// The learned outcome of a row: the analytic one with the model's time and interval.
+Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row);
 
 }  // namespace tilecast

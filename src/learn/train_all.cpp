@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -11,6 +12,9 @@
 
 namespace tilecast {
 namespace {
+
+// Planned rows kept in memory together.
+constexpr std::size_t kPlannedAtOnce = 200000;
 
 bool wanted(const Measurement& row, const TrainAllOptions& options) {
   const auto has = [](const std::vector<std::string>& list, std::string_view name) {
@@ -30,14 +34,11 @@ std::map<std::string, std::vector<std::size_t>> rows_by_model(const std::vector<
   return groups;
 }
 
-Outcome learned_outcome(const FamilyModel* model, const Measurement& row, const Gpu& gpu) {
-  Outcome outcome = forecast_row(row, gpu, Method::tilecast);
-  if (outcome.failed || !model || model->key.empty()) return outcome;
-  const LearnedTime t = forecast_learned(*model, row, gpu);
-  outcome.forecast = t.median;
-  outcome.low = t.low;
-  outcome.high = t.high;
-  return outcome;
+std::vector<const PlannedRow*> usable(const std::vector<PlannedRow>& planned) {
+  std::vector<const PlannedRow*> rows;
+  for (const PlannedRow& row : planned)
+    if (!row.analytic.failed) rows.push_back(&row);
+  return rows;
 }
 
 }  // namespace
@@ -51,28 +52,35 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
     std::vector<std::size_t> chosen;
     for (const std::size_t i : group)
       if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
-    FamilyModel model = train_family(rows, chosen, options.train);
+    const auto planned = plan_rows(rows, chosen, options.train.general.threads);
+    const auto trained = usable(planned);
+    FamilyModel model = train_family(trained, options.train);
     if (model.key.empty()) continue;
     weights.models.push_back(std::move(model));
-    for (const std::size_t i : chosen) ++weights.sources[std::string(rows[i].source)];
+    for (const PlannedRow* row : trained) ++weights.sources[std::string(row->measured->source)];
   }
   if (progress) progress(1, "");
   return weights;
 }
 
 std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads) {
+  std::vector<std::size_t> all(rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Outcome> outcomes(rows.size());
-  const auto work = [&](std::size_t first, std::size_t step) {
-    for (std::size_t i = first; i < rows.size(); i += step)
-      if (const Gpu* gpu = built_in_gpu(rows[i].gpu))
-        outcomes[i] = learned_outcome(weights.find(model_key(rows[i].kernel)), rows[i], *gpu);
-      else outcomes[i].failed = true;
-  };
-  const auto count = static_cast<std::size_t>(std::max(1, threads));
-  std::vector<std::jthread> pool;
-  for (std::size_t t = 1; t < count; ++t) pool.emplace_back(work, t, count);
-  work(0, count);
-  pool.clear();
+  for (std::size_t start = 0; start < all.size(); start += kPlannedAtOnce) {
+    const std::size_t count = std::min(kPlannedAtOnce, all.size() - start);
+    const auto planned = plan_rows(rows, std::span(all).subspan(start, count), threads);
+    const auto work = [&](std::size_t first, std::size_t step) {
+      for (std::size_t i = first; i < count; i += step) {
+        const FamilyModel* model = weights.find(planned[i].measured->kernel);
+        outcomes[start + i] = model ? learned_outcome(*model, planned[i]) : planned[i].analytic;
+      }
+    };
+    const auto workers = static_cast<std::size_t>(std::max(1, threads));
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 1; t < workers; ++t) pool.emplace_back(work, t, workers);
+    work(0, workers);
+  }
   return outcomes;
 }
 
@@ -101,21 +109,26 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
     for (const std::size_t i : group) folds[key].insert(fold_of(rows[i], by));
     folds_in_all += folds[key].size();
   }
-  for (const auto& [key, group] : groups)
+  TrainOptions train = options.train;
+  train.cards = false;  // nobody asks for a card that was seen
+  for (const auto& [key, group] : groups) {
+    const auto planned = plan_rows(rows, group, train.general.threads);
     for (const std::string& fold : folds[key]) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(folds_in_all), key + " without " + fold);
-      std::vector<std::size_t> rest, left;
-      for (const std::size_t i : group) (fold_of(rows[i], by) == fold ? left : rest).push_back(i);
-      const FamilyModel model = train_family(rows, rest, options.train);
-      for (const std::size_t i : left)
-        if (const Gpu* gpu = built_in_gpu(rows[i].gpu)) outcomes[i] = learned_outcome(&model, rows[i], *gpu);
+      std::vector<const PlannedRow*> rest;
+      for (const PlannedRow& row : planned)
+        if (!row.analytic.failed && fold_of(*row.measured, by) != fold) rest.push_back(&row);
+      const FamilyModel model = train_family(rest, train);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        if (fold_of(*planned[i].measured, by) == fold) outcomes[group[i]] = learned_outcome(model, planned[i]);
     }
+  }
   if (progress) progress(1, "");
   return outcomes;
 }
 
 Count rows_seen(const Weights& weights, const Measurement& row) {
-  const FamilyModel* model = weights.find(model_key(row.kernel));
+  const FamilyModel* model = weights.find(row.kernel);
   if (!model) return 0;
   const auto found = model->seen.find(std::string(row.gpu));
   return found == model->seen.end() ? 0 : found->second;

@@ -34,7 +34,7 @@ std::vector<Measurement> planted_rows() {
 
 TrainAllOptions quick() {
   TrainAllOptions options;
-  options.train.boost.trees = 60;
+  options.train.set_trees(60);
   return options;
 }
 
@@ -68,8 +68,9 @@ TEST(Train, LeavesOutWhatItIsTold) {
 TEST(Train, SameBytesForASeedWhateverTheThreads) {
   const auto rows = planted_rows();
   TrainAllOptions one = quick(), two = quick();
-  one.train.boost.trees = two.train.boost.trees = 10;
-  one.train.boost.threads = 1;
+  one.train.set_trees(10);
+  two.train.set_trees(10);
+  one.train.set_threads(1);
   EXPECT_EQ(to_bytes(train_all(rows, one, {})), to_bytes(train_all(rows, two, {})));
 }
 
