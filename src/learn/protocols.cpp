@@ -149,8 +149,8 @@ Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (folds[i] != fold) rest.push_back(i);
     const double each = 1 / static_cast<double>(members.size());
-    const auto trained = train(rows, rest, [&](double share, std::string_view what) {
-      if (progress && share < 1) progress((done + share) * each, std::string(what) + " without " + fold);
+    const auto trained = train(rows, rest, [&, name = fold](double share, std::string_view what) {
+      if (progress && share < 1) progress((done + share) * each, std::string(what) + " without " + name);
     });
     if (!trained) return trained.error();
     std::vector<Measurement> left;
