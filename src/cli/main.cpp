@@ -200,7 +200,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows of one network; 0 takes all")
       ->capture_default_str();
   train->add_option("--trees", options.train.trees, "tilecast: trees of each forest")->capture_default_str();
-  train->add_option("--seed", options.train.seed, "the same seed gives the same weights")->capture_default_str();
+  train->add_option("--seed", options.train.seed,
+                    "the same seed gives the same weights (default: 1, the papers' own for theirs)");
   train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
   train->footer(
       "Example:\n  tilecast train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");

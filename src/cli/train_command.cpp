@@ -35,7 +35,7 @@ Result<std::string> train_paper(Method method, const TrainCommand& command, cons
   if (command.epochs > 0) options.neusight.epochs = options.synperf.epochs = static_cast<int>(command.epochs);
   options.neusight.most_rows = options.synperf.most_rows = command.most_rows;
   options.neusight.threads = options.synperf.threads = command.threads;
-  options.neusight.seed = options.synperf.seed = static_cast<std::uint64_t>(command.seed);
+  if (command.seed) options.neusight.seed = options.synperf.seed = static_cast<std::uint64_t>(*command.seed);
   const auto trained = train_method(method, sampled.rows, chosen, options, terminal_progress());
   if (!trained) return trained.error();
   if (auto saved = write_text_file(command.out, (*trained)->bytes()); !saved) return std::move(saved).error();
@@ -61,7 +61,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
-  options.train.set_seed(static_cast<std::uint64_t>(command.seed));
+  options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
   const Weights weights = train_all(sampled->rows, options, terminal_progress());
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};

@@ -20,7 +20,7 @@ struct TrainCommand {
   Count epochs = 0;         // of the papers' networks; zero: theirs
   Count most_rows = 20000;  // of one such network
   Count trees = 300;
-  Count seed = 1;
+  std::optional<Count> seed;  // 1; the papers' methods their own
   int threads = 2;
 };
 Result<std::string> run_train(const TrainCommand& command);

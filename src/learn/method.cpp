@@ -16,8 +16,8 @@ std::string describe(const std::string& key, const std::map<std::string, Count>&
                      int best) {
   Count rows = 0;
   for (const auto& [gpu, count] : seen) rows += count;
-  return fmt::format("  {}: {} rows of {} GPUs, {} epochs, best {} with {:.1f} % on the rows it validated with\n", key,
-                     rows, seen.size(), epochs, best, validation * 100);
+  return fmt::format("- {}: {} rows of {} GPU{}, {} epochs, best {} with {:.1f} % on the rows it validated with\n", key,
+                     rows, seen.size(), seen.size() == 1 ? "" : "s", epochs, best, validation * 100);
 }
 
 Count count_of(const std::map<std::string, Count>& seen, const std::string& gpu) {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include "gpu/registry.h"
-#include "learn/csv.h"
 #include "learn/import.h"
 
 namespace tilecast {
@@ -95,6 +93,8 @@ std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 
 
 }  // namespace
 
+std::span<const std::string_view> neusight_operators() { return kOperators; }
+
 Result<Protocol> neusight_protocol(const std::string& folder) {
   std::vector<std::pair<std::string, Choose>> tables;
   for (const bool test : {false, true})
@@ -149,8 +149,8 @@ Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (folds[i] != fold) rest.push_back(i);
     const double each = 1 / static_cast<double>(members.size());
-    const auto trained = train(rows, rest, [&](double share, std::string_view what) {
-      if (progress && share < 1) progress((done + share) * each, std::string(what) + " without " + fold);
+    const auto trained = train(rows, rest, [&, name = fold](double share, std::string_view what) {
+      if (progress && share < 1) progress((done + share) * each, std::string(what) + " without " + name);
     });
     if (!trained) return trained.error();
     std::vector<Measurement> left;
@@ -225,99 +225,6 @@ std::string protocol_table(const ProtocolReport& report, bool efficiency) {
     }
     text += "\n";
   }
-  return text;
-}
-
-namespace {
-
-struct Published {
-  Measurement row;
-  Seconds theirs;
-};
-
-// The row's operator and dimensions in the words of NeuSight's own tables, so that their importer reads it.
-Result<std::vector<Published>> read_published(const std::string& folder, Names& names) {
-  const std::string path = folder + "/neusight/kernels_test/_neusight_pred_subset.csv.gz";
-  using Identity = std::tuple<std::string, std::string, std::array<double, 4>>;
-  std::map<Identity, Seconds> theirs;
-  auto csv = CsvReader::open(path);
-  if (!csv) return std::move(csv).error();
-  std::array<std::size_t, 7> at{};
-  constexpr std::array<const char*, 7> kColumns = {"device", "op", "d0", "d1", "d2", "d3", "neusight_ms"};
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    auto found = csv->column(kColumns[i]);
-    if (!found) return std::move(found).error();
-    at[i] = *found;
-  }
-  for (auto more = csv->next(); !more || *more; more = csv->next()) {
-    if (!more) return std::move(more).error();
-    const auto gpu = find_gpu((*csv)[at[0]]);
-    const auto time = to_double((*csv)[at[6]]);
-    if (!gpu || !time) return Error{csv->place(), "", "has an unknown device or no prediction", ""};
-    std::array<double, 4> dims{};
-    for (std::size_t i = 0; i < 4; ++i) dims[i] = to_double((*csv)[at[2 + i]]).value_or(0);
-    theirs[{gpu->name, std::string((*csv)[at[1]]), dims}] = milliseconds(*time);
-  }
-  std::vector<Published> all;
-  for (const std::string_view op : kOperators) {
-    const std::string table = fmt::format("{}/neusight/kernels_test/{}.csv.gz", folder, op);
-    auto read = read_any(table, names, ReadOptions{}, [&](const Measurement& row) {
-      const auto call = neusight_call(row.kernel, row.observed.rows, row.observed.cols);
-      if (!call || is_amd(row)) return Status(Ok{});
-      const std::array<double, 4> dims = call->product ? std::array<double, 4>{call->b, call->m, call->n, call->k}
-                                                       : std::array<double, 4>{call->b, call->h, 0, 0};
-      const auto found = theirs.find({std::string(row.gpu), std::string(op), dims});
-      if (found != theirs.end()) all.push_back({row, found->second});
-      return Status(Ok{});
-    });
-    if (!read) return std::move(read).error();
-  }
-  return all;
-}
-
-}  // namespace
-
-Result<std::vector<PublishedAgreement>> compare_published(const std::string& folder, const Forecaster& neusight) {
-  Names names;
-  const auto published = read_published(folder, names);
-  if (!published) return published.error();
-  std::map<std::string, PublishedAgreement> by_family;
-  PublishedAgreement all;
-  all.family = "all";
-  for (const auto& [row, theirs] : *published) {
-    const Outcome ours = neusight.forecast(row, *built_in_gpu(row.gpu));
-    if (ours.failed) continue;
-    PublishedAgreement& own = by_family[std::string(family_of(row.kernel.shape))];
-    for (PublishedAgreement* sum : {&own, &all}) {
-      ++sum->rows;
-      sum->ours += std::abs(ours.forecast / row.latency - 1);
-      sum->theirs += std::abs(theirs / row.latency - 1);
-      if (ours.forecast > seconds(0) && theirs > seconds(0)) sum->apart += std::abs(std::log(ours.forecast / theirs));
-      else ++sum->zero;
-    }
-  }
-  std::vector<PublishedAgreement> list;
-  for (auto& [family, own] : by_family) {
-    own.family = family;
-    list.push_back(own);
-  }
-  list.push_back(all);
-  for (PublishedAgreement& own : list) {
-    const double n = std::max<double>(1, static_cast<double>(own.rows));
-    own.ours /= n;
-    own.theirs /= n;
-    own.apart /= std::max<double>(1, static_cast<double>(own.rows - own.zero));
-  }
-  return list;
-}
-
-std::string published_table(const std::vector<PublishedAgreement>& agreements) {
-  std::string text =
-      "| family | rows | re-trained here | NeuSight's own | mean log ratio | forecast as zero |\n"
-      "|---|---:|---:|---:|---:|---:|\n";
-  for (const PublishedAgreement& own : agreements)
-    text += fmt::format("| {} | {} | {} | {} | {:.3f} | {} |\n", own.family == "all" ? "**all**" : own.family, own.rows,
-                        percent_text(own.ours), percent_text(own.theirs), own.apart, own.zero);
   return text;
 }
 

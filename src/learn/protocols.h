@@ -33,6 +33,9 @@ Result<Protocol> neusight_protocol(const std::string& folder);
 Result<Protocol> amd_protocol(const std::string& folder);
 Result<Protocol> synperf_protocol(const std::string& folder);
 
+// NeuSight's operators that have a test table, as its files are named.
+std::span<const std::string_view> neusight_operators();
+
 // A method in the race. It may look at the rows named only.
 using Trainer = std::function<Result<std::unique_ptr<Forecaster>>(
     const std::vector<Measurement>& rows, std::span<const std::size_t> train, const Progress& progress)>;
@@ -69,16 +72,5 @@ Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<
                                     const Progress& progress);
 // Mean errors, one column a contender; with `efficiency` a second one of SynPerf's figure.
 std::string protocol_table(const ProtocolReport& report, bool efficiency);
-
-// A re-trained NeuSight beside NeuSight's own predictions, where they were published (NVIDIA rows of kernels_test).
-struct PublishedAgreement {
-  std::string family;  // or "all"
-  Count rows = 0;
-  double ours = 0, theirs = 0;  // mean errors against the measured times
-  double apart = 0;             // mean |log(ours / theirs)|
-  Count zero = 0;               // rows forecast as zero time, left out of `apart`
-};
-Result<std::vector<PublishedAgreement>> compare_published(const std::string& folder, const Forecaster& neusight);
-std::string published_table(const std::vector<PublishedAgreement>& agreements);
 
 }  // namespace tilecast

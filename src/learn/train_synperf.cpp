@@ -83,7 +83,8 @@ SynperfWeights train_synperf(const std::vector<Measurement>& rows, std::span<con
   auto lessons = lessons_of(rows, chosen, options);
   double all = 0, done = 0;
   for (const auto& [key, own] : lessons) all += static_cast<double>(own.size());
-  for (auto& [key, own] : lessons) {
+  for (auto& [key, group] : lessons) {
+    std::vector<Lesson>& own = group;  // clang's lambdas capture no structured binding
     // Plans of one category may differ in their pipes; the network sees those of the first row.
     const std::size_t width = own.front().features.size();
     std::erase_if(own, [&](const Lesson& lesson) { return lesson.features.size() != width; });
