@@ -27,9 +27,13 @@ Forest small_forest() {
 Weights small_weights() {
   FamilyModel model;
   model.key = "gemm/bf16";
-  model.sources["nvidia"] = {1.5f, 0.2f};
+  model.sources["nvidia"].tuning.extra_floor_us = 1.5f;
+  model.sources["nvidia"].tuning.log_factors[Tuning::dram] = 0.25f;
+  model.sources["nvidia/wgmma/vllm/linear"].index = 0;
   model.seen["H100-SXM"] = 200;
-  model.median = model.low = model.high = model.ceiling = small_forest();
+  model.general = model.card = model.ceiling = small_forest();
+  model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
+  model.unseen_spread = {Forest::constant(kFeatureCount, -0.3f), Forest::constant(kFeatureCount, 0.3f)};
   Weights weights;
   weights.models.push_back(model);
   weights.sources["test"] = 200;
@@ -49,9 +53,12 @@ TEST(Weights, RoundTrip) {
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(after->find("gemm/fp8"), nullptr);
   EXPECT_EQ(model->seen.at("H100-SXM"), 200);
-  EXPECT_FLOAT_EQ(model->sources.at("nvidia").floor_us, 1.5f);
+  EXPECT_FLOAT_EQ(model->sources.at("nvidia").tuning.extra_floor_us, 1.5f);
+  EXPECT_FLOAT_EQ(model->sources.at("nvidia").tuning.log_factors[Tuning::dram], 0.25f);
+  EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
   const std::vector<float> row(kFeatureCount, 3.0f);
-  EXPECT_NEAR(model->median.predict(row), before.models[0].median.predict(row), 1e-4);
+  EXPECT_NEAR(model->general.predict(row), before.models[0].general.predict(row), 1e-3);
+  EXPECT_NEAR(model->card.predict(row), before.models[0].card.predict(row), 1e-3);
 }
 
 TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
@@ -61,7 +68,7 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 2"));
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 3"));
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
