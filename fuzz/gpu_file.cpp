@@ -15,7 +15,7 @@ std::string fuzz_gpu_file(std::string_view input) {
   const Context context;
   const auto planned = plan(Gemm{512, 512, 512}, *format_from("fp32"), *gpu, context);
   if (!planned) return "";
-  const Estimate e = estimate(*planned, *gpu, context, Method::tilecast);
+  const Estimate e = estimate(*planned, *gpu, context, Method::analytic);
   if (!std::isfinite(e.latency.base())) return "the forecast is not finite";
   if (e.latency < e.bound) return "the forecast is below the bound";
   return "";

@@ -24,7 +24,7 @@ std::string fuzz_kernel_shape(std::string_view input) {
   const Context context;
   const auto planned = plan(Kernel{*shape, *format}, *gpu, context);
   if (!planned) return "";
-  const Estimate e = estimate(*planned, *gpu, context, Method::tilecast);
+  const Estimate e = estimate(*planned, *gpu, context, Method::analytic);
   if (!std::isfinite(e.latency.base()) || e.latency.base() < 0) return "the forecast is not a time";
   if (e.latency < e.bound) return "the forecast is below the bound";
   return "";

@@ -7,6 +7,7 @@
 
 #include "cli/data_shared.h"
 #include "cli/evaluate_view.h"
+#include "estimate/shipped_weights.h"
 #include "learn/judge.h"
 #include "learn/predictions.h"
 #include "support/text.h"
@@ -14,12 +15,15 @@
 namespace tilecast {
 namespace {
 
+bool wants_tilecast(const EvaluateCommand& command) { return command.method == "tilecast" || command.method == "all"; }
+
 Status check(const EvaluateCommand& command) {
   if (auto known = known_method(command.method); !known) return known;
   if (!command.weights.empty() && !command.leave_one_out.empty())
     return Error{"--leave-one-out", "", "trains its own weights", "leave --weights away"};
-  if (!command.unseen.empty() && command.weights.empty())
-    return Error{"--unseen", "", "is about weights, and none are given", "add --weights"};
+  if (!command.unseen.empty() &&
+      (!command.leave_one_out.empty() || (command.weights.empty() && !wants_tilecast(command))))
+    return Error{"--unseen", "", "is about weights, and none are judged", "leave --leave-one-out and --method away"};
   if (command.sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
   if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
   if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
@@ -49,8 +53,9 @@ struct Notes {
 
 std::string judged_text(const EvaluateCommand& command) {
   if (!command.leave_one_out.empty()) return "each " + command.leave_one_out + " left out of its training";
-  if (command.weights.empty()) return "nothing learned";
-  return "held-out shapes of GPUs the weights have seen, all rows of others";
+  if (command.weights.empty() && !wants_tilecast(command)) return "nothing learned";
+  return fmt::format("held-out shapes of GPUs the {}weights have seen, all rows of others",
+                     command.weights.empty() ? "shipped " : "");
 }
 
 // The rows the command asks for; trapped ones only when they are a group of their own.
@@ -99,6 +104,7 @@ Result<JudgeOptions> options_of(const EvaluateCommand& command, std::optional<We
   options.train_papers.neusight.threads = options.train_papers.synperf.threads = kThreads;
   for (const std::string& path : command.weights)
     if (auto loaded = load_any(path, options, weights); !loaded) return std::move(loaded).error();
+  if (!options.weights && !options.leave_out && wants_tilecast(command)) options.weights = &shipped_weights();
   return options;
 }
 
@@ -131,11 +137,9 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   auto sampled = rows_of(command, *by, names, notes);
   if (!sampled) return std::move(sampled).error();
   auto& rows = sampled->rows;
-  if (!command.weights.empty())
+  if (options->weights || !options->papers.empty())
     if (auto kept = keep_judgeable(command, *options, rows); !kept) return std::move(kept).error();
-  // Without anything learned Tilecast's forecast is the analytic one.
-  const bool unlearned = command.method == "tilecast" && !weights && !options->leave_out;
-  auto judgement = judge(rows, unlearned ? "analytic" : command.method, *options);
+  auto judgement = judge(rows, command.method, *options);
   if (!judgement) return std::move(judgement).error();
   notes.missing = std::move(judgement->missing);
   notes.failed = keep_common(rows, judgement->methods);

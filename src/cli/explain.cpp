@@ -56,6 +56,9 @@ std::string demand_table(const Launch& launch, const LaunchEstimate& e) {
 std::string explain_text(const KernelForecast& f) {
   std::string out =
       fmt::format("{}: {}, limited by {}\n", f.gpu.name, text_of(f.estimate.latency), name_of(f.estimate.limited_by));
+  if (f.estimate.ceiling > f.estimate.bound)
+    out += fmt::format("  a well-tuned kernel reaches {}; no kernel beats {}\n", text_of(f.estimate.ceiling),
+                       text_of(f.estimate.bound));
   for (std::size_t i = 0; i < f.plan.launches.size(); ++i) {
     const Launch& launch = f.plan.launches[i];
     const LaunchEstimate& e = f.estimate.launches[i];

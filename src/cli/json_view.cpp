@@ -54,11 +54,15 @@ Json forecast_object(const KernelForecast& f) {
               {"kernel", {{"family", family_of(f.kernel.shape)}, {"dtype", f.kernel.format.name}, {"dims", dims}}},
               {"method", name_of(e.method)},
               {"latency_us", in_microseconds(e.latency)},
+              {"ceiling_us", in_microseconds(e.ceiling)},
               {"interval_us", {in_microseconds(e.interval.low), in_microseconds(e.interval.high)}},
               {"bound_us", in_microseconds(e.bound)},
               {"limited_by", name_of(e.limited_by)},
               {"efficiency", e.efficiency},
               {"seen", e.seen == Seen::yes},
+              {"standing", e.seen == Seen::yes       ? "seen"
+                           : e.seen == Seen::sibling ? "sibling seen"
+                                                     : "unseen"},
               {"breakdown", launches}};
 }
 

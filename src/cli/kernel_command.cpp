@@ -4,7 +4,7 @@
 
 #include "cli/table.h"
 #include "cli/units_text.h"
-#include "estimate/weights.h"
+#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "learn/method.h"
 #include "support/text.h"
@@ -40,6 +40,21 @@ std::string_view describe(Warmth warmth) {
 
 }  // namespace
 
+namespace {
+
+// Engines mean something to the learned method only, and only those it has seen.
+Status check_engine(const KernelOptions& options, const FamilyModel* model) {
+  if (options.engine.empty() && options.kernel_source.empty()) return Ok{};
+  if (!model) return Error{"--engine", "", "has no meaning here: nothing was learned of this kernel", "leave it out"};
+  const std::vector<std::string> engines = engines_of(*model);
+  if (std::find(engines.begin(), engines.end(), options.engine) == engines.end())
+    return Error{"--engine", "", "no row of '" + options.engine + "' was trained on",
+                 "this kernel's engines: " + join(engines, ", ")};
+  return Ok{};
+}
+
+}  // namespace
+
 Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options) {
   const auto method = method_from(options.method);
   if (!method) return method.error();
@@ -54,7 +69,7 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     return failure;
   }
   if (options.gpus.empty()) return Error{"--gpu", "", "is missing", "for example --gpu H100-SXM,B200"};
-  Weights weights;
+  std::optional<Weights> given;
   std::unique_ptr<TrainedMethod> trained;
   if (needs_weights(*method)) {
     auto loaded = load_method(*method, options.weights);
@@ -63,15 +78,15 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
   } else if (!options.weights.empty()) {
     auto loaded = load_weights(options.weights);
     if (!loaded) return std::move(loaded).error();
-    weights = *std::move(loaded);
+    given = *std::move(loaded);
   }
-  const FamilyModel* model = *method == Method::tilecast ? weights.find(Kernel{*shape, *format}) : nullptr;
+  const FamilyModel* model = nullptr;
+  if (*method == Method::tilecast) model = (given ? *given : shipped_weights()).find(Kernel{*shape, *format});
   if (!options.weights.empty() && !model && !trained)
     return Error{options.weights, "",
                  "knows nothing of " + model_key({*shape, *format}) + " under method " + options.method,
                  "leave --weights out for the analytic forecast"};
-  if (!options.engine.empty() && !model)
-    return Error{"--engine", "", "has no meaning without --weights", "leave it out"};
+  if (auto known = check_engine(options, model); !known) return std::move(known).error();
   std::vector<KernelForecast> forecasts;
   for (const std::string& name : options.gpus) {
     auto gpu = load_gpu(name);

@@ -54,8 +54,9 @@ TEST(KernelCommand, JsonHasTheDocumentedFields) {
     const Json list = forecasts(example_of(family) + " --gpu H100-SXM,B200");
     ASSERT_EQ(list.size(), 2u);
     for (const Json& f : list) {
-      EXPECT_EQ(keys_of(f), (std::set<std::string>{"gpu", "kernel", "method", "latency_us", "interval_us", "bound_us",
-                                                   "limited_by", "efficiency", "seen", "breakdown"}));
+      EXPECT_EQ(keys_of(f),
+                (std::set<std::string>{"gpu", "kernel", "method", "latency_us", "interval_us", "bound_us", "limited_by",
+                                       "efficiency", "seen", "standing", "ceiling_us", "breakdown"}));
       EXPECT_EQ(f["kernel"]["family"], family.info.name);
       EXPECT_EQ(f["method"], "tilecast");
       EXPECT_TRUE(f["seen"].is_boolean());

@@ -71,16 +71,16 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
       "  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain");
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
   kernel->add_option("--dtype", options.dtype, "number format: " + format_names())->capture_default_str();
-  kernel->add_option("--method", options.method, "tilecast, roofline, neusight or synperf")->capture_default_str();
+  kernel->add_option("--method", options.method, "tilecast, analytic (nothing learned), roofline, neusight or synperf")
+      ->capture_default_str();
   kernel->add_option("--runtime", options.runtime, "graph or eager: how kernels are launched")->capture_default_str();
   kernel->add_option("--warmth", options.warmth, "model (weights cold, activations warm), warm or cold")
       ->capture_default_str();
   kernel->add_option("--weight-copies", options.weight_copies, "copies of the weights a warm benchmark rotates")
       ->capture_default_str();
-  kernel->add_option("--weights", options.weights,
-                     "weights of `tilecast train`: correct the analytic forecast by what was learned");
-  kernel->add_option("--engine", options.engine, "with --weights: vllm, sglang, trtllm or pytorch");
-  kernel->add_option("--kernel-source", options.kernel_source, "with --weights: which of the engine's kernels");
+  kernel->add_option("--weights", options.weights, "weights of `tilecast train` in place of the shipped ones");
+  kernel->add_option("--engine", options.engine, "who launches it: vllm, sglang, trtllm or pytorch");
+  kernel->add_option("--kernel-source", options.kernel_source, "with --engine: which of its kernels");
   kernel->add_flag("--explain", options.explain, "show plan, schedule, demands and a roofline");
   kernel->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   add_families(*kernel, options, chosen);

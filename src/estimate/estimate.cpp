@@ -49,7 +49,7 @@ Result<Method> method_from(std::string_view name) {
   for (std::size_t i = 0; i < kMethodNames.size(); ++i)
     if (kMethodNames[i] == name) return static_cast<Method>(i);
   return Error{"--method", "", "unknown method '" + std::string(name) + "'",
-               "one of roofline, tilecast, neusight, synperf"};
+               "one of tilecast, analytic, roofline, neusight, synperf"};
 }
 
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method) {

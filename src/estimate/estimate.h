@@ -16,11 +16,13 @@ namespace tilecast {
 
 enum class Method : std::uint8_t {
   roofline,  // operations over peak rate or bytes over DRAM bandwidth, whichever is longer: the textbook
-  tilecast,  // plan, schedule, caches and sustained rates, never below the bound
+  analytic,  // plan, schedule, caches and sustained rates, never below the bound; nothing learned
+  tilecast,  // the analytic forecast, corrected by what measurements taught (estimate/learned.h)
   neusight,  // tiles, waves and a learned utilisation (estimate/neusight.h)
   synperf,   // pipeline demands and a learned efficiency (estimate/synperf.h)
 };
-inline constexpr std::array<std::string_view, 4> kMethodNames = {"roofline", "tilecast", "neusight", "synperf"};
+inline constexpr std::array<std::string_view, 5> kMethodNames = {"roofline", "analytic", "tilecast", "neusight",
+                                                                 "synperf"};
 constexpr std::string_view name_of(Method m) { return kMethodNames[static_cast<std::size_t>(m)]; }
 // Whether a method forecasts with weights that `tilecast train` makes and nothing ships.
 constexpr bool needs_weights(Method m) { return m == Method::neusight || m == Method::synperf; }
@@ -62,7 +64,7 @@ enum class Seen : std::uint8_t { no, sibling, yes };
 constexpr std::string_view name_of(Seen s) { return s == Seen::yes ? "yes" : s == Seen::sibling ? "sibling" : "no"; }
 
 struct Estimate {
-  Method method = Method::tilecast;
+  Method method = Method::analytic;
   Seconds latency;
   Interval interval;  // 80 %
   Seconds ceiling;    // what a well-tuned kernel reaches, where learned; the bound elsewhere

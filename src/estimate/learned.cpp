@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <set>
 
 #include "gpu/registry.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -57,6 +59,15 @@ constexpr float kStrangerSpread = 0.4f;
 
 std::string model_key(const Kernel& kernel) {
   return std::string(family_of(kernel.shape)) + "/" + std::string(kernel.format.name);
+}
+
+std::vector<std::string> engines_of(const FamilyModel& model) {
+  std::set<std::string> engines;
+  for (const auto& [name, facts] : model.sources) {
+    const std::vector<std::string> levels = split(name, '/');
+    if (levels.size() >= 3 && !levels[2].empty()) engines.emplace(levels[2]);
+  }
+  return {engines.begin(), engines.end()};
 }
 
 SourceNames source_names(const Context& context, const Gpu& gpu) {
@@ -158,6 +169,7 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
   // whole.
   const Seconds above = analytic.latency - analytic.bound;
   const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
+  e.method = Method::tilecast;
   e.latency = t.median;
   e.interval = {t.low, t.high};
   e.ceiling = t.ceiling;

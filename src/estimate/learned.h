@@ -43,6 +43,9 @@ struct FamilyModel {
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
 
+// Engines whose rows the model was trained on, sorted.
+std::vector<std::string> engines_of(const FamilyModel& model);
+
 std::string model_key(const Kernel& kernel);
 
 // Levels of a row's source, lowest first.

@@ -52,7 +52,7 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
       });
     });
   inputs.every_row = std::move(all->rows);
-  auto everything = forecast_rows(inputs.every_row, Method::tilecast, options.threads);
+  auto everything = forecast_rows(inputs.every_row, Method::analytic, options.threads);
   if (!everything) return std::move(everything).error();
   inputs.every_outcome = *std::move(everything);
 
@@ -62,7 +62,7 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
   inputs.sample = options.sample.rows;
   inputs.rows = sampler.take();
   for (auto [method, into] :
-       {std::pair(Method::tilecast, &inputs.analytic), std::pair(Method::roofline, &inputs.roofline)}) {
+       {std::pair(Method::analytic, &inputs.analytic), std::pair(Method::roofline, &inputs.roofline)}) {
     auto outcomes = forecast_rows(inputs.rows, method, options.threads);
     if (!outcomes) return std::move(outcomes).error();
     *into = *std::move(outcomes);

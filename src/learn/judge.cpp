@@ -66,7 +66,7 @@ constexpr std::array<MethodEntry, 5> kEntries = {{
     {"tilecast", learned},
     {"neusight", paper<Method::neusight>},
     {"synperf", paper<Method::synperf>},
-    {"analytic", unlearned<Method::tilecast>},
+    {"analytic", unlearned<Method::analytic>},
     {"roofline", unlearned<Method::roofline>},
 }};
 

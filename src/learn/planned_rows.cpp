@@ -17,7 +17,7 @@ PlannedRow planned_row(const Measurement& row) {
   const Context context = row.whole_context();
   const auto made = plan(row.kernel, *planned.gpu, context);
   if (!made || made->launches.empty()) return planned;
-  const Estimate e = estimate(*made, *planned.gpu, context, Method::tilecast);
+  const Estimate e = estimate(*made, *planned.gpu, context, Method::analytic);
   planned.analytic = outcome_of(*made, e, *planned.gpu, context.runtime);
   planned.input = learned_input(row.kernel, *made, e, *planned.gpu, context);
   return planned;
