@@ -6,6 +6,7 @@
 #include "kernel/checks.h"
 #include "kernel/grouped_gemm.h"
 #include "kernel/moe_loads.h"
+#include "kernel/moe_tiles.h"
 
 namespace tilecast {
 namespace {
@@ -22,34 +23,6 @@ MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu) {
   const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
                        format.unpack_weights || format.math == DType::fp64;
   return grouped ? MoeStyle::grouped : MoeStyle::triton;
-}
-
-// BLOCK_SIZE_M, N, K, num_warps and num_stages where no tuned file exists: vLLM's fused_moe.py, get_default_config
-// (2026). It sees the tokens before routing. fp8 blocks fix N and K at the quantisation block, 128.
-GemmChoice triton_choice(const Moe& s, const Format& format, const MathPath& math) {
-  const bool blocks = format.name == "fp8_block";
-  const bool eight = bits_of(math.input) == 8;
-  int m = 128, n = s.tokens <= 64 ? 64 : 128, k = eight || s.tokens <= 64 ? 128 : 64;
-  int warps = s.tokens <= 128 ? 4 : 8, stages = s.tokens <= 32 ? 4 : 3;
-  if (blocks) {
-    m = s.tokens <= 64 ? 16 : 64;
-    n = k = 128;
-    warps = 4;
-    stages = 3;
-  } else if (s.tokens <= 32) {
-    m = 16;
-  } else if (s.tokens <= 96) {
-    m = 32;
-  } else if (s.tokens <= 512) {
-    m = 64;
-  }
-  GemmChoice choice;
-  // Accumulators plus about 64 registers of addresses and fragments.
-  const int registers = std::min(255, 64 + m * n / (32 * warps));
-  choice.tile = {m, n, 32 * warps, registers, 1, std::min(m, 64), std::min(n, 64)};
-  choice.tile_k = k;
-  choice.stages = stages;
-  return choice;
 }
 
 // A kernel with one CTA a row that moves `load` and `store` bytes of it.
@@ -89,13 +62,13 @@ struct Rank {
             false,
             format.output_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
   }
-  Operand weights(std::string_view name, double n, double k) const {
-    return {name,
-            format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k),
-            Operand::Role::weight,
-            true,
-            false,
-            format.weight_bytes(real(loads.certain_experts) * n * k)};
+  // `overfetch`: DRAM traffic over their size when they come from DRAM.
+  Operand weights(std::string_view name, double n, double k, double overfetch) const {
+    const Bytes size = format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k);
+    Operand w{name, size, Operand::Role::weight, true, false, format.weight_bytes(real(loads.certain_experts) * n * k)};
+    w.passes = overfetch;
+    w.reuse_distance = size;
+    return w;
   }
   // Between two launches of the plan; a fused kernel need not have it.
   static Operand between(std::string_view name, Bytes size, bool written) {
@@ -153,17 +126,39 @@ Launch combine_launch(const Rank& r) {
   return launch;
 }
 
-Launch product_launch(const Rank& r, const Gpu& gpu, bool down) {
+// Latency of a main-loop step over that of a plain product, in which it is counted: tiles of fewer rows than one wgmma
+// run on mma.sync, and indirect rows (gathered, or behind an expert's descriptor) add to each load. Slopes over the
+// width of the model at one or two tokens: 350 clocks per 64 elements on A100 and H200 (Triton; 420 CUTLASS), 180 to
+// 275 on GB200.
+double step_stretch(const GemmChoice& choice, const Gpu& gpu) {
+  constexpr int kWgmmaRows = 64;
+  constexpr double kMmaSyncOnHopper = 400.0 / 150, kGroupedOnBlackwell = 1.5;
+  if (choice.tile.m >= kWgmmaRows) return 1;
+  switch (gpu.tensor_generation()) {
+    case TensorGeneration::wgmma: return kMmaSyncOnHopper;
+    case TensorGeneration::tcgen05: return kGroupedOnBlackwell;
+    default: return 1;
+  }
+}
+
+Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, bool down) {
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
   const GroupedProblem problem{r.loads.rows, n, k};
-  const GemmChoice choice = r.triton ? triton_choice(r.shape, r.format, r.math) : choose_grouped(problem, r.math, gpu);
+  GemmChoice choice =
+      r.triton ? triton_moe_choice(r.shape, r.format, r.math, context) : choose_grouped(problem, r.math, gpu);
+  const bool merges =
+      gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;  // as gemm_tile.cpp
+  choice.coalesced = merges ? 4 : 1;
+  choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
+  for (TaskGroup& group : launch.tasks) group.steps *= step_stretch(choice, gpu);
   launch.name = down ? "moe_down" : "moe_gate_up";
   launch.plan_known = false;  // tuned files and autotuners decide, not the default
   (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
       ops(2 * real(r.loads.certain_rows) * real(n) * real(k));
-  launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k)));
+  launch.operands.add(
+      r.weights(down ? "w2" : "w13", real(n), real(k), r.triton ? weight_overfetch(choice, r.format, gpu) : 1));
   const double rows = real(r.loads.total);
   const bool gathers = r.triton && !down && r.format.quantise == Quantise::none;
   if (gathers) launch.operands.add(r.input());
@@ -219,7 +214,7 @@ Status Moe::check() const {
   return distribution == ExpertDistribution::given ? check_counts(*this) : Status(Ok{});
 }
 
-Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
@@ -227,9 +222,9 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   Plan plan;
   plan.launches.push_back(align_launch(rank));
   if (!triton || format.quantise == Quantise::dynamic) plan.launches.push_back(permute_launch(rank));
-  plan.launches.push_back(product_launch(rank, gpu, false));
+  plan.launches.push_back(product_launch(rank, gpu, context, false));
   plan.launches.push_back(activation_launch(rank));
-  plan.launches.push_back(product_launch(rank, gpu, true));
+  plan.launches.push_back(product_launch(rank, gpu, context, true));
   plan.launches.push_back(combine_launch(rank));
   return plan;
 }

@@ -1,0 +1,62 @@
+#include "kernel/moe_tiles.h"
+
+#include <algorithm>
+
+namespace tilecast {
+namespace {
+
+struct TritonBlock {
+  int m, n, k, warps, stages;
+};
+constexpr int kDefaultWarps = 4, kDefaultStages = 3;  // of Triton, where a configuration names none
+
+// fused_moe.py of vLLM up to 0.14 (get_default_config) and fused_moe_triton_config.py of SGLang 0.5: two
+// configurations, told apart by more tokens than experts of the rank.
+TritonBlock block_by_experts(const Moe& s, const Format& format, bool eight_bit) {
+  const bool few = s.tokens <= s.local_experts();
+  if (format.name == "fp8_block") return {64, 128, 128, 4, 3};
+  if (eight_bit) return few ? TritonBlock{64, 128, 128, 4, 4} : TritonBlock{128, 256, 128, 8, 4};
+  return few ? TritonBlock{16, 32, 64, kDefaultWarps, kDefaultStages}
+             : TritonBlock{64, 64, 32, kDefaultWarps, kDefaultStages};
+}
+
+// get_default_config of vLLM in 2026: by the tokens alone. fp8 blocks fix N and K at the quantisation block, 128.
+TritonBlock block_by_tokens(const Moe& s, const Format& format, bool eight_bit) {
+  if (format.name == "fp8_block") return {s.tokens <= 64 ? 16 : 64, 128, 128, 4, 3};
+  TritonBlock block{128, s.tokens <= 64 ? 64 : 128, eight_bit || s.tokens <= 64 ? 128 : 64, s.tokens <= 128 ? 4 : 8,
+                    s.tokens <= 32 ? 4 : 3};
+  if (s.tokens <= 32) block.m = 16;
+  else if (s.tokens <= 96) block.m = 32;
+  else if (s.tokens <= 512) block.m = 64;
+  return block;
+}
+
+// "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
+bool chooses_by_experts(const Context& context) {
+  return context.engine == "sglang" || context.kernel_source == "vllm_fused_moe";
+}
+
+}  // namespace
+
+GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Context& context) {
+  const bool eight_bit = bits_of(math.input) == 8;
+  const TritonBlock block = chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
+                                                        : block_by_tokens(shape, format, eight_bit);
+  GemmChoice choice;
+  // Accumulators plus about 64 registers of addresses and fragments.
+  const int registers = std::min(255, 64 + block.m * block.n / (32 * block.warps));
+  choice.tile = {block.m, block.n, 32 * block.warps, registers, 1, std::min(block.m, 64), std::min(block.n, 64)};
+  choice.tile_k = block.k;
+  choice.stages = block.stages;
+  return choice;
+}
+
+double weight_overfetch(const GemmChoice& choice, const Format& format, const Gpu& gpu) {
+  // Read off SGLang's and vLLM 0.14's rows where the configuration changes from 128-byte to 64-byte pieces: the same
+  // weights take 1.5 times as long on A100 and H200 (1.35 H100, 1.5 L40S), 1.1 times on GB200, at any size beyond L2.
+  constexpr double kLine = 128, kHalfLines = 1.5, kHalfLinesBlackwell = 1.1;
+  if (in_bytes(format.weight_bytes(choice.tile_k)) >= kLine) return 1;
+  return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kHalfLinesBlackwell : kHalfLines;
+}
+
+}  // namespace tilecast
