@@ -51,6 +51,9 @@ struct Rank {
   bool triton = false;
 
   Count tokens() const { return std::min(shape.tokens, loads.total); }  // with rows here, at most
+  // (token, expert) pairs that the kernels between and after the products pass over. The Triton style keeps the pairs
+  // of other ranks in place: the products write zeros for them, and activation and sum read those.
+  Count pairs() const { return triton ? std::max(loads.total, shape.tokens * shape.topk) : loads.total; }
   double first_columns() const { return real(shape.local_inter()) * (shape.gated ? 2 : 1); }
 
   Operand input() const {
@@ -81,10 +84,11 @@ struct Rank {
 Launch align_launch(const Rank& r) {
   constexpr double kPairBytes = 4 + 4;  // expert id read, sorted position written
   constexpr Count kThreads = 1024;
-  Launch launch = row_kernel("moe_align", 1, bytes(kPairBytes / 2 * real(r.loads.total)),
-                             bytes(kPairBytes / 2 * real(r.loads.total)), ops(8 * real(r.loads.total)), ops(0));
+  const double pairs = real(r.shape.tokens * r.shape.topk);  // of all ranks: each sorts out its own
+  Launch launch =
+      row_kernel("moe_align", 1, bytes(kPairBytes / 2 * pairs), bytes(kPairBytes / 2 * pairs), ops(8 * pairs), ops(0));
   launch.cta.threads = kThreads;
-  launch.operands.add(Rank::between("sorted pairs", bytes(kPairBytes * real(r.loads.total)), true));
+  launch.operands.add(Rank::between("sorted pairs", bytes(kPairBytes * pairs), true));
   return launch;
 }
 
@@ -106,18 +110,17 @@ Launch activation_launch(const Rank& r) {
   const double inter = real(r.shape.local_inter());
   // SiLU and its product: exp, reciprocal, and about six slots; quantising adds four.
   const double slots = 6 + (r.format.quantise == Quantise::dynamic ? 4 : 0);
-  Launch launch = row_kernel("moe_activation", r.loads.total, r.format.output_bytes(r.first_columns()),
+  Launch launch = row_kernel("moe_activation", r.pairs(), r.format.output_bytes(r.first_columns()),
                              r.format.activation_bytes(inter), ops(2 * slots * inter), ops(2 * inter));
-  launch.operands.add(
-      Rank::between("gate and up", r.format.output_bytes(real(r.loads.total) * r.first_columns()), false));
-  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(real(r.loads.total) * inter), true));
+  launch.operands.add(Rank::between("gate and up", r.format.output_bytes(real(r.pairs()) * r.first_columns()), false));
+  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(real(r.pairs()) * inter), true));
   return launch;
 }
 
-// Adds the rows of each token, weighted.
+// Adds the rows of each token, weighted; tokens without rows here get zeros.
 Launch combine_launch(const Rank& r) {
-  const double h = real(r.shape.hidden), rows = real(r.loads.total), tokens = real(r.tokens());
-  Launch launch = row_kernel("moe_combine", r.tokens(), r.format.output_bytes(rows * h / tokens),
+  const double h = real(r.shape.hidden), rows = real(r.pairs()), tokens = real(r.shape.tokens);
+  Launch launch = row_kernel("moe_combine", r.shape.tokens, r.format.output_bytes(rows * h / tokens),
                              r.format.output_bytes(h), ops(2 * rows * h / tokens), ops(0));
   launch.character = Character::gather;
   launch.operands.add(Rank::between("expert results", r.format.output_bytes(rows * h), false));
@@ -141,33 +144,41 @@ double step_stretch(const GemmChoice& choice, const Gpu& gpu) {
   }
 }
 
+// Blocks of pairs that belong to other ranks: they only write zeros.
+void add_zero_blocks(Launch& launch, const Rank& r, const GemmTile& tile, Count n) {
+  const Count blocks = ceil_div(r.pairs() - r.loads.total, tile.m) * ceil_div(n, tile.n);
+  if (blocks == 0) return;
+  Demand each;
+  each.l2_store = r.format.output_bytes(real(r.pairs() - r.loads.total) * real(n)) / real(blocks);
+  launch.tasks.push_back({blocks, each, 0});
+}
+
 Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, bool down) {
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
   const GroupedProblem problem{r.loads.rows, n, k};
-  GemmChoice choice =
-      r.triton ? triton_moe_choice(r.shape, r.format, r.math, context) : choose_grouped(problem, r.math, gpu);
-  const bool merges =
-      gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;  // as gemm_tile.cpp
-  choice.coalesced = merges ? 4 : 1;
-  choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
+  const GemmChoice choice =
+      r.triton ? triton_moe_choice(r.shape, r.format, r.math, gpu, context) : choose_grouped(problem, r.math, gpu);
+  const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
-  for (TaskGroup& group : launch.tasks) group.steps *= step_stretch(choice, gpu);
+  for (TaskGroup& group : launch.tasks) {
+    group.steps *= step_stretch(choice, gpu);
+    group.each.l2_load = group.each.l2_load * pieces.l2;
+  }
   launch.name = down ? "moe_down" : "moe_gate_up";
   launch.plan_known = false;  // tuned files and autotuners decide, not the default
   (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
       ops(2 * real(r.loads.certain_rows) * real(n) * real(k));
-  launch.operands.add(
-      r.weights(down ? "w2" : "w13", real(n), real(k), r.triton ? weight_overfetch(choice, r.format, gpu) : 1));
+  launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k), pieces.dram));
+  add_zero_blocks(launch, r, choice.tile, n);
   const double rows = real(r.loads.total);
   const bool gathers = r.triton && !down && r.format.quantise == Quantise::none;
   if (gathers) launch.operands.add(r.input());
   else launch.operands.add(Rank::between("rows", r.format.activation_bytes(rows * real(k)), false));
-  launch.operands.add(Rank::between("results", r.format.output_bytes(rows * real(n)), true));
+  launch.operands.add(Rank::between("results", r.format.output_bytes(real(r.pairs()) * real(n)), true));
   if (r.triton) {
     // The grid is sized before the loads are known: room for a partly filled block per expert. The rest return at once.
-    const Count room =
-        std::min(r.loads.total * choice.tile.m, r.loads.total + r.shape.local_experts() * (choice.tile.m - 1));
+    const Count room = std::min(r.pairs() * choice.tile.m, r.pairs() + r.shape.local_experts() * (choice.tile.m - 1));
     launch.ctas = ceil_div(room, choice.tile.m) * ceil_div(n, choice.tile.n);
   }
   return launch;

@@ -38,7 +38,8 @@ bool chooses_by_experts(const Context& context) {
 
 }  // namespace
 
-GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Context& context) {
+GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Gpu& gpu,
+                             const Context& context) {
   const bool eight_bit = bits_of(math.input) == 8;
   const TritonBlock block = chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
                                                         : block_by_tokens(shape, format, eight_bit);
@@ -48,15 +49,20 @@ GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathP
   choice.tile = {block.m, block.n, 32 * block.warps, registers, 1, std::min(block.m, 64), std::min(block.n, 64)};
   choice.tile_k = block.k;
   choice.stages = block.stages;
+  // L2 of these merges the requests of neighbours while they keep step (kernel/gemm_tile.cpp, coalesced_requests).
+  if (gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell) choice.coalesced = 4;
+  choice.concurrent = gpu.sms;
   return choice;
 }
 
-double weight_overfetch(const GemmChoice& choice, const Format& format, const Gpu& gpu) {
-  // Read off SGLang's and vLLM 0.14's rows where the configuration changes from 128-byte to 64-byte pieces: the same
+PieceCost piece_cost(const GemmChoice& choice, const Format& format, const Gpu& gpu) {
+  // Read off rows of SGLang and vLLM 0.14 on both sides of the change from 128-byte to 64-byte pieces. DRAM: the same
   // weights take 1.5 times as long on A100 and H200 (1.35 H100, 1.5 L40S), 1.1 times on GB200, at any size beyond L2.
-  constexpr double kLine = 128, kHalfLines = 1.5, kHalfLinesBlackwell = 1.1;
-  if (in_bytes(format.weight_bytes(choice.tile_k)) >= kLine) return 1;
-  return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kHalfLinesBlackwell : kHalfLines;
+  // L2, at many rows per expert: 2.5 times on A100 and GB200 (the same on L40S and B200), 1.7 times on H200 and H100.
+  constexpr double kLine = 128;
+  if (in_bytes(format.weight_bytes(choice.tile_k)) >= kLine) return {};
+  const TensorGeneration generation = gpu.tensor_generation();
+  return {generation == TensorGeneration::wgmma ? 1.7 : 2.5, generation == TensorGeneration::tcgen05 ? 1.1 : 1.5};
 }
 
 }  // namespace tilecast

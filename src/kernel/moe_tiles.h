@@ -9,10 +9,14 @@ namespace tilecast {
 
 // The configuration vLLM or SGLang launches its fused_moe kernel with. Engines
 // choose once for both products, from the tokens before routing and the experts of the rank.
-GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Context& context);
+GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Gpu& gpu,
+                             const Context& context);
 
-// DRAM traffic of the weights under this configuration, over their size: a main-loop step that takes less than a cache
-// line of each weight row leaves DRAM bursts half used.
-double weight_overfetch(const GemmChoice& choice, const Format& format, const Gpu& gpu);
+// What short pieces cost: a main-loop step that takes less than a cache line of each row leaves requests to L2 and
+// bursts of DRAM partly used. Times over those of whole lines.
+struct PieceCost {
+  double l2 = 1, dram = 1;
+};
+PieceCost piece_cost(const GemmChoice& choice, const Format& format, const Gpu& gpu);
 
 }  // namespace tilecast

@@ -121,6 +121,16 @@ TEST(Evaluate, KnowsTheTraps) {
   moe.distribution = ExpertDistribution::power_law;
   row.kernel.shape = moe;
   EXPECT_EQ(trap_of(row), "");
+  moe.ep = 2;
+  row.kernel.shape = moe;
+  row.engine = "sglang";
+  row.engine_version = "0.5.14";
+  EXPECT_EQ(trap_of(row), "");
+  row.engine_version = "0.5.10";
+  EXPECT_NE(trap_of(row), "");
+  moe.ep = 1;
+  row.kernel.shape = moe;
+  EXPECT_EQ(trap_of(row), "");
   row.source = "aiconfigurator-power";
   EXPECT_NE(trap_of(row), "");
 }
