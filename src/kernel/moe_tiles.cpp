@@ -58,11 +58,12 @@ GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathP
 PieceCost piece_cost(const GemmChoice& choice, const Format& format, const Gpu& gpu) {
   // Read off rows of SGLang and vLLM 0.14 on both sides of the change from 128-byte to 64-byte pieces. DRAM: the same
   // weights take 1.5 times as long on A100 and H200 (1.35 H100, 1.5 L40S), 1.1 times on GB200, at any size beyond L2.
-  // L2, at many rows per expert: 2.5 times on A100 and GB200 (the same on L40S and B200), 1.7 times on H200 and H100.
+  // L2, at many rows per expert: 1.7 times on A100 and H200 (the same on H100 and L40S), 2.5 times on GB200 and B200,
+  // whose description of L2 is an upper limit.
   constexpr double kLine = 128;
   if (in_bytes(format.weight_bytes(choice.tile_k)) >= kLine) return {};
   const TensorGeneration generation = gpu.tensor_generation();
-  return {generation == TensorGeneration::wgmma ? 1.7 : 2.5, generation == TensorGeneration::tcgen05 ? 1.1 : 1.5};
+  return generation == TensorGeneration::tcgen05 ? PieceCost{2.5, 1.1} : PieceCost{1.7, 1.5};
 }
 
 }  // namespace tilecast
