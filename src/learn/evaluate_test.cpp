@@ -131,6 +131,17 @@ TEST(Evaluate, KnowsTheTraps) {
   moe.ep = 1;
   row.kernel.shape = moe;
   EXPECT_EQ(trap_of(row), "");
+  moe.ep = 4;
+  moe.tokens = 32;  // as many rows as experts
+  row.kernel.shape = moe;
+  row.engine = "vllm";
+  row.engine_version = "0.24.0";
+  EXPECT_EQ(trap_of(row), "");
+  row.engine_version = "0.14.0";
+  EXPECT_NE(trap_of(row), "");
+  moe.tokens = 33;
+  row.kernel.shape = moe;
+  EXPECT_EQ(trap_of(row), "");
   row.source = "aiconfigurator-power";
   EXPECT_NE(trap_of(row), "");
 }
