@@ -7,6 +7,7 @@
 #include "kernel/grouped_gemm.h"
 #include "kernel/moe_loads.h"
 #include "kernel/moe_tiles.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
@@ -129,19 +130,21 @@ Launch combine_launch(const Rank& r) {
   return launch;
 }
 
-// Latency of a main-loop step over that of a plain product, in which it is counted: tiles of fewer rows than one wgmma
-// run on mma.sync, and indirect rows (gathered, or behind an expert's descriptor) add to each load. Slopes over the
-// width of the model at one or two tokens: 350 clocks per 64 elements on A100 and H200 (Triton; 420 CUTLASS), 180 to
-// 275 on GB200.
-double step_stretch(const GemmChoice& choice, const Gpu& gpu) {
+// Main-loop steps of a task as latency counts them, for a task of `steps` steps. A plain product's constants are too
+// kind to MoE kernels on Hopper and Blackwell:
+// - Tiles of fewer rows than one wgmma run on mma.sync, and indirect rows (gathered, or behind an expert's descriptor)
+//   add to each load. Slopes over the width of the model at one or two tokens: 350 clocks per 64 elements on A100 and
+//   H200 (Triton; 420 CUTLASS), 180 to 275 on GB200.
+// - A CTA finds its expert, its rows and its descriptors before the first step, and tasks follow each other without
+//   overlap: 5,000 to 6,000 clocks each, as on A100, where plain products cost that too (H200 and GB200 with experts of
+//   a few dozen columns, whose second product has one step a task).
+double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
   constexpr int kWgmmaRows = 64;
-  constexpr double kMmaSyncOnHopper = 400.0 / 150, kGroupedOnBlackwell = 1.5;
-  if (choice.tile.m >= kWgmmaRows) return 1;
-  switch (gpu.tensor_generation()) {
-    case TensorGeneration::wgmma: return kMmaSyncOnHopper;
-    case TensorGeneration::tcgen05: return kGroupedOnBlackwell;
-    default: return 1;
-  }
+  constexpr double kMmaSyncOnHopper = 400.0 / 150, kGroupedOnBlackwell = 1.5, kTaskClocks = 5000;
+  const TensorGeneration generation = gpu.tensor_generation();
+  if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return steps;
+  const double stretch = generation == TensorGeneration::wgmma ? kMmaSyncOnHopper : kGroupedOnBlackwell;
+  return steps * (choice.tile.m < kWgmmaRows ? stretch : 1) + kTaskClocks / pipeline_latency(gpu).step_clocks;
 }
 
 // Blocks of pairs that belong to other ranks: they only write zeros.
@@ -162,7 +165,7 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
   for (TaskGroup& group : launch.tasks) {
-    group.steps *= step_stretch(choice, gpu);
+    group.steps = latency_steps(group.steps, choice, gpu);
     group.each.l2_load = group.each.l2_load * pieces.l2;
   }
   launch.name = down ? "moe_down" : "moe_gate_up";
