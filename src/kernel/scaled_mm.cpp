@@ -42,6 +42,8 @@ std::span<const Case> cases_of(const Gpu& gpu) {
 }  // namespace
 
 bool takes_scaled_mm(const Format& format, const Context& context) {
+  // DeepGEMM's and TensorRT-LLM's block-scaled kernels do not split k either, and their tiles are about these.
+  if (format.name == "fp8_block") return !context.engine.empty();
   return (format.name == "fp8" || format.name == "fp8_token") &&
          (context.engine == "vllm" || context.engine == "sglang");
 }

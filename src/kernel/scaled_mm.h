@@ -1,4 +1,4 @@
-// Which tiles the fp8 products of vLLM and SGLang run with: CUTLASS kernels behind a public table, no library's choice.
+// Which tiles the fp8 products of the engines run with: CUTLASS kernels behind a public table, no library's choice.
 #pragma once
 
 #include "kernel/context.h"
@@ -6,7 +6,7 @@
 
 namespace tilecast {
 
-// Whether this engine sends products of this format to its CUTLASS scaled_mm.
+// Whether this engine sends products of this format to kernels of this kind.
 bool takes_scaled_mm(const Format& format, const Context& context);
 
 GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu);
