@@ -132,7 +132,8 @@ Launch combine_launch(const Rank& r) {
 
 // Main-loop steps of a task as latency counts them, for a task of `steps` steps. A plain product's constants are too
 // kind to MoE kernels on Hopper and Blackwell:
-// - Tiles of fewer rows than one wgmma run on mma.sync, and indirect rows (gathered, or behind an expert's descriptor)
+// - Tiles of fewer rows than one wgmma run on mma.sync or leave most of it idle, and indirect rows (gathered, or behind
+// an expert's descriptor)
 //   add to each load. Slopes over the width of the model at one or two tokens: 350 clocks per 64 elements on A100 and
 //   H200 (Triton; 420 CUTLASS), 180 to 275 on GB200.
 // - A CTA finds its expert, its rows and its descriptors before the first step, and tasks follow each other without
@@ -144,7 +145,8 @@ double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
   const TensorGeneration generation = gpu.tensor_generation();
   if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return steps;
   const double stretch = generation == TensorGeneration::wgmma ? kMmaSyncOnHopper : kGroupedOnBlackwell;
-  return steps * (choice.tile.m < kWgmmaRows ? stretch : 1) + kTaskClocks / pipeline_latency(gpu).step_clocks;
+  return steps * (std::min(choice.tile.m, choice.tile.n) < kWgmmaRows ? stretch : 1) +
+         kTaskClocks / pipeline_latency(gpu).step_clocks;
 }
 
 // Blocks of pairs that belong to other ranks: they only write zeros.
@@ -160,8 +162,8 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
   const GroupedProblem problem{r.loads.rows, n, k};
-  const GemmChoice choice =
-      r.triton ? triton_moe_choice(r.shape, r.format, r.math, gpu, context) : choose_grouped(problem, r.math, gpu);
+  const GemmChoice choice = r.triton ? triton_moe_choice(r.shape, r.format, r.math, gpu, context)
+                                     : grouped_moe_choice(problem, r.format, r.math, gpu, context);
   const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
   for (TaskGroup& group : launch.tasks) {

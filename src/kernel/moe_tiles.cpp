@@ -55,6 +55,18 @@ GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathP
   return choice;
 }
 
+GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& format, const MathPath& math, const Gpu& gpu,
+                              const Context& context) {
+  GemmChoice choice = choose_grouped(problem, math, gpu);
+  // vLLM and SGLang call FlashInfer's CUTLASS experts without tuning, and on Hopper the first configuration of the list
+  // is 128 x 16 (cutlass_heuristic.cpp, get_candidate_configs_sm90): rows four times slower than TensorRT-LLM's, which
+  // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
+  const bool untuned = context.kernel_source.find("flashinfer_cutlass") != std::string_view::npos &&
+                       format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
+  if (untuned) choice.tile = {128, 16, 384, 168, 1, 64, 16};
+  return choice;
+}
+
 PieceCost piece_cost(const GemmChoice& choice, const Format& format, const Gpu& gpu) {
   // Read off rows of SGLang and vLLM 0.14 on both sides of the change from 128-byte to 64-byte pieces. DRAM: the same
   // weights take 1.5 times as long on A100 and H200 (1.35 H100, 1.5 L40S), 1.1 times on GB200, at any size beyond L2.

@@ -12,6 +12,11 @@ namespace tilecast {
 GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Gpu& gpu,
                              const Context& context);
 
+// The tile of a grouped product: the least cost over the tiles offered, as an autotuner finds it, unless the engine is
+// known not to look.
+GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& format, const MathPath& math, const Gpu& gpu,
+                              const Context& context);
+
 // What short pieces cost: a main-loop step that takes less than a cache line of each row leaves requests to L2 and
 // bursts of DRAM partly used. Times over those of whole lines.
 struct PieceCost {
