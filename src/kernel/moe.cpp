@@ -162,7 +162,7 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
   const GroupedProblem problem{r.loads.rows, n, k};
-  const GemmChoice choice = r.triton ? triton_moe_choice(r.shape, r.format, r.math, gpu, context)
+  const GemmChoice choice = r.triton ? triton_moe_choice(r.shape, problem, r.format, r.math, gpu, context)
                                      : grouped_moe_choice(problem, r.format, r.math, gpu, context);
   const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);

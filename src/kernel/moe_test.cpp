@@ -146,6 +146,18 @@ TEST(Moe, EnginesHaveTheirOwnTritonConfigurations) {
   EXPECT_EQ(first_product(shape, "A100-SXM-80GB", "vllm").tile.k, 128);
 }
 
+TEST(Moe, UntunedAndTunedConfigurations) {
+  Moe shape = moe(4096, 8, 2);
+  shape.hidden = 4096;
+  shape.inter = 14336;
+  shape.style = MoeStyle::triton;
+  EXPECT_GE(first_product(shape, "A100-SXM-80GB", "sglang").tile.n, 128);  // a tuned file
+  EXPECT_EQ(first_product(shape, "L40S", "sglang").tile.n, 64);            // none
+  shape.style = MoeStyle::grouped;
+  EXPECT_EQ(first_product(shape, "H200-SXM", "sglang", "sglang_flashinfer_cutlass_moe").tile.n, 16);
+  EXPECT_GE(first_product(shape, "H200-SXM", "trtllm", "moe_torch_flow_cutlass").tile.n, 128);
+}
+
 TEST(Moe, HalfLinesCostMoreOfL2AndDram) {
   Moe shape = moe(5, 4, 2);
   shape.style = MoeStyle::triton;

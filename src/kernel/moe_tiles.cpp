@@ -1,6 +1,8 @@
 #include "kernel/moe_tiles.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace tilecast {
 namespace {
@@ -31,6 +33,19 @@ TritonBlock block_by_tokens(const Moe& s, const Format& format, bool eight_bit) 
   return block;
 }
 
+// Shapes of one rank with a tuned configuration file, bf16: Mixtral's eight experts on A100, H100 and H200 (any width);
+// experts of Qwen3, Gemma and Qwen3-Next that the repositories list for H100 or H200, taken for both. Other files of
+// single cards are left out.
+bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
+  if (format.math != DType::bf16 || format.unpack_weights) return false;
+  const bool hopper = gpu.architecture == Architecture::hopper;
+  const Count experts = s.local_experts(), inter = s.local_inter();
+  if (experts == 8 && s.experts == 8) return hopper || gpu.compute_capability == "8.0";
+  constexpr std::array<std::pair<Count, Count>, 6> kHopper = {
+      {{128, 192}, {128, 384}, {128, 704}, {128, 768}, {512, 64}, {512, 128}}};
+  return hopper && std::find(kHopper.begin(), kHopper.end(), std::pair{experts, inter}) != kHopper.end();
+}
+
 // "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
 bool chooses_by_experts(const Context& context) {
   return context.engine == "sglang" || context.kernel_source == "vllm_fused_moe";
@@ -38,8 +53,9 @@ bool chooses_by_experts(const Context& context) {
 
 }  // namespace
 
-GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Gpu& gpu,
-                             const Context& context) {
+GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
+                             const MathPath& math, const Gpu& gpu, const Context& context) {
+  if (chooses_by_experts(context) && has_tuned_file(shape, format, gpu)) return choose_grouped(problem, math, gpu);
   const bool eight_bit = bits_of(math.input) == 8;
   const TritonBlock block = chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
                                                         : block_by_tokens(shape, format, eight_bit);

@@ -8,9 +8,10 @@
 namespace tilecast {
 
 // The configuration vLLM or SGLang launches its fused_moe kernel with. Engines
-// choose once for both products, from the tokens before routing and the experts of the rank.
-GemmChoice triton_moe_choice(const Moe& shape, const Format& format, const MathPath& math, const Gpu& gpu,
-                             const Context& context);
+// choose once for both products, from the tokens before routing and the experts of the rank; where a tuned file exists
+// we take the least cost for each.
+GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
+                             const MathPath& math, const Gpu& gpu, const Context& context);
 
 // The tile of a grouped product: the least cost over the tiles offered, as an autotuner finds it, unless the engine is
 // known not to look.
