@@ -53,7 +53,7 @@ class EvaluateCommandTest : public testing::Test {
 };
 
 TEST_F(EvaluateCommandTest, JsonHasOneObjectAGroup) {
-  const json list = groups("--by gpu,family");
+  const json list = groups("--by gpu,family --method analytic");
   ASSERT_EQ(list.size(), 3u);
   EXPECT_EQ(list[0]["gpu"], "A100-SXM-80GB");
   EXPECT_EQ(list[0]["family"], "gemm");
@@ -67,13 +67,14 @@ TEST_F(EvaluateCommandTest, JsonHasOneObjectAGroup) {
 
 TEST_F(EvaluateCommandTest, AllMethodsOnTheSameRows) {
   const json list = groups("--by family --method all");
-  ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0]["method"], "analytic");
-  EXPECT_EQ(list[1]["method"], "roofline");
-  EXPECT_EQ(list[0]["rows"], list[1]["rows"]);
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0]["method"], "tilecast");  // with the shipped weights
+  EXPECT_EQ(list[1]["method"], "analytic");
+  EXPECT_EQ(list[2]["method"], "roofline");
+  EXPECT_EQ(list[0]["rows"], list[2]["rows"]);
   const Ran text = evaluate("--by family,regime --method all");
-  EXPECT_THAT(text.out, HasSubstr("analytic  roofline"));
-  EXPECT_THAT(text.out, HasSubstr("not run: tilecast: no weights"));
+  EXPECT_THAT(text.out, HasSubstr("tilecast  analytic  roofline"));
+  EXPECT_THAT(text.out, HasSubstr("not run: neusight: --weights: is missing"));
 }
 
 TEST_F(EvaluateCommandTest, WeightsAreJudgedOnWhatTheyHaveNotSeen) {
@@ -90,7 +91,7 @@ TEST_F(EvaluateCommandTest, WeightsAreJudgedOnWhatTheyHaveNotSeen) {
   refused("--unseen L40S,H100-SXM --weights " + weights,
           "rows of H100-SXM (gemm/bf16) (train with --leave-out H100-SXM)");
   refused("--unseen B200 --weights " + weights, "--data holds no row of B200");
-  refused("--unseen L40S", "--unseen: is about weights");
+  refused("--unseen L40S --leave-one-out gpu", "--unseen: is about weights");
   refused("--leave-one-out gpu --weights " + weights, "--leave-one-out: trains its own weights");
 }
 
