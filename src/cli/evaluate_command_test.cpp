@@ -123,7 +123,7 @@ TEST_F(EvaluateCommandTest, WritesPredictions) {
   const std::string path = folder_.file("p.csv");
   EXPECT_EQ(evaluate("--method all --predictions " + path).code, 0);
   const std::string text = folder_.content("p.csv");
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 * 120);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 3 * 120);
   EXPECT_THAT(text, testing::StartsWith("gpu,source,engine,kernel_source,family,dtype,dims,method,measured_us,"));
   refused("--predictions " + folder_.file("no/p.csv"), "cannot be written");
 }
