@@ -14,8 +14,9 @@ Status AttentionPrefill::check() const {
   return check_lengths(lengths(), mask, window, geometry());
 }
 
-Result<Plan> plan(const AttentionPrefill& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_forward({"attention", s.geometry(), s.lengths(), s.mask, s.window, s.algorithm, s.kv_dtype}, format, gpu);
+Result<Plan> plan(const AttentionPrefill& s, const Format& format, const Gpu& gpu, const Context& context) {
+  return plan_forward({"attention", s.geometry(), s.lengths(), s.mask, s.window, s.algorithm, s.kv_dtype}, format, gpu,
+                      context);
 }
 
 }  // namespace tilecast

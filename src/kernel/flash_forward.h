@@ -2,6 +2,7 @@
 // are too few tiles. Prefill and decode are this with different lengths.
 #pragma once
 
+#include "kernel/attention_sources.h"
 #include "kernel/flash_tile.h"
 #include "kernel/format.h"
 
@@ -30,9 +31,9 @@ Result<MathPath> decode_math(const Format& format, CacheType cache, const Gpu& g
 // Blackwell, where kernels compute them as polynomials on the FMA pipe as they see fit.
 Ops required_exponentials(double pairs, const Gpu& gpu);
 
-Result<Plan> plan_forward(const ForwardProblem& problem, const Format& format, const Gpu& gpu);
+Result<Plan> plan_forward(const ForwardProblem& problem, const Format& format, const Gpu& gpu, const Context& context);
 
-// Joins the partial results of split keys: FlashAttention's combine kernel.
-Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element);
+// Joins the partial results of split keys: FlashAttention's combine kernel; `steps` loads that depend on each other.
+Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element, double steps = 1);
 
 }  // namespace tilecast
