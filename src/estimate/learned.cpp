@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gpu/registry.h"
+#include "kernel/attention_sources.h"
 
 namespace tilecast {
 
@@ -14,7 +15,7 @@ std::string model_key(const Kernel& kernel) {
 std::array<std::string, 3> source_names(const Context& context, const Gpu& gpu) {
   const std::string vendor = gpu.vendor == Vendor::nvidia ? "nvidia" : gpu.vendor == Vendor::amd ? "amd" : "intel";
   const std::string engine = vendor + "/" + std::string(context.engine);
-  return {engine + "/" + std::string(context.kernel_source), engine, vendor};
+  return {engine + "/" + std::string(kept_as(context.kernel_source)), engine, vendor};
 }
 
 SourceFacts facts_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {

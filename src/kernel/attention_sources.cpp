@@ -41,6 +41,12 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
   }
 }
 
+std::string_view kept_as(std::string_view source) {
+  if (source == "vllm_flash_attn") return "vllm_flash_attn_fa2";  // vLLM 0.14 on A100
+  if (source == "flash_attention") return "fa3";                  // SGLang 0.5.10 on A100
+  return source;
+}
+
 bool honours_window(const Context& context, Count window) {
   // Read off the tables: SGLang's rows with 8192 take as long as without, except FlashAttention 3's.
   return !(context.engine == "sglang" && window == 8192 && !has(context.kernel_source, "fa3"));
@@ -159,14 +165,14 @@ PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, 
   // tensor pipe idle.
   if (has(context.kernel_source, "triton")) {
     switch (gpu.tensor_generation()) {
-      case TensorGeneration::wgmma: return {9000, 12};
-      case TensorGeneration::tcgen05: return {12000, 16};
+      case TensorGeneration::wgmma: return {6000, 12};
+      case TensorGeneration::tcgen05: return {9000, 16};
       default: return {3000, 5};
     }
   }
   switch (resolved) {
-    case AttentionAlgorithm::fa3: return {9000, 1.8};
-    case AttentionAlgorithm::blackwell: return {12000, 1.8};
+    case AttentionAlgorithm::fa3: return {6000, 1.5};
+    case AttentionAlgorithm::blackwell: return {9000, 1.5};
     default: return {3000, 1.5};
   }
 }

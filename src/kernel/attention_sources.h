@@ -33,6 +33,9 @@ struct DecodeQuestion {
 
 Decoder decoder_of(const DecodeQuestion& question, const Context& context, const Gpu& gpu);
 
+// Engine versions renamed some kernels: the name under which facts about a kernel are kept.
+std::string_view kept_as(std::string_view kernel_source);
+
 // False for the engines' kernels that read the whole cache whatever the window.
 bool honours_window(const Context& context, Count window);
 
