@@ -312,7 +312,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   plan.launches.push_back(std::move(launch));
   if (layout.splits > 1 && !layout.joins_itself)
     plan.launches.push_back(combine_launch(rows, heads.v_dim, layout.splits, *element, layout.helpers.combine_steps));
-  if (const Passes passes = prefill_passes(context, gpu); !p.decode && p.mask == AttentionMask::causal) {
+  if (const Passes passes = prefill_passes(context, gpu); p.stores_keys) {
     const double moved = passes.queries * rows * as_double(heads.qk_dim) * element->q +
                          passes.keys * keys * as_double(heads.qk_dim + heads.v_dim) * element->kv;
     if (moved > 0) plan.launches.push_back(copy_launch(moved / 4, 4));

@@ -18,6 +18,7 @@ struct ForwardProblem {
   CacheType cache = CacheType::same;
   Count page_size = 0;  // of a paged cache; 0: contiguous
   bool decode = false;
+  bool stores_keys = false;  // engines put keys and values into their cache first
 };
 
 // Bytes of q, k and v, and the result in this format; refused where no attention kernel takes the format.
