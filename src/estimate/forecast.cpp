@@ -40,6 +40,11 @@ bool has_main_loop(const Launch& launch) {
 Seconds waiting_time(const Launch& launch, const Load& load, double missed, const Gpu& gpu, const Physics& physics) {
   const double tasks = std::max<double>(1, static_cast<double>(load.tasks_busiest));
   const double steps = load.steps_busiest / std::min<double>(load.occupancy, tasks);
+  // Attention's CTAs wait each for their own keys: a last round that is part empty takes as long as a full one.
+  if (launch.character == Character::attention) {
+    const double rounds = std::ceil(tasks / load.occupancy);
+    return seconds(load.steps_busiest / tasks * rounds * physics.step_clocks / gpu.clock.max.base());
+  }
   if (has_main_loop(launch)) return seconds(steps * physics.step_clocks / gpu.clock.max.base());
   return steps * (physics.l2_latency + (physics.dram_latency - physics.l2_latency) * missed);
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gpu/registry.h"
+#include "kernel/attention_sources.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -70,11 +71,15 @@ std::vector<std::string> engines_of(const FamilyModel& model) {
   return {engines.begin(), engines.end()};
 }
 
+std::string architecture_key(const Gpu& gpu) {
+  return std::string(name_of(gpu.architecture)) + "/" + std::string(generation_name(gpu.tensor_generation()));
+}
+
 SourceNames source_names(const Context& context, const Gpu& gpu) {
   SourceNames names;
   names.vendor = vendor_name(gpu.vendor);
   names.generation = names.vendor + "/" + std::string(generation_name(gpu.tensor_generation()));
-  const std::string engine(context.engine), kernel(context.kernel_source);
+  const std::string engine(context.engine), kernel(kept_as(context.kernel_source));
   names.engine = names.generation + "/" + engine;
   names.kernel = names.engine + "/" + kernel;
   names.kernel_anywhere = names.vendor + "/*/" + engine + "/" + kernel;
@@ -107,8 +112,13 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
-  if (const auto card = model.seen.find(gpu.name); card != model.seen.end() && kernel && !model.card.trees().empty())
+  standing.forest = &model.general;
+  if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end())
+    standing.forest = &own->second;
+  if (const auto card = model.seen.find(gpu.name); card != model.seen.end() && kernel && !model.card.trees().empty()) {
     standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
+    standing.forest = &model.card;
+  }
   return standing;
 }
 
@@ -126,7 +136,7 @@ Prepared prepare(const LearnedInput& input, const Standing& standing) {
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
   const Prepared p = prepare(input, standing);
-  const float median = (standing.known() ? model.card : model.general).predict(p.features);
+  const float median = standing.forest->predict(p.features);
   const Spread& spread = standing.known() ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return std::max(p.base * std::exp(log), input.bound); };
   LearnedTime t;
@@ -139,8 +149,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   return t;
 }
 
-void learned_times(const FamilyModel& model, std::span<const LearnedInput> inputs, const Standing& standing,
-                   std::span<Seconds> out) {
+void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out) {
   assert(inputs.size() == out.size());
   constexpr std::size_t kBlock = 64;
   std::array<float, kBlock * kFeatureCount> features;
@@ -153,8 +162,8 @@ void learned_times(const FamilyModel& model, std::span<const LearnedInput> input
       std::copy(p.features.begin(), p.features.end(),
                 features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
     }
-    (standing.known() ? model.card : model.general)
-        .predict(std::span<const float>(features).first(n * kFeatureCount), std::span<float>(logs).first(n));
+    standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
+                             std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i)
       out[start + i] = std::max(out[start + i] * std::exp(logs[i]), inputs[start + i].bound);
   }

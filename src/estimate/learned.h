@@ -3,8 +3,9 @@
 //   t = tuned(terms of the analytic forecast) * exp(forest(features)),  never below the bound
 //
 // One model per family and number format. `tuned` scales the analytic terms by what the kernel source reaches on cards
-// of this tensor generation (estimate/tuning.h). Two forests stand side by side: `general` knows no card and forecasts
-// those it has never seen; `card` also asks which card and kernel source it is, and forecasts those it has seen.
+// of this tensor generation (estimate/tuning.h). Forests of two kinds stand side by side: `general` and its `siblings`
+// know no card and forecast those they have never seen; `card` also asks which card and kernel source it is, and
+// forecasts those it has seen.
 #pragma once
 
 #include <map>
@@ -39,6 +40,8 @@ struct FamilyModel {
   std::map<std::string, SourceFacts, std::less<>> sources;
   std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
   Forest general, card;
+  // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
+  std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key
   Spread unseen_spread, seen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
@@ -47,6 +50,9 @@ struct FamilyModel {
 std::vector<std::string> engines_of(const FamilyModel& model);
 
 std::string model_key(const Kernel& kernel);
+
+// "blackwell/tcgen05": cards that share it are siblings.
+std::string architecture_key(const Gpu& gpu);
 
 // Levels of a row's source, lowest first.
 struct SourceNames {
@@ -64,6 +70,7 @@ struct Standing {
   double floor_law = 1;
   // The card was trained on, so `card` may speak.
   bool known() const { return card_index >= 0; }
+  const Forest* forest = nullptr;  // the model's that speaks for this card
 };
 // Where the context names no engine or kernel, that of most rows on this generation stands in.
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
@@ -93,8 +100,7 @@ struct LearnedTime {
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
 
 // Medians only, of many kernels at once.
-void learned_times(const FamilyModel& model, std::span<const LearnedInput> inputs, const Standing& standing,
-                   std::span<Seconds> out);
+void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out);
 
 // The analytic estimate corrected: latency, interval, ceiling and seen are the model's; launches keep their shares of
 // the whole.

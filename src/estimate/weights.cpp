@@ -64,6 +64,13 @@ auto forests_of(Model& model) {
                     &model.ceiling};
 }
 
+std::vector<const Forest*> all_forests(const FamilyModel& model) {
+  const auto fixed = forests_of(model);
+  std::vector<const Forest*> all(fixed.begin(), fixed.end());
+  for (const auto& [architecture, forest] : model.siblings) all.push_back(&forest);
+  return all;
+}
+
 void write_model(PackWriter& out, const FamilyModel& model) {
   out.text(model.key);
   out.count(model.sources.size());
@@ -77,6 +84,8 @@ void write_model(PackWriter& out, const FamilyModel& model) {
   }
   out.counts(model.seen);
   for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
+  out.count(model.siblings.size());
+  for (const auto& [architecture, forest] : model.siblings) out.text(architecture), write_forest(out, forest);
 }
 
 FamilyModel read_model(PackReader& in) {
@@ -95,6 +104,10 @@ FamilyModel read_model(PackReader& in) {
   }
   model.seen = in.counts();
   for (Forest* forest : forests_of(model)) *forest = read_forest(in);
+  for (std::size_t i = 0, n = in.count(1000); i < n && !in.bad(); ++i) {
+    Forest& forest = model.siblings[in.text()];
+    forest = read_forest(in);
+  }
   return model;
 }
 
@@ -132,7 +145,7 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   if (!std::is_sorted(weights.models.begin(), weights.models.end(), [](auto& a, auto& b) { return a.key < b.key; }))
     return damaged(place, "its models are out of order");
   for (const FamilyModel& model : weights.models)
-    for (const Forest* forest : forests_of(model))
+    for (const Forest* forest : all_forests(model))
       if (forest->features() != kFeatureCount)
         return Error{place, "",
                      fmt::format("was trained on {} features, this program has {}", forest->features(), kFeatureCount),

@@ -15,10 +15,10 @@ Status AttentionDecode::check() const {
   return check_lengths(lengths(), AttentionMask::causal, window, geometry());
 }
 
-Result<Plan> plan(const AttentionDecode& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_forward({"attention_decode", s.geometry(), s.lengths(), AttentionMask::causal, s.window, s.algorithm,
-                       s.kv_dtype, s.page_size, true},
-                      format, gpu);
+Result<Plan> plan(const AttentionDecode& s, const Format& format, const Gpu& gpu, const Context& context) {
+  return plan_forward({"attention_decode", s.geometry(), s.lengths(), AttentionMask::causal,
+                       honours_window(context, s.window) ? s.window : 0, s.algorithm, s.kv_dtype, s.page_size, true},
+                      format, gpu, context);
 }
 
 }  // namespace tilecast

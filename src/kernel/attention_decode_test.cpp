@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gpu/registry.h"
 #include "kernel/format.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
@@ -13,9 +16,14 @@ AttentionDecode shape_of(Count batch, Count kv_len, Count heads, Count kv_heads)
   s.batch = batch, s.kv_len = kv_len, s.heads = heads, s.kv_heads = kv_heads;
   return s;
 }
-Plan plan_on(const AttentionDecode& s, const char* gpu) {
+Plan plan_on(const AttentionDecode& s, const char* gpu, std::string_view engine = {}, std::string_view source = {}) {
   EXPECT_TRUE(s.check().ok());
-  return *plan(s, *format_from("bf16"), *find_gpu(gpu), {});
+  Context context;
+  context.engine = engine, context.kernel_source = source;
+  return *plan(s, *format_from("bf16"), *find_gpu(gpu), context);
+}
+Count launches_of(const Plan& p, std::string_view name) {
+  return std::count_if(p.launches.begin(), p.launches.end(), [&](const Launch& l) { return l.name == name; });
 }
 
 // FlashAttention 3 on H100: 4 requests x 8 key heads = 32 tiles of 64 x 128 (four heads packed); 32 blocks; the fewest
@@ -30,7 +38,10 @@ TEST(AttentionDecode, Fa3ByHand) {
   EXPECT_EQ(l.ctas, 128);
   ASSERT_EQ(l.tasks.size(), 1u);
   EXPECT_EQ(l.tasks[0].count, 128);
-  EXPECT_EQ(l.tasks[0].steps, 8);
+  // The task's own clocks beyond the card's prologue, eight blocks, 1024 keys of half a KiB, in the card's steps.
+  const PipelineLatency card = pipeline_latency(*find_gpu("H100-SXM"));
+  const double own = 2500 + 3800 + 4 * 5 - card.task_clocks * card.wave_share;
+  EXPECT_NEAR(l.tasks[0].steps, (own + 8 * 1100 + 1024 * 0.5 * 62) / card.step_clocks, 1e-6);
   EXPECT_EQ(in_ops(l.tasks[0].each.tensor), 4.0 * 64 * 1024 * 128);
   // Four real rows, 1024 keys and values, 64 page numbers; partial results in fp32.
   EXPECT_EQ(in_bytes(l.tasks[0].each.l2_load), 4 * 128 * 2 + 2 * 1024 * 128 * 2 + 64 * 4);
@@ -90,6 +101,57 @@ TEST(AttentionDecode, ListOfEqualLengthsIsABatch) {
   listed.lens = {4096, 4096, 4096, 4096};
   const Plan a = plan_on(listed, "H100-SXM"), b = plan_on(shape_of(4, 4096, 32, 8), "H100-SXM");
   EXPECT_EQ(a.launches[0].total(), b.launches[0].total());
+}
+
+// FlashAttention 2 splits keys, and copies queries and results, only where it makes rows of a group's heads.
+TEST(AttentionDecode, Fa2SwapsGroups) {
+  const Plan grouped = plan_on(shape_of(2, 4096, 8, 2), "L40S", "vllm", "vllm_flash_attn_fa2");
+  EXPECT_GT(grouped.launches[0].split, 1);
+  EXPECT_EQ(launches_of(grouped, "attention_copy"), 2);
+  EXPECT_EQ(launches_of(plan_on(shape_of(1, 4096, 8, 2), "L40S"), "attention_copy"), 0);  // a view
+  EXPECT_EQ(launches_of(plan_on(shape_of(2, 4096, 8, 1), "L40S"), "attention_copy"), 0);
+  const Plan single = plan_on(shape_of(2, 4096, 8, 8), "L40S");
+  EXPECT_EQ(single.launches[0].split, 1);
+  EXPECT_EQ(single.launches.size(), 1u);
+}
+
+// TensorRT-LLM on H200, 132 SMs: 8 x 16 x 7 = 896 blocks of 128 tokens are work enough for XQA; seven blocks
+// (round(sqrt(8 * 7)) = 7 as well) make 6.8 waves, below eight.
+TEST(AttentionDecode, XqaByHand) {
+  const Plan p = plan_on(shape_of(16, 1024, 32, 8), "H200-SXM", "trtllm", "torch_flow");
+  const Launch& l = p.launches[0];
+  EXPECT_EQ(l.tile.m, 16);
+  EXPECT_EQ(l.split, 7);
+  EXPECT_EQ(l.ctas, 16 * 8 * 7);
+  EXPECT_EQ(launches_of(p, "attention_combine"), 0);
+  // Twice the requests would make 13.6 waves: floor(7 * 8 / 13.6) = 4 parts.
+  EXPECT_EQ(plan_on(shape_of(32, 1024, 32, 8), "H200-SXM", "trtllm", "torch_flow").launches[0].split, 4);
+}
+
+// Too little work, no group, or too large a one: a CTA for each query head, on the vector pipe.
+TEST(AttentionDecode, MaskedAttentionWhereXqaIsNot) {
+  for (const AttentionDecode& s : {shape_of(1, 128, 32, 8), shape_of(64, 1024, 8, 8), shape_of(64, 1024, 64, 1)}) {
+    const Launch l = plan_on(s, "H200-SXM", "trtllm", "torch_flow").launches[0];
+    EXPECT_EQ(l.tile.m, 1);
+    EXPECT_EQ(in_ops(l.total().tensor), 0);
+    EXPECT_GT(in_ops(l.required.tensor), 0);  // another implementation may still use the tensor pipe
+  }
+}
+
+TEST(AttentionDecode, Fp8CacheOfXqa) {
+  AttentionDecode s = shape_of(1, 8192, 32, 8);
+  s.kv_dtype = CacheType::fp8;
+  EXPECT_EQ(plan_on(s, "L40S", "trtllm", "torch_flow").launches[0].split, 1);
+  EXPECT_GT(plan_on(s, "H200-SXM", "trtllm", "torch_flow").launches[0].split, 8);
+}
+
+TEST(AttentionDecode, SglangIgnoresAWindowOfThousands) {
+  AttentionDecode s = shape_of(4, 65536, 32, 8);
+  s.window = 8192;
+  const auto read = [&](const char* gpu, const char* source) {
+    return in_bytes(plan_on(s, gpu, "sglang", source).launches[0].total().l2_load);
+  };
+  EXPECT_GT(read("L40S", "flashinfer"), 4 * read("H100-SXM", "fa3"));
 }
 
 TEST(AttentionDecode, MissingLengthIsNamed) { EXPECT_EQ(shape_of(1, 0, 8, 8).check().error().field, "kv-len"); }

@@ -14,8 +14,10 @@ Status AttentionPrefill::check() const {
   return check_lengths(lengths(), mask, window, geometry());
 }
 
-Result<Plan> plan(const AttentionPrefill& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_forward({"attention", s.geometry(), s.lengths(), s.mask, s.window, s.algorithm, s.kv_dtype}, format, gpu);
+Result<Plan> plan(const AttentionPrefill& s, const Format& format, const Gpu& gpu, const Context& context) {
+  ForwardProblem problem{"attention", s.geometry(), s.lengths(), s.mask, s.window, s.algorithm, s.kv_dtype};
+  problem.stores_keys = s.mask == AttentionMask::causal;  // encoders have no cache
+  return plan_forward(problem, format, gpu, context);
 }
 
 }  // namespace tilecast

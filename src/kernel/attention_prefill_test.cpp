@@ -6,6 +6,7 @@
 
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
+#include "kernel/pipeline.h"
 #include "schedule/schedule.h"
 
 namespace tilecast {
@@ -28,6 +29,16 @@ double operand_bytes(const Launch& launch, std::string_view name) {
   return -1;
 }
 
+// Key blocks that a task's steps stand for: its steps hold, in the card's own, `task_clocks` beyond the card's prologue
+// and for every block a step and one and a half times its products at peak.
+double blocks_of(const TaskGroup& task, const Launch& l, const char* gpu, double task_clocks) {
+  const PipelineLatency card = pipeline_latency(*find_gpu(gpu));
+  const double own = std::max(0.0, task_clocks - card.task_clocks * card.wave_share);
+  const double products = 2.0 * l.tile.m * l.tile.n * 2 * l.tile.k / l.math.ops_per_clock;
+  return (task.steps * card.step_clocks - own) / (card.step_clocks + 1.5 * products);
+}
+constexpr double kFa2Task = 3000, kFa3Task = 6000;
+
 // FlashAttention 2 on A100: tiles of 128 x 64. Of 256 queries the first tile sees 128 keys (2 blocks), the second 256
 // (4).
 TEST(AttentionPrefill, Fa2CausalByHand) {
@@ -38,8 +49,8 @@ TEST(AttentionPrefill, Fa2CausalByHand) {
   ASSERT_EQ(l.tasks.size(), 2u);
   EXPECT_EQ(l.tasks[0].count, 256);
   EXPECT_EQ(l.tasks[1].count, 256);
-  EXPECT_EQ(l.tasks[0].steps, 2);
-  EXPECT_EQ(l.tasks[1].steps, 4);
+  EXPECT_NEAR(blocks_of(l.tasks[0], l, "A100-SXM-80GB", kFa2Task), 2, 1e-9);
+  EXPECT_NEAR(blocks_of(l.tasks[1], l, "A100-SXM-80GB", kFa2Task), 4, 1e-9);
   EXPECT_EQ(in_ops(l.tasks[0].each.tensor), 4.0 * 128 * (2 * 64) * 128);
   EXPECT_EQ(in_ops(l.tasks[1].each.tensor), 4.0 * 128 * (4 * 64) * 128);
   EXPECT_EQ(in_ops(l.tasks[0].each.xu), 128.0 * 128);
@@ -66,10 +77,27 @@ TEST(AttentionPrefill, Fa3CausalByHand) {
   ASSERT_EQ(l.tasks.size(), 8u);
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(l.tasks[static_cast<std::size_t>(i)].count, 64);
-    EXPECT_EQ(l.tasks[static_cast<std::size_t>(i)].steps, i + 1);
+    EXPECT_NEAR(blocks_of(l.tasks[static_cast<std::size_t>(i)], l, "H100-SXM", kFa3Task), i + 1, 1e-9);
   }
   EXPECT_EQ(l.dispatch, Dispatch::longest_first);
   EXPECT_EQ(in_ops(l.total().tensor), 4.0 * 128 * 128 * 128 * (8 * 9 / 2) * 64);
+}
+
+// vLLM stores keys and values in its cache first: 2 x 1024 tokens x 8 heads x 256 elements, three passes of two bytes.
+TEST(AttentionPrefill, EnginesStoreTheirKeys) {
+  Context context;
+  context.engine = "vllm", context.kernel_source = "vllm_flash_attn_fa3";
+  const auto moved = [&](const AttentionPrefill& s) {
+    double sum = 0;
+    const Plan planned = *plan(s, *format_from("bf16"), *find_gpu("H100-SXM"), context);
+    for (const Launch& l : planned.launches)
+      if (l.name == "attention_copy") sum += in_bytes(l.total().l2_load + l.total().l2_store);
+    return sum;
+  };
+  AttentionPrefill s = shape_of(2, 1024, 32, 8);
+  EXPECT_EQ(moved(s), 3.0 * 2 * 1024 * 8 * 256 * 2);
+  s.mask = AttentionMask::full;  // an encoder has no cache
+  EXPECT_EQ(moved(s), 0);
 }
 
 TEST(AttentionPrefill, FullMaskHasOneGroupAndItsEdge) {
@@ -80,7 +108,7 @@ TEST(AttentionPrefill, FullMaskHasOneGroupAndItsEdge) {
   ASSERT_EQ(l.tasks.size(), 2u);
   EXPECT_EQ(l.tasks[0].count, 7 * 128);
   EXPECT_EQ(l.tasks[1].count, 128);
-  EXPECT_EQ(l.tasks[0].steps, 6);
+  EXPECT_NEAR(blocks_of(l.tasks[0], l, "H100-SXM", kFa3Task), 6, 1e-9);
   EXPECT_EQ(in_bytes(l.tasks[1].each.l2_store), 104.0 * 128 * 2);
   EXPECT_EQ(l.dispatch, Dispatch::persistent);
   EXPECT_EQ(in_ops(l.required.tensor), 4.0 * 128 * 1000 * 1000 * 128);
@@ -91,7 +119,7 @@ TEST(AttentionPrefill, CachedPrefix) {
   s.kv_len = 1024;
   const Plan p = plan_on(s, "H100-SXM");
   ASSERT_EQ(p.launches[0].tasks.size(), 1u);
-  EXPECT_EQ(p.launches[0].tasks[0].steps, 8);
+  EXPECT_NEAR(blocks_of(p.launches[0].tasks[0], p.launches[0], "H100-SXM", kFa3Task), 8, 1e-9);
   EXPECT_EQ(in_ops(p.launches[0].required.xu), 16.0 * 32 * (897 + 1024) * 128 / 2);
 }
 
@@ -103,9 +131,9 @@ TEST(AttentionPrefill, WindowBoundsTheBlocks) {
   const Launch& l = p.launches[0];
   ASSERT_EQ(l.tasks.size(), 2u);
   EXPECT_EQ(l.tasks[0].count, 4 * 32);  // the first tile sees one block
-  EXPECT_EQ(l.tasks[0].steps, 1);
+  EXPECT_NEAR(blocks_of(l.tasks[0], l, "H100-SXM", kFa3Task), 1, 1e-9);
   EXPECT_EQ(l.tasks[1].count, 31 * 4 * 32);
-  EXPECT_EQ(l.tasks[1].steps, 2);
+  EXPECT_NEAR(blocks_of(l.tasks[1], l, "H100-SXM", kFa3Task), 2, 1e-9);
 }
 
 TEST(AttentionPrefill, VariableLengths) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernel/checks.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
@@ -17,6 +18,9 @@ struct Layout {
   int splits = 1;
   AttentionBytes bytes;
   MathPath math;
+  bool joins_itself = false;  // the last CTA of a tile joins the partial results
+  PipelineLatency latency{};  // the card's own
+  Helpers helpers{};
   Count rows_per_query() const { return tile.packed ? problem.heads.group() : 1; }
   Count head_tiles() const { return tile.packed ? problem.heads.key : problem.heads.query; }
 };
@@ -36,6 +40,15 @@ TileWork work_of(const Layout& layout, const Lengths& l, Count index) {
   return {end_block - first_block, end_row - first_row, as_double(end - first_block * tile.n)};
 }
 
+// Dependent steps of a task, in the card's own: a decoder's waiting times are clocks of its own, of which the card's
+// prologue is part.
+double steps_of(const Layout& layout, const TileWork& work) {
+  const double blocks = as_double(std::max<Count>(1, work.blocks));
+  if (layout.tile.block_clocks == 0) return blocks;
+  const double own = std::max(0.0, layout.tile.task_clocks - layout.latency.task_clocks * layout.latency.wave_share);
+  return (own + blocks * layout.tile.block_clocks + work.keys * layout.tile.key_clocks) / layout.latency.step_clocks;
+}
+
 // The tasks of `count` equal query tiles: one each, or one for every share of their keys.
 void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vector<TaskGroup>& tasks) {
   const AttentionHeads& heads = layout.problem.heads;
@@ -45,9 +58,8 @@ void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vec
     Demand each = tile_demand(layout.tile, part, heads, heads.qk_dim + heads.v_dim, element, layout.math);
     if (layout.problem.page_size > 0)
       each.l2_load += bytes(4 * std::ceil(part.keys / as_double(layout.problem.page_size)));
-    if (layout.splits > 1 && layout.tile.algorithm == AttentionAlgorithm::blackwell)
-      each.l2_load += each.l2_store;  // the last CTA of a tile joins the partial results
-    tasks.push_back({n, each, as_double(std::max<Count>(1, part.blocks))});
+    if (layout.splits > 1 && layout.joins_itself) each.l2_load += each.l2_store;
+    tasks.push_back({n, each, steps_of(layout, part)});
   };
   const Count per_split = ceil_div(work.blocks, layout.splits);
   if (per_split >= work.blocks) return add(work, count);
@@ -99,28 +111,74 @@ Count longest_kv(const ForwardProblem& p) {
   return longest;
 }
 
-// Tile and split, as the library chooses them together.
-void choose(Layout& layout, const TileQuestion& question, const Gpu& gpu) {
-  const ForwardProblem& p = layout.problem;
-  const Count kv = longest_kv(p);
-  const auto all_tiles = [&] {
-    Count tiles = 0;
-    for (const Lengths& l : p.lengths) tiles += l.requests * query_tiles(layout, l) * layout.head_tiles();
-    return tiles;
-  };
+Count all_tiles(const Layout& layout) {
+  Count tiles = 0;
+  for (const Lengths& l : layout.problem.lengths) tiles += l.requests * query_tiles(layout, l) * layout.head_tiles();
+  return tiles;
+}
+
+// Tile and split of the flash kernels, as the library chooses them together.
+void choose_flash(Layout& layout, const TileQuestion& question, Count kv, const Gpu& gpu) {
+  const auto blocks = [&] { return ceil_div(kv, layout.tile.n); };
   layout.tile = forward_tile(question, gpu);
-  switch (question.algorithm) {
-    case AttentionAlgorithm::fa3: layout.splits = fa3_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu); return;
-    case AttentionAlgorithm::blackwell:
-      layout.splits = blackwell_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu);
-      return;
-    case AttentionAlgorithm::fa2:
-    case AttentionAlgorithm::automatic: break;
+  if (question.algorithm == AttentionAlgorithm::fa3) {
+    layout.splits = fa3_splits(all_tiles(layout), blocks(), gpu);
+  } else if (question.algorithm == AttentionAlgorithm::blackwell) {
+    layout.splits = blackwell_splits(all_tiles(layout), blocks(), gpu);
+    layout.joins_itself = true;
+  } else {
+    const FlashTile plain = layout.tile;
+    layout.tile = fa2_split_tile(question, gpu);
+    layout.splits = fa2_splits(all_tiles(layout), blocks(), gpu);
+    if (layout.splits == 1 && layout.problem.page_size == 0) layout.tile = plain;
   }
-  const FlashTile plain = layout.tile;
-  layout.tile = fa2_split_tile(question, gpu);
-  layout.splits = fa2_splits(all_tiles(), ceil_div(kv, layout.tile.n), gpu);
-  if (layout.splits == 1 && p.page_size == 0) layout.tile = plain;
+}
+
+FlashTile decoder_tile(const DecoderShape& shape, const TileQuestion& question) {
+  FlashTile tile;
+  tile.algorithm = AttentionAlgorithm::fa2;  // one CTA a tile, waves
+  tile.m = shape.rows, tile.n = shape.keys;
+  tile.qk_dim = static_cast<int>(question.heads.qk_dim), tile.v_dim = static_cast<int>(question.heads.v_dim);
+  tile.cta = shape.cta;
+  tile.readers = 1;
+  tile.packed = shape.packed, tile.vector = shape.vector;
+  tile.known = false;
+  return tile;
+}
+
+// A CTA that is alone on its SM waits for its own products too.
+void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
+  choose_flash(layout, question, kv, gpu);
+  FlashTile& tile = layout.tile;
+  const double scores = static_cast<double>(tile.m) * tile.n, dims = tile.qk_dim + tile.v_dim;
+  const double products = layout.math.ops_per_clock > 0 ? 2 * scores * dims / layout.math.ops_per_clock : 0;
+  const PrefillWaits waits = prefill_waits(question.algorithm, context, gpu);
+  tile.task_clocks = waits.task_clocks;
+  tile.block_clocks = layout.latency.step_clocks + waits.products * products;
+}
+
+// Decode runs whatever kernel the engine has.
+void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
+  Count requests = 0;
+  for (const Lengths& l : layout.problem.lengths) requests += l.requests;
+  const DecodeQuestion asked{question.heads, requests, kv, layout.problem.cache, question.algorithm, question.window};
+  const Decoder decoder = decoder_of(asked, context, gpu);
+  const DecoderShape shape = decoder_shape(decoder, asked, gpu);
+  if (decoder == Decoder::fa2 || decoder == Decoder::generated ||
+      (decoder == Decoder::fa3 && question.algorithm == AttentionAlgorithm::fa3)) {
+    choose_flash(layout, question, kv, gpu);
+  } else {
+    layout.tile = decoder_tile(shape, question);
+    layout.joins_itself = shape.joins_itself;
+    layout.splits = decoder_splits(decoder, asked, all_tiles(layout), gpu);
+  }
+  // mha_varlen_fwd splits keys only where it swaps.
+  if (decoder == Decoder::fa2 && !asked.swapped()) layout.splits = 1;
+  layout.helpers = decode_helpers(decoder, asked, context);
+  const double key_bytes = as_double(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
+  layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
+  layout.tile.block_clocks = shape.step_clocks;
+  layout.tile.key_clocks = key_bytes / 1024 * shape.clocks_per_kib;
 }
 
 Count longest_q(const ForwardProblem& p) {
@@ -146,6 +204,21 @@ void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
   if (layout.splits == 1) launch.ctas = gpu.sms;
 }
 
+// A copy or cast of so many elements, what the kernel before it left in the cache.
+Launch copy_launch(double elements, double steps) {
+  Launch launch;
+  launch.name = "attention_copy";
+  launch.cta = {128, 32, bytes(0)};
+  launch.ctas = std::max<Count>(1, ceil_div(static_cast<Count>(elements), 1024));
+  const double share = elements / as_double(launch.ctas);
+  Demand each;
+  each.l2_load = each.l2_store = bytes(2 * share);
+  launch.tasks = {{launch.ctas, each, steps}};
+  launch.operands.add({"copied", bytes(2 * elements), Operand::Role::workspace, true, true});
+  launch.plan_known = false;
+  return launch;
+}
+
 }  // namespace
 
 Result<AttentionBytes> attention_bytes(const Format& format, CacheType cache) {
@@ -169,7 +242,7 @@ Ops required_exponentials(double pairs, const Gpu& gpu) {
   return ops(gpu.tensor_generation() == TensorGeneration::tcgen05 ? 0 : pairs);
 }
 
-Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element) {
+Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element, double steps) {
   // flash_fwd_launch_template.h, run_flash_splitkv_fwd: 128 threads, few rows a CTA for parallelism.
   const int block = v_dim % 128 == 0 ? 4 : v_dim % 64 == 0 ? 8 : 16;
   Launch launch;
@@ -183,13 +256,13 @@ Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes
   each.xu = ops(share * splits);
   each.l2_load = bytes(4 * share * splits * partial);
   each.l2_store = bytes(share * as_double(v_dim) * element.out);
-  launch.tasks = {{launch.ctas, each, 1}};
+  launch.tasks = {{launch.ctas, each, steps}};
   launch.operands.add({"partial results", bytes(4 * rows * splits * partial), Operand::Role::workspace, true, false});
   launch.plan_known = false;  // engines also join in the main kernel
   return launch;
 }
 
-Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const Gpu& gpu) {
+Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
   const auto math = p.decode ? decode_math(format, p.cache, gpu) : math_path(format, gpu);
   if (!math) return math.error();
   const auto element = attention_bytes(format, p.cache);
@@ -201,8 +274,10 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
       *algorithm,           p.heads,    *element, longest_q(p), p.mask == AttentionMask::causal, p.window > 0,
       p.lengths.size() > 1, p.page_size};
   if (question.q_len == 1) question.causal = false;  // one query sees every key: the libraries drop the mask
-  Layout layout{p, {}, 1, *element, *math};
-  choose(layout, question, gpu);
+  Layout layout{p, {}, 1, *element, *math, false, {}, {}};
+  layout.latency = pipeline_latency(gpu);
+  if (p.decode) choose_decoder(layout, question, longest_kv(p), context, gpu);
+  else choose_prefill(layout, question, longest_kv(p), context, gpu);
 
   const AttentionHeads& heads = p.heads;
   Launch launch;
@@ -228,16 +303,23 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.operands.add({"k", bytes(keys * as_double(heads.qk_dim) * element->kv)});
   launch.operands.add({"v", bytes(keys * as_double(heads.v_dim) * element->kv)});
   Plan plan;
-  const bool joins_itself = layout.tile.algorithm == AttentionAlgorithm::blackwell;
   // The result belongs to the plan, whichever launch writes it: counted once, here.
   launch.operands.add(
       {"out", bytes(rows * as_double(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   if (layout.splits > 1)
     launch.operands.add({"partial results", bytes(4 * rows * layout.splits * as_double(heads.v_dim + 1)),
-                         Operand::Role::workspace, joins_itself, true});
+                         Operand::Role::workspace, layout.joins_itself, true});
   plan.launches.push_back(std::move(launch));
-  if (layout.splits > 1 && !joins_itself)
-    plan.launches.push_back(combine_launch(rows, heads.v_dim, layout.splits, *element));
+  if (layout.splits > 1 && !layout.joins_itself)
+    plan.launches.push_back(combine_launch(rows, heads.v_dim, layout.splits, *element, layout.helpers.combine_steps));
+  if (const Passes passes = prefill_passes(context, gpu); p.stores_keys) {
+    const double moved = passes.queries * rows * as_double(heads.qk_dim) * element->q +
+                         passes.keys * keys * as_double(heads.qk_dim + heads.v_dim) * element->kv;
+    if (moved > 0) plan.launches.push_back(copy_launch(moved / 4, 4));
+    for (int i = 0; i < passes.others; ++i) plan.launches.push_back(copy_launch(1, 4));
+  }
+  for (int i = 0; i < layout.helpers.copies; ++i)
+    plan.launches.push_back(copy_launch(rows * as_double(heads.qk_dim), layout.helpers.copy_steps));
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // are too few tiles. Prefill and decode are this with different lengths.
 #pragma once
 
+#include "kernel/attention_sources.h"
 #include "kernel/flash_tile.h"
 #include "kernel/format.h"
 
@@ -17,6 +18,7 @@ struct ForwardProblem {
   CacheType cache = CacheType::same;
   Count page_size = 0;  // of a paged cache; 0: contiguous
   bool decode = false;
+  bool stores_keys = false;  // engines put keys and values into their cache first
 };
 
 // Bytes of q, k and v, and the result in this format; refused where no attention kernel takes the format.
@@ -30,9 +32,9 @@ Result<MathPath> decode_math(const Format& format, CacheType cache, const Gpu& g
 // Blackwell, where kernels compute them as polynomials on the FMA pipe as they see fit.
 Ops required_exponentials(double pairs, const Gpu& gpu);
 
-Result<Plan> plan_forward(const ForwardProblem& problem, const Format& format, const Gpu& gpu);
+Result<Plan> plan_forward(const ForwardProblem& problem, const Format& format, const Gpu& gpu, const Context& context);
 
-// Joins the partial results of split keys: FlashAttention's combine kernel.
-Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element);
+// Joins the partial results of split keys: FlashAttention's combine kernel; `steps` loads that depend on each other.
+Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element, double steps = 1);
 
 }  // namespace tilecast

@@ -227,7 +227,7 @@ Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionH
   const bool polynomial = tile.algorithm == AttentionAlgorithm::blackwell;
   const double by_polynomial = polynomial ? kPolynomialShare : 0;
   Demand d;
-  (math.pipe == Pipe::tensor ? d.tensor : d.vector) = ops(2 * scores * dims);
+  (math.pipe == Pipe::tensor && !tile.vector ? d.tensor : d.vector) = ops(2 * scores * dims);
   d.xu = ops(scores * (1 - by_polynomial));
   // Results are rescaled at every step and normalised at the end; FlashAttention 4 mostly skips the former.
   const double rescale = m * tile.v_dim * (polynomial ? 1 : blocks + 1);

@@ -20,6 +20,9 @@ struct FlashTile {
   int readers = 4;      // warps or warp groups that each read all of K and V from shared memory
   bool packed = false;  // query heads of a group are rows of the same tile
   bool known = true;    // from the library's own table, unchanged
+  bool vector = false;  // multiplies on the vector pipe
+  // What a task, a key block and a key wait for and nothing hides; zero: the card's own step for each block.
+  double task_clocks = 0, block_clocks = 0, key_clocks = 0;
 };
 
 // What decides the choice of a tile.

@@ -10,8 +10,9 @@ Status MlaPrefill::check() const {
   return check_lengths(lengths(), AttentionMask::causal, 0, geometry());
 }
 
-Result<Plan> plan(const MlaPrefill& s, const Format& format, const Gpu& gpu, const Context&) {
-  return plan_forward({"mla_prefill", s.geometry(), s.lengths(), AttentionMask::causal, 0, s.algorithm}, format, gpu);
+Result<Plan> plan(const MlaPrefill& s, const Format& format, const Gpu& gpu, const Context& context) {
+  return plan_forward({"mla_prefill", s.geometry(), s.lengths(), AttentionMask::causal, 0, s.algorithm}, format, gpu,
+                      context);
 }
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "learn/dims.h"
 #include "learn/tune.h"
@@ -111,6 +112,22 @@ std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
   return cards;
 }
 
+// A sibling's rows count this many times: chosen on the design GPUs among 1, 3 and 8 (docs/method.md).
+constexpr float kSiblingWeight = 5;
+
+// `general` with more weight on one architecture's rows, where there are any.
+Forest sibling_forest(BoostData data, const Rows& rows, const std::string& architecture, BoostOptions options) {
+  for (const PlannedRow* row : rows)
+    data.weights.push_back(architecture_key(*row->gpu) == architecture ? kSiblingWeight : 1.0f);
+  return boost(data, options);
+}
+
+std::set<std::string> architectures_of(std::span<const PlannedRow* const> rows) {
+  std::set<std::string> all;
+  for (const PlannedRow* row : rows) all.insert(architecture_key(*row->gpu));
+  return all;
+}
+
 // How far forecasts of a card never seen lie off: every card in turn is left out of a smaller training like this one,
 // and what is left over of its rows is kept.
 Spread unseen_spread(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
@@ -126,10 +143,15 @@ Spread unseen_spread(std::span<const PlannedRow* const> rows, const TrainOptions
     model.sources = fit_sources(rest);
     BoostOptions general = options.general;
     general.trees = std::min(150, general.trees);
-    const Forest forest = boost(data_of(model, rest, Knows::no_card), general);
+    const Forest forest =
+        sibling_forest(data_of(model, rest, Knows::no_card), rest, architecture_key(*out.front()->gpu), general);
     append(left, leftovers(data_of(model, out, Knows::no_card), forest));
   }
   return spread_of(left, options.general, kUnseenTail);
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 // Fewer rows feed fewer trees.
@@ -162,10 +184,14 @@ FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOpt
   const Rows few = at_most(trained, options.general_rows, 5);
   const BoostData general = data_of(model, few, Knows::no_card);
   model.general = boost(general, fitting(options.general, few.size()));
+  for (const std::string& architecture : architectures_of(few))
+    if (options.architectures.empty() || contains(options.architectures, architecture))
+      model.siblings[architecture] = sibling_forest(general, few, architecture, fitting(options.general, few.size()));
   if (options.cards) {
     model.card = boost(data_of(model, trained, Knows::cards), fitting(options.card, trained.size()));
     if (!apart.empty())
-      model.seen_spread = spread_of(leftovers(data_of(model, apart, Knows::cards), model.card), options.card, kSeenTail);
+      model.seen_spread =
+          spread_of(leftovers(data_of(model, apart, Knows::cards), model.card), options.card, kSeenTail);
   }
   if (options.intervals) {
     model.unseen_spread = unseen_spread(trained, options);

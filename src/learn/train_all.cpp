@@ -116,8 +116,13 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
     for (const std::string& fold : folds[key]) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(folds_in_all), key + " without " + fold);
       std::vector<const PlannedRow*> rest;
-      for (const PlannedRow& row : planned)
-        if (!row.analytic.failed && fold_of(*row.measured, by) != fold) rest.push_back(&row);
+      std::set<std::string> architectures;  // of the fold: no other needs a forest
+      for (const PlannedRow& row : planned) {
+        if (row.analytic.failed) continue;
+        if (fold_of(*row.measured, by) != fold) rest.push_back(&row);
+        else architectures.insert(architecture_key(*row.gpu));
+      }
+      train.architectures.assign(architectures.begin(), architectures.end());
       const FamilyModel model = train_family(rest, train);
       for (std::size_t i = 0; i < group.size(); ++i)
         if (fold_of(*planned[i].measured, by) == fold) outcomes[group[i]] = learned_outcome(model, planned[i]);

@@ -1,0 +1,211 @@
+#include "kernel/attention_sources.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// TensorRT-LLM: its generated kernels on data-centre Blackwell for groups up to 32; before it XQA where a group of 2 to
+// 32 heads shares its keys, dimensions are multiples of 16 up to 256 and there is work for a quarter of the SMs
+// (decoderXQARunner, mayHavePerfGain and supportConfig*); masked multi-head attention otherwise.
+Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
+  const Count group = q.heads.group();
+  if (q.algorithm == AttentionAlgorithm::blackwell && group <= 32) return Decoder::generated;
+  const Count parts = q.requests * q.heads.key * std::max<Count>(1, (q.keys - 1) / 128);
+  const bool enough = 4 * parts >= gpu.sms || q.cache == CacheType::fp8;  // the exception is read off the tables
+  if (group == 1 || group > 32 || q.heads.qk_dim > 256 || !enough) return Decoder::mmha;
+  const bool hopper = gpu.tensor_generation() == TensorGeneration::wgmma;
+  return hopper && q.cache == CacheType::fp8 ? Decoder::xqa_wgmma : Decoder::xqa;
+}
+
+}  // namespace
+
+Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
+  const std::string_view source = context.kernel_source;
+  if (has(source, "triton")) return Decoder::triton;
+  // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
+  if (has(source, "flashinfer") && !has(source, "trtllm") && !has(source, "torch_flow")) {
+    const bool tensor = q.heads.group() >= 4 || q.cache == CacheType::fp8;
+    return tensor ? Decoder::flashinfer : Decoder::flashinfer_vector;
+  }
+  if (context.engine == "trtllm" && source == "torch_flow") return trtllm_decoder(q, gpu);
+  if (source == "flash_attention") return Decoder::fa3;  // SGLang's build of FlashAttention 3 for Ampere
+  switch (q.algorithm) {
+    case AttentionAlgorithm::fa3: return Decoder::fa3;
+    case AttentionAlgorithm::blackwell: return Decoder::generated;
+    default: return Decoder::fa2;
+  }
+}
+
+std::string_view kept_as(std::string_view source) {
+  if (source == "vllm_flash_attn") return "vllm_flash_attn_fa2";  // vLLM 0.14 on A100
+  if (source == "flash_attention") return "fa3";                  // SGLang 0.5.10 on A100
+  return source;
+}
+
+bool honours_window(const Context& context, Count window) {
+  // Read off the tables: SGLang's rows with 8192 take as long as without, except FlashAttention 3's.
+  return !(context.engine == "sglang" && window == 8192 && !has(context.kernel_source, "fa3"));
+}
+
+namespace {
+
+// Clocks of a CTA: its own, those that grow with the head dimension (at 128), of a step, of a KiB of K and V in bf16
+// and in fp8, of a query head, of joining split results. Fitted by coordinate descent to the decode rows of all six
+// cards that AIConfigurator measured (held-out shapes left out), one set for every card: clocks, not nanoseconds, agree
+// between A100 at 1.41 GHz and L40S at 2.52 GHz.
+struct Waits {
+  double task, task_dim, step, kib, fp8_kib, row, join;
+};
+Waits waits_of(Decoder decoder) {
+  switch (decoder) {
+    case Decoder::fa2: return {5800, 3000, 230, 12, 60, 82, 2000};
+    case Decoder::fa3: return {2500, 3800, 1100, 62, 65, 5, 2000};
+    case Decoder::generated: return {310, 1900, 260, 11, 18, 120, 3400};
+    case Decoder::xqa: return {6000, 4400, 58, 25, 160, 20, 2000};
+    case Decoder::xqa_wgmma: return {2100, 450, 1700, 13, 6.1, 190, 2000};
+    case Decoder::mmha: return {7400, 170, 890, 100, 150, 42, 2000};
+    case Decoder::flashinfer: return {5000, 6600, 1600, 23, 160, 130, 2000};
+    case Decoder::flashinfer_vector: return {4800, 140, 500, 100, 100, 20, 2000};
+    case Decoder::triton: return {12000, 16, 1200, 96, 220, 450, 2000};
+  }
+  return {};
+}
+
+int rows_up_to(Count rows, Count least, Count most) {
+  return static_cast<int>(std::clamp(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))), least, most));
+}
+
+}  // namespace
+
+DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& gpu) {
+  DecoderShape s;
+  const Waits waits = waits_of(decoder);
+  const double dim = static_cast<double>(q.heads.qk_dim) / 128;
+  s.task_clocks = waits.task + waits.task_dim * dim + waits.row * static_cast<double>(s.packed ? q.heads.group() : 1);
+  s.step_clocks = waits.step;
+  s.join_clocks = waits.join;
+  s.clocks_per_kib = q.cache == CacheType::fp8 ? waits.fp8_kib : waits.kib;
+  const double row_bytes = static_cast<double>(q.heads.qk_dim) * (q.cache == CacheType::fp8 ? 2 : 4);
+  switch (decoder) {
+    case Decoder::fa2:
+    case Decoder::generated: break;  // their tiles are flash_tile.h's
+    case Decoder::fa3:  // on Hopper too; elsewhere hopper/tile_size.h, tile_size_fwd_sm8x, for a paged cache
+      s.rows = 64, s.keys = q.heads.qk_dim <= 128 ? 128 : 64;
+      s.cta = {256, 255, bytes(0)};
+      break;
+    case Decoder::xqa:
+      s.rows = rows_up_to(q.heads.group(), 16, 32), s.keys = 128;
+      s.joins_itself = true;
+      s.cta = {256, 255, bytes(0)};
+      break;
+    case Decoder::xqa_wgmma:
+      s.rows = rows_up_to(q.heads.group(), 8, 32), s.keys = 64;
+      s.joins_itself = true;
+      s.cta = {384, 80, bytes(0)};
+      break;
+    case Decoder::mmha:
+      // Converting an fp8 cache costs Ada three times the whole task (L40S tables, at any length); not Hopper.
+      if (q.cache == CacheType::fp8 && gpu.tensor_generation() == TensorGeneration::mma)
+        s.task_clocks *= 3, s.clocks_per_kib *= 3;
+      s.rows = 1, s.keys = 64;
+      s.packed = false, s.vector = true, s.joins_itself = true;
+      s.cta = {256, 64, bytes(0)};
+      break;
+    case Decoder::flashinfer:
+      s.rows = q.heads.group() > 16 ? 64 : 16, s.keys = 64;
+      s.cta = {128, 255, bytes(64 * row_bytes)};
+      break;
+    case Decoder::flashinfer_vector:
+      s.rows = static_cast<int>(q.heads.group()), s.keys = 32;
+      s.vector = true;
+      s.cta = {128, 64, bytes(64 * row_bytes)};
+      break;
+    case Decoder::triton:
+      s.rows = 16, s.keys = 32;
+      s.cta = {128, 168, bytes(64 * row_bytes)};
+      break;
+  }
+  s.cta.shared_memory = std::min(s.cta.shared_memory, gpu.shared_memory.per_cta);
+  return s;
+}
+
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& context) {
+  Helpers h;
+  // Steps by what a helper adds to the smallest shapes: FlashAttention 2's combine 6 us on A100 and 3.5 on L40S, its
+  // copies 3 and 1.7, a cast 1.1 on H200.
+  h.combine_steps = decoder == Decoder::fa2 ? 16 : 4;
+  // FlashAttention 2, mha_varlen_fwd: (key heads, group) are swapped, by copies unless one of the sizes is one.
+  if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1) h.copies = 2, h.copy_steps = 7;
+  // TensorRT-LLM rotates queries and stores keys before all but the masked and Hopper kernels; the three of Blackwell
+  // are its floor over Hopper's.
+  if (context.engine == "trtllm")
+    h.copies = decoder == Decoder::generated ? 3 : decoder == Decoder::xqa ? 1 : 0, h.copy_steps = 4;
+  if (q.cache != CacheType::fp8) return h;
+  if (context.engine == "sglang") h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = 3;
+  if (context.engine == "vllm" && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = 3;
+  return h;
+}
+
+Passes prefill_passes(const Context& context, const Gpu& gpu) {
+  // Read off short prompts in large batches, which DRAM holds back (A100, L40S): 2.9 to 3.1 readings of keys and values
+  // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
+  if (context.engine == "trtllm") return {5, 2, 0};
+  const bool plans = context.kernel_source == "flashinfer" && gpu.tensor_generation() == TensorGeneration::tcgen05;
+  if (context.engine == "vllm" || context.engine == "sglang") return {0, 3, plans ? 4 : 0};
+  return {};
+}
+
+PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, const Gpu& gpu) {
+  // Fitted to the prefill rows of all six cards, like the decoders' clocks. Triton's kernels leave most of a wide
+  // tensor pipe idle.
+  if (has(context.kernel_source, "triton")) {
+    switch (gpu.tensor_generation()) {
+      case TensorGeneration::wgmma: return {6000, 12};
+      case TensorGeneration::tcgen05: return {9000, 16};
+      default: return {3000, 5};
+    }
+  }
+  switch (resolved) {
+    case AttentionAlgorithm::fa3: return {6000, 1.5};
+    case AttentionAlgorithm::blackwell: return {9000, 1.5};
+    default: return {3000, 1.5};
+  }
+}
+
+int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const Gpu& gpu) {
+  const double sms = gpu.sms, all = static_cast<double>(std::max<Count>(1, tiles));
+  switch (decoder) {
+    case Decoder::xqa:
+    case Decoder::xqa_wgmma: {
+      // An fp8 cache before Hopper runs without splits: one CTA's time at any batch (L40S tables).
+      if (decoder == Decoder::xqa && q.cache == CacheType::fp8) return 1;
+      // computeMultiBlockCount: 128 tokens a block at least, growing with the root of the length, up to eight waves.
+      const double blocks = std::floor(static_cast<double>(q.keys - 1) / 128);
+      double count = std::max(1.0, std::min(blocks, std::round(std::sqrt(8 * blocks))));
+      const double waves = all * count / sms;
+      if (waves > 8) count = std::floor(count * 8 / waves);
+      return static_cast<int>(std::max(1.0, count));
+    }
+    case Decoder::mmha:
+      return static_cast<int>(
+          std::clamp(std::ceil(4 * sms / all), 1.0, std::max(1.0, std::ceil(static_cast<double>(q.keys) / 256))));
+    case Decoder::flashinfer:
+    case Decoder::flashinfer_vector:
+      return static_cast<int>(
+          std::clamp(std::floor(2 * sms / all), 1.0, std::max(1.0, std::ceil(static_cast<double>(q.keys) / 128))));
+    case Decoder::triton:  // SGLang's get_num_kv_splits_triton, at most eight
+      return static_cast<int>(
+          std::clamp(std::ceil(sms * std::max(1.0, std::log2(static_cast<double>(q.keys) / 64)) / all), 1.0,
+                     std::clamp(std::ceil(static_cast<double>(q.keys) / 32), 1.0, 8.0)));
+    case Decoder::fa3:  // its build for Ampere keeps one wave
+      return static_cast<int>(std::clamp(std::floor(sms / all), 1.0, std::ceil(static_cast<double>(q.keys) / 128)));
+    default: return 1;
+  }
+}
+
+}  // namespace tilecast

@@ -1,0 +1,81 @@
+// What is known of the decode kernels that engines run: which one for which request, how it cuts its keys, and how
+// long its CTAs wait. The one place for such knowledge.
+#pragma once
+
+#include "kernel/attention.h"
+#include "kernel/context.h"
+#include "kernel/plan.h"
+
+namespace tilecast {
+
+enum class Decoder : std::uint8_t {
+  fa2,                // FlashAttention 2, split keys
+  fa3,                // FlashAttention 3, its build for Ampere included
+  generated,          // TRT-LLM-gen's kernels for data-centre Blackwell
+  xqa,                // TensorRT-LLM XQA on mma.sync
+  xqa_wgmma,          // its Hopper kernel for an fp8 cache
+  mmha,               // TensorRT-LLM masked multi-head attention: a CTA for each query head, on the vector pipe
+  flashinfer,         // FlashInfer's tensor-core kernel, FlashAttention 2's tiles with few rows
+  flashinfer_vector,  // its kernel for small groups
+  triton,             // split-key Triton kernels of SGLang and vLLM
+};
+
+struct DecodeQuestion {
+  AttentionHeads heads;
+  Count requests = 0, keys = 0;  // keys of the longest request
+  CacheType cache = CacheType::same;
+  AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;  // resolved
+  bool window = false;
+
+  // FlashAttention 2 makes rows of a group's heads, and splits keys, only then.
+  bool swapped() const { return heads.group() > 1 && !window; }
+};
+
+Decoder decoder_of(const DecodeQuestion& question, const Context& context, const Gpu& gpu);
+
+// Engine versions renamed some kernels: the name under which facts about a kernel are kept.
+std::string_view kept_as(std::string_view kernel_source);
+
+// False for the engines' kernels that read the whole cache whatever the window.
+bool honours_window(const Context& context, Count window);
+
+// Shape and waiting times of a decoder's CTA; clocks of the SM.
+struct DecoderShape {
+  int rows = 16, keys = 64;  // least rows of a tile; keys of a step
+  bool packed = true;        // a group of query heads is one tile
+  bool vector = false;       // multiplies on the vector pipe
+  bool joins_itself = false;
+  CtaShape cta;
+  double task_clocks = 0;     // prologue, epilogue, first loads
+  double step_clocks = 0;     // one step of keys that nothing hides
+  double join_clocks = 0;     // a split task's part in joining the results, where no kernel of its own does
+  double clocks_per_kib = 0;  // of K and V in a step: what loading and converting adds
+};
+DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& question, const Gpu& gpu);
+
+// Small kernels around a decode: copies that put a group's queries beside each other and results back, casts to the
+// cache's type.
+struct Helpers {
+  int copies = 0;
+  double copy_steps = 0, combine_steps = 1;  // dependent loads of each, and of the kernel that joins split keys
+};
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& question, const Context& context);
+
+// The same around a prefill, as passes over the queries and over the keys and values, each a reading or a writing:
+// engines store keys and values in the cache first, TensorRT-LLM from a fused projection that it takes apart.
+struct Passes {
+  double queries = 0, keys = 0;
+  int others = 0;  // kernels that move next to nothing
+};
+Passes prefill_passes(const Context& context, const Gpu& gpu);
+// What a prefill task waits for: clocks that its key blocks do not explain, and the share of its products' time at
+// peak rate that nothing else on the SM fills.
+struct PrefillWaits {
+  double task_clocks = 0, products = 1;
+};
+PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, const Gpu& gpu);
+
+// CTAs that share the keys of one tile; `tiles` of all requests and heads.
+int decoder_splits(Decoder decoder, const DecodeQuestion& question, Count tiles, const Gpu& gpu);
+
+}  // namespace tilecast
