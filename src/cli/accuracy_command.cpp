@@ -7,6 +7,7 @@
 
 #include "cli/data_shared.h"
 #include "gpu/registry.h"
+#include "estimate/shipped_weights.h"
 #include "learn/accuracy.h"
 #include "learn/plots.h"
 #include "support/file.h"
@@ -99,6 +100,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.families = command.families;
   options.train = train_options(command.families, command.trees, kThreads);
   options.learn = !command.analytic;
+  options.weights = &shipped_weights();
   options.threads = kThreads;
   options.progress = terminal_progress();
   Names names;

@@ -31,15 +31,38 @@ constexpr Factors interval_of(Character character) {
 // Kernels after the first in a graph start while the one before drains.
 constexpr double kFollowerFloorShare = 0.4;
 
+// The load of an SM if all had the same.
+Load evened(Load load, const Launch& launch, const Gpu& gpu) {
+  double steps = 0;
+  for (const TaskGroup& group : launch.tasks) steps += group.steps * static_cast<double>(group.count);
+  load.busiest = launch.total() * (1.0 / gpu.sms);
+  load.steps_busiest = steps / gpu.sms;
+  load.tasks_busiest = std::max<Count>(1, launch.task_count() / gpu.sms);
+  load.balance = 1;
+  return load;
+}
+
+Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
+  Physics physics = default_physics(gpu);
+  if (simplified.peak_clocks) {
+    physics.product_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
+    physics.compute_power = watts(1e9);
+  }
+  return physics;
+}
+
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
-                               const Physics& physics) {
+                               const Physics& physics, const Simplified& simplified) {
   const Launch& launch = plan.launches[index];
   LaunchEstimate e;
   e.load = schedule(launch, gpu);
   e.least_traffic = least_traffic(launch, gpu, context);
   e.at_peak = peak_times(launch, e.load, e.least_traffic, gpu);
   e.bound = largest(e.at_peak);
-  e.traffic = expected_traffic(launch, gpu, context, touched_elsewhere(plan, index));
+  if (simplified.even_schedule) e.load = evened(e.load, launch, gpu);
+  Context assumed = context;
+  if (simplified.no_cache) assumed.warmth = Warmth::cold;
+  e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
   e.latency = std::max(join_times(e.achieved, launch), e.bound);
   return e;
@@ -54,14 +77,15 @@ Result<Method> method_from(std::string_view name) {
                "one of tilecast, analytic, roofline, neusight, synperf"};
 }
 
-Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method) {
-  const Physics physics = default_physics(gpu);
+Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method,
+                  const Simplified& simplified) {
+  const Physics physics = physics_of(gpu, simplified);
   Estimate total;
   total.method = method;
   Seconds longest;
   Character character = Character::streaming;  // of the longest launch
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics);
+    LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics, simplified);
     total.bound += e.bound;
     if (method == Method::roofline) {
       e.achieved = roofline_times(plan.launches[i], gpu);

@@ -76,6 +76,14 @@ struct Estimate {
 };
 
 // Of `neusight` and `synperf` this is the frame only (bound, launches); their time comes from their weights.
-Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method);
+// Parts of the analytic forecast that may be taken out, to see what each is worth (docs/accuracy.md, ablation).
+struct Simplified {
+  bool even_schedule = false;  // every SM gets the same share of the work
+  bool no_cache = false;       // all operands come from DRAM, whatever stays in L2
+  bool peak_clocks = false;    // arithmetic at its peak rate: no power limit, no sustained share
+};
+
+Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method,
+                  const Simplified& simplified = {});
 
 }  // namespace tilecast

@@ -101,7 +101,7 @@ Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& e,
   return f;
 }
 
-Features relative_features(const Features& raw, Seconds base, float source_code, float card_index, float source_index) {
+Features relative_features(const Features& raw, Seconds base, float source_code, float card, float source_index) {
   // The bound and the main launch are within sight of the base; a resource may be negligible.
   static constexpr std::array<std::pair<float, float>, kTimeFeatures> kRanges = {
       {{-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-12, 1}, {-6, 1}}};
@@ -110,7 +110,7 @@ Features relative_features(const Features& raw, Seconds base, float source_code,
   for (std::size_t i = 0; i < kTimeFeatures; ++i)
     f[i] = std::clamp(raw[i] - log_base, kRanges[i].first, kRanges[i].second);
   f[kTimeFeatures + 1] = source_code;
-  f[kFeatureCount - 2] = card_index;
+  f[kCardFeature] = card;
   f[kFeatureCount - 1] = source_index;
   return f;
 }

@@ -113,8 +113,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
       }
   }
   standing.forest = &model.general;
-  if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end())
+  if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
     standing.forest = &own->second;
+    standing.card_index = kSiblingSeen;
+  }
   if (const auto card = model.seen.find(gpu.name); card != model.seen.end() && kernel && !model.card.trees().empty()) {
     standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
     standing.forest = &model.card;

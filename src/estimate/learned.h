@@ -64,7 +64,8 @@ SourceNames source_names(const Context& context, const Gpu& gpu);
 struct Standing {
   Tuning tuning;
   float code = 0;
-  float source_index = -1, card_index = -1;  // -1: not seen
+  float source_index = -1;  // -1: not seen
+  float card_index = kNothingSeen;
   Seen seen = Seen::no;
   bool stranger = false;  // no card of this vendor was trained on
   double floor_law = 1;

@@ -22,20 +22,50 @@ Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
   judged.train = options.train;
   judged.threads = options.threads;
   judged.progress = options.progress;
-  const Weights weights = train_all(inputs.rows, options.train, options.progress);
-  judged.weights = &weights;
+  judged.weights = options.weights;
   const auto run = [&](std::vector<Outcome>& into) -> Status {
     auto found = judge(inputs.rows, "tilecast", judged);
     if (!found) return std::move(found).error();
     into = std::move(found->methods.front().outcomes);
     return Ok{};
   };
-  if (auto done = run(inputs.seen); !done) return done;
+  if (options.weights)
+    if (auto done = run(inputs.seen); !done) return done;
   judged.weights = nullptr;
   judged.leave_out = LeaveOut::gpu;
   if (auto done = run(inputs.without_gpu); !done) return done;
   judged.leave_out = LeaveOut::architecture;
   return run(inputs.without_architecture);
+}
+
+// The families that the ablation is about: where learning has several cards to go by.
+bool ablated(const Measurement& row) {
+  if (row.source != "aiconfigurator" || row.kernel.format.name != "bf16") return false;
+  const std::string_view family = family_of(row.kernel.shape);
+  return family == "gemm" || family == "attention_prefill" || family == "attention_decode" || family == "moe";
+}
+
+// The same training with a part of the physics taken out.
+void ablate(AccuracyInputs& inputs, const AccuracyOptions& options) {
+  Sampler sampler({options.ablation_sample, 0});
+  for (const Measurement& row : inputs.rows)
+    if (ablated(row)) sampler.offer(row);
+  inputs.ablation_rows = sampler.take();
+  if (inputs.ablation_rows.empty()) return;
+  const std::array<std::pair<const char*, Simplified>, 4> kSimpler = {
+      {{"full", {}},
+       {"without schedule", {.even_schedule = true}},
+       {"without L2 awareness", {.no_cache = true}},
+       {"without sustained clocks", {.peak_clocks = true}}}};
+  for (const auto& [name, simplified] : kSimpler) {
+    TrainAllOptions train = options.train;
+    train.train.intervals = false;
+    train.simplified = simplified;
+    inputs.ablations.push_back(
+        {name, forecast_leaving_out(inputs.ablation_rows, LeaveOut::gpu, train, options.progress)});
+  }
+  if (auto analytic = forecast_rows(inputs.ablation_rows, Method::analytic, options.threads))
+    inputs.ablations.push_back({"without learning", *std::move(analytic)});
 }
 
 }  // namespace
@@ -69,8 +99,7 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
   }
   if (options.learn)
     if (auto learned = learn(inputs, options); !learned) return std::move(learned).error();
-  if (!inputs.without_gpu.empty())
-    inputs.ablations = {{"full", inputs.without_gpu}, {"without learning", inputs.analytic}};
+  if (options.learn) ablate(inputs, options);
   return inputs;
 }
 

@@ -31,8 +31,10 @@ struct AccuracyInputs {
   // The learned method; empty vectors: not judged. `seen` is by weights trained on the rows, and counts at the shapes
   // that training holds out.
   std::vector<Outcome> seen, without_gpu, without_architecture;
-  std::vector<MethodOutcomes> ablations;  // GPU left out; the full method first
-  std::vector<MethodOutcomes> others;     // other methods of the same rows, GPU left out
+  // What parts are worth, GPU left out: the full method first, over rows of their own (fewer).
+  std::vector<Measurement> ablation_rows;
+  std::vector<MethodOutcomes> ablations;
+  std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
 
   std::vector<CounterComparison> counters;
   std::vector<PlotLink> plots;
@@ -42,7 +44,9 @@ struct AccuracyOptions {
   SampleOptions sample;
   std::vector<std::string> families;  // empty: all
   TrainAllOptions train;
-  bool learn = true;  // false: the analytic part alone
+  bool learn = true;                 // false: the analytic part alone
+  const Weights* weights = nullptr;  // whose `seen` errors are shown
+  Count ablation_sample = 300;       // rows of each stratum; four more trainings that leave each GPU out
   int threads = 1;
   Progress progress;
 };

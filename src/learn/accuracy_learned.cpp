@@ -130,11 +130,11 @@ std::string learned_table(const Judged& judged, bool mark) {
 }
 
 // Mean errors of named outcomes of the same rows by family and dtype, over the six cards.
-std::string side_by_side(const AccuracyInputs& inputs, const std::vector<MethodOutcomes>& sets) {
+std::string side_by_side(const std::vector<Measurement>& rows, const std::vector<MethodOutcomes>& sets) {
   const std::vector<Key> by = {Key::family, Key::dtype};
   std::vector<std::vector<Group>> groups;
   for (const MethodOutcomes& set : sets) {
-    const Judged judged = select(inputs.rows, set.outcomes, six_cards);
+    const Judged judged = select(rows, set.outcomes, six_cards);
     groups.push_back(group_errors(judged.rows, judged.outcomes, by));
   }
   std::vector<FigureColumn> columns = {{"rows", &groups.front(), figure::rows}};
@@ -211,14 +211,14 @@ std::string methods(const AccuracyInputs& inputs) {
   sets.push_back({"analytic", inputs.analytic});
   sets.push_back({"roofline", inputs.roofline});
   return "## Methods on the same rows\n\nMean errors over the six cards, each GPU left out of what forecasts it.\n\n" +
-         side_by_side(inputs, sets);
+         side_by_side(inputs.rows, sets);
 }
 
 std::string ablation(const AccuracyInputs& inputs) {
   if (inputs.ablations.size() < 2) return {};
   return "## What each part brings\n\nMean errors over the six cards, GPU left out; each column lacks one part of the "
          "method.\n\n" +
-         side_by_side(inputs, inputs.ablations);
+         side_by_side(inputs.ablation_rows, inputs.ablations);
 }
 
 std::string speedups(const AccuracyInputs& inputs) {

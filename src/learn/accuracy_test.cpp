@@ -92,6 +92,7 @@ TEST(Accuracy, SeenJudgesHeldOutShapesOnly) {
 TEST(Accuracy, MethodsAndAblationsStandSideBySide) {
   Sample sample;
   sample.add("H100-SXM", 8, 100, 100, 110);
+  sample.inputs.ablation_rows = sample.inputs.rows;
   sample.inputs.ablations = {{"full", sample.inputs.without_gpu}, {"without learning", sample.inputs.analytic}};
   EXPECT_THAT(section::ablation(sample.inputs), HasSubstr("| family | dtype | rows | full | without learning |"));
   EXPECT_THAT(section::ablation(sample.inputs), HasSubstr("| gemm | bf16 | 1 | 10.0 % | 50.0 % |"));

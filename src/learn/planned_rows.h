@@ -19,6 +19,6 @@ struct PlannedRow {
 
 // The rows named by `chosen`, in that order; the result does not depend on the number of threads.
 std::vector<PlannedRow> plan_rows(const std::vector<Measurement>& rows, std::span<const std::size_t> chosen,
-                                  int threads);
+                                  int threads, const Simplified& simplified = {});
 
 }  // namespace tilecast

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "learn/dims.h"
 #include "learn/tune.h"
@@ -57,7 +56,8 @@ BoostData data_of(const FamilyModel& model, const Rows& rows, Knows knows) {
   for (const PlannedRow* row : rows) {
     Standing standing = standings.of(*row);
     const auto card = model.seen.find(row->gpu->name);
-    if (knows == Knows::no_card || card == model.seen.end()) standing.card_index = standing.source_index = -1;
+    if (knows == Knows::no_card || card == model.seen.end())
+      standing.card_index = kNothingSeen, standing.source_index = -1;
     else standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
     const Prepared p = prepare(row->input, standing);
     data.features.insert(data.features.end(), p.features.begin(), p.features.end());
@@ -115,23 +115,31 @@ std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
 // A sibling's rows count this many times: chosen on the design GPUs among 1, 3 and 8 (docs/method.md).
 constexpr float kSiblingWeight = 5;
 
-// `general` with more weight on one architecture's rows, where there are any.
-Forest sibling_forest(BoostData data, const Rows& rows, const std::string& architecture, BoostOptions options) {
-  for (const PlannedRow* row : rows)
-    data.weights.push_back(architecture_key(*row->gpu) == architecture ? kSiblingWeight : 1.0f);
+// The forest for unseen cards like this one: other vendors' rows left away, siblings' rows weighted.
+Forest sibling_forest(const FamilyModel& model, const Rows& rows, const Gpu& like, const BoostOptions& options) {
+  Rows own;
+  std::vector<float> weights;
+  for (const PlannedRow* row : rows) {
+    if (row->gpu->vendor != like.vendor) continue;
+    own.push_back(row);
+    weights.push_back(architecture_key(*row->gpu) == architecture_key(like) ? kSiblingWeight : 1.0f);
+  }
+  BoostData data = data_of(model, own, Knows::no_card);
+  data.weights = std::move(weights);
   return boost(data, options);
 }
 
-std::set<std::string> architectures_of(std::span<const PlannedRow* const> rows) {
-  std::set<std::string> all;
-  for (const PlannedRow* row : rows) all.insert(architecture_key(*row->gpu));
+// Architectures of rows, with a card of each.
+std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, const Gpu*> all;
+  for (const PlannedRow* row : rows) all.emplace(architecture_key(*row->gpu), row->gpu);
   return all;
 }
 
 // How far forecasts of a card never seen lie off: every card in turn is left out of a smaller training like this one,
 // and what is left over of its rows is kept.
 Spread unseen_spread(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
-  constexpr std::size_t kMostRows = 16000;
+  constexpr std::size_t kMostRows = 10000;
   const Rows few = at_most(rows, kMostRows, 23);
   BoostData left;
   const auto cards = cards_of(few);
@@ -139,15 +147,21 @@ Spread unseen_spread(std::span<const PlannedRow* const> rows, const TrainOptions
   for (const auto& [card, count] : cards) {
     Rows rest, out;
     for (const PlannedRow* row : few) (row->gpu->name == card ? out : rest).push_back(row);
+    const Gpu& gpu = *out.front()->gpu;
+    const bool alone =
+        std::none_of(rest.begin(), rest.end(), [&](const PlannedRow* row) { return row->gpu->vendor == gpu.vendor; });
+    if (alone) continue;  // strangers have a spread of their own
     FamilyModel model;
     model.sources = fit_sources(rest);
     BoostOptions general = options.general;
-    general.trees = std::min(150, general.trees);
-    const Forest forest =
-        sibling_forest(data_of(model, rest, Knows::no_card), rest, architecture_key(*out.front()->gpu), general);
-    append(left, leftovers(data_of(model, out, Knows::no_card), forest));
+    general.trees = std::min(120, general.trees);
+    const Forest forest = sibling_forest(model, rest, gpu, general);
+    BoostData over = leftovers(data_of(model, out, Knows::no_card), forest);
+    const float standing = architectures_of(rest).contains(architecture_key(gpu)) ? kSiblingSeen : kNothingSeen;
+    for (std::size_t i = 0; i < over.rows(); ++i) over.features[i * kFeatureCount + kCardFeature] = standing;
+    append(left, over);
   }
-  return spread_of(left, options.general, kUnseenTail);
+  return left.rows() > 0 ? spread_of(left, options.general, kUnseenTail) : lone_spread();
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
@@ -183,10 +197,16 @@ FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOpt
 
   const Rows few = at_most(trained, options.general_rows, 5);
   const BoostData general = data_of(model, few, Knows::no_card);
-  model.general = boost(general, fitting(options.general, few.size()));
-  for (const std::string& architecture : architectures_of(few))
+  const auto architectures = architectures_of(few);
+  const auto seen_all = [&](const std::vector<std::string>& asked) {
+    return std::all_of(asked.begin(), asked.end(), [&](const auto& key) { return architectures.contains(key); });
+  };
+  // Where only siblings of certain cards are asked for, nobody else needs the forest for all.
+  if (options.architectures.empty() || !seen_all(options.architectures))
+    model.general = boost(general, fitting(options.general, few.size()));
+  for (const auto& [architecture, card] : architectures)
     if (options.architectures.empty() || contains(options.architectures, architecture))
-      model.siblings[architecture] = sibling_forest(general, few, architecture, fitting(options.general, few.size()));
+      model.siblings[architecture] = sibling_forest(model, few, *card, fitting(options.general, few.size()));
   if (options.cards) {
     model.card = boost(data_of(model, trained, Knows::cards), fitting(options.card, trained.size()));
     if (!apart.empty())

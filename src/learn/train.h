@@ -19,7 +19,8 @@ struct TrainOptions {
   BoostOptions card{.trees = 700, .depth = 8, .rate = 0.12, .row_share = 0.3, .feature_share = 0.4, .least_leaf = 5};
   bool cards = true;      // grow the forest for seen cards at all
   bool intervals = true;  // and the spreads and the ceiling
-  // Architectures (architecture_key) that get a forest of their own for unseen siblings; empty: all with seen cards.
+  // Architectures (architecture_key, sorted) that get a forest of their own for unseen siblings; empty: all with seen
+  // cards.
   std::vector<std::string> architectures = {};
   std::size_t general_rows = 80000;  // rows that suffice for the general forest, by the hash of their shapes
 

@@ -52,7 +52,7 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
     std::vector<std::size_t> chosen;
     for (const std::size_t i : group)
       if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
-    const auto planned = plan_rows(rows, chosen, options.train.general.threads);
+    const auto planned = plan_rows(rows, chosen, options.train.general.threads, options.simplified);
     const auto trained = usable(planned);
     FamilyModel model = train_family(trained, options.train);
     if (model.key.empty()) continue;
@@ -112,7 +112,7 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
   TrainOptions train = options.train;
   train.cards = false;  // nobody asks for a card that was seen
   for (const auto& [key, group] : groups) {
-    const auto planned = plan_rows(rows, group, train.general.threads);
+    const auto planned = plan_rows(rows, group, train.general.threads, options.simplified);
     for (const std::string& fold : folds[key]) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(folds_in_all), key + " without " + fold);
       std::vector<const PlannedRow*> rest;

@@ -19,6 +19,7 @@ struct TrainAllOptions {
   TrainOptions train;
   std::vector<std::string> families;   // empty: all
   std::vector<std::string> leave_out;  // GPUs whose rows are not used
+  Simplified simplified;               // for ablations
 };
 
 // Rows that known traps spoil, that no plan fits, that options leave out, and the held-out tenth of shapes are passed
