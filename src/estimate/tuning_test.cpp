@@ -1,0 +1,68 @@
+// Tuned times against hand-computed ones.
+#include "estimate/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "estimate/learned.h"
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+// 3-4-5: with an overlap exponent of 2 the main loop's 3 us and DRAM's 4 us join to 5.
+TEST(Tuning, JoinsTheTermsOfAMainLoop) {
+  Terms terms;
+  terms.math = 2.5;
+  terms.l2 = 1;
+  terms.waiting = 2;
+  terms.prologue = 0.5;
+  terms.dram = 4;
+  terms.floor = 1;
+  terms.helpers = 0.25;
+  terms.overlap = 2;
+  EXPECT_NEAR(tuned_time(terms, Tuning{}, 1.5), 5 + 1 + 0.25, 1e-6);
+
+  Tuning tuning;
+  tuning.log_factors[Tuning::l2] = std::log(5.0f);        // 5 us: now longer than math, 5.5 with the prologue
+  tuning.log_factors[Tuning::dram] = std::log(0.0f + 3);  // 12 us
+  tuning.log_factors[Tuning::helpers] = std::log(4.0f);   // 1 us
+  tuning.log_factors[Tuning::floor] = std::log(2.0f);     // 2 us
+  tuning.extra_floor_us = 3;                              // 4.5 us at this card's clock
+  EXPECT_NEAR(tuned_time(terms, tuning, 1.5), std::hypot(5.5, 12.0) + 1 + 2 + 4.5, 1e-4);
+
+  tuning.log_factors[Tuning::overlap] = -20;  // exponent 1: nothing overlaps
+  EXPECT_NEAR(tuned_time(terms, tuning, 1.5), 5.5 + 12 + 1 + 2 + 4.5, 1e-3);
+}
+
+TEST(Tuning, StreamsQueueBehindTheirFirstRoundTrip) {
+  Terms terms;
+  terms.looped = false;
+  terms.overlap = 2;
+  terms.dram = 4;
+  terms.waiting = 3;
+  EXPECT_NEAR(tuned_time(terms, Tuning{}, 1), 5, 1e-6);
+}
+
+// Untuned terms of one launch give the analytic forecast back.
+TEST(Tuning, UntunedIsTheAnalyticForecast) {
+  const Context context;
+  for (const char* name : {"A100-SXM-80GB", "H100-SXM", "B200", "MI300X"}) {
+    const Gpu gpu = *find_gpu(name);
+    for (const Kernel& kernel :
+         {Kernel{Gemm{4096, 8192, 2048}, *format_from("bf16")},
+          Kernel{*shape_from("softmax", {{"rows", "4096"}, {"cols", "2048"}}), *format_from("bf16")}}) {
+      const auto planned = plan(kernel, gpu, context);
+      ASSERT_TRUE(planned);
+      if (planned->launches.size() != 1) continue;
+      const Estimate e = estimate(*planned, gpu, context, Method::analytic);
+      if (e.launches[0].latency - e.launches[0].floor <= e.bound) continue;  // held up by its bound
+      EXPECT_NEAR(tuned_time(terms_of(*planned, e), Tuning{}, 1) / in_microseconds(e.latency), 1, 1e-4)
+          << name << " " << family_of(kernel.shape);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilecast
