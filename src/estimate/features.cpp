@@ -12,7 +12,7 @@ namespace {
 // log2 kept inside what the learner's bins should spend themselves on.
 float log_ratio(double value, double least = -14, double most = 14) {
   if (!(value > 0)) return static_cast<float>(least);
-  return static_cast<float>(std::clamp(std::log2(value), least, most));
+  return std::clamp(std::log2(static_cast<float>(value)), static_cast<float>(least), static_cast<float>(most));
 }
 
 // Times far below a microsecond's thousandth say no more than "none".
@@ -106,7 +106,7 @@ Features relative_features(const Features& raw, Seconds base, float source_code,
   static constexpr std::array<std::pair<float, float>, kTimeFeatures> kRanges = {
       {{-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-10, 2}, {-12, 1}, {-6, 1}}};
   Features f = raw;
-  const auto log_base = static_cast<float>(std::log2(in_microseconds(base)));
+  const auto log_base = std::log2(static_cast<float>(in_microseconds(base)));
   for (std::size_t i = 0; i < kTimeFeatures; ++i)
     f[i] = std::clamp(raw[i] - log_base, kRanges[i].first, kRanges[i].second);
   f[kTimeFeatures + 1] = source_code;

@@ -89,7 +89,6 @@ SourceNames source_names(const Context& context, const Gpu& gpu) {
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
   const SourceNames names = source_names(context, gpu);
   Standing standing;
-  standing.floor_law = floor_law(gpu);
   standing.seen = seen_by(model, gpu);
   const SourceFacts* kernel = find(model, names.kernel);
   if (!kernel && context.kernel_source.empty())
@@ -112,6 +111,7 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
+  standing.rates = tuned_rates(standing.tuning, floor_law(gpu));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
     standing.forest = &own->second;
@@ -132,7 +132,7 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimat
 }
 
 Prepared prepare(const LearnedInput& input, const Standing& standing) {
-  const Seconds base = microseconds(tuned_time(input.terms, standing.tuning, standing.floor_law));
+  const Seconds base = microseconds(tuned_time(input.terms, standing.rates));
   return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index)};
 }
 

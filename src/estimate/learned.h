@@ -63,12 +63,12 @@ SourceNames source_names(const Context& context, const Gpu& gpu);
 // What a model knows of a card under a context. Looking it up costs more than using it: keep it for many kernels.
 struct Standing {
   Tuning tuning;
+  TunedRates rates;  // the tuning on this card
   float code = 0;
   float source_index = -1;  // -1: not seen
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
   bool stranger = false;  // no card of this vendor was trained on
-  double floor_law = 1;
   // The card was trained on, so `card` may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;  // the model's that speaks for this card

@@ -58,15 +58,22 @@ Terms terms_of(const Plan& plan, const Estimate& analytic) {
   return terms;
 }
 
-double tuned_time(const Terms& t, const Tuning& tuning, double floor_law) {
-  std::array<double, Tuning::kCount> f;
-  for (std::size_t i = 0; i < f.size(); ++i) f[i] = std::exp(static_cast<double>(tuning.log_factors[i]));
+TunedRates tuned_rates(const Tuning& tuning, double floor_law) {
+  TunedRates rates;
+  for (std::size_t i = 0; i < rates.factors.size(); ++i)
+    rates.factors[i] = std::exp(static_cast<double>(tuning.log_factors[i]));
+  rates.extra_floor_us = tuning.extra_floor_us * floor_law;
+  return rates;
+}
+
+double tuned_time(const Terms& t, const TunedRates& rates) {
+  const auto& f = rates.factors;
   const double math = t.math * f[Tuning::math], l2 = t.l2 * f[Tuning::l2], dram = t.dram * f[Tuning::dram];
   const double waiting = t.waiting * f[Tuning::waiting];
   const double p = 1 + (t.overlap - 1) * f[Tuning::overlap];
   const double body = t.looped ? norm(std::max({math, waiting, l2}) + t.prologue * f[Tuning::prologue], dram, p)
                                : norm(norm(math, std::max(dram, l2), 4), waiting, p);
-  return body + t.helpers * f[Tuning::helpers] + t.floor * f[Tuning::floor] + tuning.extra_floor_us * floor_law;
+  return body + t.helpers * f[Tuning::helpers] + t.floor * f[Tuning::floor] + rates.extra_floor_us;
 }
 
 }  // namespace tilecast

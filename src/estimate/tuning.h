@@ -32,7 +32,18 @@ struct Tuning {
   float extra_floor_us = 0;                 // helper kernels and host work of the source, at the reference clock
 };
 
-// The tuned forecast in microseconds. `floor_law`: see estimate/learned.h.
-double tuned_time(const Terms& terms, const Tuning& tuning, double floor_law);
+// A tuning made ready for many kernels on one card.
+struct TunedRates {
+  std::array<double, Tuning::kCount> factors{};
+  double extra_floor_us = 0;  // on this card
+};
+// `floor_law`: see estimate/learned.h.
+TunedRates tuned_rates(const Tuning& tuning, double floor_law);
+
+// The tuned forecast in microseconds.
+double tuned_time(const Terms& terms, const TunedRates& rates);
+inline double tuned_time(const Terms& terms, const Tuning& tuning, double floor_law) {
+  return tuned_time(terms, tuned_rates(tuning, floor_law));
+}
 
 }  // namespace tilecast

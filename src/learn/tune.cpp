@@ -45,7 +45,8 @@ class Fit {
     for (const PlannedRow* row : rows_) counts[row->gpu] += 1;
     for (const PlannedRow* row : rows_) {
       weights_.push_back(1 / (counts[row->gpu] * static_cast<double>(counts.size())));
-      floors_.push_back(floors.at(row));
+      floors_.push_back(floors.at(row) * law(*row));
+      logs_.push_back(std::log(measured_us(*row)));
     }
   }
 
@@ -81,18 +82,17 @@ class Fit {
       if (std::abs(tuning.log_factors[i]) > 3) return 1e9;
     }
     double sum = hold_ * held + 0.02 * scale * scale;
-    Tuning with_floor = tuning;
+    TunedRates rates = tuned_rates(tuning, 1);
     const double factor = std::exp(scale);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      with_floor.extra_floor_us = static_cast<float>(floors_[i] * factor);
-      sum += weights_[i] *
-             std::abs(std::log(measured_us(*rows_[i]) / tuned_time(rows_[i]->input.terms, with_floor, law(*rows_[i]))));
+      rates.extra_floor_us = floors_[i] * factor;
+      sum += weights_[i] * std::abs(logs_[i] - std::log(tuned_time(rows_[i]->input.terms, rates)));
     }
     return sum;
   }
 
   Rows rows_;
-  std::vector<double> weights_, floors_;
+  std::vector<double> weights_, floors_, logs_;  // one a row; floors on its card
   Tuning prior_;
   double hold_;
 };
