@@ -17,13 +17,21 @@ std::string summary_of(const ReadReport& report) {
 }
 
 Progress terminal_progress() {
-  if (!isatty(STDERR_FILENO)) return {};
-  const auto start = std::chrono::steady_clock::now();
-  return [start](double share, std::string_view what) {
-    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  using Clock = std::chrono::steady_clock;
+  const bool terminal = isatty(STDERR_FILENO);
+  const auto start = Clock::now();
+  // A log gets a line a minute, a terminal one line that changes.
+  return [terminal, start, last = start](double share, std::string_view what) mutable {
+    const auto now = Clock::now();
+    const double spent = std::chrono::duration<double>(now - start).count();
     const std::string left = share > 0 ? fmt::format(", {:.0f} s left", spent * (1 - share) / share) : "";
-    fmt::print(stderr, "\r\033[K{:3.0f} %{}  {}", share * 100, left, what);
-    if (share >= 1) fmt::print(stderr, "\r\033[K");
+    if (terminal) {
+      fmt::print(stderr, "\r\033[K{:3.0f} %{}  {}", share * 100, left, what);
+      if (share >= 1) fmt::print(stderr, "\r\033[K");
+    } else if (now - last > std::chrono::minutes(1)) {
+      last = now;
+      fmt::print(stderr, "{:3.0f} %{}  {}\n", share * 100, left, what);
+    }
     std::fflush(stderr);
   };
 }

@@ -15,7 +15,7 @@ inline constexpr int kThreads = 2;
 // "120 rows, 2 bad rows skipped", then a line for each reason.
 std::string summary_of(const ReadReport& report);
 
-// Progress with the time left, on the terminal only.
+// Progress with the time left.
 Progress terminal_progress();
 
 TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads);

@@ -48,7 +48,8 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
   const auto groups = rows_by_model(rows, options);
   std::size_t done = 0;
   for (const auto& [key, group] : groups) {
-    if (progress) progress(static_cast<double>(done++) / static_cast<double>(groups.size()), key);
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
+    done += group.size();
     std::vector<std::size_t> chosen;
     for (const std::size_t i : group)
       if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
@@ -103,18 +104,19 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
   std::vector<Outcome> outcomes(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) outcomes[i].failed = true;
   const auto groups = rows_by_model(rows, options);
-  std::size_t done = 0, folds_in_all = 0;
+  std::size_t done = 0, in_all = 0;  // rows, once a fold
   std::map<std::string, std::set<std::string>> folds;
   for (const auto& [key, group] : groups) {
     for (const std::size_t i : group) folds[key].insert(fold_of(rows[i], by));
-    folds_in_all += folds[key].size();
+    in_all += folds[key].size() * group.size();
   }
   TrainOptions train = options.train;
   train.cards = false;  // nobody asks for a card that was seen
   for (const auto& [key, group] : groups) {
     const auto planned = plan_rows(rows, group, train.general.threads, options.simplified);
     for (const std::string& fold : folds[key]) {
-      if (progress) progress(static_cast<double>(done++) / static_cast<double>(folds_in_all), key + " without " + fold);
+      if (progress) progress(static_cast<double>(done) / static_cast<double>(in_all), key + " without " + fold);
+      done += group.size();
       std::vector<const PlannedRow*> rest;
       std::set<std::string> architectures;  // of the fold: no other needs a forest
       for (const PlannedRow& row : planned) {
