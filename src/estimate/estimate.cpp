@@ -31,13 +31,15 @@ constexpr Factors interval_of(Character character) {
 // Kernels after the first in a graph start while the one before drains.
 constexpr double kFollowerFloorShare = 0.4;
 
-LaunchEstimate estimate_launch(const Launch& launch, const Gpu& gpu, const Context& context, const Physics& physics) {
+LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
+                               const Physics& physics) {
+  const Launch& launch = plan.launches[index];
   LaunchEstimate e;
   e.load = schedule(launch, gpu);
   e.least_traffic = least_traffic(launch, gpu, context);
   e.at_peak = peak_times(launch, e.load, e.least_traffic, gpu);
   e.bound = largest(e.at_peak);
-  e.traffic = expected_traffic(launch, gpu, context);
+  e.traffic = expected_traffic(launch, gpu, context, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
   e.latency = std::max(join_times(e.achieved, launch), e.bound);
   return e;
@@ -59,7 +61,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   Seconds longest;
   Character character = Character::streaming;  // of the longest launch
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    LaunchEstimate e = estimate_launch(plan.launches[i], gpu, context, physics);
+    LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics);
     total.bound += e.bound;
     if (method == Method::roofline) {
       e.achieved = roofline_times(plan.launches[i], gpu);

@@ -59,8 +59,14 @@ double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics
   return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? 2 : 1;
 }
 
-Seconds l2_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
+Seconds l2_time(const Launch& launch, const Load& load, Bytes missed, const Gpu& gpu, const Physics& physics) {
   const Demand all = launch.total();
+  if (has_main_loop(launch) && all.l2_load > bytes(0)) {
+    const double hits = std::max(0.0, 1 - missed / (all.l2_load + all.l2_store));
+    const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) * hits / (physics.feed * gpu.clock.max);
+    const Seconds chip = (all.l2_load + all.l2_store) * hits / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
+    return std::max(port, chip);
+  }
   const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) / (physics.feed * gpu.clock.max);
   const Seconds chip = (all.l2_load + all.l2_store) / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
   return std::max(port, chip);
@@ -91,7 +97,7 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
   put(Resource::shared,
       on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * shared_reuse(launch, gpu, physics)));
-  put(Resource::l2, l2_time(launch, load, gpu, physics));
+  put(Resource::l2, l2_time(launch, load, traffic.total(), gpu, physics));
   put(Resource::dram, traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency));
   const Bytes loaded = launch.total().l2_load;
   const double missed = loaded > bytes(0) ? std::min(1.0, traffic.load / loaded) : 0;

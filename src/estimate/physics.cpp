@@ -28,6 +28,7 @@ constexpr Seconds kThermalTime = milliseconds(1.1);
 Physics default_physics(const Gpu& gpu) {
   const PipelineLatency latency = pipeline_latency(gpu);
   Physics p;
+  if (!is_hbm(gpu)) p.dram_efficiency = 0.80;  // streams of expert weights on L40S
   p.product_efficiency = product_efficiency(gpu);
   p.attention_efficiency = 0.85 * p.product_efficiency;
   p.feed = bytes(latency.feed);

@@ -105,7 +105,21 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
   return traffic;
 }
 
-Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
+Bytes touched_elsewhere(const Plan& plan, std::size_t launch) {
+  const auto touches = [](const Launch& one, std::string_view name) {
+    return std::any_of(one.operands.begin(), one.operands.end(), [&](const Operand& o) { return o.name == name; });
+  };
+  Bytes sum;
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    if (i == launch) continue;
+    for (const Operand& operand : plan.launches[i].operands)
+      if (operand.role != Operand::Role::workspace && !touches(plan.launches[launch], operand.name))
+        sum += operand.size;
+  }
+  return sum;
+}
+
+Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Bytes elsewhere) {
   const Footprint f = footprint_of(launch, Share::expected);
   const Bytes stored = f.written + f.rewritten + f.scratch_written;
   const Bytes once = f.weights + f.activations + f.written + f.scratch();
@@ -124,9 +138,10 @@ Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& co
     case Warmth::warm: {
       const Bytes cycled =
           f.weights * context.weight_copies + f.activations * context.activation_copies + f.written + f.scratch();
-      const double miss = miss_share(cycled, gpu);
+      const double miss = miss_share(cycled + elsewhere, gpu);
       // Data that is not rotated is touched every run: it is evicted only if one run alone overflows the cache.
-      const double miss_activations = context.activation_copies > 1 ? miss : std::min(miss, spill);
+      const double miss_activations =
+          context.activation_copies > 1 ? miss : std::min(miss, miss_share(once + elsewhere, gpu));
       traffic.load = f.weights * miss + f.activations * miss_activations + f.scratch_read * spill + again;
       traffic.store = stored * std::min(miss, spill);
       break;

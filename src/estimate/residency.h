@@ -10,6 +10,10 @@ namespace tilecast {
 Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context);
 
 // What a real cache moves: residency falls off smoothly as the footprint passes the usable share of the capacity.
-Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context);
+// `elsewhere`: bytes that the other launches of the plan touch between two runs of this one.
+Traffic expected_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Bytes elsewhere = bytes(0));
+
+// Bytes of weights, inputs and results that the plan's other launches touch and this one does not.
+Bytes touched_elsewhere(const Plan& plan, std::size_t launch);
 
 }  // namespace tilecast

@@ -6,6 +6,7 @@
 #include "kernel/checks.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/quantize.h"
+#include "kernel/scaled_mm.h"
 
 namespace tilecast {
 namespace {
@@ -60,6 +61,7 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   Quantize shape;
   shape.rows = p.batch * p.m;
   shape.cols = p.k;
+  if (context.engine == "sglang" && format.name == "fp8") shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
   return plan(shape, format, gpu, context);
 }
 
@@ -69,7 +71,9 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   if (!math) return math.error();
   auto plan = quantise_first(p, format, gpu, context);
   if (!plan) return plan;
-  const GemmChoice choice = choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
+  const GemmChoice choice = weights && takes_scaled_mm(format, context)
+                                ? choose_scaled_mm(p, *math, gpu)
+                                : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));

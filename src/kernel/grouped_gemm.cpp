@@ -1,12 +1,49 @@
 #include "kernel/grouped_gemm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernel/gemm.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
+namespace {
+
+double real(Count n) { return static_cast<double>(n); }
+
+// Hopper's and Blackwell's L2 serve simultaneous requests of neighbouring CTAs for a line once (kernel/gemm_tile.cpp,
+// coalesced_requests); clusters share loads by multicast to the same effect.
+int merged_requests(const Gpu& gpu) {
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
+}
+
+// Shares of the loads of rows and of weights that reach L2, as gemm_traffic.cpp has them for one product: the CTAs of
+// one expert share its rows or its weights, and drift apart round by round (both constants from there).
+struct Asked {
+  double rows = 1, weights = 1;
+};
+Asked asked_of_l2(const GemmTile& tile, int merged_ctas, double tall, double columns, double rounds) {
+  constexpr double kCoalesced = 0.7, kDrift = -0.3;
+  Asked best;
+  for (int along_n = 1; along_n <= merged_ctas; along_n *= 2) {
+    const double along_m = static_cast<double>(merged_ctas) / along_n;
+    const Asked merged{1 / std::min<double>(along_n, columns), 1 / std::min(along_m, tall)};
+    if (merged.rows * tile.m + merged.weights * tile.n < best.rows * tile.m + best.weights * tile.n) best = merged;
+  }
+  const double share = kCoalesced * std::pow(rounds, kDrift);
+  return {1 - (1 - best.rows) * share, 1 - (1 - best.weights) * share};
+}
+
+// Bytes that main-loop steps of one tile ask of L2 for each element of depth, over all of k.
+double tile_request(const GemmTile& tile, const GroupedProblem& problem, double element, const Gpu& gpu) {
+  const double columns = real(ceil_div(problem.n, tile.n));
+  const double tall = real(problem.tiles(tile)) / columns / real(static_cast<Count>(problem.rows.size()));
+  const Asked asked = asked_of_l2(tile, merged_requests(gpu), tall, columns, 1);
+  return (asked.rows * tile.m + asked.weights * tile.n) * element;
+}
+
+}  // namespace
 
 Count GroupedProblem::tiles(const GemmTile& tile) const {
   Count tall = 0;
@@ -15,22 +52,27 @@ Count GroupedProblem::tiles(const GemmTile& tile) const {
 }
 
 GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, const Gpu& gpu) {
+  constexpr double kL2Efficiency = 0.67;  // as estimate/physics.h
   const PipelineLatency latency = pipeline_latency(gpu);
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
   const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
-  const double steps = static_cast<double>(ceil_div(problem.k, depth));
+  const double steps = real(ceil_div(problem.k, depth));
   GemmChoice best;
   best.tile_k = depth;
+  best.coalesced = merged_requests(gpu);
   double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : gemm_tiles(math, gpu)) {
-    const double rows = static_cast<double>(std::min<Count>(tile.m, problem.rows.front()));
-    const double columns = static_cast<double>(std::min<Count>(tile.n, problem.n));
+    const double rows = real(std::min<Count>(tile.m, problem.rows.front()));
+    const double columns = real(std::min<Count>(tile.n, problem.n));
     const double step = std::max({2.0 * tile.m * tile.n * depth / rate,
                                   (rows + columns) * depth * element / latency.feed, step_latency / tile.ctas_per_sm});
-    const double waves = static_cast<double>(ceil_div(problem.tiles(tile), gpu.sms));
-    const double clocks = waves * steps * step + latency.task_clocks * (1 + latency.wave_share * (waves - 1));
+    const Count tiles = problem.tiles(tile);
+    const double waves = real(ceil_div(tiles, gpu.sms));
+    const double requested = real(tiles) * steps * depth * tile_request(tile, problem, element, gpu);
+    const double clocks = std::max(waves * steps * step, requested / (in_bytes(gpu.l2.per_clock) * kL2Efficiency)) +
+                          latency.task_clocks * (1 + latency.wave_share * (waves - 1));
     if (clocks < least) {
       least = clocks;
       best.tile = tile;
@@ -53,6 +95,8 @@ Launch grouped_launch(const GroupedProblem& problem, const Format& format, const
   launch.tasks.clear();
   launch.ctas = problem.tiles(tile);
   double all_rows = 0;
+  // CTAs of a cluster stay together, and so do all where nothing is known of their number.
+  const double rounds = choice.concurrent > 0 ? std::max(1.0, real(launch.ctas) / real(choice.concurrent)) : 1.0;
   for (auto first = problem.rows.begin(); first != problem.rows.end();) {
     const Count tall = ceil_div(*first, tile.m);
     double rows = 0, experts = 0;
@@ -64,9 +108,10 @@ Launch grouped_launch(const GroupedProblem& problem, const Format& format, const
     const double tasks = static_cast<double>(group.count);
     // Each column of tiles reads its rows once; each row of tiles reads the expert's weights once. Masked rows are not
     // read.
-    group.each.l2_load = (format.activation_bytes(rows * k * static_cast<double>(columns)) +
-                          format.weight_bytes(experts * static_cast<double>(tall) * n * k)) /
-                         tasks;
+    const Asked asked = asked_of_l2(tile, choice.coalesced, real(tall), real(columns), rounds);
+    group.each.l2_load = (format.activation_bytes(rows * k * static_cast<double>(columns)) * asked.rows +
+                          format.weight_bytes(experts * static_cast<double>(tall) * n * k) * asked.weights) *
+                         (1 / tasks);
     group.each.l2_store = format.output_bytes(rows * n) / tasks;
     launch.tasks.push_back(group);
     all_rows += rows;

@@ -6,6 +6,8 @@
 #include "kernel/checks.h"
 #include "kernel/grouped_gemm.h"
 #include "kernel/moe_loads.h"
+#include "kernel/moe_tiles.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
@@ -22,34 +24,6 @@ MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu) {
   const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
                        format.unpack_weights || format.math == DType::fp64;
   return grouped ? MoeStyle::grouped : MoeStyle::triton;
-}
-
-// BLOCK_SIZE_M, N, K, num_warps and num_stages where no tuned file exists: vLLM's fused_moe.py, get_default_config
-// (2026). It sees the tokens before routing. fp8 blocks fix N and K at the quantisation block, 128.
-GemmChoice triton_choice(const Moe& s, const Format& format, const MathPath& math) {
-  const bool blocks = format.name == "fp8_block";
-  const bool eight = bits_of(math.input) == 8;
-  int m = 128, n = s.tokens <= 64 ? 64 : 128, k = eight || s.tokens <= 64 ? 128 : 64;
-  int warps = s.tokens <= 128 ? 4 : 8, stages = s.tokens <= 32 ? 4 : 3;
-  if (blocks) {
-    m = s.tokens <= 64 ? 16 : 64;
-    n = k = 128;
-    warps = 4;
-    stages = 3;
-  } else if (s.tokens <= 32) {
-    m = 16;
-  } else if (s.tokens <= 96) {
-    m = 32;
-  } else if (s.tokens <= 512) {
-    m = 64;
-  }
-  GemmChoice choice;
-  // Accumulators plus about 64 registers of addresses and fragments.
-  const int registers = std::min(255, 64 + m * n / (32 * warps));
-  choice.tile = {m, n, 32 * warps, registers, 1, std::min(m, 64), std::min(n, 64)};
-  choice.tile_k = k;
-  choice.stages = stages;
-  return choice;
 }
 
 // A kernel with one CTA a row that moves `load` and `store` bytes of it.
@@ -78,6 +52,9 @@ struct Rank {
   bool triton = false;
 
   Count tokens() const { return std::min(shape.tokens, loads.total); }  // with rows here, at most
+  // (token, expert) pairs that the kernels between and after the products pass over. The Triton style keeps the pairs
+  // of other ranks in place: the products write zeros for them, and activation and sum read those.
+  Count pairs() const { return triton ? std::max(loads.total, shape.tokens * shape.topk) : loads.total; }
   double first_columns() const { return real(shape.local_inter()) * (shape.gated ? 2 : 1); }
 
   Operand input() const {
@@ -89,13 +66,13 @@ struct Rank {
             false,
             format.output_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
   }
-  Operand weights(std::string_view name, double n, double k) const {
-    return {name,
-            format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k),
-            Operand::Role::weight,
-            true,
-            false,
-            format.weight_bytes(real(loads.certain_experts) * n * k)};
+  // `overfetch`: DRAM traffic over their size when they come from DRAM.
+  Operand weights(std::string_view name, double n, double k, double overfetch) const {
+    const Bytes size = format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k);
+    Operand w{name, size, Operand::Role::weight, true, false, format.weight_bytes(real(loads.certain_experts) * n * k)};
+    w.passes = overfetch;
+    w.reuse_distance = size;
+    return w;
   }
   // Between two launches of the plan; a fused kernel need not have it.
   static Operand between(std::string_view name, Bytes size, bool written) {
@@ -108,10 +85,11 @@ struct Rank {
 Launch align_launch(const Rank& r) {
   constexpr double kPairBytes = 4 + 4;  // expert id read, sorted position written
   constexpr Count kThreads = 1024;
-  Launch launch = row_kernel("moe_align", 1, bytes(kPairBytes / 2 * real(r.loads.total)),
-                             bytes(kPairBytes / 2 * real(r.loads.total)), ops(8 * real(r.loads.total)), ops(0));
+  const double pairs = real(r.shape.tokens * r.shape.topk);  // of all ranks: each sorts out its own
+  Launch launch =
+      row_kernel("moe_align", 1, bytes(kPairBytes / 2 * pairs), bytes(kPairBytes / 2 * pairs), ops(8 * pairs), ops(0));
   launch.cta.threads = kThreads;
-  launch.operands.add(Rank::between("sorted pairs", bytes(kPairBytes * real(r.loads.total)), true));
+  launch.operands.add(Rank::between("sorted pairs", bytes(kPairBytes * pairs), true));
   return launch;
 }
 
@@ -133,18 +111,17 @@ Launch activation_launch(const Rank& r) {
   const double inter = real(r.shape.local_inter());
   // SiLU and its product: exp, reciprocal, and about six slots; quantising adds four.
   const double slots = 6 + (r.format.quantise == Quantise::dynamic ? 4 : 0);
-  Launch launch = row_kernel("moe_activation", r.loads.total, r.format.output_bytes(r.first_columns()),
+  Launch launch = row_kernel("moe_activation", r.pairs(), r.format.output_bytes(r.first_columns()),
                              r.format.activation_bytes(inter), ops(2 * slots * inter), ops(2 * inter));
-  launch.operands.add(
-      Rank::between("gate and up", r.format.output_bytes(real(r.loads.total) * r.first_columns()), false));
-  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(real(r.loads.total) * inter), true));
+  launch.operands.add(Rank::between("gate and up", r.format.output_bytes(real(r.pairs()) * r.first_columns()), false));
+  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(real(r.pairs()) * inter), true));
   return launch;
 }
 
-// Adds the rows of each token, weighted.
+// Adds the rows of each token, weighted; tokens without rows here get zeros.
 Launch combine_launch(const Rank& r) {
-  const double h = real(r.shape.hidden), rows = real(r.loads.total), tokens = real(r.tokens());
-  Launch launch = row_kernel("moe_combine", r.tokens(), r.format.output_bytes(rows * h / tokens),
+  const double h = real(r.shape.hidden), rows = real(r.pairs()), tokens = real(r.shape.tokens);
+  Launch launch = row_kernel("moe_combine", r.shape.tokens, r.format.output_bytes(rows * h / tokens),
                              r.format.output_bytes(h), ops(2 * rows * h / tokens), ops(0));
   launch.character = Character::gather;
   launch.operands.add(Rank::between("expert results", r.format.output_bytes(rows * h), false));
@@ -153,26 +130,60 @@ Launch combine_launch(const Rank& r) {
   return launch;
 }
 
-Launch product_launch(const Rank& r, const Gpu& gpu, bool down) {
+// Main-loop steps of a task as latency counts them, for a task of `steps` steps. A plain product's constants are too
+// kind to MoE kernels on Hopper and Blackwell:
+// - Tiles of fewer rows than one wgmma run on mma.sync or leave most of it idle, and indirect rows (gathered, or behind
+// an expert's descriptor)
+//   add to each load. Slopes over the width of the model at one or two tokens: 350 clocks per 64 elements on A100 and
+//   H200 (Triton; 420 CUTLASS), 180 to 275 on GB200.
+// - A CTA finds its expert, its rows and its descriptors before the first step, and tasks follow each other without
+//   overlap: 5,000 to 6,000 clocks each, as on A100, where plain products cost that too (H200 and GB200 with experts of
+//   a few dozen columns, whose second product has one step a task).
+double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
+  constexpr int kWgmmaRows = 64;
+  constexpr double kMmaSyncOnHopper = 400.0 / 150, kGroupedOnBlackwell = 1.5, kTaskClocks = 5000;
+  const TensorGeneration generation = gpu.tensor_generation();
+  if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return steps;
+  const double stretch = generation == TensorGeneration::wgmma ? kMmaSyncOnHopper : kGroupedOnBlackwell;
+  return steps * (std::min(choice.tile.m, choice.tile.n) < kWgmmaRows ? stretch : 1) +
+         kTaskClocks / pipeline_latency(gpu).step_clocks;
+}
+
+// Blocks of pairs that belong to other ranks: they only write zeros.
+void add_zero_blocks(Launch& launch, const Rank& r, const GemmTile& tile, Count n) {
+  const Count blocks = ceil_div(r.pairs() - r.loads.total, tile.m) * ceil_div(n, tile.n);
+  if (blocks == 0) return;
+  Demand each;
+  each.l2_store = r.format.output_bytes(real(r.pairs() - r.loads.total) * real(n)) / real(blocks);
+  launch.tasks.push_back({blocks, each, 0});
+}
+
+Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, bool down) {
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
   const GroupedProblem problem{r.loads.rows, n, k};
-  const GemmChoice choice = r.triton ? triton_choice(r.shape, r.format, r.math) : choose_grouped(problem, r.math, gpu);
+  const GemmChoice choice = r.triton ? triton_moe_choice(r.shape, problem, r.format, r.math, gpu, context)
+                                     : grouped_moe_choice(problem, r.format, r.math, gpu, context);
+  const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
+  for (TaskGroup& group : launch.tasks) {
+    group.steps = latency_steps(group.steps, choice, gpu);
+    group.each.l2_load = group.each.l2_load * pieces.l2;
+  }
   launch.name = down ? "moe_down" : "moe_gate_up";
   launch.plan_known = false;  // tuned files and autotuners decide, not the default
   (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
       ops(2 * real(r.loads.certain_rows) * real(n) * real(k));
-  launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k)));
+  launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k), pieces.dram));
+  add_zero_blocks(launch, r, choice.tile, n);
   const double rows = real(r.loads.total);
   const bool gathers = r.triton && !down && r.format.quantise == Quantise::none;
   if (gathers) launch.operands.add(r.input());
   else launch.operands.add(Rank::between("rows", r.format.activation_bytes(rows * real(k)), false));
-  launch.operands.add(Rank::between("results", r.format.output_bytes(rows * real(n)), true));
+  launch.operands.add(Rank::between("results", r.format.output_bytes(real(r.pairs()) * real(n)), true));
   if (r.triton) {
     // The grid is sized before the loads are known: room for a partly filled block per expert. The rest return at once.
-    const Count room =
-        std::min(r.loads.total * choice.tile.m, r.loads.total + r.shape.local_experts() * (choice.tile.m - 1));
+    const Count room = std::min(r.pairs() * choice.tile.m, r.pairs() + r.shape.local_experts() * (choice.tile.m - 1));
     launch.ctas = ceil_div(room, choice.tile.m) * ceil_div(n, choice.tile.n);
   }
   return launch;
@@ -219,7 +230,7 @@ Status Moe::check() const {
   return distribution == ExpertDistribution::given ? check_counts(*this) : Status(Ok{});
 }
 
-Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
@@ -227,9 +238,9 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   Plan plan;
   plan.launches.push_back(align_launch(rank));
   if (!triton || format.quantise == Quantise::dynamic) plan.launches.push_back(permute_launch(rank));
-  plan.launches.push_back(product_launch(rank, gpu, false));
+  plan.launches.push_back(product_launch(rank, gpu, context, false));
   plan.launches.push_back(activation_launch(rank));
-  plan.launches.push_back(product_launch(rank, gpu, true));
+  plan.launches.push_back(product_launch(rank, gpu, context, true));
   plan.launches.push_back(combine_launch(rank));
   return plan;
 }

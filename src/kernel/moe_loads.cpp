@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <numeric>
 
@@ -16,29 +17,81 @@ double power_law_quantile(double u, double alpha, double low, double high) {
   return std::pow(from + u * (to - from), 1 / power);
 }
 
-// Rounds shares of `total` to whole rows, none above `most`; what rounding leaves over goes to, or comes from, the
-// heaviest experts in turn. `shares` descend.
-std::vector<Count> rounded_loads(const std::vector<double>& shares, Count total, Count most) {
-  const double scale = static_cast<double>(total) / std::accumulate(shares.begin(), shares.end(), 0.0);
-  std::vector<Count> loads;
-  Count left = total;
-  for (const double share : shares) {
-    loads.push_back(std::min(most, static_cast<Count>(std::llround(share * scale))));
-    left -= loads.back();
+// Rows added one by one to the lightest expert, none above `most`. `loads` descend before and after.
+void raise_lightest(std::vector<Count>& loads, Count rows, Count most) {
+  const std::size_t n = loads.size();
+  for (std::size_t width = 1; rows > 0 && width <= n; ++width) {
+    // The lightest `width` experts are level; fill them up to the next one.
+    const Count level = loads[n - width], next = width < n ? std::min(most, loads[n - width - 1]) : most;
+    const Count count = static_cast<Count>(width), room = std::min(rows, (next - level) * count);
+    for (std::size_t i = 0; i < width; ++i)
+      loads[n - width + i] = level + room / count + (static_cast<Count>(i) < room % count ? 1 : 0);
+    rows -= room;
   }
-  // Each pass moves every expert by at most its equal part of the rest, so few passes suffice.
-  while (left != 0) {
-    const Count before = left;
-    const Count part = std::max<Count>(1, std::abs(left) / static_cast<Count>(loads.size()));
-    for (Count& load : loads) {
-      if (left == 0) break;
-      const Count wanted = left > 0 ? std::min({part, left, most - load}) : -std::min({part, -left, load});
-      load += wanted;
-      left -= wanted;
-    }
-    if (left == before) break;  // every expert is full: topk == experts
+}
+
+// Rows taken one by one from the heaviest expert. `loads` descend before and after.
+void lower_heaviest(std::vector<Count>& loads, Count rows) {
+  for (std::size_t width = 1; rows > 0 && width <= loads.size(); ++width) {
+    const Count level = loads[width - 1], next = width < loads.size() ? loads[width] : 0;
+    const Count count = static_cast<Count>(width), room = std::min(rows, (level - next) * count);
+    for (std::size_t i = 0; i < width; ++i)
+      loads[i] = level - room / count - (static_cast<Count>(i) >= count - room % count ? 1 : 0);
+    rows -= room;
   }
-  return loads;
+}
+
+// Whole rows of one rank: its shares are rounded and capped at `most`; `missing` rows make up the difference.
+void settle(std::vector<Count>& loads, Count missing, Count most) {
+  if (missing > 0) raise_lightest(loads, missing, most);
+  else lower_heaviest(loads, -missing);
+}
+
+// A fixed sequence of pseudo-random numbers (splitmix64), so that the same shape always has the same loads.
+class Sequence {
+ public:
+  std::uint64_t below(std::uint64_t limit) {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) % limit;
+  }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+// Loads of the busiest of `ranks` equal ranks that the experts fall on at random: each order statistic averaged over
+// several deals, then rounded so that the sum stays.
+std::vector<Count> busiest_rank(std::vector<Count> all, Count ranks, Count missing, Count most) {
+  constexpr int kDeals = 16;
+  const std::size_t local = all.size() / static_cast<std::size_t>(ranks);
+  std::vector<double> mean(local, 0.0);
+  Sequence random;
+  for (int deal = 0; deal < kDeals; ++deal) {
+    for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
+    const auto sum = [&](Count rank) {
+      const auto first = all.begin() + rank * static_cast<Count>(local);
+      return std::accumulate(first, first + static_cast<Count>(local), Count{0});
+    };
+    Count busiest = 0;
+    for (Count rank = 1; rank < ranks; ++rank)
+      if (sum(rank) > sum(busiest)) busiest = rank;
+    const auto first = all.begin() + busiest * static_cast<Count>(local);
+    std::vector<Count> loads(first, first + static_cast<Count>(local));
+    std::sort(loads.begin(), loads.end(), std::greater<>());
+    settle(loads, missing >= 0 ? ceil_div(missing, ranks) : missing / ranks, most);
+    for (std::size_t i = 0; i < local; ++i) mean[i] += static_cast<double>(loads[i]) / kDeals;
+  }
+  std::vector<Count> rounded;
+  double so_far = 0;
+  Count given = 0;
+  for (const double load : mean) {
+    so_far += load;
+    rounded.push_back(std::llround(so_far) - given);
+    given += rounded.back();
+  }
+  return rounded;
 }
 
 std::vector<Count> balanced_loads(const Moe& s) {
@@ -58,10 +111,19 @@ std::vector<Count> power_law_loads(const Moe& s) {
   for (Count i = s.experts - 1; i >= 0; --i)
     shares.push_back(
         power_law_quantile((static_cast<double>(i) + 0.5) / static_cast<double>(s.experts), s.alpha, low, high));
-  const std::vector<Count> all = rounded_loads(shares, rows, s.tokens);
-  std::vector<Count> dealt;
-  for (std::size_t i = 0; i < all.size(); i += static_cast<std::size_t>(s.ep)) dealt.push_back(all[i]);
-  return dealt;
+  const double scale = static_cast<double>(rows) / std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<Count> loads;
+  Count missing = rows;
+  for (const double share : shares) {
+    loads.push_back(std::min(s.tokens, static_cast<Count>(std::llround(share * scale))));
+    missing -= loads.back();
+  }
+  if (s.ep > 1) {
+    loads.resize(static_cast<std::size_t>(s.local_experts() * s.ep), 0);
+    return busiest_rank(std::move(loads), s.ep, missing, s.tokens);
+  }
+  settle(loads, missing, s.tokens);
+  return loads;
 }
 
 // Rows certainly on this rank and experts certainly touched.

@@ -20,12 +20,12 @@ struct MoeLoads {
 
 // balanced   rows as even as possible over experts, experts over ranks.
 // power_law  The load of an expert is a draw of a bounded power law, density ~ x^-alpha on [1, 0.8 tokens], or on
-// [0.01, 2]
-//            when there are no more rows than experts; scaled so that the loads sum to tokens * topk and rounded (the
-//            construction of the public AIConfigurator collector, power_law_logits_v3). Instead of random draws we take
-//            the draws' quantiles (i + 1/2) / experts, so the loads are the expected ones and always the same. No
-//            expert gets more than `tokens`. Experts fall on ranks as cards are dealt, heaviest first, and rank 0 is
-//            forecast: the single heaviest expert when each rank has one, near the mean when each has many.
+//            [0.01, 2] when there are no more rows than experts; scaled so that the loads sum to tokens * topk, rounded
+//            and capped at `tokens`. Rows that are then missing go one by one to the lightest expert, those too many
+//            come from the heaviest; ranks take turns (the construction of the public AIConfigurator collector,
+//            power_law_logits_v3). Instead of random draws we take the draws' quantiles (i + 1/2) / experts, so the
+//            loads are near the expected ones and always the same. Experts fall on ranks at random and the busiest rank
+//            is forecast, in the mean of a fixed sequence of deals.
 // given      `counts`.
 MoeLoads moe_loads(const Moe& shape);
 

@@ -123,6 +123,27 @@ TEST(Evaluate, KnowsTheTraps) {
   moe.distribution = ExpertDistribution::power_law;
   row.kernel.shape = moe;
   EXPECT_EQ(trap_of(row), "");
+  moe.ep = 2;
+  row.kernel.shape = moe;
+  row.engine = "sglang";
+  row.engine_version = "0.5.14";
+  EXPECT_EQ(trap_of(row), "");
+  row.engine_version = "0.5.10";
+  EXPECT_NE(trap_of(row), "");
+  moe.ep = 1;
+  row.kernel.shape = moe;
+  EXPECT_EQ(trap_of(row), "");
+  moe.ep = 4;
+  moe.tokens = 32;  // as many rows as experts
+  row.kernel.shape = moe;
+  row.engine = "vllm";
+  row.engine_version = "0.24.0";
+  EXPECT_EQ(trap_of(row), "");
+  row.engine_version = "0.14.0";
+  EXPECT_NE(trap_of(row), "");
+  moe.tokens = 33;
+  row.kernel.shape = moe;
+  EXPECT_EQ(trap_of(row), "");
   row.source = "aiconfigurator-power";
   EXPECT_NE(trap_of(row), "");
 }

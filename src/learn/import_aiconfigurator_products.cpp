@@ -108,7 +108,9 @@ FillRow moe_table(Cells& cells, const Common& common, Names& names) {
       return row.kernel_source.find(word) != std::string_view::npos;
     };
     shape.gated = !source_has("nongated") && has_gate(shape);
-    shape.style = source_has("triton") ? MoeStyle::triton : MoeStyle::grouped;
+    // vLLM 0.14 (A100) has one name for its Triton kernel; later engines say it.
+    const bool triton = source_has("triton") || row.kernel_source == "vllm_fused_moe";
+    shape.style = triton ? MoeStyle::triton : MoeStyle::grouped;
     return keep(row, shape);
   };
 }

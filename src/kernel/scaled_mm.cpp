@@ -1,0 +1,67 @@
+#include "kernel/scaled_mm.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace tilecast {
+namespace {
+
+// Up to `rows` rows, this tile. vLLM's scaled_mm_sm90_fp8_dispatch.cuh, scaled_mm_sm100_fp8_dispatch.cuh and
+// scaled_mm_c2x_sm89_fp8_dispatch.cuh (2026), whose further cases by n are left out; SGLang's sgl-kernel descends from
+// them. None splits k. Few rows are the narrow side of swapped operands. The 256 x 128 tile of a pair of CTAs on
+// Blackwell counts as two of 128 x 128.
+struct Case {
+  Count rows;
+  GemmTile tile;
+  int tile_k;
+};
+constexpr Count kAnyRows = Count{1} << 60;
+constexpr std::array<Case, 5> kAda = {{{16, {16, 64, 128, 96, 4, 16, 64}, 128},
+                                       {32, {32, 64, 128, 128, 3, 32, 64}, 128},
+                                       {128, {64, 64, 128, 128, 2, 64, 64}, 128},
+                                       {256, {64, 128, 128, 168, 2, 64, 64}, 64},
+                                       {kAnyRows, {128, 128, 128, 255, 1, 64, 64}, 64}}};
+constexpr std::array<Case, 4> kHopper = {{{16, {16, 64, 384, 168, 1, 16, 64}, 128},
+                                          {64, {64, 64, 384, 168, 1, 64, 64}, 128},
+                                          {128, {64, 128, 384, 168, 1, 64, 128}, 128},
+                                          {kAnyRows, {128, 128, 384, 168, 1, 64, 128}, 128}}};
+constexpr std::array<Case, 4> kBlackwell = {{{16, {16, 128, 192, 128, 1, 16, 128}, 128},
+                                             {64, {64, 64, 192, 128, 1, 64, 64}, 128},
+                                             {256, {128, 128, 192, 128, 1, 128, 128}, 128},
+                                             {kAnyRows, {128, 128, 192, 128, 1, 128, 128}, 128}}};
+
+std::span<const Case> cases_of(const Gpu& gpu) {
+  switch (gpu.tensor_generation()) {
+    case TensorGeneration::wgmma: return kHopper;
+    case TensorGeneration::tcgen05: return kBlackwell;
+    default: return kAda;
+  }
+}
+
+}  // namespace
+
+bool takes_scaled_mm(const Format& format, const Context& context) {
+  // DeepGEMM's and TensorRT-LLM's block-scaled kernels do not split k either, and their tiles are about these.
+  if (format.name == "fp8_block") return !context.engine.empty();
+  return (format.name == "fp8" || format.name == "fp8_token") &&
+         (context.engine == "vllm" || context.engine == "sglang");
+}
+
+GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
+  const std::span<const Case> cases = cases_of(gpu);
+  const Case& taken = *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return problem.m <= c.rows; });
+  GemmChoice choice;
+  choice.tile = taken.tile;
+  choice.tile_k = taken.tile_k;
+  const double stage = (choice.tile.m + choice.tile.n) * choice.tile_k * bits_of(math.input) / 8.0;
+  choice.stages = static_cast<int>(std::clamp(in_bytes(gpu.shared_memory.per_cta) / stage, 1.0, 5.0));
+  // TMA kernels are persistent, in clusters of two along m once there are two tiles.
+  choice.persistent = gpu.tensor_generation() != TensorGeneration::mma;
+  if (choice.persistent && problem.m > choice.tile.m) choice.cluster_m = 2;
+  choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
+  choice.coalesced = choice.persistent ? 4 : 1;  // as kernel/gemm_tile.cpp, coalesced_requests
+  return choice;
+}
+
+}  // namespace tilecast

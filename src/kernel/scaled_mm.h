@@ -1,0 +1,14 @@
+// Which tiles the fp8 products of the engines run with: CUTLASS kernels behind a public table, no library's choice.
+#pragma once
+
+#include "kernel/context.h"
+#include "kernel/gemm_tile.h"
+
+namespace tilecast {
+
+// Whether this engine sends products of this format to kernels of this kind.
+bool takes_scaled_mm(const Format& format, const Context& context);
+
+GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu);
+
+}  // namespace tilecast
