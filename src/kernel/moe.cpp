@@ -236,6 +236,10 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
   const Rank rank{shape, format, *math, moe_loads(shape), triton};
   Plan plan;
+  if (shape.pass != MoePass::both) {
+    plan.launches.push_back(product_launch(rank, gpu, context, shape.pass == MoePass::down));
+    return plan;
+  }
   plan.launches.push_back(align_launch(rank));
   if (!triton || format.quantise == Quantise::dynamic) plan.launches.push_back(permute_launch(rank));
   plan.launches.push_back(product_launch(rank, gpu, context, false));
