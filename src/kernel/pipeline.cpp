@@ -21,6 +21,7 @@ constexpr Generation generation_of(TensorGeneration generation) {
 }
 constexpr double kSplitClocks = 5000;
 constexpr double kFeed = 143;
+constexpr double kAmdFeed = 64;  // L1 of a compute unit, CDNA1 and 2
 constexpr double kLatencyExponent = 0.43;
 constexpr double kEfficiencyExponent = -0.35;
 
@@ -31,7 +32,8 @@ double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kRe
 PipelineLatency pipeline_latency(const Gpu& gpu) {
   const Generation g = generation_of(gpu.tensor_generation());
   const double stretch = std::pow(relative_clock(gpu), kLatencyExponent);
-  return {g.step_clocks * stretch, g.task_clocks * stretch, g.wave_share, kSplitClocks * stretch, kFeed};
+  return {g.step_clocks * stretch, g.task_clocks * stretch, g.wave_share, kSplitClocks * stretch,
+          gpu.vendor == Vendor::amd ? kAmdFeed : kFeed};
 }
 
 double product_efficiency(const Gpu& gpu) {
