@@ -46,6 +46,14 @@ bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
   return hopper && std::find(kHopper.begin(), kHopper.end(), std::pair{experts, inter}) != kHopper.end();
 }
 
+// SynPerf's sweep of SGLang 0.5.4 (learn/import_synperf.cpp): no tuned files, and 128-byte pieces of k in both default
+// configurations (the paper's artifact; its rows show no sign of shorter ones).
+bool is_sweep(const Context& context) { return context.kernel_source == "fused_moe_kernel_default"; }
+TritonBlock block_of_sweep(const Moe& s) {
+  return s.tokens <= s.local_experts() ? TritonBlock{16, 32, 64, kDefaultWarps, kDefaultStages}
+                                       : TritonBlock{64, 64, 64, kDefaultWarps, kDefaultStages};
+}
+
 // "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
 bool chooses_by_experts(const Context& context) {
   return context.engine == "sglang" || context.kernel_source == "vllm_fused_moe";
@@ -55,10 +63,12 @@ bool chooses_by_experts(const Context& context) {
 
 GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
                              const MathPath& math, const Gpu& gpu, const Context& context) {
-  if (chooses_by_experts(context) && has_tuned_file(shape, format, gpu)) return choose_grouped(problem, math, gpu);
+  if (!is_sweep(context) && chooses_by_experts(context) && has_tuned_file(shape, format, gpu))
+    return choose_grouped(problem, math, gpu);
   const bool eight_bit = bits_of(math.input) == 8;
-  const TritonBlock block = chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
-                                                        : block_by_tokens(shape, format, eight_bit);
+  const TritonBlock block = is_sweep(context)             ? block_of_sweep(shape)
+                            : chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
+                                                          : block_by_tokens(shape, format, eight_bit);
   GemmChoice choice;
   // Accumulators plus about 64 registers of addresses and fragments.
   const int registers = std::min(255, 64 + block.m * block.n / (32 * block.warps));
