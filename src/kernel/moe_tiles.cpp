@@ -54,7 +54,8 @@ bool is_sweep(const Context& context) { return context.kernel_source == "fused_m
 TritonBlock block_of_sweep(const Moe& s, const Gpu& gpu) {
   if (s.tokens <= 128) return {16, 32, 64, kDefaultWarps, kDefaultStages};
   if (s.tokens <= 256) return {32, 64, 64, kDefaultWarps, kDefaultStages};
-  if (s.tokens <= 512 || gpu.compute_capability == "8.0") return {64, 64, 64, kDefaultWarps, kDefaultStages};
+  if (s.tokens <= 512) return {64, 64, 64, kDefaultWarps, kDefaultStages};
+  if (gpu.compute_capability == "8.0") return {64, 128, 64, kDefaultWarps, kDefaultStages};
   return {128, 128, 64, 8, kDefaultStages};
 }
 

@@ -38,14 +38,15 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
 
 // What a step loses besides its arithmetic takes clocks of its own, so a card whose tensor pipe is slower than those
 // the constants were fitted on loses a smaller share: H20, a quarter of an H100's rate, reaches 0.96 of its peak in
-// SynPerf's rows, and L20, half of an L40S's, 0.91.
+// SynPerf's rows, and L20, half of an L40S's, 0.91: the share falls a little faster than the rate, as power falls with
+// it.
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
   const TensorGeneration generation = gpu.tensor_generation();
   const double fitted = generation == TensorGeneration::wgmma     ? 4096
                         : generation == TensorGeneration::tcgen05 ? 8192
                                                                   : 1024;
-  return rate > 0 ? std::min(1.0, rate / fitted) : 1;
+  return rate > 0 ? std::pow(std::min(1.0, rate / fitted), 1.5) : 1;
 }
 
 double product_efficiency(const Gpu& gpu) {
