@@ -167,7 +167,12 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
   CLI::App* papers = app.add_subcommand("papers", "repeat the experiments of NeuSight and SynPerf (docs/papers.md)");
   papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
-  papers->add_option("--only", options.only, "neusight, amd or synperf (default: all)");
+  papers->add_option("--only", options.only, "neusight, amd, synperf, conv or moe (default: all)");
+  papers
+      ->add_option("--methods", options.methods,
+                   "of neusight, synperf, tilecast and roofline, comma separated (default: all); the papers' networks "
+                   "are slow to train")
+      ->delimiter(',');
   papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
   papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
   papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();

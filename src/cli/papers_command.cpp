@@ -1,6 +1,10 @@
 #include "cli/papers_command.h"
 
+#include <algorithm>
+#include <array>
+
 #include "learn/papers.h"
+#include "learn/tilecast_method.h"
 
 namespace tilecast {
 
@@ -14,6 +18,15 @@ Result<std::string> run_papers(const PapersCommand& command) {
   options.methods.neusight.most_rows = options.methods.synperf.most_rows = command.most_rows;
   options.methods.neusight.threads = options.methods.synperf.threads = options.threads = command.threads;
   options.only = command.only;
+  options.only_methods = command.methods;
+  TrainOptions train;
+  train.set_threads(command.threads);
+  train.intervals = false;  // only errors are reported
+  options.others = {tilecast_contender(train)};
+  constexpr std::array<std::string_view, 4> kNames = {"neusight", "synperf", "tilecast", "roofline"};
+  for (const std::string& name : command.methods)
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
+      return Error{"--methods", "", "must be of neusight, synperf, tilecast and roofline, not '" + name + "'", ""};
   return papers_report(command.data, options, {});
 }
 

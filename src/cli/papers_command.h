@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "support/result.h"
 #include "units/units.h"
@@ -9,10 +10,11 @@
 namespace tilecast {
 
 struct PapersCommand {
-  std::string data;         // the folder that holds neusight/ and synperf/
-  std::string only;         // neusight, amd or synperf; empty: all
-  Count epochs = 0;         // zero: the papers'
-  Count most_rows = 20000;  // of one network; zero: all
+  std::string data;                  // the folder that holds neusight/ and synperf/
+  std::string only;                  // neusight, amd, synperf, conv or moe; empty: all
+  std::vector<std::string> methods;  // neusight, synperf, tilecast, roofline; empty: all
+  Count epochs = 0;                  // zero: the papers'
+  Count most_rows = 20000;           // of one network; zero: all
   int threads = 2;
 };
 Result<std::string> run_papers(const PapersCommand& command);

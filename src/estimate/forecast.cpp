@@ -98,6 +98,11 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   }
   const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
   const bool simt = product && launch.math.pipe == Pipe::vector;
+  if (simt && in_ops(busiest.vector) > 0) {
+    const double busy = std::min<double>(gpu.sms, launch.total().vector / busiest.vector);
+    const OpsPerSecond rate = ops(vector_rate * math * busy) * gpu.clock.max;
+    math *= power_share(physics, launch, rate, launch.total().vector / rate);
+  }
   put(Resource::vector, on_sm(in_ops(busiest.vector), vector_rate * (simt ? math : physics.vector_efficiency)));
   put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
   put(Resource::shared,

@@ -28,6 +28,7 @@ struct Physics {
   Seconds eager_floor = microseconds(6);  // a kernel launched by itself, empty
   Watts compute_power;                    // power left for arithmetic
   double joules_per_op = 1e-12;           // energy of one tensor operation in bf16
+  double joules_per_fma = 0;  // energy of one fp32 operation of a product on the vector pipe; zero: no limit
 };
 
 Physics default_physics(const Gpu& gpu);

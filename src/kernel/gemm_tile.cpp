@@ -50,6 +50,23 @@ constexpr std::array<GemmTile, 6> kSimtTiles = {{
     {128, 128, 256, 122, 2, 32, 64},
 }};
 
+// Macro-tiles of rocBLAS (names of NeuSight's rows on MI100 and MI210, either way round): four waves of 64 threads.
+constexpr std::array<GemmTile, 13> kMatrixCoreTiles = {{
+    {16, 16, 256, 64, 4, 16, 16},
+    {16, 64, 256, 64, 4, 16, 32},
+    {64, 16, 256, 64, 4, 32, 16},
+    {32, 32, 256, 64, 4, 16, 32},
+    {64, 32, 256, 96, 3, 32, 32},
+    {32, 64, 256, 96, 3, 32, 32},
+    {64, 64, 256, 128, 2, 32, 64},
+    {64, 128, 256, 128, 2, 64, 64},
+    {128, 64, 256, 128, 2, 64, 64},
+    {96, 96, 256, 128, 2, 64, 64},
+    {128, 96, 256, 168, 1, 64, 64},
+    {128, 128, 256, 168, 1, 64, 64},
+    {128, 144, 256, 168, 1, 64, 64},
+}};
+
 constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
 constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
 
@@ -114,6 +131,31 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
   return best;
 }
 
+// rocBLAS takes the macro-tile that was fastest for the tuned size nearest to one product: all rows of NeuSight's with
+// the same sides run the same kernel, whatever their batch. Among single products small tiles win as they occupy the
+// compute units, and pay for it when a batch would fill them anyway.
+GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
+  // Bytes a clock that reach a compute unit, and clocks before the first step: chosen so that tiles agree best with
+  // those seen on MI100.
+  constexpr double kFeed = 16, kTaskClocks = 500;
+  const int depth = step_depth(math);
+  const double element = bits_of(math.input) / 8.0, rate = math.ops_per_clock * product_efficiency(gpu);
+  const double steps = static_cast<double>(ceil_div(problem.k, depth));
+  GemmChoice best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const GemmTile& tile : kMatrixCoreTiles) {
+    const double step = std::max(2.0 * tile.m * tile.n * depth / rate, (tile.m + tile.n) * depth * element / kFeed);
+    const Count tiles = ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
+    const double clocks = static_cast<double>(ceil_div(tiles, gpu.sms)) * (steps * step + kTaskClocks);
+    if (clocks >= least) continue;
+    least = clocks;
+    best.tile = tile;
+  }
+  best.tile_k = depth;
+  best.stages = 2;
+  return best;
+}
+
 }  // namespace
 
 GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, GemmRoutine routine) {
@@ -122,6 +164,9 @@ GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const G
   GemmChoice choice;
   if (cublas && math.pipe == Pipe::vector && math.input == DType::fp32) choice = choose_simt(problem, batched, gpu);
   else if (cublas && takes_wgmma(problem, math, gpu)) choice = choose_wgmma(problem, math, gpu, batched);
+  else if (routine != GemmRoutine::other && gpu.tensor_generation() == TensorGeneration::mfma &&
+           math.pipe == Pipe::tensor)
+    choice = choose_rocblas(problem, math, gpu);
   else choice = choose_listed(problem, math, gpu);
   choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
   choice.coalesced = coalesced_requests(gpu);

@@ -41,7 +41,7 @@ Launch vectorised(const LayerNorm& shape, const Format& format, const Gpu& gpu) 
   kernel.steps = 2 * static_cast<double>(ceil_div(shape.cols, threads * kVector));
   Launch launch = row_launch(kernel, gpu);
   launch.required.vector = ops(2 * least_slots(1, size_of(format.output)) * rows * cols);
-  launch.operands.add({"input", row * rows, Operand::Role::activation, true, false});
+  launch.operands.add(walked_operand("input", row * rows, Operand::Role::activation, kernel, gpu));
   add_parameters(launch, row);
   launch.operands.add({"output", kernel.written * rows, Operand::Role::activation, false, true});
   return launch;

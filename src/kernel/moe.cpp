@@ -149,6 +149,13 @@ double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
          kTaskClocks / pipeline_latency(gpu).step_clocks;
 }
 
+// Times over the full rate that tensor work takes. Triton multiplies blocks of fewer than 64 rows with mma.sync, which
+// reaches about half of Hopper's pipe (H20: 77 of 148 TFLOP/s with 32 rows, 142 with 64; SynPerf's rows).
+double mma_sync_cost(const GemmChoice& choice, const Gpu& gpu) {
+  const bool mma_sync = gpu.tensor_generation() == TensorGeneration::wgmma && choice.tile.m < 64;
+  return mma_sync ? 1.8 : 1;
+}
+
 // Blocks of pairs that belong to other ranks: they only write zeros.
 void add_zero_blocks(Launch& launch, const Rank& r, const GemmTile& tile, Count n) {
   const Count blocks = ceil_div(r.pairs() - r.loads.total, tile.m) * ceil_div(n, tile.n);
@@ -164,11 +171,13 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   const GroupedProblem problem{r.loads.rows, n, k};
   const GemmChoice choice = r.triton ? triton_moe_choice(r.shape, problem, r.format, r.math, gpu, context)
                                      : grouped_moe_choice(problem, r.format, r.math, gpu, context);
+  const double slower = r.triton ? mma_sync_cost(choice, gpu) : 1;
   const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
   for (TaskGroup& group : launch.tasks) {
     group.steps = latency_steps(group.steps, choice, gpu);
     group.each.l2_load = group.each.l2_load * pieces.l2;
+    group.each.tensor *= slower;
   }
   launch.name = down ? "moe_down" : "moe_gate_up";
   launch.plan_known = false;  // tuned files and autotuners decide, not the default
@@ -236,6 +245,10 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
   const Rank rank{shape, format, *math, moe_loads(shape), triton};
   Plan plan;
+  if (shape.pass != MoePass::both) {
+    plan.launches.push_back(product_launch(rank, gpu, context, shape.pass == MoePass::down));
+    return plan;
+  }
   plan.launches.push_back(align_launch(rank));
   if (!triton || format.quantise == Quantise::dynamic) plan.launches.push_back(permute_launch(rank));
   plan.launches.push_back(product_launch(rank, gpu, context, false));

@@ -24,6 +24,11 @@ enum class MoeStyle : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kMoeStyleNames = {"auto", "grouped", "triton"};
 constexpr const auto& enum_names(MoeStyle) { return kMoeStyleNames; }
 
+// Whole, or one of its two products alone, as a profiler times it.
+enum class MoePass : std::uint8_t { both, up, down };
+inline constexpr std::array<std::string_view, 3> kMoePassNames = {"both", "up", "down"};
+constexpr const auto& enum_names(MoePass) { return kMoePassNames; }
+
 struct Moe {
   static constexpr FamilyInfo kFamily{"moe",
                                       "both expert products of a mixture of experts and their activation, one rank",
@@ -39,6 +44,7 @@ struct Moe {
   std::vector<Count> counts;
   bool gated = true;
   MoeStyle style = MoeStyle::automatic;
+  MoePass pass = MoePass::both;
 
   template <class Self, class Visit>
   static void fields(Self& s, Visit&& visit) {
@@ -54,6 +60,7 @@ struct Moe {
     visit("counts", s.counts, "tokens of each expert on this rank, for --distribution given");
     visit("gated", s.gated, "three matrices (gate, up, down) instead of two (default yes)");
     visit("style", s.style, "kind of kernel (default auto)");
+    visit("pass", s.pass, "both products and what is around them, or one product alone (default both)");
   }
   Status check() const;
 

@@ -217,6 +217,38 @@ TEST(Moe, TritonPlanByHand) {
   EXPECT_DOUBLE_EQ(in_bytes(combine.total().l2_store), 4 * 64 * 2);
 }
 
+TEST(Moe, OnePassIsThatProductAlone) {
+  Moe shape = moe(100, 8, 2);
+  shape.style = MoeStyle::triton;
+  const Plan both = plan_of(shape, "bf16", "H20");
+  for (const auto& [pass, name] : {std::pair(MoePass::up, "moe_gate_up"), std::pair(MoePass::down, "moe_down")}) {
+    shape.pass = pass;
+    const Plan alone = plan_of(shape, "bf16", "H20");
+    ASSERT_EQ(alone.launches.size(), 1u);
+    EXPECT_EQ(alone.launches[0].name, name);
+    EXPECT_EQ(alone.launches[0].total().tensor, launch_named(both, name).total().tensor);
+    EXPECT_EQ(alone.launches[0].ctas, launch_named(both, name).ctas);
+  }
+}
+
+TEST(Moe, RowsOfABlockInSynperfsSweep) {
+  Moe shape = moe(0, 8, 2);
+  shape.style = MoeStyle::triton;
+  shape.pass = MoePass::up;
+  const auto rows_of_block = [&](Count tokens, const char* gpu) {
+    shape.tokens = tokens;
+    Context context;
+    context.engine = "sglang";
+    context.kernel_source = "fused_moe_kernel_default";
+    return plan(shape, *format_from("bf16"), *find_gpu(gpu), context)->launches[0].tile.m;
+  };
+  EXPECT_EQ(rows_of_block(128, "H20"), 16);
+  EXPECT_EQ(rows_of_block(129, "L20"), 32);
+  EXPECT_EQ(rows_of_block(512, "A40"), 64);
+  EXPECT_EQ(rows_of_block(513, "H800-SXM"), 128);
+  EXPECT_EQ(rows_of_block(513, "A100-SXM-80GB"), 64);
+}
+
 TEST(Moe, EqualTileCountsAreOneGroup) {
   Moe shape = moe(40, 4, 2);
   shape.distribution = ExpertDistribution::given;

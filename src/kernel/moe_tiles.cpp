@@ -46,6 +46,19 @@ bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
   return hopper && std::find(kHopper.begin(), kHopper.end(), std::pair{experts, inter}) != kHopper.end();
 }
 
+// SynPerf's sweep of SGLang 0.5.4 (learn/import_synperf.cpp). The paper does not print the configurations it ran with.
+// Rows of a block are read off the steps of its times over tokens, where arithmetic shows them (H20: 16 up to 128
+// tokens, 32 up to 256, 64 up to 512, then 128; L20, H800 and RTX 6000 Ada step at every 128 rows too, A100 at every
+// 64); the other sides are the ones the engine's defaults have beside them.
+bool is_sweep(const Context& context) { return context.kernel_source == "fused_moe_kernel_default"; }
+TritonBlock block_of_sweep(const Moe& s, const Gpu& gpu) {
+  if (s.tokens <= 128) return {16, 32, 64, kDefaultWarps, kDefaultStages};
+  if (s.tokens <= 256) return {32, 64, 64, kDefaultWarps, kDefaultStages};
+  if (s.tokens <= 512) return {64, 64, 64, kDefaultWarps, kDefaultStages};
+  if (gpu.compute_capability == "8.0") return {64, 128, 64, kDefaultWarps, kDefaultStages};
+  return {128, 128, 64, 8, kDefaultStages};
+}
+
 // "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
 bool chooses_by_experts(const Context& context) {
   return context.engine == "sglang" || context.kernel_source == "vllm_fused_moe";
@@ -55,10 +68,12 @@ bool chooses_by_experts(const Context& context) {
 
 GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
                              const MathPath& math, const Gpu& gpu, const Context& context) {
-  if (chooses_by_experts(context) && has_tuned_file(shape, format, gpu)) return choose_grouped(problem, math, gpu);
+  if (!is_sweep(context) && chooses_by_experts(context) && has_tuned_file(shape, format, gpu))
+    return choose_grouped(problem, math, gpu);
   const bool eight_bit = bits_of(math.input) == 8;
-  const TritonBlock block = chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
-                                                        : block_by_tokens(shape, format, eight_bit);
+  const TritonBlock block = is_sweep(context)             ? block_of_sweep(shape, gpu)
+                            : chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
+                                                          : block_by_tokens(shape, format, eight_bit);
   GemmChoice choice;
   // Accumulators plus about 64 registers of addresses and fragments.
   const int registers = std::min(255, 64 + block.m * block.n / (32 * block.warps));

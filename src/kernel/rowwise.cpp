@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kernel/checks.h"
 
@@ -17,6 +18,28 @@ Count resident_ctas(const CtaShape& cta, const Gpu& gpu) {
   if (in_bytes(cta.shared_memory) > 0)
     resident = std::min(resident, static_cast<Count>(gpu.shared_memory.per_sm / cta.shared_memory));
   return std::max<Count>(1, resident);
+}
+
+Count ctas_of(const RowKernel& kernel) { return ceil_div(kernel.rows, kernel.rows_per_cta); }
+
+// Bytes of the rows that the CTAs of an SM walk at a time.
+Bytes live_rows(const RowKernel& kernel, const Gpu& gpu) {
+  const Count on_sm = std::min(resident_ctas(kernel.cta, gpu), ceil_div(ctas_of(kernel), gpu.sms));
+  return kernel.read * static_cast<double>(on_sm * kernel.rows_per_cta);
+}
+
+// What a walk writes, over what all of them read.
+double written_share(const RowKernel& kernel) { return kernel.written / (kernel.read + kernel.reread); }
+
+// Share of the later walks that no longer find the row in L1. The edge is soft: resident CTAs are not in step, and
+// what they write passes through too. Half is lost where rows and writes fill the cache (softmax of P100, V100, T4 and
+// A100 in NeuSight's tables: between 6,000 and 12,000 columns, as their sizes say).
+double l1_miss_share(const RowKernel& kernel, const Gpu& gpu) {
+  constexpr double kSharpness = 6;
+  const Bytes cache = row_cache(kernel.cta, gpu);
+  if (cache <= bytes(0)) return 1;
+  const Bytes live = live_rows(kernel, gpu) * (1 + written_share(kernel)) + kernel.parameters;
+  return 1 / (1 + std::pow(live / cache, -kSharpness));
 }
 
 bool l1_keeps_global_loads(const Gpu& gpu) {
@@ -35,8 +58,10 @@ Status require_rows(Count rows, Count cols) {
 
 Bytes row_cache(const CtaShape& cta, const Gpu& gpu) {
   if (!l1_keeps_global_loads(gpu)) return bytes(0);
-  // Volta and later: one memory serves as L1 and shared memory.
-  return gpu.shared_memory.per_sm - cta.shared_memory * static_cast<double>(resident_ctas(cta, gpu));
+  // Volta and later: one memory serves as L1 and shared memory, of which CTAs can have all but 28 to 32 KiB (Turing: 64
+  // of 96 KiB, and L1 at most as much).
+  const Bytes beyond = kibibytes(gpu.architecture == Architecture::turing ? 0 : 28);
+  return gpu.shared_memory.per_sm + beyond - cta.shared_memory * static_cast<double>(resident_ctas(cta, gpu));
 }
 
 Launch row_launch(const RowKernel& kernel, const Gpu& gpu) {
@@ -44,23 +69,28 @@ Launch row_launch(const RowKernel& kernel, const Gpu& gpu) {
   launch.name = kernel.name;
   launch.character = Character::streaming;
   launch.cta = kernel.cta;
-  launch.ctas = ceil_div(kernel.rows, kernel.rows_per_cta);
+  launch.ctas = ctas_of(kernel);
   launch.vector_type = kernel.vector_type;
 
-  const Count on_sm = std::min(resident_ctas(kernel.cta, gpu), ceil_div(launch.ctas, gpu.sms));
-  const Bytes live = kernel.read * static_cast<double>(on_sm * kernel.rows_per_cta) + kernel.parameters;
-  const bool fits = live <= row_cache(kernel.cta, gpu);
-  const double ctas = static_cast<double>(launch.ctas);
-  const double fetches = fits ? std::min(ctas, static_cast<double>(gpu.sms)) : ctas;  // of the parameters
+  const double missed = l1_miss_share(kernel, gpu);
+  const double ctas = static_cast<double>(launch.ctas), once = std::min(ctas, static_cast<double>(gpu.sms));
+  const double fetches = once + (ctas - once) * missed;  // of the parameters
   Demand row;
   row.vector = ops(2 * kernel.slots);
   row.xu = ops(kernel.xu);
   row.shared = kernel.shared;
   row.l2_load = kernel.read + kernel.parameters * (fetches / static_cast<double>(kernel.rows));
-  if (!fits) row.l2_load += kernel.reread;
+  row.l2_load += kernel.reread * missed;
   row.l2_store = kernel.written;
   launch.tasks = tasks_with_tail(kernel.rows, kernel.rows_per_cta, row, kernel.steps);
   return launch;
+}
+
+Operand walked_operand(std::string_view name, Bytes size, Operand::Role role, const RowKernel& kernel, const Gpu& gpu) {
+  Operand operand{name, size, role, true, false};
+  operand.passes = 1 + kernel.reread / kernel.read * l1_miss_share(kernel, gpu);
+  operand.reuse_distance = live_rows(kernel, gpu) * (static_cast<double>(gpu.sms) * (1 + written_share(kernel)));
+  return operand;
 }
 
 double reduction_slots(int threads, const Gpu& gpu, double combine) {

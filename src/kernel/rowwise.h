@@ -36,6 +36,10 @@ struct RowKernel {
 // The launch with its tasks; operands and required operations are the family's to add.
 Launch row_launch(const RowKernel& kernel, const Gpu& gpu);
 
+// The operand such a kernel reads row by row, `size` in all. Where L1 does not keep the rows of the resident CTAs,
+// later walks over them hit L2 as far as the rows of all SMs fit there, and what is written meanwhile.
+Operand walked_operand(std::string_view name, Bytes size, Operand::Role role, const RowKernel& kernel, const Gpu& gpu);
+
 // Slots of a reduction over a CTA's threads by warp shuffles, `combine` slots each step. Shuffle steps are log2(warp);
 // the last one over warps is run by a single warp and left out.
 double reduction_slots(int threads, const Gpu& gpu, double combine);

@@ -45,12 +45,29 @@ RowKernel warp_kernel(const Softmax& shape, const Gpu& gpu) {
   return kernel;
 }
 
+Count vector_of(Bytes element) { return static_cast<Count>(16 / in_bytes(element)); }
+
 // SoftMax_getBlockSize: a power of two that keeps at least half of the row in 16-byte accesses.
 int block_with_vectors(Count cols, Bytes element, const Gpu& gpu) {
-  const Count vector = static_cast<Count>(16 / in_bytes(element));
+  const Count vector = vector_of(element);
   const Count most = std::min<Count>(cols / vector, 1024) / (vector > 1 ? 2 : 1);
   return static_cast<int>(std::max<Count>(
       warp_size(gpu), static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Count>(most, 1))))));
+}
+
+// Dependent loads of one walk over a row (ilpReduce): elements before a 16-byte boundary in a step of their own, then
+// vectors, then what vectors of all threads do not divide, one element a thread. Rows whose length vectors do not
+// divide begin at every offset in turn.
+double walk_steps(Count cols, int threads, Bytes element) {
+  const Count vector = vector_of(element);
+  double steps = 0;
+  for (Count row = 0; row < vector; ++row) {
+    const Count shift = row * cols % vector;
+    const Count rest = shift == 0 ? cols : std::max<Count>(0, cols + shift - threads);
+    steps += static_cast<double>((shift > 0 ? 1 : 0) + rest / (vector * threads) +
+                                 ceil_div(rest % (vector * threads), threads));
+  }
+  return steps / static_cast<double>(vector);
 }
 
 // SoftMaxForward_getBlockSize of later releases: as many threads as elements, whole warps, at most 1024.
@@ -60,8 +77,6 @@ int block_of_row(Count cols, const Gpu& gpu) {
 
 // Shared memory a CTA gets without asking for more: cudaDeviceProp::sharedMemPerBlock.
 Bytes default_shared(const Gpu& gpu) { return kibibytes(gpu.vendor == Vendor::amd ? 64 : 48); }
-
-Count vector_of(Bytes element) { return static_cast<Count>(16 / in_bytes(element)); }
 
 // Whether a CTA can keep its row in shared memory: whole 16-byte vectors, and room for the sums of its warps besides.
 bool fits_shared(Count cols, Bytes element, int threads, const Gpu& gpu) {
@@ -99,7 +114,7 @@ RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu) {
   kernel.slots =
       cols * (kMaxSlots + kExpSumSlots + 1 + kExp.slots + kDivision.slots) + 2 * reduction_slots(threads, gpu, 1);
   kernel.xu = cols * (2 * kExp.xu + kDivision.xu);
-  kernel.steps = 3 * static_cast<double>(ceil_div(shape.cols, threads * vector_of(element)));
+  kernel.steps = 3 * walk_steps(shape.cols, threads, element);
   return kernel;
 }
 
@@ -114,7 +129,7 @@ RowKernel block_backward(const Softmax& shape, Bytes element, const Gpu& gpu) {
   kernel.reread = keeps ? bytes(0) : row;
   kernel.shared = keeps ? row * 2 : bytes(0);
   kernel.slots = cols * kBackwardSlots + reduction_slots(threads, gpu, 1);
-  kernel.steps = 2 * static_cast<double>(ceil_div(shape.cols, threads * vector_of(element)));
+  kernel.steps = 2 * walk_steps(shape.cols, threads, element);
   return kernel;
 }
 
@@ -155,7 +170,8 @@ Result<Plan> plan(const Softmax& shape, const Format& format, const Gpu& gpu, co
     // One product per element is certain (the scale by 1/sum, or by the row's sum); faster forms of the rest exist.
     launch.required.vector = ops(2 * least_slots(1, element) * rows * static_cast<double>(shape.cols));
     if (shape.backward) launch.operands.add({"product", row * rows, Operand::Role::workspace, true, false});
-    launch.operands.add({shape.backward ? "result" : "input", row * rows, Operand::Role::activation, true, false});
+    launch.operands.add(
+        walked_operand(shape.backward ? "result" : "input", row * rows, Operand::Role::activation, kernel, gpu));
     launch.operands.add({"output", row * rows, Operand::Role::activation, false, true});
     plan.launches.push_back(std::move(launch));
   }

@@ -220,7 +220,7 @@ TEST(ImportNeusight, ReadsVectorOperatorsAndConvolutions) {
             "batch=38;in-channels=893;out-channels=326;height=5;width=5;kernel=3;padding=1");
 }
 
-TEST(ImportSynperf, ReadsProductsAndLeavesOutHalves) {
+TEST(ImportSynperf, ReadsProductsAndOnePassOfMoe) {
   TestFolder folder;
   Imported in;
   import_into(in, Source::synperf,
@@ -228,10 +228,16 @@ TEST(ImportSynperf, ReadsProductsAndLeavesOutHalves) {
   ASSERT_EQ(in.rows.size(), 1u);
   EXPECT_EQ(in.rows[0].gpu, "H20");
   EXPECT_DOUBLE_EQ(in_microseconds(in.rows[0].latency), 27.17);
-  import_into(in, Source::synperf,
-              folder.plain("m.csv", "weight_type,M,E,topk,H,N,avg_duration,hardware\nw13,1,8,2,64,64,5,NVIDIA H20\n"));
-  EXPECT_EQ(in.rows.size(), 1u);
-  EXPECT_EQ(in.report->left_out.size(), 1u);
+  Imported moe;
+  const std::string head = "weight_type,M,E,topk,H,N,avg_duration,hardware\n";
+  import_into(moe, Source::synperf,
+              folder.plain("m.csv", head + "w13,5,8,2,64,96,7.5,NVIDIA H20\nw2,5,8,2,64,96,7.5,NVIDIA L20\n"));
+  ASSERT_EQ(moe.rows.size(), 2u);
+  EXPECT_EQ(dims_text(moe.rows[0].kernel.shape), "tokens=5;hidden=64;inter=96;experts=8;topk=2;style=triton;pass=up");
+  EXPECT_EQ(std::get<Moe>(moe.rows[1].kernel.shape).pass, MoePass::down);
+  EXPECT_EQ(moe.rows[0].kernel.format.name, "bf16");
+  EXPECT_EQ(moe.rows[0].engine, "sglang");
+  EXPECT_DOUBLE_EQ(in_microseconds(moe.rows[0].latency), 7.5);
 }
 
 TEST(Import, NamesTheMissingColumnAndTheBadRow) {

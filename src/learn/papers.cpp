@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "gpu/registry.h"
@@ -111,24 +112,37 @@ namespace {
 struct Part {
   std::string_view name;
   Result<Protocol> (*read)(const std::string& folder);
-  Method method;
+  std::optional<Method> method;  // the paper's, where it is part of its experiment
 };
-constexpr std::array<Part, 3> kParts = {{{"neusight", neusight_protocol, Method::neusight},
+constexpr std::array<Part, 5> kParts = {{{"neusight", neusight_protocol, Method::neusight},
                                          {"amd", amd_protocol, Method::neusight},
-                                         {"synperf", synperf_protocol, Method::synperf}}};
+                                         {"synperf", synperf_protocol, Method::synperf},
+                                         {"conv", conv_protocol, std::nullopt},
+                                         {"moe", moe_protocol, std::nullopt}}};
+
+std::vector<Contender> contenders_of(const Part& part, const PapersOptions& options) {
+  std::vector<Contender> all;
+  if (part.method) all.push_back(paper_contender(*part.method, options.methods));
+  all.insert(all.end(), options.others.begin(), options.others.end());
+  all.push_back(roofline_contender());
+  const auto& wanted = options.only_methods;
+  if (!wanted.empty())
+    std::erase_if(all,
+                  [&](const Contender& c) { return std::find(wanted.begin(), wanted.end(), c.name) == wanted.end(); });
+  return all;
+}
 
 Result<std::string> part_report(const Part& part, const std::string& folder, const PapersOptions& options,
                                 const Progress& progress) {
   const auto protocol = part.read(folder);
   if (!protocol) return protocol.error();
-  std::vector<Contender> contenders = {paper_contender(part.method, options.methods)};
-  contenders.insert(contenders.end(), options.others.begin(), options.others.end());
-  contenders.push_back(roofline_contender());
-  const auto report = run_protocol(*protocol, contenders, options.threads, progress);
+  const auto report = run_protocol(*protocol, contenders_of(part, options), options.threads, progress);
   if (!report) return report.error();
   std::string text = "### " + report->name + "\n\n" + protocol_table(*report, part.method == Method::synperf) + "\n";
-  if (const auto* trained = dynamic_cast<const TrainedMethod*>(report->trained.front().get()))
-    text += "Networks, by rows, epochs and validation error:\n\n" + trained->summary() + "\n";
+  const auto* trained =
+      report->trained.empty() ? nullptr : dynamic_cast<const TrainedMethod*>(report->trained.front().get());
+  if (!trained) return text;
+  text += "Networks, by rows, epochs and validation error:\n\n" + trained->summary() + "\n";
   if (part.name != "neusight") return text;
   const auto agreements = compare_published(folder, *report->trained.front());
   if (!agreements) return agreements.error();
@@ -146,7 +160,8 @@ Result<std::string> papers_report(const std::string& folder, const PapersOptions
     if (!report) return std::move(report).error();
     text += *report;
   }
-  if (text.empty()) return Error{"--only", "", "must be neusight, amd or synperf, not '" + options.only + "'", ""};
+  if (text.empty())
+    return Error{"--only", "", "must be neusight, amd, synperf, conv or moe, not '" + options.only + "'", ""};
   return text;
 }
 

@@ -12,7 +12,7 @@
 namespace tilecast {
 namespace {
 
-enum class Use : std::uint8_t { none, train, judge };
+enum class Use : std::uint8_t { none, train, judge, both };
 using Choose = std::function<Use(const Measurement&)>;
 
 bool is_amd(const Measurement& row) {
@@ -24,7 +24,8 @@ Status read_into(Protocol& protocol, const std::string& path, const Choose& choo
   auto report = read_any(path, *protocol.names, ReadOptions{}, [&](const Measurement& row) {
     const Use use = choose(row);
     if (use == Use::none) return Status(Ok{});
-    (use == Use::train ? protocol.train : protocol.judged).push_back(protocol.rows.size());
+    if (use != Use::judge) protocol.train.push_back(protocol.rows.size());
+    if (use != Use::train) protocol.judged.push_back(protocol.rows.size());
     protocol.rows.push_back(row);
     return Status(Ok{});
   });
@@ -121,6 +122,22 @@ Result<Protocol> synperf_protocol(const std::string& folder) {
                         {folder + "/synperf/gemm_fp8_test.csv.gz", [](const Measurement&) { return Use::judge; }}});
 }
 
+Result<Protocol> conv_protocol(const std::string& folder) {
+  auto protocol = read_protocol("NeuSight: convolutions, one GPU left out",
+                                {{folder + "/neusight/kernels_train/conv.csv.gz",
+                                  [](const Measurement& row) { return is_amd(row) ? Use::none : Use::both; }}});
+  if (protocol) protocol->leave_one_out = true;
+  return protocol;
+}
+
+Result<Protocol> moe_protocol(const std::string& folder) {
+  auto protocol =
+      read_protocol("SynPerf: fused MoE, one GPU left out",
+                    {{folder + "/synperf/fused_moe_triton.csv.gz", [](const Measurement&) { return Use::both; }}});
+  if (protocol) protocol->leave_one_out = true;
+  return protocol;
+}
+
 Contender paper_contender(Method method, const MethodOptions& options) {
   return {std::string(name_of(method)),
           [=](const std::vector<Measurement>& rows, std::span<const std::size_t> train,
@@ -170,18 +187,26 @@ Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<
   std::vector<Measurement> judged;
   for (const std::size_t i : protocol.judged) judged.push_back(protocol.rows[i]);
   std::vector<std::vector<Outcome>> outcomes;
+  std::vector<std::string> gpus;
+  for (const Measurement& row : judged) gpus.emplace_back(row.gpu);
   for (const Contender& contender : contenders) {
+    report.contenders.push_back(contender.name);
+    if (protocol.leave_one_out) {
+      auto forecasts = forecast_across_folds(judged, gpus, contender.train, threads, progress);
+      if (!forecasts) return std::move(forecasts).error();
+      outcomes.push_back(*std::move(forecasts));
+      continue;
+    }
     auto trained = contender.train(protocol.rows, protocol.train, progress);
     if (!trained) return std::move(trained).error();
     outcomes.push_back(forecast_all(**trained, judged, threads));
-    report.contenders.push_back(contender.name);
     report.trained.push_back(*std::move(trained));
   }
   std::map<std::string, std::map<std::string, std::vector<std::size_t>>> groups;  // family, GPU -> judged rows
   for (std::size_t i = 0; i < judged.size(); ++i)
     groups[std::string(family_of(judged[i].kernel.shape))][std::string(judged[i].gpu)].push_back(i);
   std::map<std::pair<std::string_view, std::string_view>, Count> trained_on;
-  for (const std::size_t i : protocol.train)
+  for (const std::size_t i : protocol.leave_one_out ? std::vector<std::size_t>{} : protocol.train)
     ++trained_on[{family_of(protocol.rows[i].kernel.shape), protocol.rows[i].gpu}];
   for (const auto& [family, by_gpu] : groups) {
     std::vector<ProtocolLine> lines;

@@ -3,6 +3,8 @@
 //   NeuSight  train on kernels_train of five NVIDIA GPUs, judge on kernels_test of six
 //   AMD       train on MI100's rows, judge on MI210's (both of kernels_test: the train tables hold no AMD products)
 //   SynPerf   train on gemm_fp8_train of H20 and H800, judge on gemm_fp8_test
+//   conv      NeuSight's convolutions, which have train rows only: every GPU judged by the other four
+//   moe       SynPerf's sweep of the first product of SGLang's fused MoE: every GPU judged by the other five
 //
 // Sample of a table:
 //   | family | GPU | rows | seen | neusight | roofline |
@@ -21,17 +23,20 @@
 
 namespace tilecast {
 
-// Rows to train on and rows to judge by; nothing is in both.
+// Rows to train on and rows to judge by. Nothing is in both, unless GPUs are left out in turn: then every row is.
 struct Protocol {
   std::string name;
   std::unique_ptr<Names> names;  // what the rows' texts live in
   std::vector<Measurement> rows;
   std::vector<std::size_t> train, judged;
+  bool leave_one_out = false;  // every GPU judged by a training without it
 };
 // `folder` holds neusight/ and synperf/ (../shared/data).
 Result<Protocol> neusight_protocol(const std::string& folder);
 Result<Protocol> amd_protocol(const std::string& folder);
 Result<Protocol> synperf_protocol(const std::string& folder);
+Result<Protocol> conv_protocol(const std::string& folder);
+Result<Protocol> moe_protocol(const std::string& folder);
 
 // NeuSight's operators that have a test table, as its files are named.
 std::span<const std::string_view> neusight_operators();
@@ -65,7 +70,7 @@ struct ProtocolLine {
 struct ProtocolReport {
   std::string name;
   std::vector<std::string> contenders;
-  std::vector<std::unique_ptr<Forecaster>> trained;  // for further questions
+  std::vector<std::unique_ptr<Forecaster>> trained;  // for further questions; none where GPUs are left out in turn
   std::vector<ProtocolLine> lines;                   // by family, then GPU, "all" last
 };
 Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<Contender>& contenders, int threads,
