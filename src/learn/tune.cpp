@@ -25,7 +25,7 @@ double median_of(std::vector<double> values) {
 // Rows that a level needs before its factors are fitted to it.
 constexpr std::size_t kLeastRows = 100;
 // Rows that suffice to fit eight factors; taken by the hash of their shapes.
-constexpr std::size_t kMostRows = 4000;
+constexpr std::size_t kMostRows = 2000;
 
 Rows thinned(const Rows& rows) {
   if (rows.size() <= kMostRows) return rows;
