@@ -7,18 +7,13 @@
 namespace tilecast {
 namespace {
 
-Measurement without_profile(Measurement row) {
-  if (row.source.starts_with("neusight")) row.kernel_source = row.context.kernel_source = {};
-  return row;
-}
-
 class Tilecast final : public Forecaster {
  public:
   explicit Tilecast(Weights weights) : weights_(std::move(weights)) {}
   Method method() const override { return Method::tilecast; }
 
   Outcome forecast(const Measurement& row, const Gpu&) const override {
-    const std::vector<Measurement> alone = {without_profile(row)};
+    const std::vector<Measurement> alone = {row};
     constexpr std::array<std::size_t, 1> kFirst = {0};
     const std::vector<PlannedRow> planned = plan_rows(alone, kFirst, 1);
     const FamilyModel* model = weights_.find(row.kernel);
@@ -36,7 +31,7 @@ std::unique_ptr<Forecaster> train_tilecast(const std::vector<Measurement>& rows,
                                            const TrainOptions& options, const Progress& progress) {
   std::map<std::string, std::vector<Measurement>> groups;
   for (const std::size_t i : train)
-    if (trap_of(rows[i]).empty()) groups[model_key(rows[i].kernel)].push_back(without_profile(rows[i]));
+    if (trap_of(rows[i]).empty()) groups[model_key(rows[i].kernel)].push_back(rows[i]);
   Weights weights;
   double done = 0;
   for (const auto& [key, group] : groups) {

@@ -11,8 +11,6 @@ namespace tilecast {
 
 // Trains a model for every family and format among the rows named by `train`; unlike train_all, held-out shapes are
 // used too, because a protocol says itself which rows are judged. Rows with a trap (trap_of) are passed over.
-// Kernel names that a profiler read off a launch (NeuSight's tables) are hidden from training and forecast alike: who
-// asks for a forecast does not know them.
 std::unique_ptr<Forecaster> train_tilecast(const std::vector<Measurement>& rows, std::span<const std::size_t> train,
                                            const TrainOptions& options, const Progress& progress);
 
