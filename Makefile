@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test asan tsan bench fuzz accuracy format lint clean FORCE
+.PHONY: demo test asan tsan bench fuzz weights accuracy format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 

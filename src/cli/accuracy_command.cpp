@@ -6,36 +6,14 @@
 #include <filesystem>
 
 #include "cli/data_shared.h"
-#include "gpu/registry.h"
 #include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
 #include "learn/accuracy.h"
 #include "learn/plots.h"
 #include "support/file.h"
 
 namespace tilecast {
 namespace {
-
-// Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
-Result<std::vector<std::string>> tables_below(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> paths;
-  std::error_code failure;
-  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
-    const fs::path below = fs::path(folder) / part;
-    for (const auto& entry : fs::directory_iterator(below, failure)) {
-      const std::string name = entry.path().filename().string();
-      const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
-                         name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||
-                         name.starts_with("deepep") || name.find("alltoall") != std::string::npos ||
-                         name.find("_module") != std::string::npos;
-      if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
-    }
-    if (failure)
-      return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 Result<std::vector<CounterComparison>> counters_of(const std::string& folder) {
   const auto counters = read_counters(folder + "/h200_counters.csv");

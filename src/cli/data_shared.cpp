@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 namespace tilecast {
 
@@ -42,6 +44,43 @@ TrainAllOptions train_options(const std::vector<std::string>& families, Count tr
   options.train.set_trees(static_cast<int>(trees));
   options.train.set_threads(threads);
   return options;
+}
+
+// Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
+Result<std::vector<std::string>> tables_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code failure;
+  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
+    const fs::path below = fs::path(folder) / part;
+    for (const auto& entry : fs::directory_iterator(below, failure)) {
+      const std::string name = entry.path().filename().string();
+      const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
+                         name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||
+                         name.starts_with("deepep") || name.find("alltoall") != std::string::npos ||
+                         name.find("_module") != std::string::npos;
+      if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
+    }
+    if (failure)
+      return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named) {
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const std::string& path : named) {
+    if (!std::filesystem::is_directory(path, ignored)) {
+      paths.push_back(path);
+      continue;
+    }
+    auto below = tables_below(path);
+    if (!below) return below;
+    paths.insert(paths.end(), below->begin(), below->end());
+  }
+  return paths;
 }
 
 }  // namespace tilecast

@@ -6,6 +6,7 @@
 
 #include "learn/measurement.h"
 #include "learn/train_all.h"
+#include "support/result.h"
 
 namespace tilecast {
 
@@ -17,6 +18,11 @@ std::string summary_of(const ReadReport& report);
 
 // Progress with the time left.
 Progress terminal_progress();
+
+// Every table below the folder that holds aiconfigurator/, neusight/ and synperf/ that an importer reads.
+Result<std::vector<std::string>> tables_below(const std::string& folder);
+// Files as they are, such folders as their tables.
+Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named);
 
 TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads);
 

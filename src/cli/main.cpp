@@ -121,7 +121,10 @@ struct DataOptions {
 
 void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
   CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
-  evaluate->add_option("--data", options.data, "tables of our form or of a known source")->required();
+  evaluate
+      ->add_option("--data", options.data,
+                   "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
+      ->required();
   evaluate
       ->add_option("--method", options.method,
                    "tilecast, analytic (nothing learned), roofline, neusight, synperf, or all side by side")

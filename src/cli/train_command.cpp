@@ -56,7 +56,9 @@ Result<std::string> run_train(const TrainCommand& command) {
   const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
   if (sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
   Names names;
-  auto sampled = read_sampled(command.data, {sample, 0}, ReadOptions{}, names);
+  auto tables = tables_of(command.data);
+  if (!tables) return std::move(tables).error();
+  auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
