@@ -18,9 +18,16 @@ double picojoules_per_op(const Gpu& gpu) {
   }
 }
 
-// The same of an fp32 operation on the FMA pipe. Only Turing's inference card is held back by it: T4 sustains 3.3 of
-// its 8.1 TFLOP/s in NeuSight's training rows beyond 50 ms. A100, V100 and P100 reach 0.85 to 0.92 of their peaks.
-double picojoules_per_fma(const Gpu& gpu) { return gpu.architecture == Architecture::turing ? 14 : 0; }
+// The same of an fp32 operation on the FMA pipe. Two inference cards are held back by it: T4 sustains 3.3 of its 8.1
+// TFLOP/s in NeuSight's training rows beyond 50 ms; P4 is quoted at 5.5 TFLOP/s, of the 7.8 its highest clock would
+// give (its training rows reach 4.5). A100, V100 and P100 reach 0.85 to 0.92 of their peaks.
+double picojoules_per_fma(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::turing: return 14;
+    case Architecture::pascal: return 9.3;
+    default: return 0;
+  }
+}
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 

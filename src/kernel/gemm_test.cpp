@@ -251,5 +251,14 @@ TEST(GemmChoice, HopperTakesCublasTiles) {
   EXPECT_FALSE(chosen(17, 257, 1000).persistent);  // rows of no whole 16 bytes
 }
 
+TEST(Gemm, RocblasTakesTheTileOfOneProductWhateverTheBatch) {
+  const auto tile = [](Count batch) {
+    const auto planned = plan(Bmm{batch, 64, 196, 256}, *format_from("fp32"), *find_gpu("MI210"), {});
+    return planned->launches[0].tile;
+  };
+  EXPECT_EQ(tile(1).m * tile(1).n, tile(1000).m * tile(1000).n);
+  EXPECT_LE(tile(1000).m * tile(1000).n, 32 * 32);  // enough of them to occupy 104 compute units, nearly
+}
+
 }  // namespace
 }  // namespace tilecast

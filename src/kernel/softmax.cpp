@@ -114,7 +114,9 @@ RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu) {
   kernel.slots =
       cols * (kMaxSlots + kExpSumSlots + 1 + kExp.slots + kDivision.slots) + 2 * reduction_slots(threads, gpu, 1);
   kernel.xu = cols * (2 * kExp.xu + kDivision.xu);
-  kernel.steps = 3 * walk_steps(shape.cols, threads, element);
+  kernel.steps =
+      3 * (keeps == Keeps::nothing ? walk_steps(shape.cols, threads, element)
+                                   : static_cast<double>(ceil_div(shape.cols, threads * vector_of(element))));
   return kernel;
 }
 

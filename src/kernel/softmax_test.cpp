@@ -40,6 +40,27 @@ TEST(Softmax, LongRowsAreReadThriceUnlessACacheKeepsThem) {
   EXPECT_EQ(only_launch(Softmax{4096, 65536}, "fp32", "A100-PCIe-40GB").tasks[0].each.l2_load, bytes(3 * 4.0 * 65536));
 }
 
+TEST(Softmax, LaterWalksGoToDramAsTheRowsOfAllSmsOutgrowTheCaches) {
+  const auto input = [](Count cols, const char* gpu) {
+    return only_launch(Softmax{16384, cols}, "fp32", gpu).operands.begin()[0];
+  };
+  EXPECT_EQ(input(4096, "V100-PCIe").passes, 1);  // four rows of 16 KiB stay in L1
+  const Operand long_rows = input(16384, "V100-PCIe");
+  EXPECT_EQ(long_rows.passes, 3);
+  // Four CTAs of 512 threads on each of 80 SMs; a third of the walks writes.
+  EXPECT_NEAR(in_bytes(long_rows.reuse_distance), 80 * 4 * 65536.0 * 4 / 3, 1);
+  EXPECT_EQ(input(2048, "P4").passes, 3);  // no L1 for global loads
+}
+
+TEST(Softmax, RowsThatVectorsDoNotDivideTakeMoreSteps) {
+  const auto steps = [](Count cols) { return only_launch(Softmax{64, cols}, "fp32", "T4").tasks[0].steps; };
+  EXPECT_EQ(steps(2048), 3 * 2);  // 256 threads: two vectors each
+  EXPECT_EQ(steps(1280), 3 * 2);  // a vector and a single element each
+  // 2049: rows begin 0, 1, 2 and 3 elements past a boundary. The first: two vectors and a rest; the others: a step up
+  // to the boundary, a vector, and 770 to 772 elements one by one.
+  EXPECT_EQ(steps(2049), 3 * (3 + 3 * (1 + 1 + 4)) / 4.0);
+}
+
 TEST(Softmax, CurrentReleasesKeepTheRow) {
   // Dispatch and shared memory as PyTorch 2.11 on an H200 shows them (data/measurements/h200_kernels.csv.gz).
   EXPECT_EQ(only_launch(Softmax{2048, 2048}, "fp32", "H200-SXM").ctas, 512);  // still a warp a row

@@ -141,6 +141,29 @@ TEST(Method, ProtocolsCompareOnTheSameRows) {
   EXPECT_THAT(protocol_table(*report, false), HasSubstr("| gemm | T4 | 384 | no |"));
 }
 
+TEST(Method, ProtocolsThatLeaveGpusOutHaveSeenNone) {
+  Protocol protocol;
+  protocol.rows = planted_linear();
+  for (std::size_t i = 0; i < protocol.rows.size(); ++i) {
+    protocol.train.push_back(i);
+    protocol.judged.push_back(i);
+  }
+  protocol.leave_one_out = true;
+  Contender spy = roofline_contender();
+  spy.train = [](const std::vector<Measurement>& rows, std::span<const std::size_t> train,
+                 const Progress&) -> Result<std::unique_ptr<Forecaster>> {
+    EXPECT_EQ(train.size(), rows.size() / 2);
+    for (const std::size_t i : train) EXPECT_EQ(rows[i].gpu, rows[train.front()].gpu);
+    return analytic_method(Method::roofline);
+  };
+  const auto report = run_protocol(protocol, {spy}, 1, {});
+  ASSERT_TRUE(report) << report.error().line();
+  ASSERT_EQ(report->lines.size(), 3u);  // T4, V100 and all
+  EXPECT_FALSE(report->lines[0].seen);
+  EXPECT_FALSE(report->lines[1].seen);
+  EXPECT_TRUE(report->trained.empty());
+}
+
 TEST(Method, FoldsAreForecastWithoutThemselves) {
   auto rows = planted_linear();
   rows.resize(rows.size() / 2 + 40);  // V100, and some of T4
