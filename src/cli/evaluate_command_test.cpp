@@ -105,7 +105,7 @@ TEST_F(EvaluateCommandTest, LeavesOutGpusArchitecturesAndSources) {
 }
 
 TEST_F(EvaluateCommandTest, SpeedupsBetweenPairsOfGpus) {
-  const json list = groups("--pairs");
+  const json list = groups("--pairs --method analytic");
   std::set<std::string> pairs;
   for (const json& entry : list)
     pairs.insert(entry["from"].get<std::string>() + " " + entry["to"].get<std::string>() + " " +
@@ -121,9 +121,9 @@ TEST_F(EvaluateCommandTest, SpeedupsBetweenPairsOfGpus) {
 
 TEST_F(EvaluateCommandTest, WritesPredictions) {
   const std::string path = folder_.file("p.csv");
-  EXPECT_EQ(evaluate("--method all --predictions " + path).code, 0);
+  EXPECT_EQ(evaluate("--method analytic --predictions " + path).code, 0);
   const std::string text = folder_.content("p.csv");
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 3 * 120);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 120);
   EXPECT_THAT(text, testing::StartsWith("gpu,source,engine,kernel_source,family,dtype,dims,method,measured_us,"));
   refused("--predictions " + folder_.file("no/p.csv"), "cannot be written");
 }
@@ -132,12 +132,12 @@ TEST_F(EvaluateCommandTest, TrapsOnlyWhenAskedFor) {
   const std::string trapped = folder_.plain(
       "t.csv", std::string(kHeader) + "L40S,aiconfigurator-power,vllm,1,k,gemm,bf16,m=16;n=64;k=64,graph,warm,9\n");
   refused("--families softmax", "holds no row to judge");
-  const Ran both = run_tilecast("evaluate --by gpu --json --data " + table_ + " " + trapped);
+  const Ran both = run_tilecast("evaluate --method analytic --by gpu --json --data " + table_ + " " + trapped);
   EXPECT_EQ(json::parse(both.out)[2]["rows"], 40);
   const Ran alone = run_tilecast("evaluate --data " + trapped);
   EXPECT_EQ(alone.code, 2);
   EXPECT_THAT(alone.err, HasSubstr("--by trap"));
-  EXPECT_EQ(json::parse(run_tilecast("evaluate --by trap --json --data " + trapped).out).size(), 1u);
+  EXPECT_EQ(json::parse(run_tilecast("evaluate --method analytic --by trap --json --data " + trapped).out).size(), 1u);
 }
 
 }  // namespace
