@@ -4,8 +4,6 @@
 #include <array>
 #include <cassert>
 
-#include "support/simd.h"
-
 namespace tilecast {
 namespace {
 
@@ -25,31 +23,26 @@ std::uint8_t Forest::bin(std::size_t feature, float value) const {
 
 namespace {
 
-using Block = std::array<std::array<std::uint8_t, kBlock>, kMostFeatures>;
+// Bins of sixteen rows: the vector that every x86-64 and ARM has. Signed, because that is what they compare; a bin is
+// below 64.
+using Bins [[gnu::vector_size(16)]] = std::int8_t;
+constexpr std::size_t kVectors = kBlock / sizeof(Bins);
+using Block = std::array<std::array<Bins, kVectors>, kMostFeatures>;
 
 // All trees over one block of binned rows. Rows beyond those asked for are worked on too: whole vectors, no remainder.
-TILECAST_ALWAYS_INLINE void walk(const std::vector<Forest::Tree>& trees, const Block& bins,
-                                 std::array<float, kBlock>& sums) {
+void walk(const std::vector<Forest::Tree>& trees, const Block& bins, std::array<float, kBlock>& sums) {
   for (const Forest::Tree& tree : trees) {
-    std::array<std::uint8_t, kBlock> index{};
+    std::array<Bins, kVectors> index{};
     for (int level = 0; level < tree.depth; ++level) {
       const auto& column = bins[tree.feature[level]];
-      const std::uint8_t threshold = tree.threshold[level];
-      const auto bit = static_cast<std::uint8_t>(1u << level);
-      for (std::size_t r = 0; r < kBlock; ++r)
-        index[r] = static_cast<std::uint8_t>(index[r] | (column[r] > threshold ? bit : 0));
+      const auto threshold = static_cast<std::int8_t>(tree.threshold[level]);
+      const auto bit = static_cast<std::int8_t>(1u << level);
+      for (std::size_t v = 0; v < kVectors; ++v) index[v] |= (column[v] > threshold) & bit;  // all bits or none
     }
     const float* const leaf = tree.leaf.data();
-    for (std::size_t r = 0; r < kBlock; ++r) sums[r] += leaf[index[r]];
+    const auto* const at = reinterpret_cast<const std::uint8_t*>(index.data());
+    for (std::size_t r = 0; r < kBlock; ++r) sums[r] += leaf[at[r]];
   }
-}
-
-TILECAST_AVX2 void walk_avx2(const std::vector<Forest::Tree>& trees, const Block& bins,
-                             std::array<float, kBlock>& sums) {
-  walk(trees, bins, sums);
-}
-void walk_base(const std::vector<Forest::Tree>& trees, const Block& bins, std::array<float, kBlock>& sums) {
-  walk(trees, bins, sums);
 }
 
 }  // namespace
@@ -71,15 +64,15 @@ float Forest::predict(std::span<const float> row) const {
 void Forest::predict(std::span<const float> rows, std::span<float> out) const {
   const std::size_t width = features();
   assert(width <= kMostFeatures && rows.size() == out.size() * width);
-  const auto walked = simd_level() == Simd::base ? walk_base : walk_avx2;
   Block bins{};
   for (std::size_t start = 0; start < out.size(); start += kBlock) {
     const std::size_t n = std::min(kBlock, out.size() - start);
     for (std::size_t f = 0; f < width; ++f)
-      for (std::size_t r = 0; r < n; ++r) bins[f][r] = bin(f, rows[(start + r) * width + f]);
+      for (std::size_t r = 0; r < n; ++r)
+        reinterpret_cast<std::uint8_t*>(bins[f].data())[r] = bin(f, rows[(start + r) * width + f]);
     std::array<float, kBlock> sums;
     sums.fill(base_);
-    walked(trees_, bins, sums);
+    walk(trees_, bins, sums);
     std::copy_n(sums.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(start));
   }
 }
