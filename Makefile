@@ -26,7 +26,7 @@ demo: build/tilecast
 	@build/tilecast kernel attention_prefill --batch 1 --q-len 8192 --heads 64 --kv-heads 8 --gpu H100-SXM --explain
 
 test: build/release/build.ninja
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 asan tsan: build/.packages

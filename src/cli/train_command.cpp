@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 
 #include "cli/data_shared.h"
 #include "gpu/registry.h"
@@ -43,6 +45,31 @@ Result<std::string> train_paper(Method method, const TrainCommand& command, cons
                      sampled.report.rows, (*trained)->summary());
 }
 
+// How long the models of each family took: a progress call begins a model.
+class FamilyTimes {
+ public:
+  Progress around(Progress inner) {
+    return [this, inner = std::move(inner)](double share, std::string_view key) mutable {
+      const auto now = Clock::now();
+      if (!family_.empty()) spent_[family_] += std::chrono::duration<double>(now - start_).count();
+      family_ = key.substr(0, key.find('/'));
+      start_ = now;
+      if (inner) inner(share, key);
+    };
+  }
+  std::string text() const {
+    std::string out;
+    for (const auto& [family, seconds] : spent_) out += fmt::format("  {:20} {:7.1f} s\n", family, seconds);
+    return out;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string family_;
+  Clock::time_point start_;
+  std::map<std::string, double> spent_;
+};
+
 }  // namespace
 
 Result<std::string> run_train(const TrainCommand& command) {
@@ -64,14 +91,15 @@ Result<std::string> run_train(const TrainCommand& command) {
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
   options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
-  const Weights weights = train_all(sampled->rows, options, terminal_progress());
+  FamilyTimes times;
+  const Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
   Count trained = 0;
   for (const auto& [source, rows] : weights.sources) trained += rows;
-  return fmt::format("{}: {} models trained on {} rows, of {} read\n", command.out, weights.models.size(), trained,
-                     sampled->report.rows);
+  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(), trained,
+                     sampled->report.rows, times.text());
 }
 
 }  // namespace tilecast
