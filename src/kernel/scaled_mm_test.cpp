@@ -9,7 +9,7 @@ namespace tilecast {
 namespace {
 
 GemmChoice choice_of(std::string_view gpu, Count m) {
-  const Gpu& g = *find_gpu(gpu);
+  const Gpu g = *find_gpu(gpu);
   return choose_scaled_mm({1, m, 4096, 4096}, *math_path(*format_from("fp8"), g), g);
 }
 
