@@ -97,7 +97,7 @@ class Fit {
   double hold_;
 };
 
-// How firmly a level's factors are held near those of the level above. Chosen on the design GPUs (docs/method.md).
+// How firmly a level's factors are held near those of the level above. Not tuned further: one value of each was tried.
 constexpr double kHoldVendor = 0.002, kHoldGeneration = 0.02, kHoldSource = 0.02;
 
 class SourceFit {
