@@ -4,7 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "estimate/residency.h"
+#include "estimate/tuning.h"
 
 namespace tilecast {
 namespace {
@@ -17,13 +17,6 @@ float log_ratio(double value, double least = -14, double most = 14) {
 
 // Times far below a microsecond's thousandth say no more than "none".
 float log_time(Seconds t) { return log_ratio(in_microseconds(t), -40, 40); }
-
-std::size_t main_launch(const Estimate& e) {
-  std::size_t main = 0;
-  for (std::size_t i = 1; i < e.launches.size(); ++i)
-    if (e.launches[i].latency > e.launches[main].latency) main = i;
-  return main;
-}
 
 // log2 of the numeric fields of the shape, in declaration order; zero where the family has fewer.
 void add_shape(Features& f, std::size_t at, const Shape& shape) {
@@ -58,7 +51,7 @@ Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& e,
     for (const Operand& operand : plan.launches[i].operands)
       if (operand.role != Operand::Role::workspace) footprint += operand.size;
   }
-  const std::size_t index = main_launch(e);
+  const std::size_t index = longest_launch(e);
   const Launch& launch = plan.launches[index];
   const LaunchEstimate& main = e.launches[index];
   const Load& load = main.load;

@@ -28,12 +28,14 @@ Seconds of(const ResourceTimes& times, Resource r) { return times[static_cast<st
 
 }  // namespace
 
-namespace {
-
 bool has_main_loop(const Launch& launch) {
   return launch.character == Character::product || launch.character == Character::attention ||
          launch.character == Character::scan;
 }
+
+double overlap_exponent(const Launch& launch) { return launch.character == Character::product ? 1.55 : 2.0; }
+
+namespace {
 
 // What the busiest SM waits for and nothing hides: its tasks' dependent steps, as many tasks side by side as are
 // resident.
@@ -125,8 +127,7 @@ Seconds join_times(const ResourceTimes& times, const Launch& launch) {
   // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55:
   // fitted to bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
   if (has_main_loop(launch))
-    return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram,
-                launch.character == Character::product ? 1.55 : 2.0);
+    return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram, overlap_exponent(launch));
   return norm(norm(math, std::max(dram, l2), 4.0), latency, 2.0);
 }
 

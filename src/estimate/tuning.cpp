@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/forecast.h"
+
 namespace tilecast {
 namespace {
 
 double us(const ResourceTimes& times, Resource r) { return in_microseconds(times[static_cast<std::size_t>(r)]); }
-
-bool has_main_loop(const Launch& launch) {
-  return launch.character == Character::product || launch.character == Character::attention ||
-         launch.character == Character::scan;
-}
 
 // p-norm of two times: 1 adds them, large takes the longer.
 double norm(double a, double b, double p) {
   const double longer = std::max(a, b), shorter = std::min(a, b);
   if (!(shorter > 0)) return longer;
   return longer * std::pow(1 + std::pow(shorter / longer, p), 1 / p);
-}
-
-std::size_t longest_launch(const Estimate& e) {
-  std::size_t longest = 0;
-  for (std::size_t i = 1; i < e.launches.size(); ++i)
-    if (e.launches[i].latency > e.launches[longest].latency) longest = i;
-  return longest;
 }
 
 // The pipes of an SM, joined as forecast.cpp does.
@@ -36,11 +26,18 @@ double math_time(const ResourceTimes& times, Character character) {
 
 }  // namespace
 
+std::size_t longest_launch(const Estimate& e) {
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < e.launches.size(); ++i)
+    if (e.launches[i].latency > e.launches[longest].latency) longest = i;
+  return longest;
+}
+
 Terms terms_of(const Plan& plan, const Estimate& analytic) {
   const std::size_t longest = longest_launch(analytic);
   Terms terms;
   terms.looped = has_main_loop(plan.launches[longest]);
-  terms.overlap = plan.launches[longest].character == Character::product ? 1.55f : 2.0f;
+  terms.overlap = static_cast<float>(overlap_exponent(plan.launches[longest]));
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const LaunchEstimate& e = analytic.launches[i];
     const auto add = [](float& sum, double value) { sum += static_cast<float>(value); };

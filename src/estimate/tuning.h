@@ -26,6 +26,9 @@ struct Terms {
 };
 Terms terms_of(const Plan& plan, const Estimate& analytic);
 
+// The launch that takes longest.
+std::size_t longest_launch(const Estimate& estimate);
+
 struct Tuning {
   enum Factor { math, l2, dram, waiting, prologue, floor, helpers, overlap, kCount };
   std::array<float, kCount> log_factors{};  // of the terms; `overlap` of the exponent's excess over 1

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <thread>
+
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -15,19 +15,6 @@ std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
   return x ^ (x >> 31);
-}
-
-// Runs work(i) for i in [0, count) on a few threads; each i is worked on by one thread alone, so that sums do not
-// depend on their number.
-template <class Work>
-void for_each_index(int threads, std::size_t count, Work&& work) {
-  std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::jthread> pool;
-  for (int t = 1; t < threads; ++t) pool.emplace_back(run);
-  run();
 }
 
 // Value below which `share` of the weight lies.
@@ -94,10 +81,10 @@ struct Split {
 class Booster {
  public:
   Booster(const BoostData& data, const BoostOptions& options)
-      : data_(data), options_(options), rows_(data.rows()), borders_(find_borders(data)) {
+      : data_(data), options_(options), workers_(options.threads), rows_(data.rows()), borders_(find_borders(data)) {
     const Forest binner(borders_, 0, {});
     bins_.resize(data.width * rows_);
-    for_each_index(options_.threads, data.width, [&](std::size_t f) {
+    workers_.each(data.width, [&](std::size_t f) {
       for (std::size_t r = 0; r < rows_; ++r) bins_[f * rows_ + r] = binner.bin(f, data_.features[r * data_.width + f]);
     });
     std::vector<std::pair<float, float>> targets(rows_);
@@ -171,8 +158,8 @@ class Booster {
   // Finds the question that separates the gradients of all leaves best, and asks it.
   bool add_level(Forest::Tree& tree) {
     std::vector<Split> splits(features_.size());
-    for_each_index(options_.threads, features_.size(),
-                   [&](std::size_t i) { splits[i] = best_split(features_[i], std::size_t{1} << tree.depth); });
+    workers_.each(features_.size(),
+                  [&](std::size_t i) { splits[i] = best_split(features_[i], std::size_t{1} << tree.depth); });
     Split best;
     for (const Split& split : splits)
       if (split.gain > best.gain) best = split;
@@ -226,7 +213,7 @@ class Booster {
     std::vector<std::vector<std::pair<float, float>>> lacks(leaves);
     for (std::size_t r = 0; r < rows_; ++r) lacks[leaf_[r]].emplace_back(data_.targets[r] - predicted_[r], weight(r));
     tree.leaf.assign(leaves, 0);
-    for_each_index(options_.threads, leaves, [&](std::size_t leaf) {
+    workers_.each(leaves, [&](std::size_t leaf) {
       double total = 0;
       for (const auto& [lack, w] : lacks[leaf]) total += w;
       const double trust = total / (total + options_.least_leaf);
@@ -237,6 +224,7 @@ class Booster {
 
   const BoostData& data_;
   const BoostOptions& options_;
+  Workers workers_;  // each piece is one thread's, so that sums do not depend on their number
   std::size_t rows_;
   std::vector<std::vector<float>> borders_;
   std::vector<std::uint8_t> bins_;  // column-major

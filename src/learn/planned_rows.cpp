@@ -1,9 +1,9 @@
 #include "learn/planned_rows.h"
 
-#include <atomic>
-#include <thread>
+#include <algorithm>
 
 #include "gpu/registry.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -29,16 +29,10 @@ std::vector<PlannedRow> plan_rows(const std::vector<Measurement>& rows, std::spa
                                   int threads, const Simplified& simplified) {
   std::vector<PlannedRow> planned(chosen.size());
   constexpr std::size_t kBatch = 256;  // rows differ in cost a hundredfold
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t start = next.fetch_add(kBatch); start < chosen.size(); start = next.fetch_add(kBatch))
-      for (std::size_t i = start; i < std::min(start + kBatch, chosen.size()); ++i)
-        planned[i] = planned_row(rows[chosen[i]], simplified);
-  };
-  std::vector<std::jthread> pool;
-  for (int t = 1; t < threads; ++t) pool.emplace_back(work);
-  work();
-  pool.clear();
+  Workers(threads).each((chosen.size() + kBatch - 1) / kBatch, [&](std::size_t batch) {
+    for (std::size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, chosen.size()); ++i)
+      planned[i] = planned_row(rows[chosen[i]], simplified);
+  });
   return planned;
 }
 
