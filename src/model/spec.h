@@ -1,0 +1,161 @@
+// A transformer by its sizes: what a Hugging Face config.json says, in one form for all architectures.
+//
+// model/config.h reads it from JSON; model/build.h turns it into operators for a workload.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "units/units.h"
+
+namespace tilecast {
+
+enum class NormKind : std::uint8_t { none, rms, layer };
+enum class Positions : std::uint8_t { none, learned, rope, alibi, relative };
+// `gelu_tanh` is GPT-2's, written as eight pointwise kernels by Hugging Face ("gelu_new"); `gelu` has one kernel.
+enum class ActivationKind : std::uint8_t { relu, relu_squared, gelu, gelu_tanh, silu };
+
+// Softmax attention over keys and values, grouped or not.
+struct AttentionSpec {
+  Count heads = 0, kv_heads = 0;
+  Count head_dim = 0, v_head_dim = 0;  // v_head_dim 0: as head_dim
+  Count window = 0;                    // 0: all keys
+  bool causal = true;
+  bool q_bias = false, kv_bias = false, out_bias = false;
+  bool key_bias = true;        // with kv_bias: Whisper has none on its keys
+  bool qk_norm = false;        // a norm over each head of queries and keys (Qwen 3, Gemma 3)
+  bool qk_norm_wide = false;   // ... over all heads at once instead (OLMo 2, MiniMax M2)
+  bool gate = false;           // the output is gated by a second half of the query projection (Qwen3-Next)
+  bool sinks = false;          // one learned logit a head (gpt-oss)
+  Count rotary_dim = 0;        // of head_dim; 0: none
+  Count relative_buckets = 0;  // T5: a table of biases (first layer only owns it)
+  bool fused_qkv = false;      // one projection in the checkpoint (GPT-2, BLOOM, Falcon, Phi-3)
+};
+
+// Multi-head latent attention (DeepSeek V2/V3, Kimi K2, GLM 5).
+struct MlaSpec {
+  Count heads = 0;
+  Count q_rank = 0;  // 0: queries are projected straight
+  Count kv_rank = 512;
+  Count nope_dim = 128, rope_dim = 64, v_dim = 128;
+  // DeepSeek Sparse Attention: a small indexer picks the keys (0: none).
+  Count index_heads = 0, index_dim = 0, index_topk = 0;
+};
+
+enum class ScanRule : std::uint8_t { gated_delta, kda, mamba2 };
+// Linear attention and state-space mixers (Qwen3-Next, Kimi Linear, Nemotron-H).
+struct ScanSpec {
+  ScanRule rule = ScanRule::gated_delta;
+  Count heads = 0, head_dim = 0;     // values
+  Count key_heads = 0, key_dim = 0;  // keys; Mamba-2: groups and state
+  Count conv_width = 4;
+  bool conv_bias = false;
+};
+
+struct MlpSpec {
+  Count inter = 0;
+  bool gated = true;
+  ActivationKind activation = ActivationKind::silu;
+  bool bias = false;
+};
+
+struct MoeSpec {
+  Count experts = 0, topk = 0;
+  Count inter = 0;
+  bool gated = true;
+  ActivationKind activation = ActivationKind::silu;
+  bool bias = false;          // on the experts' products
+  bool router_bias = false;   // or a correction bias an expert (DeepSeek V3)
+  Count shared_inter = 0;     // all shared experts together; 0: none
+  bool shared_gate = false;   // the shared expert is gated by a projection to one number (Qwen 2 MoE)
+  bool capacity_one = false;  // Switch: top-1 by capacity
+};
+
+using Mixer = std::variant<std::monostate, AttentionSpec, MlaSpec, ScanSpec>;
+using FeedForward = std::variant<std::monostate, MlpSpec, MoeSpec>;
+
+// Where a layer's norms stand.
+enum class NormPlace : std::uint8_t {
+  before,      // before mixer and feed-forward (most)
+  after,       // after each residual sum (BERT, the first OPT-350m)
+  both,        // before each, and after each before the sum (Gemma 2 and 3)
+  after_only,  // after each, before the sum (OLMo 2)
+  shared,      // one norm feeds mixer and feed-forward side by side (GPT-J, Falcon-7B, Phi-2)
+  parallel,    // two norms side by side (Falcon-40B, GPT-NeoX)
+};
+
+struct LayerSpec {
+  Mixer mixer;
+  std::optional<AttentionSpec> cross;  // decoder of an encoder-decoder model
+  FeedForward feed_forward;
+};
+struct LayerRun {
+  LayerSpec layer;
+  Count repeats = 1;
+};
+
+struct StackSpec {
+  Count hidden = 0;
+  std::vector<LayerRun> layers;  // in order
+  NormKind norm = NormKind::rms;
+  bool norm_bias = false;  // LayerNorm's shift; RMSNorm has none
+  NormPlace place = NormPlace::before;
+  bool final_norm = true;
+  bool embedding_norm = false;  // a norm right after the embeddings (BERT, BLOOM)
+  Positions positions = Positions::rope;
+  Count max_positions = 0;  // rows of a learned table (its offset included: OPT has two more)
+  Count token_types = 0;    // BERT
+  Count embedding_dim = 0;  // where it is not `hidden` (OPT-350m): projected in and out
+  Count layer_count() const {
+    Count n = 0;
+    for (const LayerRun& run : layers) n += run.repeats;
+    return n;
+  }
+};
+
+// What comes before a stack that does not read tokens.
+struct PatchFrontend {  // ViT, CLIP's images
+  Count image = 224, patch = 16, channels = 3;
+  bool class_token = true;
+  bool bias = true;
+  Count tokens() const { return (image / patch) * (image / patch) + (class_token ? 1 : 0); }
+};
+struct AudioFrontend {  // Whisper: two convolutions over mel bins, the second halves the frames
+  Count mel_bins = 80, frames = 3000;
+};
+
+struct ModelSpec {
+  std::string name;          // as the user gave it
+  std::string architecture;  // "LlamaForCausalLM"
+  Count vocab = 0;           // 0: no tokens (ViT)
+  std::optional<StackSpec> encoder, decoder;
+  std::optional<PatchFrontend> patches;  // in front of the encoder
+  std::optional<AudioFrontend> audio;
+  bool lm_head = true;
+  bool tied_head = false;  // the head's matrix is the embedding's
+  bool head_bias = false;
+  bool head_transform = false;  // BERT's masked-LM head: dense, activation, norm before the vocabulary
+  bool pooler = false;          // BERT: dense and tanh over the first token
+  Count classes = 0;            // a classifier instead of a vocabulary
+  std::string dtype = "bf16";   // of the checkpoint
+  std::string quantization;     // format of quantised weights in the checkpoint ("fp8_block"), or empty
+};
+
+Count parameters(const ModelSpec& spec);
+// Of those, what one token's pass multiplies: experts it does not visit and the embedding table left out.
+Count active_parameters(const ModelSpec& spec);
+
+// What a sequence keeps for its next tokens.
+struct CachePart {
+  Count per_token = 0;  // elements of all layers alike
+  Count window = 0;     // tokens kept at most; 0: all
+};
+struct CacheNeed {
+  std::vector<CachePart> parts;  // one for each window in use
+  Count state = 0;               // elements of a sequence whatever its length: states of linear attention, in fp32
+};
+CacheNeed cache_need(const ModelSpec& spec);
+
+}  // namespace tilecast
