@@ -30,11 +30,22 @@ struct Tensor {
   TensorKind kind = TensorKind::activation;
 };
 
+// How the model's own code writes an operator, where that differs from the kernel an engine has for it.
+enum class Spelling : std::uint8_t {
+  plain,
+  gelu_new,      // GPT-2's activation: eight pointwise kernels
+  masked_where,  // attention that scales the scores and masks them by a choice (GPT-2)
+  masked_add,    // attention that scales the scores and adds a mask (BERT and most)
+  clamped,       // attention that scales queries, adds a mask and clamps the scores (OPT)
+  unscaled,      // attention that adds a bias to unscaled scores (T5)
+};
+
 struct Operator {
   std::string name;  // "attention.qkv"; unique within its section
   Shape shape;
   std::vector<int> inputs, outputs;  // tensors of the section
   OwnedWeights weights;
+  Spelling spelling = Spelling::plain;
   // Nothing is known about it but its bytes (--allow-unknown).
   bool unknown = false;
 };

@@ -32,6 +32,7 @@ struct AttentionSpec {
   Count rotary_dim = 0;        // of head_dim; 0: none
   Count relative_buckets = 0;  // T5: a table of biases (first layer only owns it)
   bool fused_qkv = false;      // one projection in the checkpoint (GPT-2, BLOOM, Falcon, Phi-3)
+  bool operator==(const AttentionSpec&) const = default;
 };
 
 // Multi-head latent attention (DeepSeek V2/V3, Kimi K2, GLM 5).
@@ -42,6 +43,7 @@ struct MlaSpec {
   Count nope_dim = 128, rope_dim = 64, v_dim = 128;
   // DeepSeek Sparse Attention: a small indexer picks the keys (0: none).
   Count index_heads = 0, index_dim = 0, index_topk = 0;
+  bool operator==(const MlaSpec&) const = default;
 };
 
 enum class ScanRule : std::uint8_t { gated_delta, kda, mamba2 };
@@ -52,6 +54,7 @@ struct ScanSpec {
   Count key_heads = 0, key_dim = 0;  // keys; Mamba-2: groups and state
   Count conv_width = 4;
   bool conv_bias = false;
+  bool operator==(const ScanSpec&) const = default;
 };
 
 struct MlpSpec {
@@ -59,6 +62,7 @@ struct MlpSpec {
   bool gated = true;
   ActivationKind activation = ActivationKind::silu;
   bool bias = false;
+  bool operator==(const MlpSpec&) const = default;
 };
 
 struct MoeSpec {
@@ -71,6 +75,7 @@ struct MoeSpec {
   Count shared_inter = 0;     // all shared experts together; 0: none
   bool shared_gate = false;   // the shared expert is gated by a projection to one number (Qwen 2 MoE)
   bool capacity_one = false;  // Switch: top-1 by capacity
+  bool operator==(const MoeSpec&) const = default;
 };
 
 using Mixer = std::variant<std::monostate, AttentionSpec, MlaSpec, ScanSpec>;
@@ -90,6 +95,7 @@ struct LayerSpec {
   Mixer mixer;
   std::optional<AttentionSpec> cross;  // decoder of an encoder-decoder model
   FeedForward feed_forward;
+  bool operator==(const LayerSpec&) const = default;
 };
 struct LayerRun {
   LayerSpec layer;
