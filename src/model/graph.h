@@ -18,8 +18,8 @@ struct OwnedWeights {
   Count matrix = 0;    // products' operands: what quantisation shrinks
   Count vector = 0;    // biases, scales, gates: kept in the type of activations
   bool table = false;  // `matrix` is looked up by row, not multiplied (embeddings)
-  bool tied = false;   // owned by another operator as well, and counted there
-  Count total() const { return tied ? 0 : matrix + vector; }
+  bool tied = false;   // `matrix` is another operator's as well, and counted there; `vector` is not
+  Count total() const { return (tied ? 0 : matrix) + vector; }
 };
 
 // What a tensor's elements are; their size follows from the precision of a run.
