@@ -15,6 +15,9 @@ struct SpellingOptions {
 // pieces.
 Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
+// A kernel before every product that casts its fp32 weights (PyTorch's autocast).
+Graph with_weight_casts(const Graph& graph);
+
 // Projections of the same input become one product (QKV, gate and up).
 Graph merged_projections(const Graph& graph);
 // A residual sum and the RMSNorm that reads it become one kernel.

@@ -75,17 +75,23 @@ Count Program::launches() const {
   return n;
 }
 
-Graph arranged(const Graph& graph, const EngineOptions& options) {
+Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
+  const Precision& p = options.precision;
   const SpellingOptions spelling{.eager_attention = options.eager_attention,
-                                 .dropout = options.dropout,
-                                 .low_precision = options.precision.activation.activation_bits < 32,
-                                 .fused_norm = false};
+                                 .dropout = options.dropout && training,
+                                 .low_precision = p.activation.activation_bits < 32,
+                                 .fused_norm = options.kind == EngineKind::compile};
+  const auto differentiated = [&](Graph forward) {
+    if (p.mixed == MixedPrecision::autocast) forward = with_weight_casts(forward);
+    return training ? with_backward(forward, *training) : forward;
+  };
   switch (options.kind) {
-    case EngineKind::pytorch: return spelled_out(graph, spelling);
-    case EngineKind::compile:
-      return fused_pointwise(spelled_out(graph, {.dropout = options.dropout, .fused_norm = true}));
+    case EngineKind::pytorch: return differentiated(spelled_out(graph, spelling));
+    case EngineKind::compile: return fused_pointwise(differentiated(spelled_out(graph, spelling)));
     case EngineKind::trtllm: return fused_rope_write(fused_residual_norms(merged_projections(graph)));
     case EngineKind::cudagraph:
+      if (training) return differentiated(merged_projections(graph));
+      return fused_residual_norms(merged_projections(graph));
     case EngineKind::vllm:
     case EngineKind::sglang: return fused_residual_norms(merged_projections(graph));
   }

@@ -71,7 +71,8 @@ struct Program {
 };
 
 // The graph as the engine runs it: spelled out as its code does, or neighbours fused. Still operators, one a kernel.
-Graph arranged(const Graph& graph, const EngineOptions& options);
+// With `training`, gradients follow the forward sections. A serving engine does not train.
+Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training = nullptr);
 
 Program lower(const Graph& arranged, const EngineOptions& options);
 
