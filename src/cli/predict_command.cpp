@@ -4,7 +4,7 @@
 
 #include "cli/table.h"
 #include "cli/units_text.h"
-#include "learn/whole_file.h"
+#include "support/file.h"
 
 namespace tilecast {
 
@@ -12,7 +12,7 @@ Result<std::string> run_predict(const PredictOptions& options) {
   auto variants = forecast_variants(options);
   if (!variants) return std::move(variants).error();
   if (!options.trace.empty())
-    if (auto written = write_whole_file(options.trace, trace_json(*variants)); !written)
+    if (auto written = write_text_file(options.trace, trace_json(*variants)); !written)
       return std::move(written).error();
   if (options.json) return predict_json(*variants);
   std::string out = predict_table(*variants);

@@ -49,10 +49,13 @@ struct Variant {
   RunForecast forecast;
 };
 
+// Every combination of engine and number format.
+Result<std::vector<Run>> runs_from(const PredictOptions& options);
 Result<std::vector<Variant>> forecast_variants(const PredictOptions& options);
 
 Result<std::string> run_predict(const PredictOptions& options);
 Result<std::string> run_memory(const PredictOptions& options);
+Result<std::string> run_models(bool json);
 
 // Views.
 std::string predict_table(const std::vector<Variant>& variants);

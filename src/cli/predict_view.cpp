@@ -132,7 +132,7 @@ std::string predict_table(const std::vector<Variant>& variants) {
     table.add({v.gpu.name, std::string(name_of(v.run.engine.kind)), std::string(v.run.engine.precision.linear.name),
                text_of(f.step.total), text_of(f.step.interval.low) + " – " + text_of(f.step.interval.high),
                grouped(static_cast<Count>(rate_of(v))), percent(f.utilisation), std::string(limit_of(v)),
-               fmt::format("{:.1f} of {:.0f} GB", f.memory.total().base() / 1e9, v.gpu.dram.size.base() / 1e9),
+               fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(f.memory.total()), in_gibibytes(v.gpu.dram.size)),
                f.fits() ? "yes" : "no", three_digits(first.forecast.step.total / f.step.total) + "×", seen_share(v)});
   }
   return out + table.text();

@@ -23,8 +23,11 @@ struct Overload : F... {
   using F::operator()...;
 };
 
-const Format& format_for(const Operator& op, const Precision& p) {
+const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
   static const Format kFull = full_precision();
+  const bool statistic = !op.outputs.empty() &&
+                         section.tensors[static_cast<std::size_t>(op.outputs.front())].kind == TensorKind::statistic;
+  if (statistic) return kFull;
   return std::visit(Overload{
                         [&](const Gemm&) -> const Format& {
                           const bool small =
@@ -107,9 +110,10 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {
       context.kernel_source = source_of(op, options.kind);
-      program.calls.push_back({op.name, program.sections.size() - 1, class_of(op),
-                               Kernel{with_cache(op.shape, options.precision.cache), format_for(op, options.precision)},
-                               context, op.times * section.repeats, model_flops(op), op.unknown});
+      program.calls.push_back(
+          {op.name, program.sections.size() - 1, class_of(op),
+           Kernel{with_cache(op.shape, options.precision.cache), format_for(op, section, options.precision)}, context,
+           op.times * section.repeats, model_flops(op), op.unknown});
     }
   }
   return program;

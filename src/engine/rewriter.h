@@ -30,6 +30,10 @@ class SectionRewriter {
     shape.elements = elements, shape.op = op, shape.inputs = static_cast<Count>(inputs.size());
     return add(std::move(name), shape, std::move(inputs), elements);
   }
+  // Marks what the last operator wrote as fp32, whatever the precision of the run.
+  void in_full_precision() {
+    out_.tensors[static_cast<std::size_t>(out_.operators.back().outputs.front())].kind = TensorKind::statistic;
+  }
   Operator& last() { return out_.operators.back(); }
   Count elements(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].elements; }
   Section take() && { return std::move(out_); }

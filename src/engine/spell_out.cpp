@@ -11,15 +11,19 @@ namespace {
 // LlamaRMSNorm: square, mean, epsilon and inverse root, scale, weight; in low precision cast to fp32 and back.
 void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& norm, bool cast) {
   const Count elements = norm.rows * norm.cols;
+  const auto full = [&](int tensor) {
+    out.in_full_precision();
+    return tensor;
+  };
   int x = op.inputs.front();
-  if (cast) x = out.add(op.name + ".float", copy_of(elements), {x}, elements);
-  const int squares = out.pointwise(op.name + ".pow", PointwiseOp::pow, {x}, elements);
+  if (cast) x = full(out.add(op.name + ".float", copy_of(elements), {x}, elements));
+  const int squares = full(out.pointwise(op.name + ".pow", PointwiseOp::pow, {x}, elements));
   Reduction mean;
   mean.rows = norm.rows, mean.cols = norm.cols;
-  int scale = out.add(op.name + ".mean", mean, {squares}, norm.rows);
-  scale = out.pointwise(op.name + ".eps", PointwiseOp::add, {scale}, norm.rows);
-  scale = out.pointwise(op.name + ".rsqrt", PointwiseOp::div, {scale}, norm.rows);
-  int y = out.add(op.name + ".scale", elementwise(PointwiseOp::mul, 1, elements), {x, scale}, elements);
+  int scale = full(out.add(op.name + ".mean", mean, {squares}, norm.rows));
+  scale = full(out.pointwise(op.name + ".eps", PointwiseOp::add, {scale}, norm.rows));
+  scale = full(out.pointwise(op.name + ".rsqrt", PointwiseOp::div, {scale}, norm.rows));
+  int y = full(out.add(op.name + ".scale", elementwise(PointwiseOp::mul, 1, elements), {x, scale}, elements));
   if (cast) y = out.add(op.name + ".back", copy_of(elements), {y}, elements);
   out.finish(op, ".weight", elementwise(PointwiseOp::mul, 1, elements), {y});
 }

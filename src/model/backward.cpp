@@ -36,16 +36,32 @@ AttentionPrefill as_prefill(const MlaPrefill& mla) {
   return a;
 }
 
-Shape two_inputs(Elementwise e) {
-  e.inputs = 2, e.op = PointwiseOp::mul;
-  return e;
-}
-
 struct Gradient {
   std::string suffix;
   Shape shape;
 };
 using Gradients = std::vector<Gradient>;
+
+// Autograd's kernels (derivatives.yaml): a sum passes its gradient on; a product multiplies it by the other factor,
+// once for each tensor; a power takes the power below, its exponent and the gradient; functions have one kernel.
+Gradients pointwise_gradients(const Operator& op, const Elementwise& e) {
+  const auto plain = [&](PointwiseOp f, Count inputs) {
+    Elementwise kernel;
+    kernel.elements = e.count(), kernel.op = f, kernel.inputs = inputs;
+    return Gradient{"grad", kernel};
+  };
+  if (op.spelling == Spelling::dropout) return {plain(PointwiseOp::mul, 2)};  // by the mask
+  switch (e.op) {
+    case PointwiseOp::add: return {};
+    case PointwiseOp::copy: return {plain(PointwiseOp::copy, 1)};
+    case PointwiseOp::mul:
+    case PointwiseOp::div:
+      if (e.inputs < 2) return {plain(e.op, 1)};
+      return {plain(PointwiseOp::mul, 2), plain(PointwiseOp::mul, 2)};
+    case PointwiseOp::pow: return {plain(PointwiseOp::pow, 1), plain(PointwiseOp::mul, 1), plain(PointwiseOp::mul, 2)};
+    default: return {{"grad", gradient_form(e)}};
+  }
+}
 
 // Kernels of an operator's gradients with respect to its inputs and weights.
 Gradients gradients_of(const Operator& op) {
@@ -101,16 +117,7 @@ Gradients gradients_of(const Operator& op) {
           [](const Embedding& e) {
             return Gradients{{"grad", gradient_form(e)}};
           },
-          // A sum passes its gradient on as it is; a product of two tensors needs one kernel for each of them.
-          [&](const Elementwise& e) {
-            if (op.spelling == Spelling::dropout) return Gradients{{"grad", two_inputs(e)}};
-            if (e.op == PointwiseOp::add) return Gradients{};
-            Gradients list;
-            const Count kernels =
-                e.op == PointwiseOp::mul || e.op == PointwiseOp::div ? std::max<Count>(e.inputs, 1) : 1;
-            for (Count i = 0; i < kernels; ++i) list.push_back({"grad", gradient_form(e)});
-            return list;
-          },
+          [&](const Elementwise& e) { return pointwise_gradients(op, e); },
           [](const Rope& r) {
             return Gradients{{"grad", r}};
           },
@@ -158,6 +165,7 @@ class BackwardWriter {
     if (grad < 0) grad = out_.tensor(forward_.tensors[static_cast<std::size_t>(tensor)].name + ".grad", elements);
     return grad;
   }
+  TensorKind kind_of(int tensor) const { return forward_.tensors[static_cast<std::size_t>(tensor)].kind; }
   void differentiate(const Operator& op) {
     const int incoming = gradient(op.outputs.front());
     std::vector<int> read = {incoming};
@@ -166,7 +174,8 @@ class BackwardWriter {
     for (const Gradient& g : gradients_of(op)) {
       last =
           out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
-      out_.last().weights.table = op.weights.table;
+      if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
+        out_.set_kind(last, TensorKind::statistic);
       if (g.suffix == "grad_weight") accumulate(op);
     }
     if (op.weights.table || (op.weights.total() > 0 && !std::holds_alternative<Gemm>(op.shape))) accumulate(op);
