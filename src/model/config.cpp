@@ -34,10 +34,10 @@ constexpr HeadName kHeads[] = {{"ForCausalLM", HeadKind::language},
                                {"TextModel", HeadKind::none},
                                {"Model", HeadKind::none}};
 
-std::vector<const Family*> all_families() {
-  std::vector<const Family*> all;
+std::vector<const ModelFamily*> all_families() {
+  std::vector<const ModelFamily*> all;
   for (const auto* part : {&decoder_families(), &hybrid_families(), &encoder_families()})
-    for (const Family& family : *part) all.push_back(&family);
+    for (const ModelFamily& family : *part) all.push_back(&family);
   return all;
 }
 
@@ -53,16 +53,16 @@ ClassName class_name(std::string_view architecture) {
   return {architecture};
 }
 
-const Family* family_of(std::string_view stem, std::string_view model_type) {
-  const auto find = [&](std::string_view name, auto member) -> const Family* {
+const ModelFamily* family_of(std::string_view stem, std::string_view model_type) {
+  const auto find = [&](std::string_view name, auto member) -> const ModelFamily* {
     if (name.empty()) return nullptr;
-    for (const Family* family : all_families())
+    for (const ModelFamily* family : all_families())
       for (const std::string_view known : family->*member)
         if (name_key(known) == name_key(name)) return family;
     return nullptr;
   };
-  const Family* by_stem = find(stem, &Family::stems);
-  return by_stem ? by_stem : find(model_type, &Family::model_types);
+  const ModelFamily* by_stem = find(stem, &ModelFamily::stems);
+  return by_stem ? by_stem : find(model_type, &ModelFamily::model_types);
 }
 
 Error unknown_architecture(const std::string& place, const std::string& name) {
@@ -146,7 +146,7 @@ Result<ModelSpec> spec_from(const Json& root, const std::string& place) {
                  "give the class of the model, for example [\"LlamaForCausalLM\"]"};
   const std::string architecture = architectures.empty() ? model_type : architectures.front();
   const auto [stem, head] = class_name(architecture);
-  const Family* family = family_of(stem, model_type);
+  const ModelFamily* family = family_of(stem, model_type);
   const Json text = text_part(root);
   if (!family && text.contains("model_type") && text["model_type"].is_string())
     family = family_of({}, text["model_type"].get<std::string>());
@@ -169,7 +169,7 @@ Result<ModelSpec> spec_from(const Json& root, const std::string& place) {
 
 std::vector<std::string> supported_architectures() {
   std::vector<std::string> names;
-  for (const Family* family : all_families())
+  for (const ModelFamily* family : all_families())
     for (const std::string_view stem : family->stems) names.emplace_back(stem);
   std::sort(names.begin(), names.end());
   return names;

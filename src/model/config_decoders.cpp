@@ -31,7 +31,7 @@ void prepare_opt(ConfigReader& read, Traits& traits) {
   traits.final_norm = before && !read.flag_or("_remove_final_layer_norm", false);
   traits.qkv_bias = traits.out_bias = traits.mlp_bias = read.flag_or("enable_bias", true);
 }
-ModelSpec read_opt(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_opt(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec = read_decoder(read, family, head);
   if (!spec.decoder) return spec;
   const Count width = read.count_or("word_embed_proj_dim", spec.decoder->hidden, field::kHidden.most);
@@ -118,8 +118,8 @@ constexpr Traits kPhi = with(kGpt, [](Traits& t) {
 
 }  // namespace
 
-const std::vector<Family>& decoder_families() {
-  static const std::vector<Family> kFamilies = {
+const std::vector<ModelFamily>& decoder_families() {
+  static const std::vector<ModelFamily> kFamilies = {
       {{"GPT2"}, {"gpt2"}, kGpt},
       {{"OPT"},
        {"opt"},

@@ -25,7 +25,7 @@ constexpr Traits with(Traits traits, auto change) {
   return traits;
 }
 
-ModelSpec read_bert(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_bert(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec;
   spec.vocab = read.count(field::kVocab);
   const StackSizes sizes = read_sizes(read, family.traits);
@@ -63,7 +63,7 @@ StackSpec read_image_stack(ConfigReader& read, const Traits& traits, std::option
   return stack;
 }
 
-ModelSpec read_vit(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_vit(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec;
   Traits traits = family.traits;
   traits.qkv_bias = read.flag_or("qkv_bias", true);
@@ -76,7 +76,7 @@ ModelSpec read_vit(ConfigReader& read, const Family& family, HeadKind head) {
 }
 
 // Two towers side by side: images in the encoder's place, text (causal) in the decoder's.
-ModelSpec read_clip(ConfigReader& read, const Family& family, HeadKind) {
+ModelSpec read_clip(ConfigReader& read, const ModelFamily& family, HeadKind) {
   ModelSpec spec;
   ConfigReader images = read.inside("vision_config"), text = read.inside("text_config");
   for (ConfigReader* tower : {&images, &text}) {  // what CLIP's classes default to
@@ -151,7 +151,7 @@ StackSpec read_t5_stack(ConfigReader& read, Traits traits, bool decoder) {
   return stack_of(sizes, layers);
 }
 
-ModelSpec read_t5(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_t5(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec;
   Traits traits = family.traits;
   read_feed_forward(read, traits);
@@ -165,8 +165,8 @@ ModelSpec read_t5(ConfigReader& read, const Family& family, HeadKind head) {
 }
 
 // Whisper's keys have no bias; its encoder's positions are a table too, though nobody trains it.
-StackSpec read_whisper_stack(ConfigReader& read, const Family& family, bool decoder) {
-  const auto call = [&](const Field& field, const char* encoder_name, const char* decoder_name) {
+StackSpec read_whisper_stack(ConfigReader& read, const ModelFamily& family, bool decoder) {
+  const auto call = [&](const ConfigField& field, const char* encoder_name, const char* decoder_name) {
     read.call(field, decoder ? decoder_name : encoder_name);
   };
   call(field::kLayers, "encoder_layers", "decoder_layers");
@@ -182,7 +182,7 @@ StackSpec read_whisper_stack(ConfigReader& read, const Family& family, bool deco
   return stack_of(sizes, Layers(static_cast<std::size_t>(sizes.layers), layer));
 }
 
-ModelSpec read_whisper(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_whisper(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec;
   spec.vocab = read.count(field::kVocab);
   spec.encoder = read_whisper_stack(read, family, false);
@@ -194,10 +194,10 @@ ModelSpec read_whisper(ConfigReader& read, const Family& family, HeadKind head) 
 
 }  // namespace
 
-const std::vector<Family>& encoder_families() {
+const std::vector<ModelFamily>& encoder_families() {
   static constexpr Traits kT5{
       .positions = Positions::relative, .causal = false, .activation = "relu", .gated = false, .tied = true};
-  static const std::vector<Family> kFamilies = {
+  static const std::vector<ModelFamily> kFamilies = {
       {.stems = {"Bert"},
        .model_types = {"bert"},
        .traits = with(kEncoder,

@@ -284,7 +284,7 @@ void read_head(ConfigReader& read, const Traits& traits, HeadKind head, ModelSpe
   spec.classes = read.count_or("num_labels", named > 0 ? named : 2);
 }
 
-ModelSpec read_decoder(ConfigReader& read, const Family& family, HeadKind head) {
+ModelSpec read_decoder(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   Traits traits = family.traits;
   if (family.prepare) family.prepare(read, traits);
   ModelSpec spec;

@@ -60,7 +60,7 @@ MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter
 // Equal neighbours become one run.
 StackSpec stack_of(const StackSizes& sizes, const Layers& layers);
 
-struct Family {
+struct ModelFamily {
   std::vector<std::string_view> stems;        // "Llama" of LlamaForCausalLM
   std::vector<std::string_view> model_types;  // "llama"
   Traits traits;
@@ -68,15 +68,15 @@ struct Family {
   void (*prepare)(ConfigReader&, Traits&) = nullptr;
   Layers (*layers)(ConfigReader&, const Traits&, const StackSizes&) = read_layers;
   // Reads the whole model where it is not one causal stack.
-  ModelSpec (*model)(ConfigReader&, const Family&, HeadKind) = nullptr;
+  ModelSpec (*model)(ConfigReader&, const ModelFamily&, HeadKind) = nullptr;
   bool two_towers = false;  // "text_config" is a part of the model, not the model
 };
-ModelSpec read_decoder(ConfigReader& read, const Family& family, HeadKind head);
+ModelSpec read_decoder(ConfigReader& read, const ModelFamily& family, HeadKind head);
 
 // The table, in parts that stand in their own files.
-const std::vector<Family>& decoder_families();
-const std::vector<Family>& hybrid_families();
-const std::vector<Family>& encoder_families();
+const std::vector<ModelFamily>& decoder_families();
+const std::vector<ModelFamily>& hybrid_families();
+const std::vector<ModelFamily>& encoder_families();
 
 // Common to all models: vocabulary, tying, labels.
 void read_head(ConfigReader& read, const Traits& traits, HeadKind head, ModelSpec& spec);
