@@ -7,9 +7,7 @@
 #include "cli/predict_command.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
-#include "model/graph_file.h"
 #include "model/library.h"
-#include "model/onnx.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -122,26 +120,6 @@ Result<MixedPrecision> mixed_from(const std::string& name) {
 }
 
 Result<Model> model_from(const PredictOptions& o) {
-  if (o.model.ends_with(".onnx")) {
-    OnnxOptions options;
-    options.allow_unknown = o.allow_unknown;
-    for (const std::string& dim : o.dims) {
-      const auto equals = dim.find('=');
-      if (equals == std::string::npos) return flag_error("--dim", "'" + dim + "' is no name=value");
-      const auto value = count_from(std::string_view(dim).substr(equals + 1), "--dim " + dim.substr(0, equals));
-      if (!value) return value.error();
-      options.dims[dim.substr(0, equals)] = *value;
-    }
-    auto graph = graph_from_onnx(o.model, options);
-    if (!graph) return std::move(graph).error();
-    return Model{*std::move(graph)};
-  }
-  if (!o.dims.empty()) return flag_error("--dim", "has a meaning for ONNX files only");
-  if (is_graph_file(o.model)) {
-    auto graph = load_graph(o.model);
-    if (!graph) return std::move(graph).error();
-    return Model{*std::move(graph)};
-  }
   auto spec = find_model(o.model);
   if (!spec) return std::move(spec).error();
   return Model{*std::move(spec)};

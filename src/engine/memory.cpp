@@ -25,14 +25,14 @@ Bytes weight_bytes(const Graph& graph, const Precision& p) {
   double bits = 0;
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators) {
-      if (op.weights.tied) continue;
       const bool product = std::holds_alternative<Gemm>(op.shape) && class_of(op) != OpClass::head;
       double matrix_bits = plain_bits;
       if (p.mixed != MixedPrecision::autocast && std::holds_alternative<Moe>(op.shape))
         matrix_bits = p.experts.weight_bits;
       else if (p.mixed != MixedPrecision::autocast && product && !op.weights.table) matrix_bits = p.linear.weight_bits;
-      bits += static_cast<double>(section.repeats) * (static_cast<double>(op.weights.matrix) * matrix_bits +
-                                                      static_cast<double>(op.weights.vector) * plain_bits);
+      bits += static_cast<double>(section.repeats) *
+              (static_cast<double>(op.weights.tied ? 0 : op.weights.matrix) * matrix_bits +
+               static_cast<double>(op.weights.vector) * plain_bits);
     }
   return bytes(bits / 8);
 }

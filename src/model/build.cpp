@@ -60,6 +60,12 @@ Section build_layer(const LayerSpec& layer, Count repeats, const std::string& na
   return std::move(b).finish();
 }
 
+// T5's table of biases, shared by the layers of a stack.
+Count relative_table(const StackSpec& stack) {
+  const auto* a = stack.layers.empty() ? nullptr : std::get_if<AttentionSpec>(&stack.layers.front().layer.mixer);
+  return a ? a->relative_buckets * a->heads : 0;
+}
+
 int table(SectionBuilder& b, const std::string& name, int ids, Count tokens, Count rows, Count cols) {
   Embedding shape;
   shape.tokens = tokens, shape.vocab = rows, shape.cols = cols;
@@ -83,6 +89,7 @@ Section build_embedding(const ModelSpec& spec, const StackContext& at, const std
   if (stack.token_types > 0) add_table("embedding.types", stack.token_types);
   if (stack.positions == Positions::learned) add_table("embedding.positions", stack.max_positions);
   if (stack.embedding_norm) build_norm(b, "embedding.norm", x, at.tokens, stack);
+  b.last().weights.vector += relative_table(stack);
   return std::move(b).finish();
 }
 
@@ -144,6 +151,10 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
   } else if (spec.classes > 0) {
     b.linear("classifier", x, at.workload.sequences(), stack.hidden, spec.classes, true);
   }
+  if (spec.projection > 0) {
+    b.linear("projection", x, at.workload.sequences(), stack.hidden, spec.projection, false);
+    b.last().weights.vector += 1;  // the scale of the logits
+  }
   if (!spec.lm_head) return std::move(b).finish();
   const bool train = at.workload.mode == Mode::train;
   const Count rows = train || at.workload.all_logits ? at.tokens : at.workload.sequences();
@@ -158,8 +169,7 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
     width = stack.embedding_dim;
   }
   x = b.linear("lm_head", x, rows, width, spec.vocab, spec.head_bias);
-  b.last().weights.tied = false;
-  if (spec.tied_head) b.last().weights.matrix = 0;  // the table of the embedding
+  b.last().weights.tied = spec.tied_head;
   b.set_kind(x, TensorKind::logits);
   if (train) {
     CrossEntropy loss;
@@ -237,16 +247,20 @@ Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
       else if (spec.audio) graph.sections.push_back(build_audio(*spec.audio, at));
       else graph.sections.push_back(build_embedding(spec, at, prefix, false));
       add_stack(graph, *spec.encoder, source, nullptr, prefix, spelling);
-      if (spec.decoder && spec.encoder->final_norm) {
+      if (spec.decoder && (spec.encoder->final_norm || spec.projection > 0)) {
         SectionBuilder b("encoder.norm", 1);
-        build_norm(b, "final_norm", b.tensor("stream", at.tokens * spec.encoder->hidden), at.tokens, *spec.encoder);
+        const int stream = b.tensor("stream", at.tokens * spec.encoder->hidden);
+        const int normed = build_norm(b, "final_norm", stream, at.tokens, *spec.encoder);
+        if (spec.projection > 0)  // of one token an image
+          b.linear("projection", normed, source.sequences(), spec.encoder->hidden, spec.projection, false);
         graph.sections.push_back(std::move(b).finish());
       }
     }
   }
   if (spec.decoder) {
     const StackContext at{*spec.decoder, workload, workload.tokens(), spec.encoder ? &source : nullptr};
-    graph.sections.push_back(build_embedding(spec, at, spec.encoder ? "decoder." : "", spec.encoder && !spec.audio));
+    graph.sections.push_back(
+        build_embedding(spec, at, spec.encoder ? "decoder." : "", spec.encoder && !spec.audio && !spec.patches));
     add_stack(graph, *spec.decoder, workload, at.source, spec.encoder ? "decoder." : "", spelling);
     graph.sections.push_back(build_head(spec, at));
   } else {

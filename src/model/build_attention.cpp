@@ -63,12 +63,11 @@ Count tokens_of(const std::vector<Requests>& requests) {
   return n;
 }
 
-int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens, Count heads, Count head_dim,
-                 bool wide) {
+int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens, Count heads, const AttentionSpec& a) {
   RmsNorm norm;
-  norm.rows = wide ? tokens : tokens * heads;
-  norm.cols = wide ? heads * head_dim : head_dim;
-  return b.add(name, norm, {x}, tokens * heads * head_dim, {.vector = norm.cols});
+  norm.rows = a.qk_norm_wide ? tokens : tokens * heads;
+  norm.cols = a.qk_norm_wide ? heads * a.head_dim : a.head_dim;
+  return b.add(name, norm, {x}, tokens * heads * a.head_dim, {.vector = a.qk_norm_scale ? norm.cols : 0});
 }
 
 int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim) {
@@ -92,7 +91,7 @@ AttentionPrefill prefill_shape(const AttentionSpec& a, const std::vector<Request
 std::vector<int> attend(SectionBuilder& b, const AttentionSpec& a, std::vector<int> inputs, const Workload& workload,
                         Spelling spelling) {
   const Split split = split_of(workload);
-  const Count v_dim = a.v_head_dim > 0 ? a.v_head_dim : a.head_dim;
+  const Count v_dim = a.value_dim();
   std::vector<int> out;
   if (!split.prefill.empty())
     out.push_back(b.add("attention.prefill", prefill_shape(a, split.prefill), inputs,
@@ -111,7 +110,7 @@ std::vector<int> attend(SectionBuilder& b, const AttentionSpec& a, std::vector<i
 
 int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
-  const Count v_dim = a.v_head_dim > 0 ? a.v_head_dim : a.head_dim;
+  const Count v_dim = a.value_dim();
   const Count q_out = a.heads * a.head_dim, k_out = a.kv_heads * a.head_dim, v_out = a.kv_heads * v_dim;
   int q = 0, k = 0, v = 0;
   if (a.fused_qkv) {
@@ -123,8 +122,8 @@ int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const Stac
   }
   const int gate = q;
   if (a.qk_norm || a.qk_norm_wide) {
-    q = normed_heads(b, "attention.q_norm", q, tokens, a.heads, a.head_dim, a.qk_norm_wide);
-    k = normed_heads(b, "attention.k_norm", k, tokens, a.kv_heads, a.head_dim, a.qk_norm_wide);
+    q = normed_heads(b, "attention.q_norm", q, tokens, a.heads, a);
+    k = normed_heads(b, "attention.k_norm", k, tokens, a.kv_heads, a);
   }
   if (a.rotary_dim > 0) q = k = rotate(b, q, k, tokens, a.heads, a.kv_heads, a.rotary_dim);
   if (keeps_cache(at.workload)) {
@@ -136,7 +135,6 @@ int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const Stac
   if (k != q) inputs.push_back(k);
   if (v != q && v != k) inputs.push_back(v);
   std::vector<int> outs = attend(b, a, inputs, at.workload, spelling);
-  if (a.relative_buckets > 0) b.last().weights.vector += a.relative_buckets * a.heads;
   int out = outs.front();
   if (a.gate) {
     outs.push_back(gate);
@@ -177,6 +175,48 @@ int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, cons
   return b.linear("cross.out", out, tokens, width, hidden, a.out_bias);
 }
 
+namespace {
+
+Count longest(const Workload& workload) {
+  Count most = 0;
+  for (const Requests& r : workload.requests) most = std::max(most, r.new_tokens + r.cached);
+  return most;
+}
+
+// DeepSeek Sparse Attention's indexer: small heads score every key for every query, and the best are kept.
+void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const StackContext& at) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden;
+  const Count latent_width = a.q_rank > 0 ? a.q_rank : hidden;
+  const int q = b.linear("indexer.q", latent, tokens, latent_width, a.index_heads * a.index_dim, false);
+  int k = b.linear("indexer.k", x, tokens, hidden, a.index_dim, false);
+  const int weights = b.linear("indexer.weights", x, tokens, hidden, a.index_heads, false);
+  LayerNorm norm;
+  norm.rows = tokens, norm.cols = a.index_dim;
+  k = b.add("indexer.k_norm", norm, {k}, tokens * a.index_dim, {.vector = 2 * a.index_dim});
+  const Count sequences = at.workload.sequences(), keys = longest(at.workload);
+  Bmm scores;
+  scores.batch = sequences, scores.m = std::max<Count>(1, tokens / sequences) * a.index_heads;
+  scores.n = keys, scores.k = a.index_dim;
+  const int scored = b.add("indexer.scores", scores, {q, k, weights}, tokens * keys);
+  Reduction best;
+  best.rows = tokens, best.cols = keys;
+  b.add("indexer.topk", best, {scored}, tokens * a.index_topk);
+}
+
+// Absorbed form: queries take the keys' up-projection upon themselves and look at the latent cache.
+int attend_latent(SectionBuilder& b, const MlaSpec& a, int q, Count tokens, MlaDecode shape, OwnedWeights kv_b) {
+  Bmm absorb;
+  absorb.batch = a.heads, absorb.m = tokens, absorb.n = a.kv_rank, absorb.k = a.nope_dim;
+  const int absorbed = b.add("attention.absorb_q", absorb, {q}, tokens * a.heads * a.kv_rank, kv_b);
+  shape.heads = a.heads, shape.kv_lora = a.kv_rank, shape.rope_dim = a.rope_dim;
+  const int latent = b.add("attention.decode", shape, {absorbed}, tokens * a.heads * a.kv_rank);
+  Bmm expand;
+  expand.batch = a.heads, expand.m = tokens, expand.n = a.v_dim, expand.k = a.kv_rank;
+  return b.add("attention.absorb_v", expand, {latent}, tokens * a.heads * a.v_dim);
+}
+
+}  // namespace
+
 int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
   const Count q_out = a.heads * (a.nope_dim + a.rope_dim);
@@ -185,11 +225,11 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
     norm.rows = tokens, norm.cols = cols;
     return b.add(name, norm, {input}, tokens * cols, {.vector = cols});
   };
-  int q = 0, kv = 0;
+  int q = 0, kv = 0, latent = x;
   if (a.q_rank > 0) {
     q = b.linear("attention.q_a", x, tokens, hidden, a.q_rank, false);
     kv = b.linear("attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
-    q = rms("attention.q_a_norm", q, a.q_rank);
+    q = latent = rms("attention.q_a_norm", q, a.q_rank);
     q = b.linear("attention.q_b", q, tokens, a.q_rank, q_out, false);
   } else {
     q = b.linear("attention.q", x, tokens, hidden, q_out, false);
@@ -203,31 +243,28 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
     b.add("attention.kv_write", write, {kv, rotated}, tokens * (a.kv_rank + a.rope_dim));
   }
   const OwnedWeights kv_b{.matrix = a.kv_rank * a.heads * (a.nope_dim + a.v_dim)};
+  if (a.index_topk > 0) build_indexer(b, a, x, latent, at);
+  if (a.index_topk > 0 && longest(at.workload) > a.index_topk) {  // every query has a list of keys of its own
+    MlaDecode shape;
+    shape.batch = tokens, shape.kv_len = a.index_topk;
+    const int out = attend_latent(b, a, rotated, tokens, shape, kv_b);
+    return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
+  }
   const Split split = split_of(at.workload);
   int out = 0;
-  bool owned = false;  // the up-projection belongs to the first operator that multiplies by it
   if (!split.prefill.empty()) {
     const Count n = tokens_of(split.prefill);
     const int keys = b.linear("attention.kv_b", kv, n, a.kv_rank, a.heads * (a.nope_dim + a.v_dim), false);
-    owned = true;
     MlaPrefill shape;
     set_prefill_lengths(shape, split.prefill);
     shape.heads = a.heads, shape.nope_dim = a.nope_dim, shape.rope_dim = a.rope_dim, shape.v_dim = a.v_dim;
     out = b.add("attention.prefill", shape, {rotated, keys}, n * a.heads * a.v_dim);
   }
   if (!split.decode.empty()) {
-    const Count n = tokens_of(split.decode);
-    Bmm absorb;  // the queries take the keys' up-projection upon themselves
-    absorb.batch = a.heads, absorb.m = n, absorb.n = a.kv_rank, absorb.k = a.nope_dim;
-    const int absorbed =
-        b.add("attention.absorb_q", absorb, {rotated}, n * a.heads * a.kv_rank, owned ? OwnedWeights{} : kv_b);
     MlaDecode shape;
     set_decode_lengths(shape, split.decode);
-    shape.heads = a.heads, shape.kv_lora = a.kv_rank, shape.rope_dim = a.rope_dim;
-    const int latent = b.add("attention.decode", shape, {absorbed}, n * a.heads * a.kv_rank);
-    Bmm expand;
-    expand.batch = a.heads, expand.m = n, expand.n = a.v_dim, expand.k = a.kv_rank;
-    out = b.add("attention.absorb_v", expand, {latent}, n * a.heads * a.v_dim);
+    // The up-projection belongs to the first operator that multiplies by it.
+    out = attend_latent(b, a, rotated, tokens_of(split.decode), shape, split.prefill.empty() ? kv_b : OwnedWeights{});
   }
   return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
 }

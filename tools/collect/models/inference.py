@@ -83,6 +83,11 @@ class Request:
         parts = cache[:2 * shape.layers * count].view(2 * shape.layers, *size)
         self.keys, self.values = list(parts[:shape.layers]), list(parts[shape.layers:])
 
+    def own_cache(self):
+        """A tensor of its own per layer: a compiler does not see that parts never overlap."""
+        self.keys = [part.clone() for part in self.keys]
+        self.values = [part.clone() for part in self.values]
+
 
 def attend(q, k, v, causal):
     """q [batch, steps, heads, dim], k and v [batch, length, kv heads, dim]; views are fine."""

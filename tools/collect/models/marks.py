@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 
-_NOTHING = nullcontext()
 _maker = None
 
 
@@ -17,8 +16,8 @@ def label_steps(on):
 
 
 def operator(name):
-    return _NOTHING if _maker is None else _maker("op:" + name)
+    return nullcontext() if _maker is None else _maker("op:" + name)
 
 
 def phase(name):
-    return _NOTHING if _maker is None else _maker("phase:" + name)
+    return nullcontext() if _maker is None else _maker("phase:" + name)
