@@ -99,6 +99,14 @@ std::string without_python_numbers(std::string_view text) {
   return out;
 }
 
+// Texts of the file appear in errors, which are one line of plain text.
+Error on_one_line(Error error) {
+  for (std::string* part : {&error.field, &error.problem})
+    for (char& c : *part)
+      if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return error;
+}
+
 // Models of several senses keep their text part in an object of its own; its fields are laid over the outer ones.
 Json text_part(const Json& root) {
   if (!root.contains("text_config") || !root["text_config"].is_object()) return root;
@@ -178,7 +186,9 @@ std::vector<std::string> supported_architectures() {
 Result<ModelSpec> spec_from_json(std::string_view text, const std::string& place) {
   const auto root = parse_json_object(without_python_numbers(text), place, "give a Hugging Face config.json");
   if (!root) return root.error();
-  return spec_from(*root, place);
+  auto spec = spec_from(*root, place);
+  if (!spec) return on_one_line(std::move(spec).error());
+  return spec;
 }
 
 Result<ModelSpec> load_model_config(const std::string& path) {

@@ -171,7 +171,7 @@ const std::vector<ModelFamily>& decoder_families() {
        {"nemotron"},
        {.norm = NormKind::layer, .norm_bias = true, .rotary = 0.5, .activation = "relu2", .gated = false}},
 
-      {{"Llama", "LLaMA", "Aquila"}, {"llama", "aquila"}, {}},
+      {{"Llama", "Aquila"}, {"llama", "aquila"}, {}},
       {{"Mistral", "Mistral3", "Ministral"}, {"mistral"}, {}},
       {{"Mixtral"}, {"mixtral"}, {}},
       {{"Llama4"}, {"llama4", "llama4_text"}, {}, prepare_llama4, llama4_layers},

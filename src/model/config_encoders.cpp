@@ -166,7 +166,7 @@ ModelSpec read_t5(ConfigReader& read, const ModelFamily& family, HeadKind head) 
 
 // Whisper's keys have no bias; its encoder's positions are a table too, though nobody trains it.
 StackSpec read_whisper_stack(ConfigReader& read, const ModelFamily& family, bool decoder) {
-  const auto call = [&](const Field& field, const char* encoder_name, const char* decoder_name) {
+  const auto call = [&](const ConfigField& field, const char* encoder_name, const char* decoder_name) {
     read.call(field, decoder ? decoder_name : encoder_name);
   };
   call(field::kLayers, "encoder_layers", "decoder_layers");

@@ -45,7 +45,7 @@ const Json* ConfigReader::find(std::string_view path) const {
   return at;
 }
 
-bool ConfigReader::has(const Field& field) const { return !present_name(field).empty(); }
+bool ConfigReader::has(const ConfigField& field) const { return !present_name(field).empty(); }
 
 ConfigReader ConfigReader::reader_of(const Json* object, std::string path) const {
   static const Json kNothing = Json::object();
@@ -60,7 +60,7 @@ ConfigReader ConfigReader::item(std::string_view path, std::size_t index) const 
   return reader_of(&(*find(path))[index], fmt::format("{}[{}]", path, index));
 }
 
-std::string_view ConfigReader::present_name(const Field& field) const {
+std::string_view ConfigReader::present_name(const ConfigField& field) const {
   if (const auto own = own_names_.find(field.names[0]); own != own_names_.end())
     return find(own->second) ? own->second : std::string_view();
   for (const std::string_view name : field.names)
@@ -77,7 +77,7 @@ Count ConfigReader::whole(std::string_view name, const Json& value, Count least,
   return static_cast<Count>(v);
 }
 
-Count ConfigReader::count(const Field& field) {
+Count ConfigReader::count(const ConfigField& field) {
   const std::string_view name = present_name(field);
   if (!name.empty()) return whole(name, *find(name), 1, field.most);
   if (const auto known = defaults_.find(field.names[0]); known != defaults_.end()) return known->second;
@@ -90,7 +90,7 @@ Count ConfigReader::count(const Field& field) {
   return 1;
 }
 
-Count ConfigReader::count_or(const Field& field, Count otherwise) {
+Count ConfigReader::count_or(const ConfigField& field, Count otherwise) {
   const std::string_view name = present_name(field);
   if (!name.empty()) return whole(name, *find(name), 0, field.most);
   const auto known = defaults_.find(field.names[0]);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
@@ -22,11 +23,22 @@ constexpr std::array<std::string_view, 9> kTunings = {"instruct", "chat", "base"
 std::string name_of(const EmbeddedFile& file) { return std::string(file.name.substr(0, file.name.rfind(".json"))); }
 std::string place_of(const EmbeddedFile& file) { return "data/models/" + std::string(file.name); }
 
+// Like name_key(), but a point between digits stays, since OPT-1.3B is not OPT-13B; some ids write it as "_".
+std::string model_key(std::string_view name) {
+  const auto digit = [&](std::size_t i) { return i < name.size() && name[i] >= '0' && name[i] <= '9'; };
+  std::string key;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool point = (name[i] == '.' || name[i] == '_') && i > 0 && digit(i - 1) && digit(i + 1);
+    key += point ? "." : name_key(name.substr(i, 1));
+  }
+  return key;
+}
+
+std::string_view without_organisation(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+
 // Keys a user's name may stand for, the exact one first: with its organisation, without, and without tunings.
 std::vector<std::string> keys_of(std::string_view name) {
-  std::vector<std::string> keys = {name_key(name)};
-  if (const auto slash = name.rfind('/'); slash != std::string_view::npos)
-    keys.push_back(name_key(name.substr(slash + 1)));
+  std::vector<std::string> keys = {model_key(name), model_key(without_organisation(name))};
   for (bool cut = true; cut;) {
     cut = false;
     for (const std::string_view tuning : kTunings) {
@@ -39,12 +51,6 @@ std::vector<std::string> keys_of(std::string_view name) {
   return keys;
 }
 
-const EmbeddedFile* file_named(const std::string& key) {
-  for (const EmbeddedFile& file : embedded_model_files())
-    if (name_key(name_of(file)) == key) return &file;
-  return nullptr;
-}
-
 std::vector<std::string> aliases_of(const Json& config) {
   std::vector<std::string> aliases;
   if (const auto list = config.find("_aliases"); list != config.end() && list->is_array())
@@ -53,11 +59,23 @@ std::vector<std::string> aliases_of(const Json& config) {
   return aliases;
 }
 
-const EmbeddedFile* file_with_alias(const std::string& key) {
-  for (const EmbeddedFile& file : embedded_model_files())
-    for (const std::string& alias : aliases_of(Json::parse(file.text, nullptr, false)))
-      if (name_key(alias) == key) return &file;
-  return nullptr;
+// Files by the keys of their names and aliases; names win. Made once.
+using Index = std::map<std::string, const EmbeddedFile*>;
+const Index& file_index() {
+  static const Index kIndex = [] {
+    Index index;
+    for (const EmbeddedFile& file : embedded_model_files()) index.emplace(model_key(name_of(file)), &file);
+    for (const EmbeddedFile& file : embedded_model_files())
+      for (const std::string& alias : aliases_of(Json::parse(file.text, nullptr, false)))
+        for (const std::string& key : {model_key(alias), model_key(without_organisation(alias))})
+          index.emplace(key, &file);
+    return index;
+  }();
+  return kIndex;
+}
+const EmbeddedFile* file_named(const std::string& key) {
+  const auto found = file_index().find(key);
+  return found == file_index().end() ? nullptr : found->second;
 }
 
 // The file with what it is like beneath it.
@@ -66,7 +84,7 @@ Json whole_config(const EmbeddedFile& file) {
   assert(own.is_object() && "a bundled model is broken; library_test names it");
   const auto like = own.find("_like");
   if (like == own.end() || !like->is_string()) return own;
-  const EmbeddedFile* base = file_named(name_key(like->get<std::string>()));
+  const EmbeddedFile* base = file_named(model_key(like->get<std::string>()));
   assert(base && base != &file && "a bundled model is like none that exists; library_test names it");
   if (!base || base == &file) return own;
   Json merged = whole_config(*base);
@@ -104,16 +122,13 @@ std::vector<ModelEntry> list_models() {
 
 Result<ModelSpec> find_model(const std::string& name_or_path) {
   if (is_path(name_or_path)) return load_model_config(name_or_path);
-  for (const std::string& key : keys_of(name_or_path)) {
+  for (const std::string& key : keys_of(name_or_path))
     if (const EmbeddedFile* file = file_named(key)) return spec_of(*file);
-    if (const EmbeddedFile* file = file_with_alias(key)) return spec_of(*file);
-  }
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_model_files()) names.push_back(name_of(file));
-  const std::string short_name = name_or_path.substr(name_or_path.rfind('/') + 1);
-  return Error{
-      "", "", "unknown model '" + name_or_path.substr(0, 120) + "'",
-      suggestion(short_name, names, "docs/models.md lists the known ones; the path of a config.json works too")};
+  return Error{"", "", "unknown model '" + name_or_path.substr(0, 120) + "'",
+               suggestion(without_organisation(name_or_path), names,
+                          "docs/models.md lists the known ones; the path of a config.json works too")};
 }
 
 }  // namespace tilecast
