@@ -223,6 +223,8 @@ MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter
     read.fail("num_experts_per_tok", fmt::format("a token cannot visit {} of {} experts", m.topk, m.experts));
   m.inter = read.count_or(field::kExpertInter, dense_inter);
   if (m.inter < 1) read.fail("moe_intermediate_size", "must be at least 1");
+  if (read.has("moe_latent_size"))  // Nemotron 3 Super: experts narrower than the model
+    read.fail("moe_latent_size", "is not supported", "experts must work at the model's own width");
   m.gated = traits.gated;
   m.activation = read_activation(read, traits);
   m.bias = traits.expert_bias;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "model/embedded_models.h"
 
 namespace tilecast {
 namespace {
@@ -201,6 +204,9 @@ TEST(Config, NemotronHReadsItsLetters) {
   EXPECT_EQ(model.decoder->layers[0].layer.feed_forward.index(), 0u);
   EXPECT_EQ(std::get<MlpSpec>(model.decoder->layers[1].layer.feed_forward).activation, ActivationKind::relu_squared);
   EXPECT_EQ(attention(model, 2).rotary_dim, 0);
+  Json latent = nemotron_h("M-*E");
+  latent.update({{"n_routed_experts", 8}, {"num_experts_per_tok", 2}, {"moe_latent_size", 16}});
+  EXPECT_THAT(complaint(latent), HasSubstr("moe_latent_size: is not supported"));
   EXPECT_THAT(complaint(nemotron_h("M-*")), HasSubstr("has 3 letters for 4 layers"));
   EXPECT_THAT(complaint(nemotron_h("M-*x")), HasSubstr("unknown letter 'x'"));
 }
@@ -364,6 +370,40 @@ TEST(ConfigErrors, SizesThatWouldOverflowAreRefused) {
                                {"num_local_experts", 1 << 14},
                                {"num_experts_per_tok", 1 << 14}})),
               HasSubstr("more than 10^15 parameters"));
+}
+
+// One config of each architecture the library has, with one field at a time made absurd: a model or one line, and
+// counts that do not overflow.
+void check_survives(const Json& config, const std::string& what) {
+  const auto read = spec_from_json(config.dump(), "config.json");
+  if (!read) {
+    EXPECT_EQ(read.error().line().find('\n'), std::string::npos) << what;
+    EXPECT_FALSE(read.error().field.empty() && read.error().remedy.empty()) << what;
+    return;
+  }
+  EXPECT_GE(parameters(*read), 0) << what;
+  EXPECT_LE(active_parameters(*read), parameters(*read)) << what;
+  for (const CachePart& part : cache_need(*read).parts) EXPECT_GE(part.per_token, 0) << what;
+}
+void spoil_each_field(const Json& whole, const Json::json_pointer& object, const std::string& name) {
+  const std::vector<Json> absurd = {nullptr, 0, -1, 1 << 20, "x\ny"};
+  for (const auto& [key, value] : whole[object].items()) {
+    if (value.is_object()) spoil_each_field(whole, object / key, name);
+    for (const Json& wrong : absurd) {
+      Json spoilt = whole;
+      spoilt[object][key] = wrong;
+      check_survives(spoilt, name + ": " + key + " = " + wrong.dump());
+    }
+  }
+}
+TEST(ConfigErrors, NoFieldOfNoArchitectureCanHurt) {
+  std::set<std::string> seen;
+  for (const EmbeddedFile& file : embedded_model_files()) {
+    const Json config = Json::parse(file.text);
+    if (config.contains("_like") || !seen.insert(config["architectures"].dump()).second) continue;
+    spoil_each_field(config, Json::json_pointer(), std::string(file.name));
+  }
+  EXPECT_GE(seen.size(), 30u);
 }
 
 TEST(ConfigErrors, NotAConfiguration) {
