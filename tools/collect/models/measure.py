@@ -3,11 +3,12 @@
 
     python3 tools/collect/models/measure.py --list
     python3 tools/collect/models/measure.py --out results --part inference --pass time
+    python3 tools/collect/models/measure.py --out results --part inference --pass burst
     python3 tools/collect/models/measure.py --out results --part inference --pass profile
 
 Timing (steady, or in bursts after pauses) and profiling are separate passes: a profiler once
-started slows later launches. Started
-again with the same --out, or with --skip OLD.csv, finished cases are left out.
+started slows later launches. Started again with the same --out, or with --skip OLD.csv, finished
+cases are left out.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from collect.models import plan, shapes  # noqa: E402
 
 COMPILE_LIMIT_SECONDS = 150
 REPLAYS = 3  # profiled steps
+HOST_REPEATS = 11
 
 
 def software():
@@ -123,8 +125,11 @@ class Session:
         call = run if graph is None else graph.replay
         if self.options.kind == "burst":
             clock.warm_up(call)
-            self.rows.samples(case, "burst_ms", *clock.after_pauses(call, self.sensors),
-                              notes="pairs of steps after pauses of 0.25 s")
+            times, readings = clock.after_pauses(call, self.sensors)
+            self.rows.samples(case, "burst_ms", times[::2], readings,
+                              "first step after a pause of 0.25 s")
+            self.rows.samples(case, "burst_second_ms", times[1::2], readings,
+                              "second step after the pause")
             return
         repeats = clock.repeats_for(clock.warm_up(call))
         times, readings = clock.back_to_back(call, repeats, self.sensors, graph is not None)
@@ -136,7 +141,7 @@ class Session:
                         server.shape.cache_bytes(case.batch, case.length))
         self.rows.value(case, "step_peak_bytes", step_bytes,
                         "above weights and cache: activations and workspace")
-        if case.engine.startswith("compile"):
+        if case.engine == "compile":
             self.rows.value(case, "first_call_s", first_seconds)
 
     def host(self, case, run, repeats):
@@ -192,7 +197,7 @@ class Session:
         memory = trainer.measure_memory()
         repeats = clock.repeats_for(clock.warm_up(trainer.step))
         self.time_phases(case, trainer, repeats)
-        self.host(case, trainer.step, MIN_HOST_REPEATS)
+        self.host(case, trainer.step, HOST_REPEATS)
         for metric, value in memory.items():
             self.rows.value(case, metric, value)
         if case.engine == "compile":
@@ -218,9 +223,6 @@ class Session:
         for index in range(1, len(phases[0])):
             parts = [marks[index - 1][1].elapsed_time(marks[index][1]) for marks in phases]
             self.rows.samples(case, f"{phases[0][index][0]}_ms", parts, readings)
-
-
-MIN_HOST_REPEATS = 11
 
 
 def _heats(case):

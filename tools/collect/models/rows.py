@@ -7,7 +7,8 @@ import statistics
 from ..store import GPU, SOURCE, read_rows
 from .plan import CASE_COLUMNS
 
-COLUMNS = ["gpu", "source", *CASE_COLUMNS, "metric", "value", "p10", "p90", "repeats", "notes"]
+COLUMNS = ["gpu", "source", *CASE_COLUMNS, "metric", "value", "p10", "p90", "repeats", "card",
+           "notes"]
 PROTOCOL_COLUMNS = [*CASE_COLUMNS, "metric", "sm_mhz_lowest", "sm_mhz", "mem_mhz", "watts",
                     "watts_highest", "celsius", "card", "software", "samples"]
 KERNEL_COLUMNS = ["gpu", "source", *CASE_COLUMNS, "phase", "operator", "torch_op", "kernel",
@@ -51,7 +52,7 @@ class Rows:
     def _row(self, case, metric, value, low, high, repeats, notes):
         text = lambda number: f"{number:.6g}" if isinstance(number, float) else str(number)
         _write(self.rows, [GPU, SOURCE, *case.key, metric, text(value), text(low), text(high),
-                           repeats, notes])
+                           repeats, self.card, notes])
 
 
 def _clocks(readings):
