@@ -27,13 +27,28 @@ ScanSpec read_mamba(ConfigReader& read) {
   return s;
 }
 
+// The letters: given as such, or as a list of words by later files.
+std::string read_letters(ConfigReader& read) {
+  std::string letters = read.text_or("hybrid_override_pattern", "");
+  if (!letters.empty()) return letters;
+  for (const std::string& word : read.texts("layers_block_type")) {
+    if (word == "mamba") letters += 'M';
+    else if (word == "attention") letters += '*';
+    else if (word == "mlp") letters += '-';
+    else if (word == "moe") letters += 'E';
+    else
+      read.fail("layers_block_type", "unknown kind '" + word.substr(0, 40) + "'", "known: mamba, attention, mlp, moe");
+  }
+  return letters;
+}
+
 Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
   constexpr const char* kPattern = "hybrid_override_pattern";
-  const std::string pattern = read.text_or(kPattern, "");
-  if (pattern.size() != static_cast<std::size_t>(sizes.layers))
-    read.fail(kPattern, fmt::format("has {} letters for {} layers", pattern.size(), sizes.layers));
+  const std::string letters = read_letters(read);
+  if (letters.size() != static_cast<std::size_t>(sizes.layers))
+    read.fail(kPattern, fmt::format("has {} letters for {} layers", letters.size(), sizes.layers));
   Layers layers;
-  for (const char letter : pattern) {
+  for (const char letter : letters) {
     if (read.failure()) break;
     LayerSpec layer;
     if (letter == 'M') layer.mixer = read_mamba(read);

@@ -149,29 +149,31 @@ std::vector<LayerKind> read_kinds(ConfigReader& read, const Traits& traits, Coun
   return kinds;
 }
 
-// Which layers have experts: DeepSeek counts the dense ones at the start, Qwen and Llama 4 take every nth.
-class ExpertLayers {
- public:
-  explicit ExpertLayers(ConfigReader& read)
-      : dense_first_(read.count_or("first_k_dense_replace", 0)),
-        frequency_(at_least_one(read, "moe_layer_freq")),
-        step_(at_least_one(
-            read, read.has("interleave_moe_layer_step") ? "interleave_moe_layer_step" : "decoder_sparse_step")),
-        dense_(read.counts("mlp_only_layers", field::kLayers.most)) {}
-  bool has(Count layer) const {
-    return layer >= dense_first_ && layer % frequency_ == 0 && (layer + 1) % step_ == 0 &&
-           std::find(dense_.begin(), dense_.end(), layer) == dense_.end();
+// Which layers have experts: a list says so, or DeepSeek counts the dense ones at the start, Qwen and Llama 4 take
+// every nth.
+std::vector<bool> read_expert_layers(ConfigReader& read, Count layers) {
+  std::vector<bool> sparse;
+  const std::vector<std::string> kinds = read.texts("mlp_layer_types");
+  if (!kinds.empty()) {
+    if (kinds.size() != static_cast<std::size_t>(layers))
+      read.fail("mlp_layer_types", fmt::format("has {} entries for {} layers", kinds.size(), layers));
+    for (const std::string& kind : kinds) sparse.push_back(kind == "sparse");
+    sparse.resize(static_cast<std::size_t>(layers));
+    return sparse;
   }
-
- private:
-  // GLM and MiMo write the frequency as a list of zeros and ones; the count of dense layers says the same.
-  static Count at_least_one(ConfigReader& read, std::string_view name) {
-    if (const auto* value = read.find(name); value && value->is_array()) return 1;
-    return std::max<Count>(read.count_or(name, 1), 1);
-  }
-  Count dense_first_, frequency_, step_;
-  std::vector<Count> dense_;
-};
+  // Some write the frequency as a list of zeros and ones, beside the count of dense layers that says the same.
+  const auto step_of = [&](std::string_view name) {
+    const nlohmann::json* value = read.find(name);
+    return value && value->is_array() ? 1 : std::max<Count>(read.count_or(name, 1), 1);
+  };
+  const Count dense_first = read.count_or("first_k_dense_replace", 0), frequency = step_of("moe_layer_freq");
+  const Count step =
+      step_of(read.has("interleave_moe_layer_step") ? "interleave_moe_layer_step" : "decoder_sparse_step");
+  for (Count i = 0; i < layers; ++i) sparse.push_back(i >= dense_first && i % frequency == 0 && (i + 1) % step == 0);
+  for (const Count dense : read.counts("mlp_only_layers", field::kLayers.most))
+    if (dense < layers) sparse[static_cast<std::size_t>(dense)] = false;
+  return sparse;
+}
 
 }  // namespace
 
@@ -247,7 +249,7 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
   const bool sparse = read.count_or(field::kExperts, 0) > 0;
   std::optional<MoeSpec> experts;
   if (sparse) experts = read_experts(read, traits, sizes.mlp.inter);
-  const ExpertLayers with_experts(read);
+  const std::vector<bool> with_experts = read_expert_layers(read, sizes.layers);
 
   Layers layers;
   for (Count i = 0; i < sizes.layers; ++i) {
@@ -258,7 +260,7 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
     if (kind == LayerKind::linear && linear) layer.mixer = *linear;
     else if (latent) layer.mixer = *latent;
     else layer.mixer = attention;
-    if (experts && with_experts.has(i)) layer.feed_forward = *experts;
+    if (experts && with_experts[static_cast<std::size_t>(i)]) layer.feed_forward = *experts;
     else layer.feed_forward = sizes.mlp;
     if (sizes.mlp.inter < 1 && std::holds_alternative<MlpSpec>(layer.feed_forward))
       read.fail("intermediate_size", "is missing", fmt::format("layer {} has no experts and needs it", i));

@@ -132,6 +132,18 @@ TEST(Config, ExpertsStandInTheLayersTheFileSays) {
   EXPECT_TRUE(std::get<MoeSpec>(sparse.decoder->layers[1].layer.feed_forward).shared_gate);
 }
 
+TEST(Config, ListsOfLaterFilesSayTheSame) {
+  const Json experts = {{"architectures", {"GlmMoeDsaForCausalLM"}},
+                        {"n_routed_experts", 8},
+                        {"num_experts_per_tok", 2},
+                        {"moe_intermediate_size", 32},
+                        {"mlp_layer_types", {"dense", "sparse", "sparse", "dense"}}};
+  const ModelSpec model = spec(llama(experts));
+  ASSERT_EQ(model.decoder->layers.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<MoeSpec>(model.decoder->layers[1].layer.feed_forward));
+  EXPECT_EQ(model.decoder->layers[1].repeats, 2);
+}
+
 TEST(Config, Llama4RotatesThreeLayersOfFour) {
   const ModelSpec model = spec({{"architectures", {"Llama4ForConditionalGeneration"}},
                                 {"text_config", llama({{"architectures", nullptr},
@@ -204,6 +216,9 @@ TEST(Config, NemotronHReadsItsLetters) {
   EXPECT_EQ(model.decoder->layers[0].layer.feed_forward.index(), 0u);
   EXPECT_EQ(std::get<MlpSpec>(model.decoder->layers[1].layer.feed_forward).activation, ActivationKind::relu_squared);
   EXPECT_EQ(attention(model, 2).rotary_dim, 0);
+  Json listed = nemotron_h("");
+  listed["layers_block_type"] = {"mamba", "mlp", "attention", "mlp"};
+  EXPECT_EQ(parameters(spec(listed)), parameters(model));
   Json latent = nemotron_h("M-*E");
   latent.update({{"n_routed_experts", 8}, {"num_experts_per_tok", 2}, {"moe_latent_size", 16}});
   EXPECT_THAT(complaint(latent), HasSubstr("moe_latent_size: is not supported"));
