@@ -1,6 +1,7 @@
 // Models whose layers differ from each other: linear attention, state-space layers, layers pruned one by one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/families.h"
@@ -60,6 +61,26 @@ Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSi
                 "known: M (Mamba-2), * (attention), - (feed-forward), E (experts)");
     layers.push_back(std::move(layer));
   }
+  return layers;
+}
+
+// Kimi Linear: latent attention in the layers it lists (from one), Kimi delta attention in the others.
+Layers kimi_linear_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  Layers layers = read_layers(read, traits, sizes);
+  if (!read.has("linear_attn_config")) return layers;
+  ConfigReader linear = read.inside("linear_attn_config");
+  constexpr ConfigField kHeads{{"num_heads"}, 1 << 14}, kHeadDim{{"head_dim"}, 1 << 14};
+  ScanSpec scan;
+  scan.rule = ScanRule::kda;
+  scan.heads = scan.key_heads = linear.count(kHeads);
+  scan.head_dim = scan.key_dim = linear.count(kHeadDim);
+  scan.conv_width = std::max<Count>(linear.count_or("short_conv_kernel_size", 4, 1 << 6), 1);
+  for (const Count layer : linear.counts("kda_layers", field::kLayers.most)) {
+    if (layer >= 1 && layer <= sizes.layers) layers[static_cast<std::size_t>(layer - 1)].mixer = scan;
+    else
+      linear.fail("kda_layers", fmt::format("{} is not one of the {} layers, counted from one", layer, sizes.layers));
+  }
+  read.adopt(linear);
   return layers;
 }
 
@@ -135,6 +156,7 @@ const std::vector<ModelFamily>& hybrid_families() {
   static const std::vector<ModelFamily> kFamilies = {
       {{"Qwen3Next"}, {"qwen3_next"}, kGatedDelta},
       {{"Qwen3_5", "Qwen3_5Moe"}, {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"}, kGatedDelta},
+      {{"KimiLinear"}, {"kimi_linear"}, {.router_bias = true}, nullptr, kimi_linear_layers},
       {{"NemotronH"},
        {"nemotron_h"},
        {.positions = Positions::none, .activation = "relu2", .gated = false, .router_bias = true},

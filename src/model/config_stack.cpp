@@ -57,7 +57,7 @@ AttentionSpec read_attention(ConfigReader& read, const Traits& traits, Count hid
               "give a divisor of num_attention_heads");
   a.head_dim = read.count_or(field::kHeadDim, 0);
   if (a.head_dim == 0) {
-    if (hidden % a.heads != 0)
+    if (hidden % a.heads != 0 && !read.has("kv_lora_rank"))  // latent attention has widths of its own
       read.fail("num_attention_heads",
                 fmt::format("{} heads do not divide the hidden size {}, and there is no head_dim", a.heads, hidden),
                 "correct one of them or give head_dim");
@@ -231,8 +231,9 @@ MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter
   m.activation = read_activation(read, traits);
   m.bias = traits.expert_bias;
   m.router_bias = traits.router_bias || read.text_or("topk_method", "") == "noaux_tc";
-  m.shared_inter =
-      read.count_or("n_shared_experts", 0, 1 << 8) * read.count_or("moe_shared_expert_intermediate_size", m.inter);
+  const Count shared =
+      read.count_or(read.has("n_shared_experts") ? "n_shared_experts" : "num_shared_experts", 0, 1 << 8);
+  m.shared_inter = shared * read.count_or("moe_shared_expert_intermediate_size", m.inter);
   m.shared_inter = read.count_or("shared_expert_intermediate_size", m.shared_inter);
   m.shared_gate = traits.shared_gate && m.shared_inter > 0;
   return m;

@@ -180,6 +180,9 @@ TEST(Config, LatentAttentionAndItsIndexer) {
   EXPECT_EQ(m.kv_rank, 32);
   EXPECT_EQ(m.v_dim, 12);
   EXPECT_EQ(m.index_topk, 64);
+  Json odd = llama(latent);
+  odd["num_attention_heads"] = odd["num_key_value_heads"] = 5;  // 5 does not divide 64, and need not
+  EXPECT_EQ(std::get<MlaSpec>(spec(odd).decoder->layers[0].layer.mixer).heads, 5);
   EXPECT_THAT(complaint(llama({{"architectures", {"DeepseekV3ForCausalLM"}}, {"kv_lora_rank", 32}})),
               HasSubstr("qk_nope_head_dim: is missing"));
 }
