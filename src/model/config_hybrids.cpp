@@ -59,7 +59,7 @@ Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSi
     else
       read.fail(kPattern, fmt::format("unknown letter '{}'", letter),
                 "known: M (Mamba-2), * (attention), - (feed-forward), E (experts)");
-    layers.push_back(std::move(layer));
+    layers.push_back(layer);
   }
   return layers;
 }

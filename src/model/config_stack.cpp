@@ -265,7 +265,7 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
     else layer.feed_forward = sizes.mlp;
     if (sizes.mlp.inter < 1 && std::holds_alternative<MlpSpec>(layer.feed_forward))
       read.fail("intermediate_size", "is missing", fmt::format("layer {} has no experts and needs it", i));
-    layers.push_back(std::move(layer));
+    layers.push_back(layer);
   }
   return layers;
 }

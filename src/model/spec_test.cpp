@@ -16,8 +16,8 @@ ModelSpec bare(LayerSpec layer, Count repeats = 1) {
   spec.decoder->layers = {{std::move(layer), repeats}};
   return spec;
 }
-Count size(Mixer mixer) { return parameters(bare({std::move(mixer), {}, {}})); }
-Count size(FeedForward part) { return parameters(bare({{}, {}, std::move(part)})); }
+Count size(const Mixer& mixer) { return parameters(bare({mixer, {}, {}})); }
+Count size(const FeedForward& part) { return parameters(bare({{}, {}, part})); }
 
 TEST(Spec, AttentionCountsHeadsOfEachKind) {
   AttentionSpec a{.heads = 4, .kv_heads = 2, .head_dim = 16};
