@@ -18,4 +18,7 @@ std::string fuzz_kernel_shape(std::string_view input);
 // times and dims that read back as the same shape.
 std::string fuzz_measurement_table(std::string_view input);
 
+// Whatever a config.json holds, reading it ends in a model or a one-line Error, and a model's counts do not overflow.
+std::string fuzz_model_config(std::string_view input);
+
 }  // namespace tilecast

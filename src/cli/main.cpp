@@ -12,6 +12,7 @@
 #include "cli/import_command.h"
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
+#include "cli/predict_command.h"
 #include "cli/train_command.h"
 #include "support/text.h"
 
@@ -233,6 +234,73 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
 
+// What `predict` and `memory` share.
+void add_run_options(CLI::App& sub, PredictOptions& o) {
+  sub.add_option("MODEL", o.model,
+                 "a model's name (`tilecast models`), a Hugging Face config.json or its folder, an .onnx file, or a "
+                 "graph of your own (docs/graphs.md)")
+      ->required();
+  sub.add_option("--gpu", o.gpus, "GPU names or description files, comma separated")->delimiter(',');
+  sub.add_option("--mode", o.mode, "prefill (an encoder's one pass too), decode, mixed or train")
+      ->capture_default_str();
+  sub.add_option("--batch", o.batch, "requests, images or training sequences")->capture_default_str();
+  sub.add_option("--seq", o.seq, "prefill, train: tokens of a sequence");
+  sub.add_option("--context", o.context, "decode: tokens cached before the step; prefill: a cached prefix");
+  sub.add_option("--new-tokens", o.new_tokens, "decode: tokens of a request in one step")->capture_default_str();
+  sub.add_option("--source", o.source, "encoder-decoder models: tokens of the source");
+  sub.add_option("--requests", o.requests, "requests that differ, count x new + cached: 8x1+2048,2x512");
+  sub.add_option("--dtype", o.dtypes, "number formats, comma separated (default: the checkpoint's)")->delimiter(',');
+  sub.add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  sub.add_option("--engine", o.engines,
+                 "pytorch (eager), compile, cudagraph, vllm, sglang, trtllm, comma separated (default: vllm where the "
+                 "model generates, else pytorch)")
+      ->delimiter(',');
+  sub.add_option("--attention", o.attention, "pytorch: fused, or eager (products and a softmax)")
+      ->capture_default_str();
+  sub.add_flag("--all-logits", o.all_logits, "the head runs on every token");
+  sub.add_flag("--no-cache", o.no_cache, "keys and values are not kept");
+  sub.add_option("--recompute", o.recompute, "train: none, or full (activations of layers computed again)")
+      ->capture_default_str();
+  sub.add_option("--optimizer", o.optimizer, "train: adamw, adam or sgd")->capture_default_str();
+  sub.add_option("--mixed", o.mixed,
+                 "train: none (one format), autocast (fp32 parameters), master (fp32 copy in the optimizer)")
+      ->capture_default_str();
+  sub.add_option("--accumulate", o.accumulation, "train: micro-batches a step")->capture_default_str();
+  sub.add_flag("--no-update", o.no_update, "train: forward and backward only");
+  sub.add_flag("--dropout", o.dropout, "train: the model's dropouts are live");
+  sub.add_option("--dim", o.dims, "ONNX: name=value of a dynamic dimension; may be repeated");
+  sub.add_flag("--allow-unknown", o.allow_unknown, "ONNX: price unknown operators as memory traffic");
+  sub.add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+}
+
+void add_model_commands(CLI::App& app, PredictOptions& o, Command& chosen) {
+  CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
+  add_run_options(*predict, o);
+  predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
+  predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  predict->add_flag("--compare", o.compare, "classes of operators side by side");
+  predict->add_flag("--kernels", o.kernels, "every kernel of the step");
+  predict->add_option("--trace", o.trace, "also write a Chrome trace (opens in Perfetto)");
+  predict->footer(
+      "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048\n\n"
+      "More examples:\n"
+      "  tilecast predict Llama-3.1-8B --gpu H100-SXM --mode prefill --seq 8192 --dtype bf16,fp8 --compare\n"
+      "  tilecast predict Qwen3-30B-A3B --gpu H100-SXM --mode mixed --requests 64x1+4096,1x2048 --engine vllm,sglang\n"
+      "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast");
+  predict->callback([&] { chosen = [&o] { return run_predict(o); }; });
+
+  CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
+  add_run_options(*memory, o);
+  memory->footer(
+      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192");
+  memory->callback([&] { chosen = [&o] { return run_memory(o); }; });
+
+  CLI::App* models = app.add_subcommand("models", "list the models Tilecast knows by name");
+  models->add_flag("--json", o.json, "machine-readable output");
+  models->footer("Example:\n  tilecast models");
+  models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
+}
+
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -265,13 +333,15 @@ std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
 int main(int argc, char** argv) {
   CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
   app.require_subcommand(1);
-  app.footer("Example:\n  tilecast kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200");
+  app.footer("Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
   app.set_version_flag("--version", "tilecast " TILECAST_VERSION);
   KernelOptions kernel_options;
   GpuOptions gpu_options;
   DataOptions data_options;
+  PredictOptions predict_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
+  add_model_commands(app, predict_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_data_commands(app, data_options, chosen);
   add_papers_command(app, data_options.papers, chosen);

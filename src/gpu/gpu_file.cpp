@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -252,15 +253,7 @@ void read_sources(Reader& read, Gpu& gpu) {
 }
 
 Result<Json> parse_json(std::string_view text, const std::string& place) {
-  try {
-    Json parsed = Json::parse(text);
-    if (!parsed.is_object()) return Error{place, "", "must be a JSON object", "see docs/gpu-files.md"};
-    return parsed;
-  } catch (const Json::exception& failure) {
-    std::string reason = failure.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
-    if (const auto bracket = reason.find("] "); bracket != std::string::npos) reason = reason.substr(bracket + 2);
-    return Error{place, "", "is not valid JSON: " + reason, "mend the syntax there"};
-  }
+  return parse_json_object(text, place, "see docs/gpu-files.md");
 }
 
 // The description `like` names, with this file's fields laid over it. Its published peaks, aliases and sources describe

@@ -160,6 +160,10 @@ double model_flops(const Graph& graph) {
   return sum;
 }
 
+std::string_view name_of(Pass p) {
+  return p == Pass::forward ? "forward" : p == Pass::backward ? "backward" : "optimizer";
+}
+
 std::string_view name_of(OpClass c) {
   constexpr std::array<std::string_view, 14> kNames = {"linear", "attention",  "experts",   "convolution", "scan",
                                                        "norm",   "activation", "pointwise", "movement",    "embedding",

@@ -30,19 +30,37 @@ struct Tensor {
   TensorKind kind = TensorKind::activation;
 };
 
+// How the model's own code writes an operator, where that differs from the kernel an engine has for it.
+enum class Spelling : std::uint8_t {
+  plain,
+  gelu_new,      // GPT-2's activation: eight pointwise kernels
+  masked_where,  // attention that scales the scores and masks them by a choice (GPT-2)
+  masked_add,    // attention that scales the scores and adds a mask (BERT and most)
+  clamped,       // attention that scales queries, adds a mask and clamps the scores (OPT)
+  unscaled,      // attention that adds a bias to unscaled scores (T5)
+  dropout,       // random zeros; a byte an element remembers which
+};
+
 struct Operator {
   std::string name;  // "attention.qkv"; unique within its section
   Shape shape;
   std::vector<int> inputs, outputs;  // tensors of the section
   OwnedWeights weights;
+  Spelling spelling = Spelling::plain;
+  Count times = 1;  // runs this often in a row (experts one by one)
   // Nothing is known about it but its bytes (--allow-unknown).
   bool unknown = false;
 };
+
+// Which part of a training step a section belongs to; inference is all forward.
+enum class Pass : std::uint8_t { forward, backward, optimizer };
+std::string_view name_of(Pass p);
 
 // A run of operators and how often it is repeated. Tensor 0, if any, is what comes in from the section before.
 struct Section {
   std::string name;  // "layer"
   Count repeats = 1;
+  Pass pass = Pass::forward;
   std::vector<Tensor> tensors;
   std::vector<Operator> operators;
 };

@@ -78,13 +78,14 @@ TEST(ModelFlops, NothingElseCounts) {
 
 TEST(Graph, TotalsMultiplyRepeatsAndCountTiedMatricesOnce) {
   Graph graph;
-  graph.sections.push_back({"before", 1, {}, {operator_of("embedding", "tokens=4;vocab=100;cols=8", "tokens")}});
+  graph.sections.push_back(
+      {"before", 1, Pass::forward, {}, {operator_of("embedding", "tokens=4;vocab=100;cols=8", "tokens")}});
   graph.sections.back().operators.back().weights = {.matrix = 800, .table = true};
   graph.sections.push_back(
-      {"layer", 3, {}, {operator_of("gemm", "m=4;n=8;k=8"), operator_of("rmsnorm", "rows=4;cols=8")}});
+      {"layer", 3, Pass::forward, {}, {operator_of("gemm", "m=4;n=8;k=8"), operator_of("rmsnorm", "rows=4;cols=8")}});
   graph.sections.back().operators[0].weights = {.matrix = 64, .vector = 8};
   graph.sections.back().operators[1].weights = {.vector = 8};
-  graph.sections.push_back({"after", 1, {}, {operator_of("gemm", "m=4;n=100;k=8", "lm_head")}});
+  graph.sections.push_back({"after", 1, Pass::forward, {}, {operator_of("gemm", "m=4;n=100;k=8", "lm_head")}});
   graph.sections.back().operators.back().weights = {.matrix = 800, .vector = 100, .tied = true};
   EXPECT_EQ(parameters(graph), 800 + 3 * (64 + 8 + 8) + 100);
   EXPECT_EQ(model_flops(graph), 3 * 2.0 * 4 * 8 * 8 + 2.0 * 4 * 100 * 8);

@@ -27,11 +27,14 @@ struct AttentionSpec {
   bool key_bias = true;        // with kv_bias: Whisper has none on its keys
   bool qk_norm = false;        // a norm over each head of queries and keys (Qwen 3, Gemma 3)
   bool qk_norm_wide = false;   // ... over all heads at once instead (OLMo 2, MiniMax M2)
+  bool qk_norm_scale = true;   // that norm has weights (Llama 4's has none)
   bool gate = false;           // the output is gated by a second half of the query projection (Qwen3-Next)
   bool sinks = false;          // one learned logit a head (gpt-oss)
   Count rotary_dim = 0;        // of head_dim; 0: none
   Count relative_buckets = 0;  // T5: a table of biases (first layer only owns it)
   bool fused_qkv = false;      // one projection in the checkpoint (GPT-2, BLOOM, Falcon, Phi-3)
+  Count value_dim() const { return v_head_dim > 0 ? v_head_dim : head_dim; }
+  friend bool operator==(const AttentionSpec&, const AttentionSpec&) = default;
 };
 
 // Multi-head latent attention (DeepSeek V2/V3, Kimi K2, GLM 5).
@@ -42,6 +45,7 @@ struct MlaSpec {
   Count nope_dim = 128, rope_dim = 64, v_dim = 128;
   // DeepSeek Sparse Attention: a small indexer picks the keys (0: none).
   Count index_heads = 0, index_dim = 0, index_topk = 0;
+  friend bool operator==(const MlaSpec&, const MlaSpec&) = default;
 };
 
 enum class ScanRule : std::uint8_t { gated_delta, kda, mamba2 };
@@ -52,6 +56,7 @@ struct ScanSpec {
   Count key_heads = 0, key_dim = 0;  // keys; Mamba-2: groups and state
   Count conv_width = 4;
   bool conv_bias = false;
+  friend bool operator==(const ScanSpec&, const ScanSpec&) = default;
 };
 
 struct MlpSpec {
@@ -59,6 +64,7 @@ struct MlpSpec {
   bool gated = true;
   ActivationKind activation = ActivationKind::silu;
   bool bias = false;
+  friend bool operator==(const MlpSpec&, const MlpSpec&) = default;
 };
 
 struct MoeSpec {
@@ -71,6 +77,7 @@ struct MoeSpec {
   Count shared_inter = 0;     // all shared experts together; 0: none
   bool shared_gate = false;   // the shared expert is gated by a projection to one number (Qwen 2 MoE)
   bool capacity_one = false;  // Switch: top-1 by capacity
+  friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
 };
 
 using Mixer = std::variant<std::monostate, AttentionSpec, MlaSpec, ScanSpec>;
@@ -90,6 +97,7 @@ struct LayerSpec {
   Mixer mixer;
   std::optional<AttentionSpec> cross;  // decoder of an encoder-decoder model
   FeedForward feed_forward;
+  friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 struct LayerRun {
   LayerSpec layer;
@@ -138,7 +146,9 @@ struct ModelSpec {
   bool head_bias = false;
   bool head_transform = false;  // BERT's masked-LM head: dense, activation, norm before the vocabulary
   bool pooler = false;          // BERT: dense and tanh over the first token
-  Count classes = 0;            // a classifier instead of a vocabulary
+  Count classes = 0;            // a classifier instead of a vocabulary (BertForPreTraining has both)
+  Count projection = 0;         // CLIP: each tower ends in a product to this width
+  Count max_context = 0;        // positions the model was made for; 0: not said
   std::string dtype = "bf16";   // of the checkpoint
   std::string quantization;     // format of quantised weights in the checkpoint ("fp8_block"), or empty
 };
@@ -155,6 +165,7 @@ struct CachePart {
 struct CacheNeed {
   std::vector<CachePart> parts;  // one for each window in use
   Count state = 0;               // elements of a sequence whatever its length: states of linear attention, in fp32
+  Count per_source_token = 0;    // keys and values of cross-attention, for each token of the encoder
 };
 CacheNeed cache_need(const ModelSpec& spec);
 

@@ -30,6 +30,7 @@ struct Workload {
   Mode mode = Mode::prefill;
   std::vector<Requests> requests;
   Count source_len = 0;     // encoder-decoder models: tokens of the encoder (0: as many as new tokens)
+  bool keep_cache = true;   // keys and values are written to a cache, where the model generates
   bool all_logits = false;  // the head runs on every token, as in training and plain Hugging Face forward passes
 
   Count tokens() const {

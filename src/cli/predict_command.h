@@ -1,0 +1,69 @@
+// `tilecast predict MODEL ...` and `tilecast memory MODEL ...`: a model's step on several GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/run.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+struct PredictOptions {
+  std::string model;
+  std::vector<std::string> gpus;
+  std::string mode = "prefill";
+  Count batch = 1;
+  Count seq = 0;         // tokens of a prompt or a training sequence
+  Count context = 0;     // decode: tokens already cached
+  Count new_tokens = 1;  // decode: tokens of a step
+  Count source = 0;      // encoder-decoder: tokens of the source
+  std::string requests;  // "8x1+2048,2x512": count x new tokens + cached
+  std::vector<std::string> dtypes;
+  std::string kv_dtype;
+  std::vector<std::string> engines;
+  std::string attention = "fused";
+  bool all_logits = false;
+  bool no_cache = false;
+  std::string recompute = "none";
+  std::string optimizer = "adamw";
+  std::string mixed = "none";
+  Count accumulation = 1;
+  bool no_update = false;
+  bool dropout = false;
+  std::vector<std::string> dims;  // ONNX: name=value
+  bool allow_unknown = false;
+  std::string method = "tilecast";
+  std::string weights;
+  bool compare = false;
+  bool kernels = false;  // list every kernel call
+  std::string trace;
+  bool json = false;
+};
+
+// One way to run the model: a GPU, a number format and an engine.
+struct Variant {
+  Gpu gpu;
+  Run run;
+  PreparedRun prepared;
+  RunForecast forecast;
+};
+
+// Every combination of engine and number format.
+Result<std::vector<Run>> runs_from(const PredictOptions& options);
+Result<std::vector<Variant>> forecast_variants(const PredictOptions& options);
+
+Result<std::string> run_predict(const PredictOptions& options);
+Result<std::string> run_memory(const PredictOptions& options);
+Result<std::string> run_models(bool json);
+
+// Views.
+std::string predict_table(const std::vector<Variant>& variants);
+std::string breakdown_text(const Variant& variant);
+std::string compare_table(const std::vector<Variant>& variants);
+std::string kernels_table(const Variant& variant);
+std::string predict_json(const std::vector<Variant>& variants);
+// Chrome's trace format: opens in Perfetto and chrome://tracing.
+std::string trace_json(const std::vector<Variant>& variants);
+
+}  // namespace tilecast

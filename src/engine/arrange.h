@@ -1,0 +1,30 @@
+// The graph transformations engines are made of.
+#pragma once
+
+#include "model/graph.h"
+
+namespace tilecast {
+
+struct SpellingOptions {
+  bool eager_attention = false;  // else one fused attention kernel (scaled_dot_product_attention)
+  bool dropout = false;
+  bool low_precision = false;  // norms cast to fp32 and back
+  bool fused_norm = false;     // RMSNorm has a kernel of its own (torch.nn.functional.rms_norm since 2.9)
+};
+// Operators as Hugging Face's modules call them, a kernel each: norms, rotations, gated activations and experts in
+// pieces.
+Graph spelled_out(const Graph& graph, const SpellingOptions& options);
+
+// A kernel before every product that casts its fp32 weights (PyTorch's autocast).
+Graph with_weight_casts(const Graph& graph);
+
+// Projections of the same input become one product (QKV, gate and up).
+Graph merged_projections(const Graph& graph);
+// A residual sum and the RMSNorm that reads it become one kernel.
+Graph fused_residual_norms(const Graph& graph);
+// Rotation and cache write become one kernel (TensorRT-LLM).
+Graph fused_rope_write(const Graph& graph);
+// Chains of pointwise kernels and norms become one each (torch.compile).
+Graph fused_pointwise(const Graph& graph);
+
+}  // namespace tilecast

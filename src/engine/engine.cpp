@@ -1,0 +1,134 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "engine/arrange.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// Who launches, as measurement tables name it.
+std::string_view measured_as(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::vllm: return "vllm";
+    case EngineKind::sglang: return "sglang";
+    case EngineKind::trtllm: return "trtllm";
+    default: return "pytorch";
+  }
+}
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+
+const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
+  static const Format kFull = full_precision();
+  const bool statistic = !op.outputs.empty() &&
+                         section.tensors[static_cast<std::size_t>(op.outputs.front())].kind == TensorKind::statistic;
+  if (statistic) return kFull;
+  return std::visit(Overload{
+                        [&](const Gemm&) -> const Format& {
+                          const bool small =
+                              op.name.starts_with("moe.router") || op.name.starts_with("moe.shared_gate");
+                          return small || class_of(op) == OpClass::head ? p.activation : p.linear;
+                        },
+                        [&](const Moe&) -> const Format& { return p.experts; },
+                        [&](const Bmm&) -> const Format& { return p.attention; },
+                        [&](const AttentionPrefill&) -> const Format& { return p.attention; },
+                        [&](const AttentionDecode&) -> const Format& { return p.attention; },
+                        [&](const AttentionBackward&) -> const Format& { return p.attention; },
+                        [&](const MlaPrefill&) -> const Format& { return p.attention; },
+                        [&](const MlaDecode&) -> const Format& { return p.attention; },
+                        [&](const CrossEntropy&) -> const Format& { return kFull; },  // logits are cast up first
+                        [&](const Sampling&) -> const Format& { return kFull; },
+                        [&](const auto&) -> const Format& { return p.activation; },
+                    },
+                    op.shape);
+}
+
+Shape with_cache(Shape shape, CacheType cache) {
+  if (auto* a = std::get_if<AttentionDecode>(&shape)) a->kv_dtype = cache;
+  if (auto* a = std::get_if<MlaDecode>(&shape)) a->kv_dtype = cache;
+  if (auto* a = std::get_if<AttentionPrefill>(&shape)) a->kv_dtype = cache;
+  return shape;
+}
+
+// PyTorch's attention is FlashAttention 2 whatever the card.
+std::string_view source_of(const Operator& op, EngineKind kind) {
+  const bool attention = std::holds_alternative<AttentionPrefill>(op.shape) ||
+                         std::holds_alternative<AttentionDecode>(op.shape) ||
+                         std::holds_alternative<AttentionBackward>(op.shape);
+  return attention && !serves(kind) ? "flash_attention_2" : "";
+}
+
+}  // namespace
+
+Result<EngineKind> engine_from(std::string_view name) {
+  for (std::size_t i = 0; i < kEngineNames.size(); ++i)
+    if (name == kEngineNames[i]) return static_cast<EngineKind>(i);
+  std::vector<std::string> names(kEngineNames.begin(), kEngineNames.end());
+  return Error{"--engine", "", "is unknown: '" + std::string(name) + "'", "one of " + join(names, ", ")};
+}
+
+Count Program::launches() const {
+  Count n = 0;
+  for (const KernelCall& call : calls) n += call.times;
+  return n;
+}
+
+Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
+  const Precision& p = options.precision;
+  const SpellingOptions spelling{.eager_attention = options.eager_attention,
+                                 .dropout = options.dropout && training,
+                                 .low_precision = p.activation.activation_bits < 32,
+                                 .fused_norm = options.kind == EngineKind::compile};
+  const auto differentiated = [&](Graph forward) {
+    if (p.mixed == MixedPrecision::autocast) forward = with_weight_casts(forward);
+    return training ? with_backward(forward, *training) : forward;
+  };
+  switch (options.kind) {
+    case EngineKind::pytorch: return differentiated(spelled_out(graph, spelling));
+    case EngineKind::compile: return fused_pointwise(differentiated(spelled_out(graph, spelling)));
+    case EngineKind::trtllm: return fused_rope_write(fused_residual_norms(merged_projections(graph)));
+    case EngineKind::cudagraph:
+      if (training) return differentiated(merged_projections(graph));
+      return fused_residual_norms(merged_projections(graph));
+    case EngineKind::vllm:
+    case EngineKind::sglang: return fused_residual_norms(merged_projections(graph));
+  }
+  return graph;
+}
+
+Program lower(const Graph& graph, const EngineOptions& options) {
+  Program program;
+  program.host = host_cost(options.kind);
+  Context context;  // launches never wait for each other's host call: the host's stream is priced apart
+  context.engine = measured_as(options.kind);
+  for (const Section& section : graph.sections) {
+    program.sections.push_back({section.name, section.repeats, section.pass});
+    for (const Operator& op : section.operators) {
+      context.kernel_source = source_of(op, options.kind);
+      program.calls.push_back(
+          {op.name, program.sections.size() - 1, class_of(op),
+           Kernel{with_cache(op.shape, options.precision.cache), format_for(op, section, options.precision)}, context,
+           op.times * section.repeats, model_flops(op), op.unknown});
+    }
+  }
+  return program;
+}
+
+HostCost host_cost(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::pytorch: return {microseconds(7), microseconds(0), microseconds(0)};
+    case EngineKind::compile: return {microseconds(4), microseconds(50), microseconds(0)};
+    case EngineKind::cudagraph: return {microseconds(0), microseconds(10), microseconds(0)};
+    case EngineKind::vllm: return {microseconds(0), microseconds(0), microseconds(0)};
+    case EngineKind::sglang: return {microseconds(0), microseconds(0), microseconds(0)};
+    case EngineKind::trtllm: return {microseconds(0), microseconds(0), microseconds(0)};
+  }
+  return {};
+}
+
+}  // namespace tilecast

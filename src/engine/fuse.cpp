@@ -1,0 +1,208 @@
+// Neighbours that engines run as one kernel.
+#include <algorithm>
+
+#include "engine/arrange.h"
+#include "engine/rewriter.h"
+
+namespace tilecast {
+namespace {
+
+// Applies `rewrite(section)` to every section.
+template <class Rewrite>
+Graph each_section(const Graph& graph, Rewrite rewrite) {
+  Graph result{graph.name, {}};
+  for (const Section& section : graph.sections) result.sections.push_back(rewrite(section));
+  return result;
+}
+
+bool reads(const Operator& op, int tensor) {
+  return std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end();
+}
+
+std::string block_of(const std::string& name) { return name.substr(0, name.find('.')); }
+
+// "attention.q", "attention.k" -> "attention.q+k"
+std::string joined(const std::string& first, const std::string& second) {
+  return first + "+" + second.substr(second.find('.') + 1);
+}
+
+bool mergeable(const Operator& a, const Operator& b) {
+  const auto* left = std::get_if<Gemm>(&a.shape);
+  const auto* right = std::get_if<Gemm>(&b.shape);
+  return left && right && a.inputs == b.inputs && left->m == right->m && left->k == right->k &&
+         block_of(a.name) == block_of(b.name) && block_of(a.name) != "moe";
+}
+
+Section merge_projections(const Section& section) {
+  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  for (const Operator& op : section.operators) {
+    if (out.operators.empty() || !mergeable(out.operators.back(), op)) {
+      out.operators.push_back(op);
+      continue;
+    }
+    Operator& merged = out.operators.back();
+    auto& shape = std::get<Gemm>(merged.shape);
+    shape.n += std::get<Gemm>(op.shape).n;
+    merged.name = joined(merged.name, op.name);
+    merged.weights.matrix += op.weights.matrix, merged.weights.vector += op.weights.vector;
+    merged.outputs.insert(merged.outputs.end(), op.outputs.begin(), op.outputs.end());
+  }
+  return out;
+}
+
+bool residual_sum(const Operator& op) {
+  const auto* e = std::get_if<Elementwise>(&op.shape);
+  return e && e->op == PointwiseOp::add && op.inputs.size() == 2 && op.name.ends_with("residual");
+}
+
+Section fuse_residual_norms(const Section& section) {
+  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  for (std::size_t i = 0; i < section.operators.size(); ++i) {
+    const Operator& op = section.operators[i];
+    const Operator* next = i + 1 < section.operators.size() ? &section.operators[i + 1] : nullptr;
+    const auto* norm = next ? std::get_if<RmsNorm>(&next->shape) : nullptr;
+    if (!norm || !residual_sum(op) || !reads(*next, op.outputs.front())) {
+      out.operators.push_back(op);
+      continue;
+    }
+    Operator fused = *next;
+    auto& shape = std::get<RmsNorm>(fused.shape);
+    shape.residual = true;
+    fused.inputs = op.inputs;
+    fused.outputs.push_back(op.outputs.front());  // the new stream is written as well
+    out.operators.push_back(std::move(fused));
+    ++i;
+  }
+  // The layer's last sum meets the next layer's first norm.
+  const bool opens = !out.operators.empty() && std::holds_alternative<RmsNorm>(out.operators.front().shape) &&
+                     !std::get<RmsNorm>(out.operators.front().shape).residual;
+  if (section.repeats > 1 && opens && residual_sum(out.operators.back())) {
+    std::get<RmsNorm>(out.operators.front().shape).residual = true;
+    out.operators.front().inputs.push_back(out.operators.front().inputs.front());
+    out.operators.pop_back();
+  }
+  return out;
+}
+
+Section fuse_rope_write(const Section& section) {
+  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  for (const Operator& op : section.operators) {
+    const bool follows = !out.operators.empty() && std::holds_alternative<Rope>(out.operators.back().shape) &&
+                         std::holds_alternative<KvWrite>(op.shape);
+    if (!follows) {
+      out.operators.push_back(op);
+      continue;
+    }
+    // The rotation's kernel reads values too, and writes keys and values where they belong.
+    Operator& fused = out.operators.back();
+    auto& rope = std::get<Rope>(fused.shape);
+    rope.kv_heads = 2 * (rope.kv_heads > 0 ? rope.kv_heads : rope.heads);
+    fused.name += "+kv_write";
+    fused.outputs.insert(fused.outputs.end(), op.outputs.begin(), op.outputs.end());
+  }
+  return out;
+}
+
+Section cast_weights(const Section& section) {
+  SectionRewriter out(section);
+  for (const Operator& op : section.operators) {
+    if (std::holds_alternative<Gemm>(op.shape) && op.weights.matrix > 0) {
+      // Reads four bytes and writes two: the traffic of copying one and a half times as many two-byte elements.
+      out.add(op.name + ".cast", copy_of(op.weights.matrix + op.weights.matrix / 2), {}, op.weights.matrix);
+    }
+    out.keep(op);
+  }
+  return std::move(out).take();
+}
+
+// --- torch.compile ---
+
+bool is_norm(const Shape& s) {
+  return std::holds_alternative<RmsNorm>(s) || std::holds_alternative<LayerNorm>(s) ||
+         std::holds_alternative<Softmax>(s);
+}
+bool fusible(const Operator& op) {
+  if (op.unknown) return false;
+  if (const auto* copy = std::get_if<Copy>(&op.shape)) return !copy->transpose;
+  return is_norm(op.shape) || std::holds_alternative<Elementwise>(op.shape) ||
+         std::holds_alternative<GatedActivation>(op.shape) || std::holds_alternative<Rope>(op.shape);
+}
+
+// A run of operators of which each reads from an earlier one; at most one of them normalises rows.
+struct Group {
+  std::vector<const Operator*> members;
+  bool produces(int tensor) const {
+    return std::any_of(members.begin(), members.end(), [&](const Operator* m) {
+      return std::find(m->outputs.begin(), m->outputs.end(), tensor) != m->outputs.end();
+    });
+  }
+  bool takes(const Operator& op) const {
+    if (!fusible(op)) return false;
+    if (members.empty()) return true;
+    const bool linked = std::any_of(op.inputs.begin(), op.inputs.end(), [&](int t) { return produces(t); });
+    const auto norms =
+        std::count_if(members.begin(), members.end(), [](const Operator* m) { return is_norm(m->shape); });
+    return linked && !(is_norm(op.shape) && norms > 0);
+  }
+};
+
+Operator fused(const Group& group, const Section& section) {
+  const Operator& last = *group.members.back();
+  Operator op = last;
+  op.inputs.clear();
+  op.weights = {};
+  Count read = 0;
+  const Operator* norm = nullptr;
+  for (const Operator* m : group.members) {
+    op.weights.matrix += m->weights.matrix, op.weights.vector += m->weights.vector;
+    if (is_norm(m->shape)) norm = m;
+    for (int t : m->inputs)
+      if (!group.produces(t) && !std::count(op.inputs.begin(), op.inputs.end(), t)) {
+        op.inputs.push_back(t);
+        read += section.tensors[static_cast<std::size_t>(t)].elements;
+      }
+  }
+  const Count written = section.tensors[static_cast<std::size_t>(last.outputs.front())].elements;
+  const Count inputs = std::max<Count>(1, (read + written / 2) / std::max<Count>(1, written));
+  op.name = group.members.front()->name + "..." + last.name;
+  if (!norm) {
+    op.shape = elementwise(PointwiseOp::gelu, inputs, written);
+    return op;
+  }
+  op.shape = norm->shape;
+  const auto* layer = std::get_if<LayerNorm>(&norm->shape);
+  if (layer && inputs > 1) {  // reads and writes the stream as well: the traffic of a fused RMSNorm
+    RmsNorm both;
+    both.rows = layer->rows, both.cols = layer->cols;
+    op.shape = both;
+  }
+  if (auto* rms = std::get_if<RmsNorm>(&op.shape)) rms->residual = inputs > 1;
+  return op;
+}
+
+Section fuse_pointwise(const Section& section) {
+  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  Group group;
+  const auto flush = [&] {
+    if (group.members.size() == 1) out.operators.push_back(*group.members.front());
+    else if (!group.members.empty()) out.operators.push_back(fused(group, section));
+    group.members.clear();
+  };
+  for (const Operator& op : section.operators) {
+    if (!group.takes(op)) flush();
+    if (group.takes(op)) group.members.push_back(&op);
+    else out.operators.push_back(op);
+  }
+  flush();
+  return out;
+}
+
+}  // namespace
+
+Graph with_weight_casts(const Graph& graph) { return each_section(graph, cast_weights); }
+Graph merged_projections(const Graph& graph) { return each_section(graph, merge_projections); }
+Graph fused_residual_norms(const Graph& graph) { return each_section(graph, fuse_residual_norms); }
+Graph fused_rope_write(const Graph& graph) { return each_section(graph, fuse_rope_write); }
+Graph fused_pointwise(const Graph& graph) { return each_section(graph, fuse_pointwise); }
+
+}  // namespace tilecast

@@ -1,0 +1,150 @@
+#include "engine/memory.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tilecast {
+namespace {
+
+double bits_of(TensorKind kind, const Precision& p) {
+  switch (kind) {
+    case TensorKind::activation: return p.activation.activation_bits;
+    case TensorKind::index: return 64;
+    case TensorKind::logits: return p.activation.activation_bits;
+    case TensorKind::mask: return 8;
+    case TensorKind::statistic: return 32;
+  }
+  return 32;
+}
+Bytes size_of(const Tensor& t, const Precision& p) {
+  return bytes(static_cast<double>(t.elements) * bits_of(t.kind, p) / 8);
+}
+
+Bytes weight_bytes(const Graph& graph, const Precision& p) {
+  const double plain_bits = p.mixed == MixedPrecision::autocast ? 32 : p.activation.weight_bits;
+  double bits = 0;
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators) {
+      const bool product = std::holds_alternative<Gemm>(op.shape) && class_of(op) != OpClass::head;
+      double matrix_bits = plain_bits;
+      if (p.mixed != MixedPrecision::autocast && std::holds_alternative<Moe>(op.shape))
+        matrix_bits = p.experts.weight_bits;
+      else if (p.mixed != MixedPrecision::autocast && product && !op.weights.table) matrix_bits = p.linear.weight_bits;
+      bits += static_cast<double>(section.repeats) *
+              (static_cast<double>(op.weights.tied ? 0 : op.weights.matrix) * matrix_bits +
+               static_cast<double>(op.weights.vector) * plain_bits);
+    }
+  return bytes(bits / 8);
+}
+
+// Most bytes alive at once while a section runs forward: a tensor lives from the operator that writes it to the last
+// that reads it.
+Bytes peak_alive(const Section& section, const Precision& p) {
+  std::vector<std::size_t> last(section.tensors.size(), 0);
+  for (std::size_t i = 0; i < section.operators.size(); ++i) {
+    for (int t : section.operators[i].inputs) last[static_cast<std::size_t>(t)] = i;
+    for (int t : section.operators[i].outputs)
+      last[static_cast<std::size_t>(t)] = std::max(last[static_cast<std::size_t>(t)], i);
+  }
+  Bytes alive = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p), peak = alive;
+  std::set<int> born = {0};
+  for (std::size_t i = 0; i < section.operators.size(); ++i) {
+    for (int t : section.operators[i].outputs)
+      if (born.insert(t).second) alive += size_of(section.tensors[static_cast<std::size_t>(t)], p);
+    peak = std::max(peak, alive);
+    for (int t : born)
+      if (last[static_cast<std::size_t>(t)] == i)
+        alive = alive - size_of(section.tensors[static_cast<std::size_t>(t)], p);
+    std::erase_if(born, [&](int t) { return last[static_cast<std::size_t>(t)] == i; });
+  }
+  return peak;
+}
+
+// What one run of a section leaves behind for its gradients.
+Bytes saved_bytes(const Section& section, const Precision& p) {
+  Bytes sum = bytes(0);
+  for (int t : saved_tensors(section)) sum += size_of(section.tensors[static_cast<std::size_t>(t)], p);
+  for (const Operator& op : section.operators) {
+    if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
+    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
+      sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
+    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape))  // log-softmax in fp32, beside the cast logits
+      sum += bytes(8.0 * static_cast<double>(loss->rows * loss->cols));
+    if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
+      sum += bytes(static_cast<double>(op.weights.matrix) * p.linear.weight_bits / 8);
+  }
+  return sum;
+}
+
+Bytes training_activations(const Graph& graph, const Precision& p, Recompute recompute) {
+  Bytes kept = bytes(0), transient = bytes(0);
+  for (const Section& section : graph.sections) {
+    const bool again = recompute == Recompute::full && section.repeats > 1;
+    const Bytes saved = saved_bytes(section, p);
+    const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
+    kept += (again ? input : saved) * static_cast<double>(section.repeats);
+    // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
+    // tensors come back for a while.
+    transient = std::max(transient, peak_alive(section, p) + (again ? saved : bytes(0)));
+  }
+  return kept + transient;
+}
+
+Bytes optimizer_bytes(OptimizerKind kind, Count params, const Precision& p) {
+  const auto n = static_cast<double>(params);
+  const double parameter_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
+  const double state =
+      p.mixed == MixedPrecision::none ? parameter_bytes : 4;  // PyTorch's states take the parameters' type
+  const double states = kind == OptimizerKind::sgd ? 0 : 2;
+  return bytes(n * (states * state + (p.mixed == MixedPrecision::master ? 4 : 0)));
+}
+
+// cuBLAS keeps 32 MiB on Hopper and later, 8 MiB before (PyTorch's default workspace configuration); PyTorch's
+// allocator does not report the driver's context, so it is left out here too (usable_memory).
+Bytes library_workspace(const Gpu& gpu) {
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? mebibytes(32)
+                                                                                                 : mebibytes(8);
+}
+
+}  // namespace
+
+Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision) {
+  const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
+  double sum = 4.0 * static_cast<double>(need.state);
+  for (const CachePart& part : need.parts) {
+    const Count kept = part.window > 0 ? std::min(tokens, part.window) : tokens;
+    sum += element * static_cast<double>(part.per_token * kept);
+  }
+  return bytes(sum);
+}
+
+MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
+                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu) {
+  const Precision& p = engine.precision;
+  MemoryNeed need;
+  need.weights = weight_bytes(arranged, p);
+  need.workspace = library_workspace(gpu);
+  if (workload.mode == Mode::train) {
+    const Count params = parameters(arranged);
+    const double gradient_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
+    need.gradients = bytes(static_cast<double>(params) * gradient_bytes);
+    need.optimizer = optimizer_bytes(training.optimizer, params, p);
+    need.activations = training_activations(arranged, p, training.options.recompute);
+    return need;
+  }
+  for (const Section& section : arranged.sections)
+    need.activations = std::max(need.activations, peak_alive(section, p));
+  if (cache && workload.keep_cache)
+    for (const Requests& r : workload.requests)
+      need.cache += cache_bytes(*cache, r.cached + r.new_tokens, p) * static_cast<double>(r.count);
+  return need;
+}
+
+// vLLM's and SGLang's default share of the card (gpu_memory_utilization 0.9, mem_fraction_static about the same);
+// TensorRT-LLM takes 0.9 of what is free for the cache. Elsewhere the driver's context keeps about half a gigabyte.
+Bytes usable_memory(const Gpu& gpu, EngineKind engine) {
+  const Bytes all = gpu.dram.size;
+  return serves(engine) ? all * 0.9 : all - mebibytes(512);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,39 @@
+// What a run keeps in the GPU's memory at its peak.
+#pragma once
+
+#include <optional>
+
+#include "engine/engine.h"
+#include "kernel/optimizer.h"
+#include "model/spec.h"
+
+namespace tilecast {
+
+struct MemoryNeed {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;    // its states, and the fp32 copy of the parameters where there is one
+  Bytes activations;  // at their peak: kept for gradients, or alive between two kernels
+  Bytes cache;        // keys and values, states of linear attention
+  Bytes workspace;    // of libraries and the driver
+  Bytes total() const { return weights + gradients + optimizer + activations + cache + workspace; }
+};
+
+struct TrainingSetup {
+  TrainingOptions options;
+  OptimizerKind optimizer = OptimizerKind::adamw;
+  Count accumulation = 1;        // micro-batches a step
+  bool update = true;            // the step ends with the optimizer
+  bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
+};
+
+// `arranged` is the forward graph as the engine runs it. `cache` may be empty (a graph without a cache).
+MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
+                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu);
+
+Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision);
+
+// Memory that a run may fill: the card's, less what the driver and the engine keep free.
+Bytes usable_memory(const Gpu& gpu, EngineKind engine);
+
+}  // namespace tilecast

@@ -1,0 +1,56 @@
+// Copies a section operator by operator, letting some be replaced by others.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/graph.h"
+
+namespace tilecast {
+
+class SectionRewriter {
+ public:
+  explicit SectionRewriter(const Section& from) : out_{from.name, from.repeats, from.pass, from.tensors, {}} {}
+
+  void keep(const Operator& op) { out_.operators.push_back(op); }
+  // An operator that writes a new tensor.
+  int add(std::string name, Shape shape, std::vector<int> inputs, Count elements) {
+    out_.tensors.push_back({name, elements, TensorKind::activation});
+    const int out = static_cast<int>(out_.tensors.size()) - 1;
+    out_.operators.push_back({std::move(name), std::move(shape), std::move(inputs), {out}, {}});
+    return out;
+  }
+  // The last piece of `whole`: writes what it wrote and owns what it owned.
+  void finish(const Operator& whole, std::string piece, Shape shape, std::vector<int> inputs) {
+    out_.operators.push_back({whole.name + piece, std::move(shape), std::move(inputs), whole.outputs, whole.weights});
+  }
+  int pointwise(std::string name, PointwiseOp op, std::vector<int> inputs, Count elements) {
+    Elementwise shape;
+    shape.elements = elements, shape.op = op, shape.inputs = static_cast<Count>(inputs.size());
+    return add(std::move(name), shape, std::move(inputs), elements);
+  }
+  // Marks what the last operator wrote as fp32, whatever the precision of the run.
+  void in_full_precision() {
+    out_.tensors[static_cast<std::size_t>(out_.operators.back().outputs.front())].kind = TensorKind::statistic;
+  }
+  Operator& last() { return out_.operators.back(); }
+  Count elements(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].elements; }
+  Section take() && { return std::move(out_); }
+
+ private:
+  Section out_;
+};
+
+inline Shape elementwise(PointwiseOp op, Count inputs, Count elements) {
+  Elementwise shape;
+  shape.elements = elements, shape.op = op, shape.inputs = inputs;
+  return shape;
+}
+inline Shape copy_of(Count elements) {
+  Copy shape;
+  shape.elements = elements;
+  return shape;
+}
+
+}  // namespace tilecast

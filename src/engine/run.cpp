@@ -1,0 +1,152 @@
+#include "engine/run.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "model/build.h"
+
+namespace tilecast {
+namespace {
+
+Result<Graph> forward_graph(const Run& run) {
+  if (const auto* graph = std::get_if<Graph>(&run.model)) {
+    if (run.workload.mode == Mode::decode || run.workload.mode == Mode::mixed)
+      return error("a graph with given shapes has one pass only", "use --mode prefill or train");
+    return *graph;
+  }
+  return build(std::get<ModelSpec>(run.model), run.workload);
+}
+
+Count weight_tensors(const Graph& graph) {
+  Count n = 0;
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators)
+      if (op.weights.total() > 0) n += section.repeats * (op.weights.vector > 0 && op.weights.matrix > 0 ? 2 : 1);
+  return std::max<Count>(n, 1);
+}
+
+Section optimizer_section(const Graph& forward, const Run& run) {
+  Optimizer step;
+  step.params = parameters(forward);
+  step.kind = run.training.optimizer;
+  step.form = run.engine.kind == EngineKind::pytorch ? OptimizerForm::foreach : OptimizerForm::fused;
+  if (run.training.fused_optimizer) step.form = OptimizerForm::fused;
+  step.tensors = weight_tensors(forward);
+  step.master = run.engine.precision.mixed == MixedPrecision::master;
+  Section section{"optimizer", 1, Pass::optimizer, {}, {}};
+  section.operators.push_back({"optimizer", step, {}, {}, {}});
+  return section;
+}
+
+// Dense peak of the format the products run in.
+OpsPerSecond peak_of(const Gpu& gpu, const Format& format) {
+  const auto path = math_path(format, gpu);
+  return path ? ops(path->ops_per_clock * gpu.sms) * gpu.clock.quoted : ops(0) / seconds(1);
+}
+
+}  // namespace
+
+const std::string& name_of(const Model& model) {
+  return std::visit([](const auto& m) -> const std::string& { return m.name; }, model);
+}
+
+Result<PreparedRun> prepare(const Run& run) {
+  const bool train = run.workload.mode == Mode::train;
+  if (train && serves(run.engine.kind))
+    return Error{"--engine", "", std::string(name_of(run.engine.kind)) + " does not train",
+                 "pytorch, compile or cudagraph"};
+  auto graph = forward_graph(run);
+  if (!graph) return std::move(graph).error();
+  PreparedRun prepared;
+  prepared.forward = arranged(*graph, run.engine);
+  if (!train) {
+    prepared.program = lower(prepared.forward, run.engine);
+  } else {
+    TrainingOptions options = run.training.options;
+    options.accumulate = options.accumulate || run.training.accumulation > 1;
+    Graph step = arranged(*graph, run.engine, &options);
+    for (Section& section : step.sections) section.repeats *= run.training.accumulation;
+    if (run.training.update) step.sections.push_back(optimizer_section(*graph, run));
+    prepared.program = lower(step, run.engine);
+  }
+  if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);
+  return prepared;
+}
+
+Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
+                                 const Weights* weights) {
+  auto step = forecast_step(prepared.program, gpu, run.workload.sequences(), method, weights);
+  if (!step) return std::move(step).error();
+  RunForecast forecast;
+  forecast.step = *std::move(step);
+  forecast.memory = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
+  forecast.usable = usable_memory(gpu, run.engine.kind);
+  const OpsPerSecond peak = peak_of(gpu, run.engine.precision.linear);
+  if (peak.base() > 0) forecast.utilisation = forecast.step.flops / (forecast.step.total.base() * peak.base());
+  return forecast;
+}
+
+namespace {
+
+// The largest n in [1, most] for which `fits` holds, given that it holds for all below; 0 if for none.
+Result<Count> bisect(Count most, const std::function<Result<bool>(Count)>& fits) {
+  Count good = 0, bad = 1;
+  while (bad <= most) {
+    const auto ok = fits(bad);
+    if (!ok) return ok.error();
+    if (!*ok) break;
+    good = bad;
+    bad *= 2;
+  }
+  bad = std::min(bad, most + 1);
+  while (bad - good > 1) {
+    const Count middle = good + (bad - good) / 2;
+    const auto ok = fits(middle);
+    if (!ok) return ok.error();
+    (*ok ? good : bad) = middle;
+  }
+  return good;
+}
+
+Result<bool> fits(const Run& run, const Gpu& gpu) {
+  auto graph = forward_graph(run);
+  if (!graph) return std::move(graph).error();
+  std::optional<CacheNeed> cache;
+  if (const auto* spec = std::get_if<ModelSpec>(&run.model)) cache = cache_need(*spec);
+  const MemoryNeed need = memory_need(arranged(*graph, run.engine), run.workload, run.engine, cache, run.training, gpu);
+  return need.total() <= usable_memory(gpu, run.engine.kind);
+}
+
+// Learned positions end a context before memory does.
+Count longest_context(const Model& model) {
+  constexpr Count kMost = Count{1} << 24;
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  if (!spec || !spec->decoder) return kMost;
+  return spec->decoder->positions == Positions::learned && spec->decoder->max_positions > 0
+             ? spec->decoder->max_positions
+             : kMost;
+}
+
+}  // namespace
+
+Result<Largest> largest_that_fits(const Run& run, const Gpu& gpu) {
+  if (std::holds_alternative<Graph>(run.model)) return Largest{};
+  const Requests first = run.workload.requests.front();
+  const auto with = [&](Count batch, Count length) {
+    Run changed = run;
+    Requests r = first;
+    r.count = batch;
+    if (run.workload.mode == Mode::decode) r.cached = std::max<Count>(0, length - r.new_tokens);
+    else r.new_tokens = length, r.cached = 0;
+    changed.workload.requests = {r};
+    return changed;
+  };
+  const Count length = first.cached + first.new_tokens;
+  const auto batch = bisect(Count{1} << 20, [&](Count n) { return fits(with(n, length), gpu); });
+  if (!batch) return batch.error();
+  const auto longest = bisect(longest_context(run.model), [&](Count n) { return fits(with(first.count, n), gpu); });
+  if (!longest) return longest.error();
+  return Largest{*batch, *longest};
+}
+
+}  // namespace tilecast

@@ -1,0 +1,50 @@
+// A model's step from its description to its forecast: what `tilecast predict` calls.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "engine/engine.h"
+#include "engine/memory.h"
+#include "engine/step.h"
+#include "model/spec.h"
+#include "model/workload.h"
+
+namespace tilecast {
+
+// A transformer known by its sizes, or a graph whose shapes are given (ONNX, a file of one's own).
+using Model = std::variant<ModelSpec, Graph>;
+const std::string& name_of(const Model& model);
+
+struct Run {
+  Model model;
+  Workload workload;
+  EngineOptions engine;
+  TrainingSetup training;
+};
+
+// The run as kernels, ready for any GPU, and the forward graph they came from.
+struct PreparedRun {
+  Graph forward;  // as the engine runs it
+  Program program;
+  std::optional<CacheNeed> cache;
+};
+Result<PreparedRun> prepare(const Run& run);
+
+struct RunForecast {
+  StepForecast step;
+  MemoryNeed memory;
+  Bytes usable;
+  double utilisation = 0;  // model FLOPs over the step's time and the card's dense peak in the products' format
+  bool fits() const { return memory.total() <= usable; }
+};
+Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
+                                 const Weights* weights);
+
+// The most requests alike, or the longest context of each, that still fit; 0 where not even one does.
+struct Largest {
+  Count batch = 0, length = 0;
+};
+Result<Largest> largest_that_fits(const Run& run, const Gpu& gpu);
+
+}  // namespace tilecast

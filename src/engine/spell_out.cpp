@@ -1,0 +1,211 @@
+// What Hugging Face's modules launch, kernel by kernel (transformers' modeling files; NeuSight's traces of them agree).
+#include <algorithm>
+#include <numeric>
+
+#include "engine/arrange.h"
+#include "engine/rewriter.h"
+
+namespace tilecast {
+namespace {
+
+// LlamaRMSNorm: square, mean, epsilon and inverse root, scale, weight; in low precision cast to fp32 and back.
+void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& norm, bool cast) {
+  const Count elements = norm.rows * norm.cols;
+  const auto full = [&](int tensor) {
+    out.in_full_precision();
+    return tensor;
+  };
+  int x = op.inputs.front();
+  if (cast) x = full(out.add(op.name + ".float", copy_of(elements), {x}, elements));
+  const int squares = full(out.pointwise(op.name + ".pow", PointwiseOp::pow, {x}, elements));
+  Reduction mean;
+  mean.rows = norm.rows, mean.cols = norm.cols;
+  int scale = full(out.add(op.name + ".mean", mean, {squares}, norm.rows));
+  scale = full(out.pointwise(op.name + ".eps", PointwiseOp::add, {scale}, norm.rows));
+  scale = full(out.pointwise(op.name + ".rsqrt", PointwiseOp::div, {scale}, norm.rows));
+  int y = full(out.add(op.name + ".scale", elementwise(PointwiseOp::mul, 1, elements), {x, scale}, elements));
+  if (cast) y = out.add(op.name + ".back", copy_of(elements), {y}, elements);
+  out.finish(op, ".weight", elementwise(PointwiseOp::mul, 1, elements), {y});
+}
+
+// apply_rotary_pos_emb: x cos + rotate_half(x) sin, of queries and of keys.
+void spell_rope(SectionRewriter& out, const Operator& op, const Rope& rope) {
+  const Count kv_heads = rope.kv_heads > 0 ? rope.kv_heads : rope.heads;
+  const auto rotate = [&](const std::string& name, int x, Count elements) {
+    const int cos = out.pointwise(name + ".cos", PointwiseOp::mul, {x}, elements);
+    const int negated = out.pointwise(name + ".neg", PointwiseOp::mul, {x}, elements / 2);
+    const int turned = out.add(name + ".cat", copy_of(elements), {x, negated}, elements);
+    return std::pair(cos, out.pointwise(name + ".sin", PointwiseOp::mul, {turned}, elements));
+  };
+  const Count keys = rope.tokens * kv_heads * rope.head_dim, queries = rope.tokens * rope.heads * rope.head_dim;
+  const auto [k_cos, k_sin] = rotate(op.name + ".k", op.inputs.back(), keys);
+  const int k = out.pointwise(op.name + ".k.add", PointwiseOp::add, {k_cos, k_sin}, keys);
+  const auto [q_cos, q_sin] = rotate(op.name + ".q", op.inputs.front(), queries);
+  out.finish(op, ".q.add", elementwise(PointwiseOp::add, 2, queries), {q_cos, q_sin, k});
+}
+
+void spell_gate(SectionRewriter& out, const Operator& op, const GatedActivation& gate) {
+  const Count elements = gate.rows * gate.cols;
+  const int act = out.pointwise(op.name + ".act", gate.act == Gate::silu ? PointwiseOp::silu : PointwiseOp::gelu,
+                                {op.inputs.front()}, elements);
+  out.finish(op, ".mul", elementwise(PointwiseOp::mul, 2, elements), {act, op.inputs.back()});
+}
+
+// NewGELUActivation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).
+void spell_gelu(SectionRewriter& out, const Operator& op, Count n) {
+  const int x = op.inputs.front();
+  const auto unary = [&](const char* name, PointwiseOp f, int y) { return out.pointwise(op.name + name, f, {y}, n); };
+  const int half = unary(".half", PointwiseOp::mul, x);
+  int y = unary(".pow", PointwiseOp::pow, x);
+  y = unary(".cubic", PointwiseOp::mul, y);
+  y = out.pointwise(op.name + ".add", PointwiseOp::add, {x, y}, n);
+  y = unary(".scale", PointwiseOp::mul, y);
+  y = unary(".tanh", PointwiseOp::tanh, y);
+  y = unary(".one", PointwiseOp::add, y);
+  out.finish(op, ".mul", elementwise(PointwiseOp::mul, 2, n), {half, y});
+}
+
+struct EagerAttention {
+  Count batch = 0, q_len = 0, kv_len = 0, heads = 0, kv_heads = 0, head_dim = 0, v_dim = 0;
+};
+// Ragged batches are padded to the longest.
+EagerAttention eager_of(const AttentionPrefill& a) {
+  const auto most = [](const std::vector<Count>& list, Count same) {
+    return list.empty() ? same : *std::max_element(list.begin(), list.end());
+  };
+  const Count q = most(a.lens, a.q_len);
+  const Count keys = most(a.kv_lens, a.kv_len > 0 ? a.kv_len : q);
+  return {a.batch,
+          q,
+          keys,
+          a.heads,
+          a.kv_heads > 0 ? a.kv_heads : a.heads,
+          a.head_dim,
+          a.v_head_dim > 0 ? a.v_head_dim : a.head_dim};
+}
+EagerAttention eager_of(const AttentionDecode& a) {
+  const Count keys = a.lens.empty() ? a.kv_len : *std::max_element(a.lens.begin(), a.lens.end());
+  return {a.batch, a.q_len, keys, a.heads, a.kv_heads > 0 ? a.kv_heads : a.heads, a.head_dim, a.head_dim};
+}
+
+int with_dropout(SectionRewriter& out, const std::string& name, int x) {
+  const int y = out.pointwise(name + ".dropout", PointwiseOp::mul, {x}, out.elements(x));
+  out.last().spelling = Spelling::dropout;
+  return y;
+}
+
+// Scores, mask, softmax and the weighted sum, each a kernel of its own.
+void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a, bool dropout) {
+  const Count groups = a.batch * a.heads, scores = groups * a.q_len * a.kv_len;
+  const Count queries = groups * a.q_len * a.head_dim, keys = groups * a.kv_len * a.head_dim;
+  int q = op.inputs.front();
+  int k = op.inputs.size() > 1 ? op.inputs[1] : q;
+  int v = op.inputs.size() > 2 ? op.inputs[2] : k;
+  const auto copied = [&](const char* name, int x, Count elements) {
+    return out.add(op.name + name, copy_of(elements), {x}, elements);
+  };
+  if (op.spelling == Spelling::clamped) {
+    q = out.pointwise(op.name + ".scale", PointwiseOp::mul, {q}, queries);
+    q = copied(".q", q, queries), k = copied(".k", k, keys), v = copied(".v", v, keys);
+  } else if (a.kv_heads < a.heads) {  // repeat_kv
+    k = copied(".repeat_k", k, keys), v = copied(".repeat_v", v, keys);
+  }
+  Bmm product;
+  product.batch = groups, product.m = a.q_len, product.n = a.kv_len, product.k = a.head_dim;
+  int s = out.add(op.name + ".scores", product, {q, k}, scores);
+  if (op.spelling == Spelling::masked_where || op.spelling == Spelling::masked_add)
+    s = out.pointwise(op.name + ".scale", PointwiseOp::div, {s}, scores);
+  s = out.pointwise(op.name + ".mask", PointwiseOp::add, {s}, scores);
+  if (op.spelling == Spelling::clamped) s = out.pointwise(op.name + ".clamp", PointwiseOp::relu, {s}, scores);
+  Softmax softmax;
+  softmax.rows = groups * a.q_len, softmax.cols = a.kv_len;
+  s = out.add(op.name + ".softmax", softmax, {s}, scores);
+  if (dropout && op.spelling != Spelling::clamped) s = with_dropout(out, op.name, s);
+  Bmm sum;
+  sum.batch = groups, sum.m = a.q_len, sum.n = a.v_dim, sum.k = a.kv_len;
+  const Count result = groups * a.q_len * a.v_dim;
+  const int y = out.add(op.name + ".values", sum, {s, v}, result);
+  out.finish(op, ".contiguous", copy_of(result), {y});
+}
+
+// Experts one after another: their tokens gathered, three (or two) products, scaled and added back.
+void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
+  const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts);
+  const Count active = std::min(moe.experts, moe.tokens * moe.topk);
+  const auto repeated = [&] { out.last().times = active; };
+  const auto linear = [&](const std::string& name, int x, Count in, Count width) {
+    Gemm g;
+    g.m = rows, g.n = width, g.k = in;
+    const int y = out.add(op.name + name, g, {x}, rows * width);
+    repeated();
+    return y;
+  };
+  const int x = out.add(op.name + ".gather", copy_of(rows * moe.hidden), {op.inputs.front()}, rows * moe.hidden);
+  repeated();
+  int inner = linear(".up", x, moe.hidden, moe.inter);
+  if (moe.gated) {
+    const int gate = linear(".gate", x, moe.hidden, moe.inter);
+    const int act = out.pointwise(op.name + ".act", PointwiseOp::silu, {gate}, rows * moe.inter);
+    repeated();
+    inner = out.pointwise(op.name + ".mul", PointwiseOp::mul, {act, inner}, rows * moe.inter);
+  } else {
+    inner = out.pointwise(op.name + ".act", PointwiseOp::relu, {inner}, rows * moe.inter);
+  }
+  repeated();
+  const int y = linear(".down", inner, moe.inter, moe.hidden);
+  out.finish(op, ".scatter", elementwise(PointwiseOp::mul, 2, rows * moe.hidden), {y});
+  repeated();
+}
+
+// DynamicCache appends by concatenation: the whole cache of keys and of values is copied.
+void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write, const Section& section) {
+  Count tokens = write.tokens;
+  for (const Operator& other : section.operators)
+    if (const auto* a = std::get_if<AttentionDecode>(&other.shape)) tokens = a->batch * eager_of(*a).kv_len;
+  const Count elements = tokens * write.kv_heads * write.head_dim;
+  out.add(op.name + ".k", copy_of(elements), {op.inputs.front()}, elements);
+  out.finish(op, ".v", copy_of(elements), {op.inputs.back()});
+}
+
+bool ends_a_block(const Operator& op) {
+  return op.name == "attention.out" || op.name == "cross.out" || op.name == "mlp.down" || op.name == "moe.experts";
+}
+
+void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
+  if (const auto* norm = std::get_if<RmsNorm>(&op.shape); norm && !options.fused_norm)
+    return spell_rms_norm(out, op, *norm, options.low_precision);
+  if (const auto* rope = std::get_if<Rope>(&op.shape)) return spell_rope(out, op, *rope);
+  if (const auto* gate = std::get_if<GatedActivation>(&op.shape)) return spell_gate(out, op, *gate);
+  if (const auto* e = std::get_if<Elementwise>(&op.shape); e && op.spelling == Spelling::gelu_new)
+    return spell_gelu(out, op, e->count());
+  if (const auto* moe = std::get_if<Moe>(&op.shape)) return spell_experts(out, op, *moe);
+  if (const auto* write = std::get_if<KvWrite>(&op.shape)) return spell_cache(out, op, *write, section);
+  if (options.eager_attention) {
+    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
+      return spell_attention(out, op, eager_of(*a), options.dropout);
+    if (const auto* a = std::get_if<AttentionDecode>(&op.shape))
+      return spell_attention(out, op, eager_of(*a), options.dropout);
+  }
+  out.keep(op);
+}
+
+}  // namespace
+
+Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
+  Graph result{graph.name, {}};
+  for (const Section& section : graph.sections) {
+    SectionRewriter out(section);
+    std::vector<int> now(section.tensors.size());  // where a tensor went through dropout, what came out
+    std::iota(now.begin(), now.end(), 0);
+    for (Operator op : section.operators) {
+      for (int& input : op.inputs) input = now[static_cast<std::size_t>(input)];
+      spell(out, op, section, options);
+      if (options.dropout && ends_a_block(op))
+        now[static_cast<std::size_t>(op.outputs.front())] = with_dropout(out, op.name, op.outputs.front());
+    }
+    result.sections.push_back(std::move(out).take());
+  }
+  return result;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,39 @@
+// How long a program takes on a GPU: one step of a model.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+#include "estimate/price.h"
+
+namespace tilecast {
+
+// One kernel call's share of a step.
+struct CallForecast {
+  Seconds each;  // one run of it
+  Interval interval;
+  Seconds bound;
+  Resource limited_by = Resource::dram;
+  Seen seen = Seen::no;
+};
+
+struct StepForecast {
+  Seconds gpu;    // kernels back to back
+  Seconds host;   // launches back to back
+  Seconds total;  // the longer of the two, and what stands between steps
+  Interval interval;
+  Seconds bound;                    // of the kernels; no run is faster
+  double flops = 0;                 // model FLOPs of the step
+  std::vector<CallForecast> calls;  // one for each of the program's
+  bool host_bound() const { return host > gpu; }
+};
+
+// `sequences` is the number of requests in the batch, for the host's work on each. Errors name the call.
+Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                   const Weights* weights);
+
+// The interval of a sum whose parts err together: kernels of one family share most of their error, all kernels of a
+// card some (docs/method.md).
+Interval interval_of_sum(const Program& program, const std::vector<CallForecast>& calls, Seconds sum);
+
+}  // namespace tilecast

@@ -1,0 +1,19 @@
+// One kernel's forecast from its description: plan, analytic estimate, learned correction.
+#pragma once
+
+#include "estimate/estimate.h"
+#include "estimate/weights.h"
+#include "kernel/kernel.h"
+
+namespace tilecast {
+
+struct Priced {
+  Plan plan;
+  Estimate estimate;
+};
+// `weights` may be null: nothing learned is used then. Methods with weights of their own get their frame only
+// (estimate/estimate.h).
+Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
+                     const Weights* weights);
+
+}  // namespace tilecast

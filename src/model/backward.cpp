@@ -1,0 +1,253 @@
+#include "model/backward.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/section_builder.h"
+
+namespace tilecast {
+namespace {
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+
+Shape gemm_of(Count m, Count n, Count k, Layout layout) {
+  Gemm g;
+  g.m = m, g.n = n, g.k = k, g.layout = layout;
+  return g;
+}
+Shape bmm_of(Count batch, Count m, Count n, Count k) {
+  Bmm b;
+  b.batch = batch, b.m = m, b.n = n, b.k = k;
+  return b;
+}
+template <class S>
+Shape gradient_form(S shape) {
+  shape.backward = true;
+  return shape;
+}
+AttentionPrefill as_prefill(const MlaPrefill& mla) {
+  AttentionPrefill a;
+  a.batch = mla.batch, a.q_len = mla.q_len, a.kv_len = mla.kv_len, a.lens = mla.lens, a.kv_lens = mla.kv_lens;
+  a.heads = a.kv_heads = mla.heads;
+  a.head_dim = mla.nope_dim + mla.rope_dim, a.v_head_dim = mla.v_dim;
+  return a;
+}
+
+struct Gradient {
+  std::string suffix;
+  Shape shape;
+};
+using Gradients = std::vector<Gradient>;
+
+// Autograd's kernels (derivatives.yaml): a sum passes its gradient on; a product multiplies it by the other factor,
+// once for each tensor; a power takes the power below, its exponent and the gradient; functions have one kernel.
+Gradients pointwise_gradients(const Operator& op, const Elementwise& e) {
+  const auto plain = [&](PointwiseOp f, Count inputs) {
+    Elementwise kernel;
+    kernel.elements = e.count(), kernel.op = f, kernel.inputs = inputs;
+    return Gradient{"grad", kernel};
+  };
+  if (op.spelling == Spelling::dropout) return {plain(PointwiseOp::mul, 2)};  // by the mask
+  switch (e.op) {
+    case PointwiseOp::add: return {};
+    case PointwiseOp::copy: return {plain(PointwiseOp::copy, 1)};
+    case PointwiseOp::mul:
+    case PointwiseOp::div:
+      if (e.inputs < 2) return {plain(e.op, 1)};
+      return {plain(PointwiseOp::mul, 2), plain(PointwiseOp::mul, 2)};
+    case PointwiseOp::pow: return {plain(PointwiseOp::pow, 1), plain(PointwiseOp::mul, 1), plain(PointwiseOp::mul, 2)};
+    default: return {{"grad", gradient_form(e)}};
+  }
+}
+
+// Kernels of an operator's gradients with respect to its inputs and weights.
+Gradients gradients_of(const Operator& op) {
+  return std::visit(
+      Overload{
+          [&](const Gemm& g) {
+            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)},
+                              {"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt)}};
+            if (op.weights.vector > 0) {
+              Reduction sum;  // over tokens, of every column
+              sum.rows = g.n, sum.cols = g.m;
+              list.push_back({"grad_bias", sum});
+            }
+            return list;
+          },
+          [](const Bmm& b) {
+            return Gradients{{"grad_left", bmm_of(b.batch, b.m, b.k, b.n)},
+                             {"grad_right", bmm_of(b.batch, b.k, b.n, b.m)}};
+          },
+          [](const Conv2d& c) {
+            Conv2d data = c, weight = c;
+            data.backward = ConvBackward::data, weight.backward = ConvBackward::weight;
+            return Gradients{{"grad_input", data}, {"grad_weight", weight}};
+          },
+          [](const AttentionPrefill& a) {
+            return Gradients{{"grad", AttentionBackward{a}}};
+          },
+          [](const MlaPrefill& a) {
+            return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
+          },
+          // Two products for each of the forward's, of the same sizes.
+          [](const Moe& m) {
+            return Gradients{{"grad_input", m}, {"grad_weight", m}};
+          },
+          [](const Scan& s) {
+            return Gradients{{"grad_state", s}, {"grad_input", s}};
+          },
+          [](const RmsNorm& n) {
+            return Gradients{{"grad", gradient_form(n)}};
+          },
+          [](const LayerNorm& n) {
+            return Gradients{{"grad", gradient_form(n)}};
+          },
+          [](const Softmax& s) {
+            return Gradients{{"grad", gradient_form(s)}};
+          },
+          [](const GatedActivation& a) {
+            return Gradients{{"grad", gradient_form(a)}};
+          },
+          [](const CrossEntropy& c) {
+            return Gradients{{"grad", gradient_form(c)}};
+          },
+          [](const Embedding& e) {
+            return Gradients{{"grad", gradient_form(e)}};
+          },
+          [&](const Elementwise& e) { return pointwise_gradients(op, e); },
+          [](const Rope& r) {
+            return Gradients{{"grad", r}};
+          },
+          [](const Copy& c) {
+            return Gradients{{"grad", c}};
+          },
+          [](const Reduction& r) {
+            Elementwise spread;
+            spread.rows = r.rows, spread.cols = r.cols, spread.op = PointwiseOp::copy;
+            return Gradients{{"grad", spread}};
+          },
+          [](const Custom& c) {
+            return Gradients{{"grad", c}};
+          },
+          [](const auto&) { return Gradients{}; },  // nothing to learn from: cache writes, sampling, optimizer
+      },
+      op.shape);
+}
+
+bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::index && tensor.kind != TensorKind::mask; }
+
+// Writes the gradient operators of one section.
+class BackwardWriter {
+ public:
+  BackwardWriter(const Section& forward, bool accumulate)
+      : forward_(forward), accumulate_(accumulate), out_(forward.name, forward.repeats) {
+    for (const Tensor& t : forward.tensors) out_.tensor(t.name, t.elements, t.kind);
+    readers_.resize(forward.tensors.size());
+    for (const Operator& op : forward.operators)
+      for (int i : op.inputs) ++readers_[static_cast<std::size_t>(i)];
+    gradient_.assign(forward.tensors.size(), -1);
+  }
+  Section write() && {
+    for (auto op = forward_.operators.rbegin(); op != forward_.operators.rend(); ++op) differentiate(*op);
+    Section section = std::move(out_).finish();
+    section.pass = Pass::backward;
+    return section;
+  }
+
+ private:
+  // The gradient of a tensor, summed over those who read it.
+  int gradient(int tensor) {
+    int& grad = gradient_[static_cast<std::size_t>(tensor)];
+    const Count elements = out_.elements(tensor);
+    if (grad < 0) grad = out_.tensor(forward_.tensors[static_cast<std::size_t>(tensor)].name + ".grad", elements);
+    return grad;
+  }
+  TensorKind kind_of(int tensor) const { return forward_.tensors[static_cast<std::size_t>(tensor)].kind; }
+  void differentiate(const Operator& op) {
+    const int incoming = gradient(op.outputs.front());
+    std::vector<int> read = {incoming};
+    read.insert(read.end(), op.inputs.begin(), op.inputs.end());
+    int last = incoming;
+    for (const Gradient& g : gradients_of(op)) {
+      last =
+          out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
+      if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
+        out_.set_kind(last, TensorKind::statistic);
+      if (g.suffix == "grad_weight") accumulate(op);
+    }
+    if (op.weights.table || (op.weights.total() > 0 && !std::holds_alternative<Gemm>(op.shape))) accumulate(op);
+    for (int input : op.inputs) sum(input, last);
+  }
+  // A second reader's gradient is added to the first's.
+  void sum(int input, int partial) {
+    const auto i = static_cast<std::size_t>(input);
+    if (!has_gradient(forward_.tensors[i])) return;
+    int& grad = gradient_[i];
+    if (grad < 0) {
+      grad = partial;
+      return;
+    }
+    grad = out_.pointwise(forward_.tensors[i].name + ".grad_sum" + std::to_string(--readers_[i]), PointwiseOp::add,
+                          {grad, partial}, out_.elements(input));
+  }
+  void accumulate(const Operator& op) {
+    if (!accumulate_ || op.weights.matrix + op.weights.vector == 0) return;
+    const Count elements = op.weights.matrix + op.weights.vector;
+    const int held = out_.tensor(op.name + ".grad_held", elements);
+    out_.pointwise(op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+  }
+
+  const Section& forward_;
+  bool accumulate_;
+  SectionBuilder out_;
+  std::vector<int> readers_, gradient_;
+};
+
+Section again(const Section& forward) {
+  Section section = forward;
+  section.name += " (recomputed)";
+  section.pass = Pass::backward;
+  for (Operator& op : section.operators) op.weights = {};
+  return section;
+}
+
+}  // namespace
+
+Graph with_backward(const Graph& forward, const TrainingOptions& options) {
+  Graph graph = forward;
+  for (auto section = forward.sections.rbegin(); section != forward.sections.rend(); ++section) {
+    if (options.recompute == Recompute::full && section->repeats > 1) graph.sections.push_back(again(*section));
+    graph.sections.push_back(BackwardWriter(*section, options.accumulate).write());
+  }
+  return graph;
+}
+
+std::vector<int> saved_tensors(const Section& section) {
+  std::set<int> saved;
+  const auto inputs = [&](const Operator& op) { saved.insert(op.inputs.begin(), op.inputs.end()); };
+  const auto output = [&](const Operator& op) { saved.insert(op.outputs.begin(), op.outputs.end()); };
+  for (const Operator& op : section.operators) {
+    std::visit(Overload{
+                   [&](const Elementwise& e) {
+                     if (op.spelling == Spelling::dropout) return;  // its byte an element: model/memory.cpp
+                     if (e.op == PointwiseOp::add || e.op == PointwiseOp::copy) return;
+                     if (e.op == PointwiseOp::relu || e.op == PointwiseOp::tanh || e.op == PointwiseOp::exp) output(op);
+                     else inputs(op);
+                   },
+                   [&](const Softmax&) { output(op); },
+                   [&](const AttentionPrefill&) { inputs(op), output(op); },
+                   [&](const MlaPrefill&) { inputs(op), output(op); },
+                   [&](const Copy&) {},
+                   [&](const Rope&) {},
+                   [&](const Reduction&) {},
+                   [&](const auto&) { inputs(op); },
+               },
+               op.shape);
+  }
+  return {saved.begin(), saved.end()};
+}
+
+}  // namespace tilecast

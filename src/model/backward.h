@@ -1,0 +1,27 @@
+// Training: what the gradients of a network cost, operator by operator.
+#pragma once
+
+#include "model/graph.h"
+
+namespace tilecast {
+
+enum class Recompute : std::uint8_t {
+  none,  // every activation that a gradient needs is kept
+  full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
+};
+
+struct TrainingOptions {
+  Recompute recompute = Recompute::none;
+  // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks
+  // that never drop the buffers).
+  bool accumulate = false;
+};
+
+// The forward sections, then the gradients of each in reverse order. Every operator gets the kernels its gradient runs;
+// a tensor read by several operators gets the additions that sum its gradients.
+Graph with_backward(const Graph& forward, const TrainingOptions& options);
+
+// Indices of the section's tensors that its gradients read: what must stay in memory after the forward pass. Sorted.
+std::vector<int> saved_tensors(const Section& section);
+
+}  // namespace tilecast

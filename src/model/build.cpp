@@ -1,0 +1,272 @@
+#include "model/build.h"
+
+#include <fmt/format.h>
+
+#include "model/build_parts.h"
+
+namespace tilecast {
+namespace {
+
+// How Hugging Face's code spells attention, by architecture (transformers 4.2x, whose traces NeuSight measured).
+Spelling attention_spelling(const ModelSpec& spec) {
+  const auto starts = [&](std::string_view prefix) { return spec.architecture.starts_with(prefix); };
+  if (starts("GPT2")) return Spelling::masked_where;
+  if (starts("OPT")) return Spelling::clamped;
+  if (starts("T5") || starts("Switch") || starts("MT5")) return Spelling::unscaled;
+  return Spelling::masked_add;
+}
+
+int build_mixer(SectionBuilder& b, const Mixer& mixer, int x, const StackContext& at, Spelling spelling) {
+  if (const auto* a = std::get_if<AttentionSpec>(&mixer)) return build_attention(b, *a, x, at, spelling);
+  if (const auto* a = std::get_if<MlaSpec>(&mixer)) return build_mla(b, *a, x, at);
+  return build_scan(b, std::get<ScanSpec>(mixer), x, at);
+}
+int build_feed_forward(SectionBuilder& b, const FeedForward& f, int x, const StackContext& at) {
+  if (const auto* m = std::get_if<MlpSpec>(&f)) return build_mlp(b, "mlp", *m, x, at.tokens, at.stack.hidden);
+  return build_moe(b, std::get<MoeSpec>(f), x, at.tokens, at.stack.hidden);
+}
+
+// A block of a layer with the norms around it, added to the stream.
+template <class Block>
+int with_norms(SectionBuilder& b, const std::string& name, int x, const StackContext& at, Block block) {
+  const NormPlace place = at.stack.place;
+  const bool before = place == NormPlace::before || place == NormPlace::both;
+  int y = block(before ? build_norm(b, name + "_norm", x, at.tokens, at.stack) : x);
+  if (place == NormPlace::both || place == NormPlace::after_only)
+    y = build_norm(b, name + "_post_norm", y, at.tokens, at.stack);
+  int sum = b.pointwise(name + "_residual", PointwiseOp::add, {x, y}, b.elements(x));
+  if (place == NormPlace::after) sum = build_norm(b, name + "_norm", sum, at.tokens, at.stack);
+  return sum;
+}
+
+Section build_layer(const LayerSpec& layer, Count repeats, const std::string& name, const StackContext& at,
+                    Spelling spelling) {
+  SectionBuilder b(name, repeats);
+  int x = b.tensor("stream", at.tokens * at.stack.hidden);
+  const NormPlace place = at.stack.place;
+  const bool has_mixer = layer.mixer.index() != 0, has_ffn = layer.feed_forward.index() != 0;
+  if (place == NormPlace::shared || place == NormPlace::parallel) {
+    const int normed = build_norm(b, "mixer_norm", x, at.tokens, at.stack);
+    const int mixed = build_mixer(b, layer.mixer, normed, at, spelling);
+    const int other = place == NormPlace::shared ? normed : build_norm(b, "mlp_norm", x, at.tokens, at.stack);
+    const int fed = build_feed_forward(b, layer.feed_forward, other, at);
+    b.pointwise("residual", PointwiseOp::add, {x, mixed, fed}, b.elements(x));
+    return std::move(b).finish();
+  }
+  if (has_mixer) x = with_norms(b, "mixer", x, at, [&](int y) { return build_mixer(b, layer.mixer, y, at, spelling); });
+  if (layer.cross)
+    x = with_norms(b, "cross", x, at, [&](int y) { return build_cross_attention(b, *layer.cross, y, at, spelling); });
+  if (has_ffn) with_norms(b, "mlp", x, at, [&](int y) { return build_feed_forward(b, layer.feed_forward, y, at); });
+  return std::move(b).finish();
+}
+
+// T5's table of biases, shared by the layers of a stack.
+Count relative_table(const StackSpec& stack) {
+  const auto* a = stack.layers.empty() ? nullptr : std::get_if<AttentionSpec>(&stack.layers.front().layer.mixer);
+  return a ? a->relative_buckets * a->heads : 0;
+}
+
+int table(SectionBuilder& b, const std::string& name, int ids, Count tokens, Count rows, Count cols) {
+  Embedding shape;
+  shape.tokens = tokens, shape.vocab = rows, shape.cols = cols;
+  return b.add(name, shape, {ids}, tokens * cols, {.matrix = rows * cols, .table = true});
+}
+
+// Tokens, positions and types to the stream.
+Section build_embedding(const ModelSpec& spec, const StackContext& at, const std::string& prefix, bool shared_table) {
+  const StackSpec& stack = at.stack;
+  SectionBuilder b(prefix + "embedding", 1);
+  const int ids = b.tensor("ids", at.tokens, TensorKind::index);
+  const Count width = stack.embedding_dim > 0 ? stack.embedding_dim : stack.hidden;
+  int x = table(b, "embedding.tokens", ids, at.tokens, spec.vocab, width);
+  b.last().weights.tied = shared_table;
+  if (stack.embedding_dim > 0)
+    x = b.linear("embedding.project", x, at.tokens, stack.embedding_dim, stack.hidden, false);
+  const auto add_table = [&](const std::string& name, Count rows) {
+    const int more = table(b, name, ids, at.tokens, rows, stack.hidden);
+    x = b.pointwise(name + "_add", PointwiseOp::add, {x, more}, at.tokens * stack.hidden);
+  };
+  if (stack.token_types > 0) add_table("embedding.types", stack.token_types);
+  if (stack.positions == Positions::learned) add_table("embedding.positions", stack.max_positions);
+  if (stack.embedding_norm) build_norm(b, "embedding.norm", x, at.tokens, stack);
+  b.last().weights.vector += relative_table(stack);
+  return std::move(b).finish();
+}
+
+// Images to patches: a convolution whose stride is its size, as a product; a class token and positions are added.
+Section build_patches(const PatchFrontend& p, const StackContext& at) {
+  SectionBuilder b("patches", 1);
+  const Count images = at.workload.sequences(), side = p.image / p.patch, hidden = at.stack.hidden;
+  const int pixels = b.tensor("image", images * p.channels * p.image * p.image);
+  Conv2d conv;
+  conv.batch = images, conv.in_channels = p.channels, conv.out_channels = hidden;
+  conv.height = conv.width = p.image;
+  conv.kernel = conv.stride = p.patch;
+  int x = b.add("patches.project", conv, {pixels}, images * side * side * hidden,
+                {.matrix = p.channels * p.patch * p.patch * hidden, .vector = p.bias ? hidden : 0});
+  const Count elements = at.tokens * hidden;
+  Copy cat;
+  cat.elements = elements;
+  x = b.add("patches.flatten", cat, {x}, elements, {.vector = p.class_token ? hidden : 0});
+  x = b.pointwise("patches.positions", PointwiseOp::add, {x}, elements);
+  b.last().weights.vector = p.tokens() * hidden;
+  if (at.stack.embedding_norm) build_norm(b, "patches.norm", x, at.tokens, at.stack);
+  return std::move(b).finish();
+}
+
+Conv2d audio_convolution(Count clips, Count channels, Count hidden, Count frames, Count stride) {
+  Conv2d conv;
+  conv.batch = clips, conv.in_channels = channels, conv.out_channels = hidden;
+  conv.height = 1, conv.width = frames + 2;  // padded by one frame at either end
+  conv.kernel_h = 1, conv.kernel_w = 3, conv.stride = stride;
+  return conv;
+}
+
+Section build_audio(const AudioFrontend& a, const StackContext& at) {
+  SectionBuilder b("audio", 1);
+  const Count clips = at.workload.sequences(), hidden = at.stack.hidden;
+  int x = b.tensor("mel", clips * a.mel_bins * a.frames);
+  x = b.add("audio.conv1", audio_convolution(clips, a.mel_bins, hidden, a.frames, 1), {x}, clips * a.frames * hidden,
+            {.matrix = 3 * a.mel_bins * hidden, .vector = hidden});
+  x = b.pointwise("audio.act1", PointwiseOp::gelu, {x}, clips * a.frames * hidden);
+  x = b.add("audio.conv2", audio_convolution(clips, hidden, hidden, a.frames, 2), {x}, at.tokens * hidden,
+            {.matrix = 3 * hidden * hidden, .vector = hidden});
+  x = b.pointwise("audio.act2", PointwiseOp::gelu, {x}, at.tokens * hidden);
+  b.pointwise("audio.positions", PointwiseOp::add, {x}, at.tokens * hidden);
+  b.last().weights.vector = at.stack.max_positions * hidden;
+  return std::move(b).finish();
+}
+
+// After the last layer: norm, head, and what the mode makes of the logits.
+Section build_head(const ModelSpec& spec, const StackContext& at) {
+  const StackSpec& stack = at.stack;
+  SectionBuilder b("head", 1);
+  int x = b.tensor("stream", at.tokens * stack.hidden);
+  if (stack.final_norm) x = build_norm(b, "final_norm", x, at.tokens, stack);
+  if (spec.pooler) {
+    const Count rows = at.workload.sequences();
+    const int pooled = b.linear("pooler", x, rows, stack.hidden, stack.hidden, true);
+    const int squashed = b.pointwise("pooler.tanh", PointwiseOp::tanh, {pooled}, rows * stack.hidden);
+    if (spec.classes > 0) b.linear("classifier", squashed, rows, stack.hidden, spec.classes, true);
+  } else if (spec.classes > 0) {
+    b.linear("classifier", x, at.workload.sequences(), stack.hidden, spec.classes, true);
+  }
+  if (spec.projection > 0) {
+    b.linear("projection", x, at.workload.sequences(), stack.hidden, spec.projection, false);
+    b.last().weights.vector += 1;  // the scale of the logits
+  }
+  if (!spec.lm_head) return std::move(b).finish();
+  const bool train = at.workload.mode == Mode::train;
+  const Count rows = train || at.workload.all_logits ? at.tokens : at.workload.sequences();
+  Count width = stack.hidden;
+  if (spec.head_transform) {
+    x = b.linear("head.transform", x, rows, width, width, true);
+    x = b.pointwise("head.act", PointwiseOp::gelu, {x}, rows * width);
+    x = build_norm(b, "head.norm", x, rows, stack);
+  }
+  if (stack.embedding_dim > 0) {
+    x = b.linear("head.project", x, rows, stack.hidden, stack.embedding_dim, false);
+    width = stack.embedding_dim;
+  }
+  x = b.linear("lm_head", x, rows, width, spec.vocab, spec.head_bias);
+  b.last().weights.tied = spec.tied_head;
+  b.set_kind(x, TensorKind::logits);
+  if (train) {
+    CrossEntropy loss;
+    loss.rows = rows, loss.cols = spec.vocab;
+    b.add("loss", loss, {x}, rows);
+  } else if (!at.workload.all_logits) {
+    Sampling sample;
+    sample.rows = rows, sample.cols = spec.vocab;
+    b.add("sample", sample, {x}, rows);
+  }
+  return std::move(b).finish();
+}
+
+// Layers alike become one section, whatever stands between them: order does not change a step's time.
+void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, const Workload* source,
+               const std::string& prefix, Spelling spelling) {
+  std::vector<LayerRun> kinds;
+  for (const LayerRun& run : stack.layers) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerRun& k) { return k.layer == run.layer; });
+    if (same == kinds.end()) kinds.push_back(run);
+    else same->repeats += run.repeats;
+  }
+  const StackContext at{stack, workload, workload.tokens(), source};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string name = kinds.size() == 1 ? prefix + "layer" : fmt::format("{}layer {}", prefix, i + 1);
+    graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, at, spelling));
+  }
+}
+
+Status check(const ModelSpec& spec, const Workload& workload) {
+  if (workload.requests.empty() || workload.tokens() <= 0)
+    return error("the workload has no tokens", "give --batch and --seq");
+  const bool generates = spec.decoder && spec.lm_head;
+  if ((workload.mode == Mode::decode || workload.mode == Mode::mixed) && !generates)
+    return error(spec.name + " does not generate tokens", "use --mode prefill for its one pass");
+  const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;
+  if (stack.positions != Positions::learned || spec.patches || stack.max_positions == 0) return Ok{};
+  for (const Requests& r : workload.requests)
+    if (r.new_tokens + r.cached > stack.max_positions)
+      return error(fmt::format("{} has {} learned positions, fewer than {} tokens", spec.name, stack.max_positions,
+                               r.new_tokens + r.cached),
+                   "give a shorter --seq or --context");
+  return Ok{};
+}
+
+// What the encoder runs on: of a model of its own, the workload; before a decoder, sources of the same requests.
+Workload encoder_workload(const ModelSpec& spec, const Workload& workload) {
+  Workload own = workload;
+  own.keep_cache = false;
+  if (own.mode != Mode::train) own.mode = Mode::prefill;
+  for (Requests& r : own.requests) {
+    r.cached = 0;
+    if (spec.patches) r.new_tokens = spec.patches->tokens();
+    else if (spec.audio) r.new_tokens = spec.audio->frames / 2;
+    else if (spec.decoder && workload.source_len > 0) r.new_tokens = workload.source_len;
+  }
+  return own;
+}
+
+}  // namespace
+
+Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
+  if (auto fine = check(spec, workload); !fine) return std::move(fine).error();
+  Graph graph;
+  graph.name = spec.name;
+  const Spelling spelling = attention_spelling(spec);
+  Workload source;
+  if (spec.encoder) {
+    source = encoder_workload(spec, workload);
+    const StackContext at{*spec.encoder, source, source.tokens(), nullptr};
+    const std::string prefix = spec.decoder ? "encoder." : "";
+    // A decoder's later steps find the encoder's result in the cache.
+    if (!spec.decoder || workload.mode != Mode::decode) {
+      if (spec.patches) graph.sections.push_back(build_patches(*spec.patches, at));
+      else if (spec.audio) graph.sections.push_back(build_audio(*spec.audio, at));
+      else graph.sections.push_back(build_embedding(spec, at, prefix, false));
+      add_stack(graph, *spec.encoder, source, nullptr, prefix, spelling);
+      if (spec.decoder && (spec.encoder->final_norm || spec.projection > 0)) {
+        SectionBuilder b("encoder.norm", 1);
+        const int stream = b.tensor("stream", at.tokens * spec.encoder->hidden);
+        const int normed = build_norm(b, "final_norm", stream, at.tokens, *spec.encoder);
+        if (spec.projection > 0)  // of one token an image
+          b.linear("projection", normed, source.sequences(), spec.encoder->hidden, spec.projection, false);
+        graph.sections.push_back(std::move(b).finish());
+      }
+    }
+  }
+  if (spec.decoder) {
+    const StackContext at{*spec.decoder, workload, workload.tokens(), spec.encoder ? &source : nullptr};
+    graph.sections.push_back(
+        build_embedding(spec, at, spec.encoder ? "decoder." : "", spec.encoder && !spec.audio && !spec.patches));
+    add_stack(graph, *spec.decoder, workload, at.source, spec.encoder ? "decoder." : "", spelling);
+    graph.sections.push_back(build_head(spec, at));
+  } else {
+    graph.sections.push_back(build_head(spec, {*spec.encoder, source, source.tokens(), nullptr}));
+  }
+  return graph;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,15 @@
+// From a transformer's sizes and a workload to its operators.
+#pragma once
+
+#include "model/graph.h"
+#include "model/spec.h"
+#include "model/workload.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// Sections: what comes before the layers, one for every kind of layer (repeated), what comes after. Refuses a workload
+// that the model cannot run (decode of an encoder, more tokens than learned positions, no tokens).
+Result<Graph> build(const ModelSpec& spec, const Workload& workload);
+
+}  // namespace tilecast

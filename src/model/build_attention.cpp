@@ -1,0 +1,272 @@
+// Softmax attention and multi-head latent attention as operators.
+#include "model/build_parts.h"
+
+namespace tilecast {
+namespace {
+
+bool alike(const std::vector<Requests>& requests) {
+  for (const Requests& r : requests)
+    if (r.new_tokens != requests.front().new_tokens || r.cached != requests.front().cached) return false;
+  return true;
+}
+
+Count count_of(const std::vector<Requests>& requests) {
+  Count n = 0;
+  for (const Requests& r : requests) n += r.count;
+  return n;
+}
+
+// One value a request, for shapes whose lengths differ.
+template <class Value>
+std::vector<Count> each(const std::vector<Requests>& requests, Value value) {
+  std::vector<Count> list;
+  for (const Requests& r : requests) list.insert(list.end(), static_cast<std::size_t>(r.count), value(r));
+  return list;
+}
+
+// Many queries a request: lengths of an attention_prefill or mla_prefill.
+template <class Prefill>
+void set_prefill_lengths(Prefill& shape, const std::vector<Requests>& requests) {
+  shape.batch = count_of(requests);
+  if (alike(requests)) {
+    shape.q_len = requests.front().new_tokens;
+    shape.kv_len = requests.front().new_tokens + requests.front().cached;
+    return;
+  }
+  shape.lens = each(requests, [](const Requests& r) { return r.new_tokens; });
+  shape.kv_lens = each(requests, [](const Requests& r) { return r.new_tokens + r.cached; });
+}
+template <class Decode>
+void set_decode_lengths(Decode& shape, const std::vector<Requests>& requests) {
+  shape.batch = count_of(requests);
+  shape.q_len = requests.front().new_tokens;
+  const auto keys = [](const Requests& r) { return r.new_tokens + r.cached; };
+  if (alike(requests)) shape.kv_len = keys(requests.front());
+  else shape.lens = each(requests, keys);
+}
+
+// Requests of many new tokens, and of one (or, speculating, a few).
+struct Split {
+  std::vector<Requests> prefill, decode;
+};
+Split split_of(const Workload& workload) {
+  Split split;
+  for (const Requests& r : workload.requests) {
+    const bool decode = workload.mode == Mode::decode || (workload.mode == Mode::mixed && r.new_tokens == 1);
+    (decode ? split.decode : split.prefill).push_back(r);
+  }
+  return split;
+}
+Count tokens_of(const std::vector<Requests>& requests) {
+  Count n = 0;
+  for (const Requests& r : requests) n += r.count * r.new_tokens;
+  return n;
+}
+
+int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens, Count heads, const AttentionSpec& a) {
+  RmsNorm norm;
+  norm.rows = a.qk_norm_wide ? tokens : tokens * heads;
+  norm.cols = a.qk_norm_wide ? heads * a.head_dim : a.head_dim;
+  return b.add(name, norm, {x}, tokens * heads * a.head_dim, {.vector = a.qk_norm_scale ? norm.cols : 0});
+}
+
+int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim) {
+  Rope rope;
+  rope.tokens = tokens, rope.heads = heads, rope.kv_heads = kv_heads, rope.head_dim = head_dim;
+  return b.add("attention.rope", rope, {q, k}, tokens * (heads + kv_heads) * head_dim);
+}
+
+bool keeps_cache(const Workload& workload) { return workload.keep_cache && workload.mode != Mode::train; }
+
+AttentionPrefill prefill_shape(const AttentionSpec& a, const std::vector<Requests>& requests) {
+  AttentionPrefill shape;
+  set_prefill_lengths(shape, requests);
+  shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim, shape.v_head_dim = a.v_head_dim;
+  shape.window = a.window;
+  shape.mask = a.causal ? AttentionMask::causal : AttentionMask::full;
+  return shape;
+}
+
+// The attention itself, over what the requests are: one operator for each kind.
+std::vector<int> attend(SectionBuilder& b, const AttentionSpec& a, std::vector<int> inputs, const Workload& workload,
+                        Spelling spelling) {
+  const Split split = split_of(workload);
+  const Count v_dim = a.value_dim();
+  std::vector<int> out;
+  if (!split.prefill.empty())
+    out.push_back(b.add("attention.prefill", prefill_shape(a, split.prefill), inputs,
+                        tokens_of(split.prefill) * a.heads * v_dim, {}, spelling));
+  if (!split.decode.empty()) {
+    AttentionDecode shape;
+    set_decode_lengths(shape, split.decode);
+    shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim, shape.window = a.window;
+    out.push_back(b.add("attention.decode", shape, inputs, tokens_of(split.decode) * a.heads * v_dim, {}, spelling));
+  }
+  if (a.sinks) b.last().weights.vector += a.heads;
+  return out;
+}
+
+}  // namespace
+
+int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden;
+  const Count v_dim = a.value_dim();
+  const Count q_out = a.heads * a.head_dim, k_out = a.kv_heads * a.head_dim, v_out = a.kv_heads * v_dim;
+  int q = 0, k = 0, v = 0;
+  if (a.fused_qkv) {
+    q = k = v = b.linear("attention.qkv", x, tokens, hidden, q_out + k_out + v_out, a.q_bias);
+  } else {
+    q = b.linear("attention.q", x, tokens, hidden, a.gate ? 2 * q_out : q_out, a.q_bias);
+    k = b.linear("attention.k", x, tokens, hidden, k_out, a.kv_bias && a.key_bias);
+    v = b.linear("attention.v", x, tokens, hidden, v_out, a.kv_bias);
+  }
+  const int gate = q;
+  if (a.qk_norm || a.qk_norm_wide) {
+    q = normed_heads(b, "attention.q_norm", q, tokens, a.heads, a);
+    k = normed_heads(b, "attention.k_norm", k, tokens, a.kv_heads, a);
+  }
+  if (a.rotary_dim > 0) q = k = rotate(b, q, k, tokens, a.heads, a.kv_heads, a.rotary_dim);
+  if (keeps_cache(at.workload)) {
+    KvWrite write;
+    write.tokens = tokens, write.kv_heads = a.kv_heads, write.head_dim = a.head_dim;
+    b.add("attention.kv_write", write, {k, v}, tokens * (k_out + v_out));
+  }
+  std::vector<int> inputs = {q};
+  if (k != q) inputs.push_back(k);
+  if (v != q && v != k) inputs.push_back(v);
+  std::vector<int> outs = attend(b, a, inputs, at.workload, spelling);
+  int out = outs.front();
+  if (a.gate) {
+    outs.push_back(gate);
+    out = b.pointwise("attention.gate", PointwiseOp::silu, outs, tokens * q_out);
+  }
+  return b.linear("attention.out", out, tokens, a.heads * v_dim, hidden, a.out_bias);
+}
+
+int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden, width = a.heads * a.head_dim;
+  const Count source_tokens = at.source ? at.source->tokens() : 0;
+  const Count sequences = at.workload.sequences();
+  const bool decode = at.workload.mode == Mode::decode;
+  const int q = b.linear("cross.q", x, tokens, hidden, width, a.q_bias);
+  std::vector<int> inputs = {q};
+  if (!decode) {  // keys and values of the source are computed once, with the first pass
+    const int source = b.tensor("source", source_tokens * hidden);
+    inputs.push_back(b.linear("cross.k", source, source_tokens, hidden, width, a.kv_bias && a.key_bias));
+    inputs.push_back(b.linear("cross.v", source, source_tokens, hidden, width, a.kv_bias));
+  }
+  const Count source_len = sequences > 0 ? source_tokens / sequences : 0;
+  int out = 0;
+  if (decode) {
+    AttentionDecode shape;
+    shape.batch = sequences, shape.kv_len = source_len;
+    shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim;
+    out = b.add("cross.decode", shape, inputs, tokens * width, {}, spelling);
+  } else {
+    AttentionPrefill shape;
+    shape.batch = sequences, shape.q_len = tokens / sequences, shape.kv_len = source_len;
+    shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim;
+    shape.mask = AttentionMask::full;
+    out = b.add("cross.prefill", shape, inputs, tokens * width, {}, spelling);
+  }
+  OwnedWeights idle{.matrix = decode ? 2 * hidden * width : 0};
+  if (decode && a.kv_bias) idle.vector = width + (a.key_bias ? width : 0);
+  if (decode) b.last().weights = idle;  // they stay in memory
+  return b.linear("cross.out", out, tokens, width, hidden, a.out_bias);
+}
+
+namespace {
+
+Count longest(const Workload& workload) {
+  Count most = 0;
+  for (const Requests& r : workload.requests) most = std::max(most, r.new_tokens + r.cached);
+  return most;
+}
+
+// DeepSeek Sparse Attention's indexer: small heads score every key for every query, and the best are kept.
+void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const StackContext& at) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden;
+  const Count latent_width = a.q_rank > 0 ? a.q_rank : hidden;
+  const int q = b.linear("indexer.q", latent, tokens, latent_width, a.index_heads * a.index_dim, false);
+  int k = b.linear("indexer.k", x, tokens, hidden, a.index_dim, false);
+  const int weights = b.linear("indexer.weights", x, tokens, hidden, a.index_heads, false);
+  LayerNorm norm;
+  norm.rows = tokens, norm.cols = a.index_dim;
+  k = b.add("indexer.k_norm", norm, {k}, tokens * a.index_dim, {.vector = 2 * a.index_dim});
+  const Count sequences = at.workload.sequences(), keys = longest(at.workload);
+  Bmm scores;
+  scores.batch = sequences, scores.m = std::max<Count>(1, tokens / sequences) * a.index_heads;
+  scores.n = keys, scores.k = a.index_dim;
+  const int scored = b.add("indexer.scores", scores, {q, k, weights}, tokens * keys);
+  Reduction best;
+  best.rows = tokens, best.cols = keys;
+  b.add("indexer.topk", best, {scored}, tokens * a.index_topk);
+}
+
+// Absorbed form: queries take the keys' up-projection upon themselves and look at the latent cache.
+int attend_latent(SectionBuilder& b, const MlaSpec& a, int q, Count tokens, MlaDecode shape, OwnedWeights kv_b) {
+  Bmm absorb;
+  absorb.batch = a.heads, absorb.m = tokens, absorb.n = a.kv_rank, absorb.k = a.nope_dim;
+  const int absorbed = b.add("attention.absorb_q", absorb, {q}, tokens * a.heads * a.kv_rank, kv_b);
+  shape.heads = a.heads, shape.kv_lora = a.kv_rank, shape.rope_dim = a.rope_dim;
+  const int latent = b.add("attention.decode", shape, {absorbed}, tokens * a.heads * a.kv_rank);
+  Bmm expand;
+  expand.batch = a.heads, expand.m = tokens, expand.n = a.v_dim, expand.k = a.kv_rank;
+  return b.add("attention.absorb_v", expand, {latent}, tokens * a.heads * a.v_dim);
+}
+
+}  // namespace
+
+int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden;
+  const Count q_out = a.heads * (a.nope_dim + a.rope_dim);
+  const auto rms = [&](const std::string& name, int input, Count cols) {
+    RmsNorm norm;
+    norm.rows = tokens, norm.cols = cols;
+    return b.add(name, norm, {input}, tokens * cols, {.vector = cols});
+  };
+  int q = 0, kv = 0, latent = x;
+  if (a.q_rank > 0) {
+    q = b.linear("attention.q_a", x, tokens, hidden, a.q_rank, false);
+    kv = b.linear("attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
+    q = latent = rms("attention.q_a_norm", q, a.q_rank);
+    q = b.linear("attention.q_b", q, tokens, a.q_rank, q_out, false);
+  } else {
+    q = b.linear("attention.q", x, tokens, hidden, q_out, false);
+    kv = b.linear("attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
+  }
+  kv = rms("attention.kv_a_norm", kv, a.kv_rank);
+  const int rotated = rotate(b, q, kv, tokens, a.heads, 1, a.rope_dim);
+  if (keeps_cache(at.workload)) {
+    KvWrite write;  // one latent vector a token: half of what keys and values of one such head would be
+    write.tokens = tokens, write.kv_heads = 1, write.head_dim = (a.kv_rank + a.rope_dim) / 2;
+    b.add("attention.kv_write", write, {kv, rotated}, tokens * (a.kv_rank + a.rope_dim));
+  }
+  const OwnedWeights kv_b{.matrix = a.kv_rank * a.heads * (a.nope_dim + a.v_dim)};
+  if (a.index_topk > 0) build_indexer(b, a, x, latent, at);
+  if (a.index_topk > 0 && longest(at.workload) > a.index_topk) {  // every query has a list of keys of its own
+    MlaDecode shape;
+    shape.batch = tokens, shape.kv_len = a.index_topk;
+    const int out = attend_latent(b, a, rotated, tokens, shape, kv_b);
+    return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
+  }
+  const Split split = split_of(at.workload);
+  int out = 0;
+  if (!split.prefill.empty()) {
+    const Count n = tokens_of(split.prefill);
+    const int keys = b.linear("attention.kv_b", kv, n, a.kv_rank, a.heads * (a.nope_dim + a.v_dim), false);
+    MlaPrefill shape;
+    set_prefill_lengths(shape, split.prefill);
+    shape.heads = a.heads, shape.nope_dim = a.nope_dim, shape.rope_dim = a.rope_dim, shape.v_dim = a.v_dim;
+    out = b.add("attention.prefill", shape, {rotated, keys}, n * a.heads * a.v_dim);
+  }
+  if (!split.decode.empty()) {
+    MlaDecode shape;
+    set_decode_lengths(shape, split.decode);
+    // The up-projection belongs to the first operator that multiplies by it.
+    out = attend_latent(b, a, rotated, tokens_of(split.decode), shape, split.prefill.empty() ? kv_b : OwnedWeights{});
+  }
+  return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
+}
+
+}  // namespace tilecast

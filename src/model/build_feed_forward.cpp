@@ -1,0 +1,127 @@
+// Norms, feed-forward blocks, mixtures of experts and linear attention as operators.
+#include "model/build_parts.h"
+
+namespace tilecast {
+namespace {
+
+PointwiseOp pointwise_of(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::relu: return PointwiseOp::relu;
+    case ActivationKind::relu_squared: return PointwiseOp::pow;
+    case ActivationKind::gelu:
+    case ActivationKind::gelu_tanh: return PointwiseOp::gelu;
+    case ActivationKind::silu: return PointwiseOp::silu;
+  }
+  return PointwiseOp::gelu;
+}
+
+}  // namespace
+
+int build_norm(SectionBuilder& b, const std::string& name, int x, Count rows, const StackSpec& stack) {
+  const Count cols = b.elements(x) / rows;
+  if (stack.norm == NormKind::none) return x;
+  if (stack.norm == NormKind::layer) {
+    LayerNorm norm;
+    norm.rows = rows, norm.cols = cols;
+    return b.add(name, norm, {x}, rows * cols, {.vector = stack.norm_bias ? 2 * cols : cols});
+  }
+  RmsNorm norm;
+  norm.rows = rows, norm.cols = cols;
+  return b.add(name, norm, {x}, rows * cols, {.vector = cols});
+}
+
+int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden) {
+  int inner = 0;
+  if (m.gated) {
+    const int gate = b.linear(name + ".gate", x, rows, hidden, m.inter, m.bias);
+    const int up = b.linear(name + ".up", x, rows, hidden, m.inter, m.bias);
+    GatedActivation act;
+    act.rows = rows, act.cols = m.inter;
+    act.act = m.activation == ActivationKind::silu ? Gate::silu : Gate::gelu;
+    inner = b.add(name + ".act", act, {gate, up}, rows * m.inter);
+  } else {
+    const int up = b.linear(name + ".up", x, rows, hidden, m.inter, m.bias);
+    inner = b.pointwise(name + ".act", pointwise_of(m.activation), {up}, rows * m.inter);
+    if (m.activation == ActivationKind::gelu_tanh) b.last().spelling = Spelling::gelu_new;
+  }
+  return b.linear(name + ".down", inner, rows, m.inter, hidden, m.bias);
+}
+
+int build_moe(SectionBuilder& b, const MoeSpec& m, int x, Count rows, Count hidden) {
+  const int scores = b.linear("moe.router", x, rows, hidden, m.experts, false);
+  if (m.router_bias) b.last().weights.vector += m.experts;
+  Softmax choose;  // and the top-k, which engines fuse with it
+  choose.rows = rows, choose.cols = m.experts;
+  const int chosen = b.add("moe.choose", choose, {scores}, rows * m.topk);
+  Moe moe;
+  moe.tokens = rows, moe.hidden = hidden, moe.inter = m.inter, moe.experts = m.experts, moe.topk = m.topk;
+  moe.gated = m.gated;
+  const Count matrices = m.gated ? 3 : 2;
+  OwnedWeights weights{.matrix = m.experts * matrices * hidden * m.inter};
+  if (m.bias) weights.vector = m.experts * ((matrices - 1) * m.inter + hidden);
+  int out = b.add("moe.experts", moe, {x, chosen}, rows * hidden, weights);
+  if (m.shared_inter > 0) {
+    int shared = build_mlp(b, "moe.shared", {m.shared_inter, m.gated, m.activation, false}, x, rows, hidden);
+    if (m.shared_gate) {
+      const int gate = b.linear("moe.shared_gate", x, rows, hidden, 1, false);
+      shared = b.pointwise("moe.shared_scale", PointwiseOp::mul, {shared, gate}, rows * hidden);
+    }
+    out = b.pointwise("moe.sum", PointwiseOp::add, {out, shared}, rows * hidden);
+  }
+  return out;
+}
+
+namespace {
+
+Scan scan_shape(const ScanSpec& s, ScanKind kind, const Workload& workload, bool decode) {
+  Scan shape;
+  shape.kind = kind;
+  shape.phase = decode ? ScanPhase::generation : ScanPhase::context;
+  shape.batch = workload.sequences();
+  shape.seq_len = decode ? 1 : std::max<Count>(1, workload.tokens() / std::max<Count>(1, shape.batch));
+  shape.heads = s.heads, shape.head_dim = s.head_dim, shape.key_heads = s.key_heads, shape.key_dim = s.key_dim;
+  shape.conv_width = s.conv_width;
+  return shape;
+}
+
+ScanKind rule_kind(ScanRule rule, bool decode) {
+  switch (rule) {
+    case ScanRule::gated_delta: return decode ? ScanKind::recurrent_gated_delta : ScanKind::chunk_gated_delta;
+    case ScanRule::kda: return decode ? ScanKind::recurrent_kda : ScanKind::chunk_kda;
+    case ScanRule::mamba2: return decode ? ScanKind::state_update : ScanKind::ssd_chunk;
+  }
+  return ScanKind::chunk_gated_delta;
+}
+
+}  // namespace
+
+// Qwen3-Next's block (transformers modeling_qwen3_next.py) and Mamba-2's share one shape: projections to keys, queries,
+// values, an output gate and per-head gates; a short convolution; the recurrence; a gated norm; the output projection.
+int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& at) {
+  const Count tokens = at.tokens, hidden = at.stack.hidden;
+  const Count values = s.heads * s.head_dim, keys = s.key_heads * s.key_dim;
+  const bool decode = at.workload.mode == Mode::decode;
+  const Count mixed = values + 2 * keys;  // what the convolution runs over
+  int inner = 0;
+  if (s.rule == ScanRule::mamba2) {
+    inner = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, false);
+  } else {
+    inner = b.linear("scan.in", x, tokens, hidden, mixed + values, false);
+    b.linear("scan.gates", x, tokens, hidden, 2 * s.heads, false);
+  }
+  Scan conv = scan_shape(s, ScanKind::conv1d, at.workload, decode);
+  int out =
+      b.add("scan.conv", conv, {inner}, tokens * mixed, {.vector = mixed * s.conv_width + (s.conv_bias ? mixed : 0)});
+  // Mamba-2 has a decay, a skip and a time bias a head; the delta rule a decay and a time bias.
+  const Count per_head = s.rule == ScanRule::mamba2 ? 3 : 2;
+  out = b.add("scan.rule", scan_shape(s, rule_kind(s.rule, decode), at.workload, decode), {out}, tokens * values,
+              {.vector = per_head * s.heads});
+  RmsNorm norm;
+  norm.rows = s.rule == ScanRule::mamba2 ? tokens : tokens * s.heads;
+  norm.cols = s.rule == ScanRule::mamba2 ? values : s.head_dim;
+  norm.residual = true;  // the gate is read as well
+  out = b.add("scan.norm", norm, {out, inner}, tokens * values, {.vector = norm.cols});
+  return b.linear("scan.out", out, tokens, values, hidden, false);
+}
+
+}  // namespace tilecast

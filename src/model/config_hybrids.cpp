@@ -1,0 +1,133 @@
+// Models whose layers differ from each other: linear attention, state-space layers, layers pruned one by one.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/families.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// Nemotron-H: every layer is one part alone, as a letter says.
+ScanSpec read_mamba(ConfigReader& read) {
+  const auto part = [&](const char* name) {
+    const Count value = read.count_or(name, 0, 1 << 14);
+    if (value == 0) read.fail(name, "is missing", "layers of kind M need it");
+    return value;
+  };
+  ScanSpec s;
+  s.rule = ScanRule::mamba2;
+  s.heads = part("mamba_num_heads");
+  s.head_dim = part("mamba_head_dim");
+  s.key_heads = part("n_groups");
+  s.key_dim = part("ssm_state_size");
+  s.conv_width = part("conv_kernel");
+  s.conv_bias = read.flag_or("use_conv_bias", true);
+  return s;
+}
+
+Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  constexpr const char* kPattern = "hybrid_override_pattern";
+  const std::string pattern = read.text_or(kPattern, "");
+  if (pattern.size() != static_cast<std::size_t>(sizes.layers))
+    read.fail(kPattern, fmt::format("has {} letters for {} layers", pattern.size(), sizes.layers));
+  Layers layers;
+  for (const char letter : pattern) {
+    if (read.failure()) break;
+    LayerSpec layer;
+    if (letter == 'M') layer.mixer = read_mamba(read);
+    else if (letter == '*') layer.mixer = sizes.attention;
+    else if (letter == '-') layer.feed_forward = sizes.mlp;
+    else if (letter == 'E') layer.feed_forward = read_experts(read, traits, sizes.mlp.inter);
+    else
+      read.fail(kPattern, fmt::format("unknown letter '{}'", letter),
+                "known: M (Mamba-2), * (attention), - (feed-forward), E (experts)");
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+// DeciLM-7B lists each layer's key heads.
+void place_key_heads(ConfigReader& read, Layers& layers) {
+  constexpr const char* kField = "num_key_value_heads_per_layer";
+  const std::vector<Count> heads = read.counts(kField, field::kKvHeads.most);
+  if (heads.empty()) return;
+  if (heads.size() != layers.size())
+    return read.fail(kField, fmt::format("has {} entries for {} layers", heads.size(), layers.size()));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto& attention = std::get<AttentionSpec>(layers[i].mixer);
+    if (heads[i] < 1 || attention.heads % heads[i] != 0)
+      return read.fail(kField, fmt::format("{} does not divide the {} attention heads", heads[i], attention.heads));
+    attention.kv_heads = heads[i];
+  }
+}
+
+// As DeciLM's modelling code widens: two thirds of the factor, up to the next multiple of 256.
+Count deci_width(double factor, Count hidden) {
+  return round_up(static_cast<Count>(2 * factor * static_cast<double>(hidden) / 3), 256);
+}
+
+// Llama-Nemotron: a search left out some attention and some feed-forward parts, and narrowed others.
+LayerSpec deci_layer(ConfigReader& block, LayerSpec layer, Count hidden) {
+  for (const char* part : {"attention", "ffn"})
+    if (block.flag_or(std::string(part) + ".replace_with_linear", false))
+      block.fail(std::string(part) + ".replace_with_linear", "is not supported",
+                 "layers may be full, narrowed or left out");
+  auto& attention = std::get<AttentionSpec>(layer.mixer);
+  const Count group = block.count_or("attention.n_heads_in_group", 1, field::kHeads.most);
+  if (group < 1 || attention.heads % group != 0)
+    block.fail("attention.n_heads_in_group", fmt::format("{} does not divide the {} heads", group, attention.heads));
+  else attention.kv_heads = attention.heads / group;
+  if (block.flag_or("attention.no_op", false)) layer.mixer = std::monostate{};
+
+  auto& mlp = std::get<MlpSpec>(layer.feed_forward);
+  if (block.has("ffn.ffn_mult")) mlp.inter = deci_width(block.number_or("ffn.ffn_mult", 1, 1e-3, 64), hidden);
+  if (block.flag_or("ffn.no_op", false)) layer.feed_forward = std::monostate{};
+  return layer;
+}
+
+Layers deci_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  Layers layers = read_layers(read, traits, sizes);
+  for (const LayerSpec& layer : layers)
+    if (!std::holds_alternative<AttentionSpec>(layer.mixer) || !std::holds_alternative<MlpSpec>(layer.feed_forward)) {
+      read.fail("architectures", "DeciLM with experts, latent or linear attention is not known");
+      return layers;
+    }
+  place_key_heads(read, layers);
+  const nlohmann::json* blocks = read.find("block_configs");
+  if (!blocks) return layers;
+  if (!blocks->is_array() || blocks->size() != layers.size()) {
+    read.fail("block_configs", fmt::format("must be a list of {} objects, one a layer", layers.size()));
+    return layers;
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    ConfigReader block = read.item("block_configs", i);
+    layers[i] = deci_layer(block, layers[i], sizes.stack.hidden);
+    read.adopt(block);
+  }
+  return layers;
+}
+// With per-layer lists the overall widths may be null; what stands in for them is replaced in every layer.
+void prepare_deci(ConfigReader& read, Traits& traits) {
+  if (read.has("block_configs")) traits.inter_factor = 4;
+}
+
+}  // namespace
+
+const std::vector<ModelFamily>& hybrid_families() {
+  constexpr Traits kGatedDelta{.rotary = 0.25, .qk_norm = true, .gate = true, .shared_gate = true};
+  static const std::vector<ModelFamily> kFamilies = {
+      {{"Qwen3Next"}, {"qwen3_next"}, kGatedDelta},
+      {{"Qwen3_5", "Qwen3_5Moe"}, {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"}, kGatedDelta},
+      {{"NemotronH"},
+       {"nemotron_h"},
+       {.positions = Positions::none, .activation = "relu2", .gated = false, .router_bias = true},
+       nullptr,
+       nemotron_h_layers},
+      {{"DeciLM", "Deci"}, {"deci", "nemotron-nas"}, {}, prepare_deci, deci_layers},
+  };
+  return kFamilies;
+}
+
+}  // namespace tilecast

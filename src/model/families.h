@@ -1,0 +1,84 @@
+// Architectures config.json files name, one row of a table each: what the architecture fixes and the file does not say,
+// and a function or two where a file says it in a way of its own. model/config.cpp picks the row.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/config_reader.h"
+#include "model/spec.h"
+
+namespace tilecast {
+
+// What an architecture fixes. Fields of the file that say otherwise win.
+struct Traits {
+  NormKind norm = NormKind::rms;
+  bool norm_bias = false;
+  NormPlace place = NormPlace::before;
+  bool final_norm = true;
+  bool embedding_norm = false;
+  Positions positions = Positions::rope;
+  Count position_offset = 0;  // rows of the learned table beyond the positions it is for
+  double rotary = 1;          // part of a head that is rotated, where the file does not say
+  bool causal = true;
+  std::string_view activation = "silu";
+  bool gated = true;
+  Count inter_factor = 0;  // the feed-forward's width over `hidden`, where the file does not say; 0: it must
+  bool qkv_bias = false, out_bias = false, mlp_bias = false;
+  bool out_follows = true;  // the file's "attention_bias" is about the output's product too
+  bool fused_qkv = false;
+  bool qk_norm = false, qk_norm_wide = false;
+  bool sinks = false;
+  bool gate = false;
+  bool tied = false;  // where the file has no "tie_word_embeddings"
+  bool head_bias = false;
+  Count full_every = 0;  // of layers with a window each nth sees all keys; 0: none does
+  bool router_bias = false;
+  bool expert_bias = false;
+  bool shared_gate = false;
+};
+
+// What a model ends in, by its class: LlamaForCausalLM, BertModel.
+enum class HeadKind : std::uint8_t { none, language, masked, pretraining, classes };
+
+// A stack's sizes before its layers are laid out.
+struct StackSizes {
+  Count layers = 0;
+  StackSpec stack;
+  AttentionSpec attention;
+  MlpSpec mlp;
+};
+StackSizes read_sizes(ConfigReader& read, const Traits& traits);
+ActivationKind read_activation(ConfigReader& read, const Traits& traits);
+
+// Layers as most files describe them: windows, linear attention, latent attention and experts where fields say so.
+using Layers = std::vector<LayerSpec>;
+Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes);
+// One mixture of experts; `dense_inter` is an expert's width where the file has no field for it.
+MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter);
+// Equal neighbours become one run.
+StackSpec stack_of(const StackSizes& sizes, const Layers& layers);
+
+struct ModelFamily {
+  std::vector<std::string_view> stems;        // "Llama" of LlamaForCausalLM
+  std::vector<std::string_view> model_types;  // "llama"
+  Traits traits;
+  // Changes the traits, and what fields are called, by what the file says.
+  void (*prepare)(ConfigReader&, Traits&) = nullptr;
+  Layers (*layers)(ConfigReader&, const Traits&, const StackSizes&) = read_layers;
+  // Reads the whole model where it is not one causal stack.
+  ModelSpec (*model)(ConfigReader&, const ModelFamily&, HeadKind) = nullptr;
+  bool two_towers = false;  // "text_config" is a part of the model, not the model
+};
+ModelSpec read_decoder(ConfigReader& read, const ModelFamily& family, HeadKind head);
+
+// The table, in parts that stand in their own files.
+const std::vector<ModelFamily>& decoder_families();
+const std::vector<ModelFamily>& hybrid_families();
+const std::vector<ModelFamily>& encoder_families();
+
+// Common to all models: vocabulary, tying, labels.
+void read_head(ConfigReader& read, const Traits& traits, HeadKind head, ModelSpec& spec);
+
+}  // namespace tilecast

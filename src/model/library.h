@@ -1,0 +1,31 @@
+// The models Tilecast knows by name (data/models, embedded in the binary), and the way from a MODEL argument to a spec.
+//
+// A file is a Hugging Face config.json with what a forecast needs, and beside it "_source" (where its figures come
+// from), "_aliases" (other names it answers to) and, where it differs little from another, "_like" (that one's name).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/spec.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+struct ModelEntry {
+  std::string name;  // as its file is called: "Llama-3.1-8B"
+  std::vector<std::string> aliases;
+  std::string source;
+  ModelSpec spec;
+};
+
+// Every bundled model, by name. Parsed at each call.
+std::vector<ModelEntry> list_models();
+
+// What a MODEL argument means: a path (to a config.json, or a directory that holds one), or a bundled model by name,
+// alias or Hugging Face id; case and punctuation are forgiven, and so are endings that change no size ("-Instruct").
+// A miss suggests the nearest names.
+Result<ModelSpec> find_model(const std::string& name_or_path);
+
+}  // namespace tilecast
