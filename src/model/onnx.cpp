@@ -157,7 +157,7 @@ Result<Graph> graph_of(const OnnxFile& file, const OnnxOptions& options) {
   if (!section) return std::move(section).error();
   if (section->operators.empty()) return error("computes nothing that depends on its inputs");
   Graph graph;
-  graph.name = file.name;
+  graph.name = file.name.empty() ? "onnx" : file.name;
   graph.sections.push_back(*std::move(section));
   return graph;
 }

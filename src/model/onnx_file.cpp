@@ -116,7 +116,6 @@ std::optional<std::size_t> few_elements(const std::vector<Count>& dims) {
 
 OnnxTensor read_tensor(Parser& parser, std::string_view message) {
   OnnxTensor tensor;
-  std::string_view raw;
   std::vector<Count> ints;
   std::vector<double> numbers;
   bool elsewhere = false;
@@ -129,7 +128,7 @@ OnnxTensor read_tensor(Parser& parser, std::string_view message) {
       case 7:
       case 11: return parser.integers(field, kMostOnnxContent + 1, ints);
       case 8: return void(tensor.name = parser.text(field));
-      case 9: return void(raw = parser.bytes(field));
+      case 9: return void(tensor.raw = parser.bytes(field));
       case 10: return parser.numbers(field, 8, numbers);
       case 14: return void(elsewhere = parser.integer(field) == 1);
       default: return;
@@ -139,7 +138,7 @@ OnnxTensor read_tensor(Parser& parser, std::string_view message) {
   const auto count = few_elements(tensor.dims);
   if (!count || elsewhere || parser.failure()) return tensor;
   const bool wide = tensor.type == onnx_type::kFloat16 || tensor.type == onnx_type::kBfloat16;  // bits in int32_data
-  if (!raw.empty()) tensor.content = elements_of(raw, tensor.type, *count);
+  if (!tensor.raw.empty()) tensor.content = elements_of(tensor.raw, tensor.type, *count);
   else if (numbers.size() == *count && *count > 0) tensor.content = std::move(numbers);
   else if (ints.size() == *count && !wide) tensor.content = std::vector<double>(ints.begin(), ints.end());
   return tensor;
@@ -275,6 +274,12 @@ double bytes(int type) {
 }
 
 }  // namespace onnx_type
+
+std::optional<double> OnnxTensor::element(Count index) const {
+  const auto size = static_cast<std::size_t>(onnx_type::bytes(type));
+  if (index < 0 || size == 0 || static_cast<std::size_t>(index) >= raw.size() / size) return std::nullopt;
+  return element_of(raw.substr(static_cast<std::size_t>(index) * size, size), type);
+}
 
 const OnnxAttribute* OnnxNode::find(std::string_view attribute) const {
   for (const OnnxAttribute& a : attributes)

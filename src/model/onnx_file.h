@@ -33,6 +33,11 @@ struct OnnxTensor {
   int type = 0;
   // All elements, where they are few, numbers and in this file.
   std::optional<std::vector<double>> content;
+  // All elements as they lie in the file, where they do: a view of its bytes.
+  std::string_view raw;
+
+  // One element of `raw`, counted from the first; nothing where it is not there.
+  std::optional<double> element(Count index) const;
 };
 
 struct OnnxAttribute {
@@ -77,7 +82,8 @@ struct OnnxFile {
   std::vector<std::string> functions;  // names of what the file defines itself
 };
 
-// Refuses what is no ONNX model, a truncated one included, with one line that names `place`.
+// Refuses what is no ONNX model, a truncated one included, with one line that names `place`. `bytes` must outlive the
+// result.
 Result<OnnxFile> parse_onnx(std::string_view bytes, const std::string& place);
 
 }  // namespace tilecast

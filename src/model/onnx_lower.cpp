@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "model/onnx_rules.h"
 
@@ -11,6 +12,16 @@ namespace {
 TensorKind kind_of(int type) {
   if (type == onnx_type::kBool) return TensorKind::mask;
   return onnx_type::is_float(type) || type == 0 ? TensorKind::activation : TensorKind::index;
+}
+
+// Layers are called as their modules are; what stands between them, after what it does: "layers.0.add".
+std::string name_of_step(const OnnxStep& step, const Shape& shape) {
+  const bool between = std::holds_alternative<Elementwise>(shape) || std::holds_alternative<Copy>(shape) ||
+                       std::holds_alternative<GatedActivation>(shape) || std::holds_alternative<Rope>(shape) ||
+                       std::holds_alternative<Softmax>(shape) || std::holds_alternative<Reduction>(shape);
+  std::string op = step.op.substr(step.op.rfind('.') + 1);
+  std::transform(op.begin(), op.end(), op.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return between && !step.name.ends_with(op) ? step.name + "." + op : step.name;
 }
 
 }  // namespace
@@ -56,7 +67,7 @@ std::vector<int> OnnxLower::tensors(const OnnxStep& step) const {
 
 Status OnnxLower::emit(const OnnxStep& step, Shape shape, OwnedWeights weights) {
   Operator op;
-  op.name = step.name, op.shape = std::move(shape), op.weights = weights;
+  op.name = name_of_step(step, shape), op.shape = std::move(shape), op.weights = weights;
   op.inputs = tensors(step);
   for (const int id : step.outputs) {
     if (id < 0 || !net_.value(id).known) continue;
@@ -121,6 +132,9 @@ Section OnnxLower::finish() && {
     OwnedWeights& weights = section_.operators[static_cast<std::size_t>(stored.owner)].weights;
     (stored.matrix ? weights.matrix : weights.vector) += stored.left;
   }
+  std::map<std::string, int> given;  // parts of a step may be called as values of the file are
+  for (Tensor& tensor : section_.tensors)
+    if (const int before = given[tensor.name]++; before > 0) tensor.name += fmt::format("#{}", before + 1);
   return std::move(section_);
 }
 

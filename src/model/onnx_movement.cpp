@@ -99,7 +99,7 @@ Status infer_transpose(OnnxInfer& n) {
   if (perm.empty())
     for (std::size_t i = 0; i < from.size(); ++i) perm.insert(perm.begin(), static_cast<Count>(i));
   std::vector<bool> used(from.size(), false);
-  std::vector<Count> dims;
+  std::vector<Count> dims, strides;
   if (perm.size() != from.size()) return error("permutes more or fewer axes than there are");
   for (const Count p : perm) {
     auto axis = n.axis(p, from.size());
@@ -107,9 +107,10 @@ Status infer_transpose(OnnxInfer& n) {
     if (used[*axis]) return error(fmt::format("uses axis {} twice", p));
     used[*axis] = true;
     dims.push_back(from[*axis]);
+    strides.push_back(onnx_strides(from)[*axis]);
   }
-  if (auto set = n.set(0, std::move(dims)); !set) return set;
-  if (from.size() <= 1 && n.in(0).content) n.set_content(0, *n.in(0).content);
+  if (auto set = n.set(0, dims); !set) return set;
+  if (n.in(0).content) n.set_content(0, onnx_strided(*n.in(0).content, 0, dims, strides));
   return Ok{};
 }
 

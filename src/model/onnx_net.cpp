@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <map>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -70,10 +70,41 @@ class Builder {
       value.dims = tensor.dims, value.type = tensor.type, value.content = tensor.content;
       value.known = value.constant = true;
       value.origin = id;
+      value.causal = is_triangular(tensor);
       if (!ids_.emplace(tensor.name, id).second)
         return field_error(fmt::format("initializer '{}'", tensor.name), "is given twice");
     }
+    find_turned();
     return Ok{};
+  }
+
+  // Exporters store the transpose of a table once more for the head that shares it: the same weights, told by samples.
+  void find_turned() {
+    const auto& all = file_.initializers;
+    std::map<std::pair<Count, Count>, std::vector<std::size_t>> by_dims;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::vector<Count>& d = all[i].dims;
+      if (d.size() != 2 || d[0] == d[1] || all[i].raw.empty()) continue;
+      for (const std::size_t other : by_dims[{d[1], d[0]}])
+        if (is_turned(all[i], all[other])) net_.values[i].origin = static_cast<int>(other);
+      by_dims[{d[0], d[1]}].push_back(i);
+    }
+  }
+  static bool is_turned(const OnnxTensor& a, const OnnxTensor& b) {
+    constexpr Count kSamples = 64;
+    const Count rows = a.dims[0], cols = a.dims[1];
+    if (a.type != b.type || rows * cols < kSamples) return false;
+    bool varied = false;
+    std::optional<double> first;
+    for (Count i = 0; i < kSamples; ++i) {
+      // Steps that share no factor with most sizes spread the samples over both axes.
+      const Count row = i * 7919 % rows, col = i * 104729 % cols;
+      const auto x = a.element(row * cols + col), y = b.element(col * rows + row);
+      if (!x || x != y) return false;
+      if (first && *x != *first) varied = true;
+      first = x;
+    }
+    return varied;
   }
 
   Status add_inputs() {
@@ -226,6 +257,15 @@ class Builder {
 };
 
 }  // namespace
+
+bool is_triangular(const OnnxTensor& tensor) {
+  const std::size_t rank = tensor.dims.size();
+  if (rank < 2 || tensor.dims[rank - 1] != tensor.dims[rank - 2] || tensor.dims[rank - 1] < 2) return false;
+  const Count n = tensor.dims[rank - 1];
+  if (onnx_elements(tensor.dims) != onnx_elements({n, n})) return false;
+  const auto above = tensor.element(n - 1), below = tensor.element((n - 1) * n), diagonal = tensor.element(0);
+  return above && below && diagonal && *above != *below && (*diagonal == *above || *diagonal == *below);
+}
 
 Count OnnxValue::elements() const { return onnx_elements(dims).value_or(0); }
 

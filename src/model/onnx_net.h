@@ -58,6 +58,8 @@ Result<OnnxNet> make_onnx_net(const OnnxFile& file, const OnnxOptions& options);
 
 // Product of dimensions, or nothing when it exceeds what any kernel here takes (10^15).
 std::optional<Count> onnx_elements(const std::vector<Count>& dims);
+// Whether a stored square is one above its diagonal and another below it, as causal masks are: judged by two corners.
+bool is_triangular(const OnnxTensor& tensor);
 // "[8, 128, 768]"
 std::string onnx_dims_text(const std::vector<Count>& dims);
 

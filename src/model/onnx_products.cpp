@@ -64,7 +64,8 @@ Status lower_matmul(OnnxLower& lower, const OnnxStep& step) {
   if (lower.in(step, 0).constant && a.size() == 2) return emit_linear(lower, step, gemm_shape(batches(b) * n, m, k), 0);
   const Count batch = lower.out(step).elements() / std::max<Count>(1, m * n);
   const std::size_t constant = lower.in(step, 1).constant ? 1 : 0;
-  const OwnedWeights weights = lower.own_matrix(step.inputs[constant]);
+  // Of an outer product the constant is no matrix: positions times frequencies.
+  const OwnedWeights weights = k > 1 ? lower.own_matrix(step.inputs[constant]) : OwnedWeights{};
   if (batches(b) == 1) return lower.emit(step, bmm_shape(1, batch * m, n, k), weights);
   return lower.emit(step, bmm_shape(batch, m, n, k), weights);
 }

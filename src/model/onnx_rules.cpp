@@ -81,6 +81,24 @@ Result<std::vector<Count>> onnx_broadcast(const std::vector<Count>& a, const std
   return dims;
 }
 
+std::vector<Count> onnx_strides(const std::vector<Count>& dims) {
+  std::vector<Count> strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+std::vector<double> onnx_strided(const std::vector<double>& content, Count offset, const std::vector<Count>& dims,
+                                 const std::vector<Count>& strides) {
+  std::vector<double> picked;
+  const Count count = onnx_elements(dims).value_or(0);
+  for (Count at = 0; at < count; ++at) {
+    Count from = offset, rest = at;
+    for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i]) from += rest % dims[i] * strides[i];
+    picked.push_back(content[static_cast<std::size_t>(from)]);
+  }
+  return picked;
+}
+
 Status infer_same(OnnxInfer& n) { return n.set(0, n.dims(0)); }
 
 double onnx_real(Count n) { return static_cast<double>(n); }

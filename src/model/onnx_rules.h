@@ -116,6 +116,11 @@ Result<OnnxAttentionSizes> onnx_rotary_sizes(const OnnxStep& step, const OnnxNet
 // What several kinds need.
 Result<std::vector<Count>> onnx_broadcast(const std::vector<Count>& a, const std::vector<Count>& b);
 Status infer_same(OnnxInfer& n);
+// Elements of `content` at offset + sum of index times stride, over all indices of `dims`: any slice or transpose.
+std::vector<double> onnx_strided(const std::vector<double>& content, Count offset, const std::vector<Count>& dims,
+                                 const std::vector<Count>& strides);
+// Steps between neighbours along each axis of a contiguous tensor.
+std::vector<Count> onnx_strides(const std::vector<Count>& dims);
 // Every pass over `elements` results of these many inputs.
 Elementwise pointwise_shape(PointwiseOp op, Count elements, Count inputs = 1);
 // Inputs of this step's elementwise kernel: by the elements it reads for one it writes.

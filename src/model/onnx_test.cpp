@@ -300,6 +300,62 @@ TEST(Onnx, PackedWeightsAreOwnedOnce) {
   EXPECT_EQ(parameters(graph), 64 * 192);
 }
 
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+void stored(Writer& w, const std::string& name, const std::vector<Count>& dims, int type, const std::string& raw) {
+  Message tensor;
+  for (const Count d : dims) tensor.varint(1, static_cast<std::uint64_t>(d));
+  w.graph().bytes(5, tensor.varint(2, static_cast<std::uint64_t>(type)).bytes(8, name).bytes(9, raw).text());
+}
+
+TEST(Onnx, ATableStoredTwiceIsOneTable) {
+  std::vector<float> table(20 * 8), turned(20 * 8), other(20 * 8);
+  for (std::size_t row = 0; row < 20; ++row)
+    for (std::size_t col = 0; col < 8; ++col)
+      table[row * 8 + col] = turned[col * 20 + row] = static_cast<float>(row * 31 + col), other[col * 20 + row] = 1;
+  for (const bool tied : {true, false}) {
+    Writer w;
+    w.input("ids", {Count{4}}, onnx_type::kInt64);
+    stored(w, "table", {20, 8}, onnx_type::kFloat, bytes_of(table));
+    stored(w, "head", {8, 20}, onnx_type::kFloat, bytes_of(tied ? turned : other));
+    w.output(w.node("MatMul", "y", {w.node("Gather", "x", {"table", "ids"}), "head"}));
+    EXPECT_EQ(parameters(imported(w.file())), tied ? 160 : 320);
+  }
+}
+
+TEST(Onnx, AStoredTriangleIsACausalMask) {
+  for (const bool triangle : {true, false}) {
+    Writer w;
+    for (const char* name : {"q", "kt", "v"}) w.input(name, {Count{1}, Count{2}, Count{16}, Count{16}});
+    std::string mask(16 * 16, '\1');
+    for (std::size_t row = 0; row < 16; ++row)
+      for (std::size_t col = row + 1; col < 16; ++col) mask[row * 16 + col] = triangle ? '\0' : '\1';
+    stored(w, "mask", {1, 1, 16, 16}, onnx_type::kBool, mask);
+    w.number("lowest", -1e30f);
+    const std::string masked = w.node("Where", "masked", {"mask", w.node("MatMul", "scores", {"q", "kt"}), "lowest"});
+    w.output(w.node("MatMul", "y", {w.node("Softmax", "weights", {masked}), "v"}));
+    EXPECT_EQ(lines(imported(w.file())),
+              Lines{std::string("attention_prefill q-len=16;kv-len=16;heads=2;kv-heads=2;head-dim=16") +
+                    (triangle ? "" : ";mask=full")});
+  }
+}
+
+TEST(Onnx, PaddingsComputedByTheExporterFold) {
+  // torch's F.pad: zeros and the given amounts, turned around and interleaved.
+  Writer w;
+  w.input("x", {Count{1}, Count{8}, Count{10}});
+  w.integers("given", {3, 4}), w.integers("four", {4}), w.integers("pairs", {-1, 2}), w.integers("flat", {-1});
+  w.integers("back", {-1}), w.integers("least", {-9223372036854775807}), w.integers("axis", {0});
+  const std::string zeros = w.node("Cast", "zeros", {w.node("ConstantOfShape", "fill", {"four"})}, {{"to", Count{7}}});
+  const std::string all = w.node("Concat", "all", {"given", zeros}, {{"axis", Count{0}}});
+  const std::string rows = w.node("Reshape", "rows", {all, "pairs"});
+  const std::string turned = w.node("Slice", "turned", {rows, "back", "least", "axis", "back"});
+  const std::string columns = w.node("Transpose", "columns", {turned}, {{"perm", std::vector<Count>{1, 0}}});
+  w.output(w.node("Pad", "y", {"x", w.node("Reshape", "pads", {columns, "flat"})}));
+  EXPECT_EQ(lines(imported(w.file())), Lines{"copy elements=136"});  // 8 * (10 + 3 + 4)
+}
+
 TEST(Onnx, OpenDimensionsMustBeSet) {
   Writer w;
   w.input("x", {"batch", "", Count{8}});

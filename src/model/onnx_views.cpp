@@ -145,23 +145,24 @@ Status infer_slice(OnnxInfer& n) {
   if (starts->size() != ends->size() || (!axes->empty() && axes->size() != starts->size()) ||
       (!steps->empty() && steps->size() != starts->size()))
     return error("has starts, ends, axes and steps of different lengths");
-  std::vector<Count> dims = from;
-  Range last;
+  std::vector<Count> dims = from, strides = onnx_strides(from);
+  std::vector<bool> cut(from.size(), false);
+  Count offset = 0;
   for (std::size_t i = 0; i < starts->size(); ++i) {
     auto axis = n.axis(axes->empty() ? static_cast<Count>(i) : (*axes)[i], from.size());
     if (!axis) return std::move(axis).error();
     const Count step = steps->empty() ? 1 : (*steps)[i];
     if (step == 0 || std::abs(step) > kMostDimension) return error(fmt::format("steps by {}", step));
-    last = clamp_range({(*starts)[i], (*ends)[i], step}, from[*axis]);
-    dims[*axis] = last.count();
+    if (cut[*axis]) return error(fmt::format("cuts axis {} twice", *axis));
+    cut[*axis] = true;
+    const Range range = clamp_range({(*starts)[i], (*ends)[i], step}, from[*axis]);
+    dims[*axis] = range.count();
+    if (!n.in(0).content) continue;
+    offset += range.start * strides[*axis];
+    strides[*axis] *= range.step;
   }
   if (auto set = n.set(0, dims); !set) return set;
-  if (n.in(0).content && from.size() == 1 && starts->size() == 1) {
-    std::vector<double> content;
-    for (Count i = 0; i < last.count(); ++i)
-      content.push_back((*n.in(0).content)[static_cast<std::size_t>(last.start + i * last.step)]);
-    n.set_content(0, std::move(content));
-  }
+  if (n.in(0).content) n.set_content(0, onnx_strided(*n.in(0).content, offset, dims, strides));
   return Ok{};
 }
 
@@ -223,6 +224,7 @@ Status infer_constant(OnnxInfer& n) {
     if (content && content->size() > kMostOnnxContent) return error("holds a list that is too long to be a shape");
     if (auto set = n.set(0, std::move(dims), type); !set) return set;
     if (content) n.set_content(0, *std::move(content));
+    if (a.tensor && is_triangular(*a.tensor)) n.make_causal(0);
     return Ok{};
   }
   return error("holds no tensor or number");
