@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/arrange.h"
+#include "engine/attention_kernel.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -55,14 +56,6 @@ Shape with_cache(Shape shape, CacheType cache) {
   return shape;
 }
 
-// PyTorch's attention is FlashAttention 2 whatever the card.
-std::string_view source_of(const Operator& op, EngineKind kind) {
-  const bool attention = std::holds_alternative<AttentionPrefill>(op.shape) ||
-                         std::holds_alternative<AttentionDecode>(op.shape) ||
-                         std::holds_alternative<AttentionBackward>(op.shape);
-  return attention && !serves(kind) ? "flash_attention_2" : "";
-}
-
 }  // namespace
 
 Result<EngineKind> engine_from(std::string_view name) {
@@ -103,32 +96,21 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
 
 Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
-  program.host = host_cost(options.kind);
+  program.host = host_cost(options.kind, options.era);
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {
-      context.kernel_source = source_of(op, options.kind);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{with_cache(op.shape, options.precision.cache), format_for(op, section, options.precision)}, context,
-           op.times * section.repeats, model_flops(op), op.unknown});
+           Kernel{with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache),
+                  format_for(op, section, options.precision)},
+           context, op.times * section.repeats, model_flops(op), op.unknown});
     }
   }
   return program;
-}
-
-HostCost host_cost(EngineKind kind) {
-  switch (kind) {
-    case EngineKind::pytorch: return {microseconds(7), microseconds(0), microseconds(0)};
-    case EngineKind::compile: return {microseconds(4), microseconds(50), microseconds(0)};
-    case EngineKind::cudagraph: return {microseconds(0), microseconds(10), microseconds(0)};
-    case EngineKind::vllm: return {microseconds(0), microseconds(0), microseconds(0)};
-    case EngineKind::sglang: return {microseconds(0), microseconds(0), microseconds(0)};
-    case EngineKind::trtllm: return {microseconds(0), microseconds(0), microseconds(0)};
-  }
-  return {};
 }
 
 }  // namespace tilecast

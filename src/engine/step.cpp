@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "engine/attention_kernel.h"
+
 namespace tilecast {
 namespace {
 
@@ -45,7 +47,10 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
   StepForecast step;
   step.calls.reserve(program.calls.size());
   for (const KernelCall& call : program.calls) {
-    auto priced = price(call.kernel, gpu, call.context, method, weights);
+    Context context = call.context;
+    if (context.kernel_source.empty())
+      context.kernel_source = attention_source_on(gpu, call.kernel.shape, context.engine);
+    auto priced = price(call.kernel, gpu, context, method, weights);
     if (!priced) {
       Error failure = std::move(priced).error();
       failure.place = call.name;

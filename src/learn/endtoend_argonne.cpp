@@ -28,6 +28,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& gpu, Engine
   const auto add = [&](Workload workload, double weight) -> Status {
     auto run = run_of(row["model"], engine, "bf16", std::move(workload));
     if (!run) return std::move(run).error().at(row.place());
+    run->engine.era = EngineEra::year_2024;
     total.terms.push_back({one.runs.size(), weight, Part::step});
     one.runs.push_back(*std::move(run));
     return Ok{};
