@@ -113,6 +113,10 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   program.host = host_cost(options.kind, options.era);
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
+  const bool trains = std::any_of(graph.sections.begin(), graph.sections.end(),
+                                  [](const Section& s) { return s.pass == Pass::backward; });
+  if (trains && options.kind == EngineKind::pytorch)
+    program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {

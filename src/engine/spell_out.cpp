@@ -173,6 +173,7 @@ void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write,
 void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss) {
   const Count elements = loss.rows * loss.cols;
   const int full = out.add(op.name + ".float", copy_of(elements + elements / 2), op.inputs, elements);
+  out.set_kind(full, TensorKind::wide);
   out.finish(op, "", loss, {full});
 }
 

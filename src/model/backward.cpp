@@ -235,7 +235,17 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   return graph;
 }
 
-std::vector<int> saved_tensors(const Section& section) {
+namespace {
+
+bool cheap_to_repeat(const Shape& shape) {
+  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<GatedActivation>(shape) ||
+         std::holds_alternative<RmsNorm>(shape) || std::holds_alternative<LayerNorm>(shape) ||
+         std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
+}
+
+}  // namespace
+
+std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   std::set<int> saved;
   const auto inputs = [&](const Operator& op) { saved.insert(op.inputs.begin(), op.inputs.end()); };
   const auto output = [&](const Operator& op) { saved.insert(op.outputs.begin(), op.outputs.end()); };
@@ -259,6 +269,10 @@ std::vector<int> saved_tensors(const Section& section) {
                },
                op.shape);
   }
+  if (pointwise_again)
+    for (const Operator& op : section.operators)
+      if (cheap_to_repeat(op.shape))
+        for (int t : op.outputs) saved.erase(t);
   return {saved.begin(), saved.end()};
 }
 
