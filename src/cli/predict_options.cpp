@@ -109,6 +109,7 @@ Result<TrainingSetup> training_from(const PredictOptions& o) {
   if (auto fine = check_range(o.accumulation, "--accumulate", 1); !fine) return std::move(fine).error();
   t.accumulation = o.accumulation;
   t.update = !o.no_update;
+  t.fused_optimizer = o.fused_optimizer;
   return t;
 }
 
@@ -175,6 +176,8 @@ Result<std::vector<Run>> runs_from(const PredictOptions& o) {
       run.engine.precision.mixed = *mixed;
       run.engine.eager_attention = o.attention == "eager";
       run.engine.dropout = o.dropout;
+      run.engine.static_cache = o.static_cache;
+      run.engine.fused_norms = o.fused_norms;
       runs.push_back(std::move(run));
     }
   return runs;

@@ -76,8 +76,14 @@ Bytes saved_bytes(const Section& section, const Precision& p) {
   return sum;
 }
 
-Bytes training_activations(const Graph& graph, const Precision& p, Recompute recompute) {
-  Bytes kept = bytes(0), transient = bytes(0);
+// What training holds at once besides parameters and the optimizer's states.
+struct TrainingPeak {
+  Bytes forward;   // when the forward pass ends: everything kept for gradients, and the last section's own
+  Bytes backward;  // beside all gradients, when those of the first layers are computed
+};
+
+TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute) {
+  Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
     const bool again = recompute == Recompute::full && section.repeats > 1;
     const Bytes saved = saved_bytes(section, p);
@@ -85,9 +91,11 @@ Bytes training_activations(const Graph& graph, const Precision& p, Recompute rec
     kept += (again ? input : saved) * static_cast<double>(section.repeats);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    transient = std::max(transient, peak_alive(section, p) + (again ? saved : bytes(0)));
+    const Bytes own = peak_alive(section, p) + (again ? saved : bytes(0));
+    transient = std::max(transient, own);
+    if (section.repeats > 1) layer = std::max(layer, again ? own : peak_alive(section, p));
   }
-  return kept + transient;
+  return {kept + transient, layer};
 }
 
 Bytes optimizer_bytes(OptimizerKind kind, Count params, const Precision& p) {
@@ -128,8 +136,11 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     const Count params = parameters(arranged);
     const double gradient_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
     need.gradients = bytes(static_cast<double>(params) * gradient_bytes);
-    need.optimizer = optimizer_bytes(training.optimizer, params, p);
-    need.activations = training_activations(arranged, p, training.options.recompute);
+    if (training.update) need.optimizer = optimizer_bytes(training.optimizer, params, p);
+    const TrainingPeak peak = training_peak(arranged, p, training.options.recompute);
+    need.activations = peak.forward;
+    if (training.accumulation == 1 && !training.options.accumulate)
+      need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);
     return need;
   }
   for (const Section& section : arranged.sections)
