@@ -54,11 +54,9 @@ Status take_declared(OnnxNet& net, const OnnxStep& step) {
   return Ok{};
 }
 
-bool carries_causal(std::string_view op) {
-  for (const auto& rules : {onnx_pointwise_rules(), onnx_view_rules(), onnx_movement_rules()})
-    for (const OnnxRule& rule : rules)
-      if (rule.op == op) return true;
-  return false;
+bool carries_causal(const OnnxRule* rule) {
+  return is_among(rule, onnx_pointwise_rules()) || is_among(rule, onnx_view_rules()) ||
+         is_among(rule, onnx_movement_rules());
 }
 
 Status check_inputs(const OnnxNet& net, const OnnxStep& step, std::size_t least) {
@@ -91,7 +89,7 @@ Status infer_step(OnnxNet& net, const OnnxStep& step, Count opset) {
     if (id < 0) continue;
     OnnxValue& value = net.value(id);
     value.constant = value.constant || value.content.has_value();
-    value.causal = value.causal || (causal && carries_causal(step.op));
+    value.causal = value.causal || (causal && carries_causal(rule));
     if (value.constant && !new_numbers) value.origin = step.op == "Constant" ? id : origin;
   }
   return Ok{};
