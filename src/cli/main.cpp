@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cli/accuracy_command.h"
+#include "cli/endtoend_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
 #include "cli/import_command.h"
@@ -118,6 +119,7 @@ struct DataOptions {
   EvaluateCommand evaluate;
   AccuracyCommand accuracy;
   PapersCommand papers;
+  EndToEndCommand end_to_end;
 };
 
 void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
@@ -166,6 +168,18 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
       "  tilecast evaluate --data gemm.csv.gz --weights my.weights --pairs\n"
       "  tilecast evaluate --data gemm.csv.gz --method roofline --predictions rows.csv.gz");
   evaluate->callback([&] { chosen = [&options] { return run_evaluate(options); }; });
+}
+
+void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("endtoend", "compare forecasts of whole models with measured ones");
+  sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
+  sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
+  sub->add_option("--only", options.only, "h200, argonne, synperf or neusight (default: all)");
+  sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
+  sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
+  sub->add_flag("--json", options.json, "every row, for programs");
+  sub->footer("Example:\n  tilecast endtoend --data ../shared/data --only argonne");
+  sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
 }
 
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
@@ -349,6 +363,7 @@ int main(int argc, char** argv) {
   add_gpu_commands(app, gpu_options, chosen);
   add_data_commands(app, data_options, chosen);
   add_papers_command(app, data_options.papers, chosen);
+  add_end_to_end_command(app, data_options.end_to_end, chosen);
 
   try {
     app.parse(arguments_of(argc, argv));

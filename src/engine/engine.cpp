@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/arrange.h"
+#include "engine/attention_kernel.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -51,14 +52,10 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
                     op.shape);
 }
 
-// The attention kernel an engine has: its cache's type, and PyTorch's FlashAttention 2 whatever the card.
-Shape attention_as_run(Shape shape, const EngineOptions& options) {
-  const CacheType cache = options.precision.cache;
-  const auto algorithm = serves(options.kind) ? AttentionAlgorithm::automatic : AttentionAlgorithm::fa2;
+Shape with_cache(Shape shape, CacheType cache) {
   if (auto* a = std::get_if<AttentionDecode>(&shape)) a->kv_dtype = cache;
   if (auto* a = std::get_if<MlaDecode>(&shape)) a->kv_dtype = cache;
-  if (auto* a = std::get_if<AttentionPrefill>(&shape)) a->kv_dtype = cache, a->algorithm = algorithm;
-  if (auto* a = std::get_if<AttentionBackward>(&shape)) a->forward.algorithm = algorithm;
+  if (auto* a = std::get_if<AttentionPrefill>(&shape)) a->kv_dtype = cache;
   return shape;
 }
 
@@ -70,13 +67,6 @@ Shape padded(Shape shape, const EngineOptions& options) {
   g->n = up(g->n), g->k = up(g->k);
   if (g->layout == Layout::nt) g->m = up(g->m);
   return shape;
-}
-
-std::string_view source_of(const Operator& op, EngineKind kind) {
-  const bool attention = std::holds_alternative<AttentionPrefill>(op.shape) ||
-                         std::holds_alternative<AttentionDecode>(op.shape) ||
-                         std::holds_alternative<AttentionBackward>(op.shape);
-  return attention && !serves(kind) ? "flash_attention_2" : "";
 }
 
 }  // namespace
@@ -120,34 +110,22 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
 
 Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
-  program.host = host_cost(options.kind);
+  program.host = host_cost(options.kind, options.era);
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {
-      context.kernel_source = source_of(op, options.kind);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{padded(attention_as_run(op.shape, options), options), format_for(op, section, options.precision)},
+           Kernel{
+               padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
+               format_for(op, section, options.precision)},
            context, op.times * section.repeats, model_flops(op), op.unknown});
     }
   }
   return program;
-}
-
-HostCost host_cost(EngineKind kind) {
-  switch (kind) {
-    // Quiet host under a H200 (10th percentile of data/measurements/h200_models.csv): 11 us a launch of plain PyTorch,
-    // 22 of compiled kernels.
-    case EngineKind::pytorch: return {microseconds(11), microseconds(0), microseconds(0)};
-    case EngineKind::compile: return {microseconds(22), microseconds(50), microseconds(0)};
-    case EngineKind::cudagraph: return {microseconds(0), microseconds(10), microseconds(0)};
-    case EngineKind::vllm: return {microseconds(0), microseconds(0), microseconds(0)};
-    case EngineKind::sglang: return {microseconds(0), microseconds(0), microseconds(0)};
-    case EngineKind::trtllm: return {microseconds(0), microseconds(0), microseconds(0)};
-  }
-  return {};
 }
 
 }  // namespace tilecast

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/attention_kernel.h"
 #include "estimate/physics.h"
 
 namespace tilecast {
@@ -70,7 +71,10 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
   double joules = 0;
   const Physics physics = default_physics(gpu);
   for (const KernelCall& call : program.calls) {
-    auto priced = price(call.kernel, gpu, call.context, method, weights);
+    Context context = call.context;
+    if (context.kernel_source.empty())
+      context.kernel_source = attention_source_on(gpu, call.kernel.shape, context.engine);
+    auto priced = price(call.kernel, gpu, context, method, weights);
     if (!priced) {
       Error failure = std::move(priced).error();
       failure.place = call.name;

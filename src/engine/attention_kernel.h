@@ -1,0 +1,20 @@
+// Which attention kernel an engine runs: plans and learned corrections both go by it.
+#pragma once
+
+#include <string_view>
+
+#include "engine/kinds.h"
+#include "gpu/gpu.h"
+#include "kernel/kernel.h"
+
+namespace tilecast {
+
+// The shape as the engine asks for it: its algorithm where the card does not decide, no window where none binds.
+Shape attention_as(Shape shape, EngineKind kind, EngineEra era);
+
+// The kernel's name in measured tables, where it does not depend on the card; else empty.
+std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era);
+// ... where it does: what the engine (by its name in the tables) chooses on this card. Empty for other kernels.
+std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine);
+
+}  // namespace tilecast

@@ -1,0 +1,19 @@
+// What an engine's host program adds to the GPU's time, by engine and era.
+#pragma once
+
+#include "engine/kinds.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+// What the host does in a step. Launches run ahead of the GPU, so a step takes the longer of the two streams; what
+// stands between steps (scheduling, sampling's result, Python) waits for the GPU.
+struct HostCost {
+  Seconds per_launch;    // of one kernel, from the operator's call to the next one's
+  Seconds per_step;      // whatever is launched
+  Seconds per_sequence;  // of every request in the batch, each step
+};
+
+HostCost host_cost(EngineKind kind, EngineEra era = EngineEra::current);
+
+}  // namespace tilecast

@@ -1,0 +1,34 @@
+// The engines by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace tilecast {
+
+enum class EngineKind : std::uint8_t {
+  pytorch,    // eager: a kernel for every operator as Hugging Face's code spells it
+  compile,    // torch.compile: pointwise chains and reductions fused, launched one by one
+  cudagraph,  // one fused kernel an operator, replayed in a CUDA graph
+  vllm,
+  sglang,
+  trtllm,
+};
+inline constexpr std::array<std::string_view, 6> kEngineNames = {"pytorch", "compile", "cudagraph",
+                                                                 "vllm",    "sglang",  "trtllm"};
+constexpr std::string_view name_of(EngineKind e) { return kEngineNames[static_cast<std::size_t>(e)]; }
+Result<EngineKind> engine_from(std::string_view name);
+constexpr bool serves(EngineKind e) {
+  return e == EngineKind::vllm || e == EngineKind::sglang || e == EngineKind::trtllm;
+}
+
+// Releases of one engine differ in their host program and their attention kernel more than cards do.
+enum class EngineEra : std::uint8_t {
+  current,    // vLLM's V1 with asynchronous scheduling, SGLang and TensorRT-LLM with overlapped ones
+  year_2024,  // vLLM before 0.6, TensorRT-LLM before 0.12: the scheduler waits for each step's tokens
+};
+
+}  // namespace tilecast

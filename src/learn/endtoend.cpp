@@ -1,0 +1,117 @@
+#include "learn/endtoend.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+// Kernels of one pass, or their launches where those take longer.
+Seconds time_of_pass(const Program& program, const StepForecast& step, Pass pass) {
+  Seconds gpu;
+  Count launches = 0;
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const KernelCall& call = program.calls[i];
+    if (program.sections[call.section].pass != pass) continue;
+    gpu += step.calls[i].each * static_cast<double>(call.times);
+    launches += call.times;
+  }
+  return std::max(gpu, program.host.per_launch * static_cast<double>(launches));
+}
+
+double part_of(const PreparedRun& prepared, const RunForecast& forecast, Part part) {
+  switch (part) {
+    case Part::step: return forecast.step.total.base();
+    case Part::forward: return time_of_pass(prepared.program, forecast.step, Pass::forward).base();
+    case Part::backward: return time_of_pass(prepared.program, forecast.step, Pass::backward).base();
+    case Part::optimizer: return time_of_pass(prepared.program, forecast.step, Pass::optimizer).base();
+    case Part::memory: return forecast.memory.total().base();
+  }
+  return 0;
+}
+
+std::string text_of(const EndToEndLabel& label) {
+  return label.source + ": " + label.model + " " + label.mode + " on " + label.gpu;
+}
+
+struct Forecast {
+  PreparedRun prepared;
+  RunForecast forecast;
+};
+
+Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
+                                            const Weights* weights) {
+  std::vector<Forecast> done;
+  for (const Run& run : one.runs) {
+    auto prepared = prepare(run);
+    if (!prepared) return std::move(prepared).error().at(text_of(one.label));
+    if (one.host) prepared->program.host = *one.host;
+    auto forecast = forecast_run(run, *prepared, gpu, method, weights);
+    if (!forecast) return std::move(forecast).error().at(text_of(one.label));
+    done.push_back({*std::move(prepared), *std::move(forecast)});
+  }
+  return done;
+}
+
+}  // namespace
+
+Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
+                                                const Weights* weights) {
+  std::vector<EndToEndResult> results;
+  for (const EndToEndCase& one : cases) {
+    const auto gpu = find_gpu(one.label.gpu);
+    if (!gpu) return gpu.error();
+    const auto runs = forecast_runs(one, *gpu, method, weights);
+    if (!runs) return runs.error();
+    for (const Figure& figure : one.figures) {
+      EndToEndResult result;
+      result.label = one.label, result.quantity = figure.name, result.measured = figure.measured;
+      result.others = figure.others;
+      for (const Term& term : figure.terms) {
+        const Forecast& run = (*runs)[term.run];
+        result.forecast += term.weight * part_of(run.prepared, run.forecast, term.part);
+        result.host_bound = result.host_bound || (term.part != Part::memory && run.forecast.step.host_bound());
+      }
+      if (one.must_fit) result.fits = (*runs)[*one.must_fit].forecast.fits();
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+std::vector<ContextPoint> context_points(Count first, Count steps) {
+  constexpr Count kParts = 4;
+  assert(steps >= 1);
+  if (steps <= kParts) {
+    std::vector<ContextPoint> each;
+    for (Count i = 0; i < steps; ++i) each.push_back({first + i, 1});
+    return each;
+  }
+  std::vector<ContextPoint> points;
+  for (Count i = 0; i <= kParts; ++i) points.push_back({first + (steps - 1) * i / kParts, 0});
+  // Every interval's steps go to its ends in equal parts; the two outermost steps count whole.
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const auto width = static_cast<double>(points[i + 1].context - points[i].context);
+    points[i].steps += width / 2;
+    points[i + 1].steps += width / 2;
+  }
+  points.front().steps += 0.5;
+  points.back().steps += 0.5;
+  return points;
+}
+
+Result<Run> run_of(const std::string& model, EngineKind engine, const std::string& dtype, Workload workload) {
+  auto spec = find_model(model);
+  if (!spec) return std::move(spec).error();
+  auto precision = precision_from(dtype);
+  if (!precision) return std::move(precision).error();
+  Run run{*std::move(spec), std::move(workload), {}, {}};
+  run.engine.kind = engine;
+  run.engine.precision = *std::move(precision);
+  return run;
+}
+
+}  // namespace tilecast

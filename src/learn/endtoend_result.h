@@ -1,0 +1,58 @@
+// What became of a measured step of a whole model: its measured and its forecast figure, and what it is called by.
+//
+// Apart from the cases (learn/endtoend.h), so that reports need to know nothing of models and engines.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "units/units.h"
+
+namespace tilecast {
+
+struct EndToEndLabel {
+  std::string source;  // h200, argonne, synperf, neusight
+  std::string gpu, engine, model;
+  std::string mode;    // what a step does: prefill, decode, train, generate
+  std::string detail;  // what else tells cases apart: "bf16", "autocast_bf16, checkpoint", a workload's name
+  Count batch = 0, length = 0;
+};
+
+struct EndToEndResult {
+  EndToEndLabel label;
+  std::string quantity;  // step, forward, backward, optimizer, prefill, decode, total, memory
+  double measured = 0;   // seconds, or bytes of memory
+  double forecast = 0;
+  bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
+  bool fits = true;         // the cache and the weights together; else requests ran in waves
+  std::vector<std::pair<std::string, double>> others = {};  // other methods' forecasts of the same row
+
+  double ratio() const { return forecast / measured; }
+  double error() const { return std::abs(ratio() - 1); }
+  // Another method's figure; negative where it has none.
+  double other(const std::string& method) const {
+    for (const auto& [name, value] : others)
+      if (name == method) return value;
+    return -1;
+  }
+};
+
+struct ErrorSummary {
+  Count rows = 0;
+  double mean = 0, median = 0, p90 = 0;
+  double bias = 0;  // mean of forecast / measured - 1
+};
+ErrorSummary summary_of_errors(const std::vector<double>& ratios);
+
+// Results of one kind, their ratios.
+using Wanted = std::function<bool(const EndToEndResult&)>;
+std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const Wanted& wanted);
+
+// One line a result, for programs.
+std::string end_to_end_csv(const std::vector<EndToEndResult>& results);
+std::string end_to_end_json(const std::vector<EndToEndResult>& results);
+
+}  // namespace tilecast

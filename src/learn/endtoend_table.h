@@ -1,0 +1,30 @@
+// Rows of a table by column names, for the readers of whole-model measurements: small files, read whole.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "learn/csv.h"
+
+namespace tilecast {
+
+class TableRow {
+ public:
+  explicit TableRow(std::map<std::string, std::string> fields, std::string place)
+      : fields_(std::move(fields)), place_(std::move(place)) {}
+  // A column that the reader asked for; empty where the row leaves it blank.
+  const std::string& operator[](const std::string& column) const { return fields_.at(column); }
+  double number(const std::string& column) const { return to_double(fields_.at(column)).value_or(0); }
+  Count count(const std::string& column) const { return static_cast<Count>(number(column)); }
+  const std::string& place() const { return place_; }
+
+ private:
+  std::map<std::string, std::string> fields_;
+  std::string place_;
+};
+
+// Every usable row with these columns; an error names what is missing.
+Result<std::vector<TableRow>> read_table(const std::string& path, const std::vector<std::string>& columns);
+
+}  // namespace tilecast
