@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "model/onnx_fuse.h"
@@ -173,7 +174,10 @@ Result<Graph> graph_from_onnx_bytes(std::string_view bytes, const std::string& p
 Result<Graph> graph_from_onnx(const std::string& path, const OnnxOptions& options) {
   auto file = MappedFile::open(path);
   if (!file) return std::move(file).error();
-  return graph_from_onnx_bytes(file->bytes(), path, options);
+  auto graph = graph_from_onnx_bytes(file->bytes(), path, options);
+  // Exporters call every graph the same ("torch_jit", "main_graph"); the file's name says more.
+  if (graph) graph->name = std::filesystem::path(path).stem().string();
+  return graph;
 }
 
 std::vector<std::string> supported_onnx_operators() {
