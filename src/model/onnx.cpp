@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "model/onnx_fuse.h"
@@ -54,11 +55,9 @@ Status take_declared(OnnxNet& net, const OnnxStep& step) {
   return Ok{};
 }
 
-bool carries_causal(std::string_view op) {
-  for (const auto& rules : {onnx_pointwise_rules(), onnx_view_rules(), onnx_movement_rules()})
-    for (const OnnxRule& rule : rules)
-      if (rule.op == op) return true;
-  return false;
+bool carries_causal(const OnnxRule* rule) {
+  return is_among(rule, onnx_pointwise_rules()) || is_among(rule, onnx_view_rules()) ||
+         is_among(rule, onnx_movement_rules());
 }
 
 Status check_inputs(const OnnxNet& net, const OnnxStep& step, std::size_t least) {
@@ -91,7 +90,7 @@ Status infer_step(OnnxNet& net, const OnnxStep& step, Count opset) {
     if (id < 0) continue;
     OnnxValue& value = net.value(id);
     value.constant = value.constant || value.content.has_value();
-    value.causal = value.causal || (causal && carries_causal(step.op));
+    value.causal = value.causal || (causal && carries_causal(rule));
     if (value.constant && !new_numbers) value.origin = step.op == "Constant" ? id : origin;
   }
   return Ok{};
@@ -175,7 +174,10 @@ Result<Graph> graph_from_onnx_bytes(std::string_view bytes, const std::string& p
 Result<Graph> graph_from_onnx(const std::string& path, const OnnxOptions& options) {
   auto file = MappedFile::open(path);
   if (!file) return std::move(file).error();
-  return graph_from_onnx_bytes(file->bytes(), path, options);
+  auto graph = graph_from_onnx_bytes(file->bytes(), path, options);
+  // Exporters call every graph the same ("torch_jit", "main_graph"); the file's name says more.
+  if (graph) graph->name = std::filesystem::path(path).stem().string();
+  return graph;
 }
 
 std::vector<std::string> supported_onnx_operators() {

@@ -129,6 +129,7 @@ TEST(OnnxBroken, GigabytesAreSteppedOver) {
   const auto graph_read = graph_from_onnx(path, {});
   ASSERT_TRUE(graph_read) << graph_read.error().line();
   EXPECT_EQ(parameters(*graph_read), 750'000'000);
+  EXPECT_EQ(graph_read->name, "tilecast_large");
   std::filesystem::resize_file(path, head.size() + kWeights / 2);
   const auto cut = graph_from_onnx(path, {});
   ASSERT_FALSE(cut);

@@ -330,8 +330,7 @@ bool reads_strided(const OnnxMatch& m, const OnnxStep& reader, bool last_two, in
                return reads_strided(m, next, false, depth + 1);
              }));
     });
-  return std::any_of(onnx_pointwise_rules().begin(), onnx_pointwise_rules().end(),
-                     [&](const OnnxRule& rule) { return rule.op == reader.op; });
+  return is_among(find_onnx_rule(reader.op), onnx_pointwise_rules());
 }
 
 void free_transposes(OnnxNet& net) {

@@ -36,8 +36,7 @@ Status infer_concat(OnnxInfer& n) {
 
 // A table that indices pick rows from; looked up in every pass, even at positions known beforehand.
 bool is_table(const OnnxValue& data) {
-  return data.constant && data.origin >= 0 && data.dims.size() == 2 && onnx_type::is_float(data.type) &&
-         data.elements() > static_cast<Count>(kMostOnnxContent);
+  return data.constant && data.origin >= 0 && data.dims.size() == 2 && onnx_type::is_float(data.type);
 }
 
 Status infer_gather(OnnxInfer& n) {

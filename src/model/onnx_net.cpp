@@ -274,7 +274,8 @@ Result<OnnxNet> make_onnx_net(const OnnxFile& file, const OnnxOptions& options) 
 }
 
 std::optional<Count> onnx_elements(const std::vector<Count>& dims) {
-  constexpr double kMost = 1e15;
+  constexpr double kMost =
+      kMostDimension;  // so that every product of a tensor's dimensions is a kernel's dimension too
   // Without the zeros too: no partial product may overflow in an empty tensor either.
   double bound = 1;
   Count count = 1;

@@ -56,7 +56,7 @@ struct OnnxNet {
 // `file` must outlive the net. Refuses values produced twice or never, cycles, and dimensions nobody gave a value.
 Result<OnnxNet> make_onnx_net(const OnnxFile& file, const OnnxOptions& options);
 
-// Product of dimensions, or nothing when it exceeds what any kernel here takes (10^15).
+// Product of dimensions, or nothing when it exceeds what any kernel here takes (2^40).
 std::optional<Count> onnx_elements(const std::vector<Count>& dims);
 // Whether a stored square is one above its diagonal and another below it, as causal masks are: judged by two corners.
 bool is_triangular(const OnnxTensor& tensor);

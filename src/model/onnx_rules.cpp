@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace tilecast {
 namespace {
@@ -62,11 +63,19 @@ void OnnxInfer::make_causal(std::size_t i) {
 }
 
 const OnnxRule* find_onnx_rule(std::string_view op) {
-  for (const auto& rules : {onnx_pointwise_rules(), onnx_view_rules(), onnx_movement_rules(), onnx_reduction_rules(),
-                            onnx_product_rules(), onnx_convolution_rules(), onnx_attention_rules()})
-    for (const OnnxRule& rule : rules)
-      if (rule.op == op) return &rule;
-  return nullptr;
+  static const std::unordered_map<std::string_view, const OnnxRule*> all = [] {
+    std::unordered_map<std::string_view, const OnnxRule*> map;
+    for (const auto& rules : {onnx_pointwise_rules(), onnx_view_rules(), onnx_movement_rules(), onnx_reduction_rules(),
+                              onnx_product_rules(), onnx_convolution_rules(), onnx_attention_rules()})
+      for (const OnnxRule& rule : rules) map.emplace(rule.op, &rule);
+    return map;
+  }();
+  const auto found = all.find(op);
+  return found == all.end() ? nullptr : found->second;
+}
+
+bool is_among(const OnnxRule* rule, std::span<const OnnxRule> rules) {
+  return rule && rule >= rules.data() && rule < rules.data() + rules.size();
 }
 
 Result<std::vector<Count>> onnx_broadcast(const std::vector<Count>& a, const std::vector<Count>& b) {

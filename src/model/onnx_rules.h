@@ -109,6 +109,8 @@ std::span<const OnnxRule> onnx_convolution_rules();
 std::span<const OnnxRule> onnx_attention_rules();
 
 const OnnxRule* find_onnx_rule(std::string_view op);
+// Whether a rule that was found is of this kind.
+bool is_among(const OnnxRule* rule, std::span<const OnnxRule> rules);
 
 // Of a rotary embedding: queries only, as heads without key heads.
 Result<OnnxAttentionSizes> onnx_rotary_sizes(const OnnxStep& step, const OnnxNet& net);

@@ -82,6 +82,7 @@ TEST(Onnx, Gpt2WrittenOutIsTheModelAgain) {
   const Graph graph = imported(gpt2_onnx({}));
   EXPECT_EQ(lines(graph), (Lines{
                               "embedding tokens=32;vocab=100;cols=64",
+                              "embedding tokens=32;vocab=32;cols=64",
                               "elementwise elements=2048;inputs=2",
                               "layernorm rows=32;cols=64",
                               "gemm m=32;n=192;k=64",

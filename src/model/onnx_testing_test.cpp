@@ -176,16 +176,16 @@ std::string gpt2_onnx(const TransformerSizes& s) {
   w.integers("shape_qkv", {s.batch, s.seq, 3 * s.hidden}), w.integers("shape_hidden", {s.batch, s.seq, s.hidden});
   w.integers("shape_inter", {s.batch, s.seq, s.inter}), w.integers("shape_heads", {0, 0, s.heads, dim});
   w.number("scale", 8);
-  w.input("input_ids", {s.batch, s.seq}, onnx_type::kInt64);
+  w.input("input_ids", {s.batch, s.seq}, onnx_type::kInt64).input("position_ids", {s.batch, s.seq}, onnx_type::kInt64);
   w.weight("wte", {s.vocab, s.hidden}), w.weight("wpe", {s.positions, s.hidden});
-  // Positions and the mask follow from the shape of the input alone.
+  // The mask follows from the shape of the input alone.
   w.integers("zero", {0}, true), w.integers("step", {1}, true), w.integers("which", {1}, true);
   const std::string length = w.node("Gather", "length", {w.node("Shape", "shape", {"input_ids"}), "which"});
   const std::string range = w.node("Range", "range", {"zero", length, "step"});
   const std::string down = w.node("Unsqueeze", "down", {range, "axis_1"});
   w.node("LessOrEqual", "mask", {range, down});
   const std::string tokens = w.node("Gather", "/wte/Gather", {"wte", "input_ids"});
-  const std::string places = w.node("Gather", "/wpe/Gather", {"wpe", range});
+  const std::string places = w.node("Gather", "/wpe/Gather", {"wpe", "position_ids"});
   std::string x = w.node("Add", "/Add", {tokens, places});
   for (Count i = 0; i < s.layers; ++i) x = gpt2_layer(w, fmt::format("/h.{}", i), x, s);
   x = layer_norm(w, "/ln_f", x, s.hidden);
