@@ -85,6 +85,13 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
   inputs->counters = *std::move(counters);
+  if (command.families.empty()) {  // else only some kernels are asked for
+    auto collectives = read_collectives(command.data);
+    if (!collectives) return std::move(collectives).error();
+    auto judged = judge_collectives(*std::move(collectives));
+    if (!judged) return std::move(judged).error();
+    inputs->collectives = *std::move(judged);
+  }
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);

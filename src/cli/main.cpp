@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cli/accuracy_command.h"
+#include "cli/collective_command.h"
 #include "cli/endtoend_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
@@ -180,6 +181,47 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   sub->add_flag("--json", options.json, "every row, for programs");
   sub->footer("Example:\n  tilecast endtoend --data ../shared/data --only argonne");
   sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
+}
+
+struct CommOptions {
+  CollectiveCommand one;
+  CollectivesCommand judge;
+  bool json = false;
+};
+
+void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) {
+  CLI::App* list = app.add_subcommand("clusters", "list the clusters Tilecast knows");
+  list->add_flag("--json", options.json, "machine-readable output");
+  list->footer("Example:\n  tilecast clusters");
+  list->callback([&] { chosen = [&options] { return run_clusters(options.json); }; });
+
+  CollectiveCommand& o = options.one;
+  CLI::App* one = app.add_subcommand("collective", "forecast one collective between GPUs");
+  one->add_option("OP", o.op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send_recv")->required();
+  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+      ->delimiter(',')
+      ->required();
+  one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
+  one->add_option("--cluster", o.clusters, "cluster names or description files, comma separated")
+      ->delimiter(',')
+      ->required();
+  one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
+  one->add_option("--library", o.library, "nccl, or an engine's own all-reduce: vllm (custom), sglang, trtllm")
+      ->capture_default_str();
+  one->add_option("--dtype", o.dtype, "number format of the sums")->capture_default_str();
+  one->add_flag("--eager", o.eager, "engines: launched by the host, not from a CUDA graph");
+  one->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  one->footer(
+      "Example:\n  tilecast collective all_reduce --bytes 64K,1M,64M --ranks 8 --cluster hgx-h100-8,hgx-b200-8\n\n"
+      "More examples:\n  tilecast collective all_reduce --bytes 256K --ranks 4 --cluster hgx-h200-8 --library vllm\n"
+      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4");
+  one->callback([&] { chosen = [&o] { return run_collective(o); }; });
+
+  CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
+  judge->add_option("--data", options.judge.data, "folder with aiconfigurator/ and synperf/")->required();
+  judge->add_option("--fit", options.judge.fit, "also write the constants fitted (data/collectives/constants.txt)");
+  judge->footer("Example:\n  tilecast collectives --data ../shared/data");
+  judge->callback([&] { chosen = [&options] { return run_collectives(options.judge); }; });
 }
 
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
@@ -357,10 +399,12 @@ int main(int argc, char** argv) {
   GpuOptions gpu_options;
   DataOptions data_options;
   PredictOptions predict_options;
+  CommOptions comm_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
   add_model_commands(app, predict_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
+  add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);
   add_papers_command(app, data_options.papers, chosen);
   add_end_to_end_command(app, data_options.end_to_end, chosen);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/json.h"
+#include "support/json_fields.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -15,125 +16,41 @@ using Json = nlohmann::json;
 // Vendor peaks are rounded to three digits or fewer; more than this apart, one of the figures is wrong.
 constexpr double kPeakTolerance = 0.02;
 
+constexpr const char* kMissing = "see docs/gpu-files.md, or start from \"like\"";
+
 // Fields of each object of the file; anything else is a mistake worth naming.
-const std::map<std::string, std::vector<std::string>> kFields = {
-    {"",
-     {"name",
-      "aliases",
-      "vendor",
-      "architecture",
-      "compute_capability",
-      "sms",
-      "clock_mhz",
-      "power_w",
-      "tensor_ops_per_clock_per_sm",
-      "vector_ops_per_clock_per_sm",
-      "registers_per_sm",
-      "shared_memory",
-      "max_threads_per_sm",
-      "max_ctas_per_sm",
-      "l2",
-      "last_level_cache",
-      "dram",
-      "links",
-      "published_peak_tflops",
-      "notes",
-      "sources",
-      "like"}},
-    {"clock_mhz", {"quoted", "quoted_vector", "max"}},
-    {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
-    {"l2", {"mib", "bytes_per_clock"}},
-    {"last_level_cache", {"mib", "gb_per_s"}},
-    {"dram", {"gib", "type", "gb_per_s"}},
-    {"links", {"nvlink_gb_per_s", "pcie_gb_per_s"}},
-    {"vector_ops_per_clock_per_sm", {"fp64", "fp32", "fp16", "bf16", "int32", "xu"}}};
+const JsonObjectFields kFields = {{"",
+                                   {"name",
+                                    "aliases",
+                                    "vendor",
+                                    "architecture",
+                                    "compute_capability",
+                                    "sms",
+                                    "clock_mhz",
+                                    "power_w",
+                                    "tensor_ops_per_clock_per_sm",
+                                    "vector_ops_per_clock_per_sm",
+                                    "registers_per_sm",
+                                    "shared_memory",
+                                    "max_threads_per_sm",
+                                    "max_ctas_per_sm",
+                                    "l2",
+                                    "last_level_cache",
+                                    "dram",
+                                    "links",
+                                    "published_peak_tflops",
+                                    "notes",
+                                    "sources",
+                                    "like"}},
+                                  {"clock_mhz", {"quoted", "quoted_vector", "max"}},
+                                  {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
+                                  {"l2", {"mib", "bytes_per_clock"}},
+                                  {"last_level_cache", {"mib", "gb_per_s"}},
+                                  {"dram", {"gib", "type", "gb_per_s"}},
+                                  {"links", {"nvlink_gb_per_s", "pcie_gb_per_s"}},
+                                  {"vector_ops_per_clock_per_sm", {"fp64", "fp32", "fp16", "bf16", "int32", "xu"}}};
 
-// Reads fields of the description and keeps the first error; later reads return zeros and change nothing.
-class Reader {
- public:
-  Reader(const Json& root, std::string place) : root_(root), place_(std::move(place)) {}
-
-  const std::optional<Error>& failure() const { return failure_; }
-  void fail(const std::string& path, std::string problem, std::string remedy = {}) {
-    if (!failure_) failure_ = Error{place_, path, std::move(problem), std::move(remedy)};
-  }
-
-  const Json* find(const std::string& path) const {
-    const Json* at = &root_;
-    for (const std::string& part : split(path, '.')) {
-      if (!at->is_object() || !at->contains(part)) return nullptr;
-      at = &(*at)[part];
-    }
-    return at;
-  }
-
-  // A number in [least, most]; `least` may be zero for what can be absent.
-  double number(const std::string& path, double least, double most) {
-    const Json* value = find(path);
-    if (!value) return fail(path, "is missing", "see docs/gpu-files.md, or start from \"like\""), 0.0;
-    if (!value->is_number()) return fail(path, "must be a number"), 0.0;
-    const double v = value->get<double>();
-    if (!(v >= least && v <= most))
-      return fail(path, fmt::format("must lie between {} and {}, not {}", least, most, v)), 0.0;
-    return v;
-  }
-  int whole(const std::string& path, int least, int most) {
-    const double v = number(path, least, most);
-    if (v != std::floor(v)) fail(path, fmt::format("must be a whole number, not {}", v));
-    return static_cast<int>(v);
-  }
-  std::string text(const std::string& path) {
-    const Json* value = find(path);
-    if (!value) return fail(path, "is missing"), std::string();
-    if (!value->is_string() || value->get<std::string>().empty()) return fail(path, "must be a text"), std::string();
-    return value->get<std::string>();
-  }
-  std::vector<std::string> texts(const std::string& path) {
-    std::vector<std::string> list;
-    const Json* value = find(path);
-    if (!value) return list;
-    if (!value->is_array()) return fail(path, "must be a list of texts"), list;
-    for (const Json& item : *value) {
-      if (!item.is_string()) return fail(path, "must be a list of texts"), list;
-      list.push_back(item.get<std::string>());
-    }
-    return list;
-  }
-  // Calls `use(key, value)` for each entry of an object of numbers.
-  template <class Use>
-  void numbers(const std::string& path, Use&& use) {
-    const Json* value = find(path);
-    if (!value) return fail(path, "is missing", "write {} where the hardware has none");
-    if (!value->is_object()) return fail(path, "must be an object of numbers");
-    for (const auto& [key, item] : value->items()) {
-      if (failure_) return;
-      const double v = number_at(path + "." + key, item);
-      if (!failure_) use(key, v);
-    }
-  }
-  void refuse_unknown_fields() {
-    for (const auto& [object, fields] : kFields) {
-      const Json* value = object.empty() ? &root_ : find(object);
-      if (!value) continue;
-      if (!value->is_object()) return fail(object, "must be an object");
-      for (const auto& [key, item] : value->items())
-        if (std::find(fields.begin(), fields.end(), key) == fields.end())
-          return fail(object.empty() ? key : object + "." + key, "unknown field",
-                      suggestion(key, fields, "known here: " + join(fields, ", ")));
-    }
-  }
-
- private:
-  double number_at(const std::string& path, const Json& value) {
-    if (!value.is_number()) return fail(path, "must be a number"), 0.0;
-    const double v = value.get<double>();
-    if (!(v > 0 && v < 1e9)) return fail(path, fmt::format("must be positive, not {}", v)), 0.0;
-    return v;
-  }
-  const Json& root_;
-  std::string place_;
-  std::optional<Error> failure_;
-};
+using Reader = JsonFields;
 
 struct TensorMode {
   DType input, accumulate;
@@ -242,16 +159,6 @@ void read_published_peaks(Reader& read, Gpu& gpu) {
   });
 }
 
-void read_sources(Reader& read, Gpu& gpu) {
-  const Json* sources = read.find("sources");
-  if (!sources) return;
-  if (!sources->is_object()) return read.fail("sources", "must be an object of texts");
-  for (const auto& [field, source] : sources->items()) {
-    if (!source.is_string()) return read.fail("sources." + field, "must be a text");
-    gpu.sources[field] = source.get<std::string>();
-  }
-}
-
 Result<Json> parse_json(std::string_view text, const std::string& place) {
   return parse_json_object(text, place, "see docs/gpu-files.md");
 }
@@ -277,21 +184,21 @@ Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, cons
   auto parsed = parse_json(json_text, place);
   if (!parsed) return std::move(parsed).error();
   {
-    Reader own(*parsed, place);
-    own.refuse_unknown_fields();
+    Reader own(*parsed, place, kMissing);
+    own.refuse_unknown_fields(kFields);
     if (own.failure()) return *own.failure();
   }
   if (parsed->contains("like")) {
     parsed = lay_over(*parsed, place, like);
     if (!parsed) return std::move(parsed).error();
   }
-  Reader read(*parsed, place);
+  Reader read(*parsed, place, kMissing);
   Gpu gpu;
   read_identity(read, gpu);
   read_pipes(read, gpu);
   read_memory(read, gpu);
   if (!read.failure()) read_published_peaks(read, gpu);
-  read_sources(read, gpu);
+  gpu.sources = read.text_map("sources");
   if (read.failure()) return *read.failure();
   return gpu;
 }

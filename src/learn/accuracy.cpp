@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "learn/collective_report.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
 
 // The short answers first, then the long tables.
-constexpr std::array<Section, 14> kSections = {
+constexpr std::array<Section, 15> kSections = {
     section::definitions, section::targets,      section::plots,
     section::methods,     section::ablation,     section::speedups,
     section::regimes,     section::left_out_gpu, section::left_out_architecture,
     section::seen,        section::analytic,     section::bound,
-    section::launches,    section::counters,
+    section::launches,    section::counters,     section::collectives,
 };
 
 Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
@@ -101,6 +102,10 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
     if (auto learned = learn(inputs, options); !learned) return std::move(learned).error();
   if (options.learn) ablate(inputs, options);
   return inputs;
+}
+
+std::string section::collectives(const AccuracyInputs& inputs) {
+  return inputs.collectives ? collective_report(*inputs.collectives) : "";
 }
 
 std::string accuracy_report(const AccuracyInputs& inputs) {

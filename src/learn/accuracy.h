@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/collective_fit.h"
 #include "learn/counters.h"
 #include "learn/judge.h"
 
@@ -37,6 +38,7 @@ struct AccuracyInputs {
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
 
   std::vector<CounterComparison> counters;
+  std::optional<CollectiveJudgement> collectives;
   std::vector<PlotLink> plots;
 };
 
@@ -73,6 +75,7 @@ std::string analytic(const AccuracyInputs& inputs);  // beside the roofline
 std::string bound(const AccuracyInputs& inputs);     // rows that beat it, traps apart, reasons
 std::string launches(const AccuracyInputs& inputs);  // planned against measured
 std::string counters(const AccuracyInputs& inputs);
+std::string collectives(const AccuracyInputs& inputs);
 }  // namespace section
 
 }  // namespace tilecast

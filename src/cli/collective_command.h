@@ -1,0 +1,35 @@
+// `tilecast collective OP`, `tilecast clusters`, `tilecast collectives --data DIR`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace tilecast {
+
+struct CollectiveCommand {
+  std::string op;
+  std::vector<std::string> sizes;  // "1M"
+  int ranks = 0;                   // 0: a node's
+  std::vector<std::string> clusters;
+  int nodes = 0;  // 0: the description's
+  std::string library = "nccl";
+  std::string dtype = "bf16";
+  bool eager = false;
+  bool json = false;
+};
+Result<std::string> run_collective(const CollectiveCommand& command);
+
+Result<std::string> run_clusters(bool json);
+
+struct CollectivesCommand {
+  std::string data;  // the folder that holds aiconfigurator/ and synperf/
+  std::string fit;   // a file of constants to write
+};
+Result<std::string> run_collectives(const CollectivesCommand& command);
+
+// "256", "64K", "1M", "2G": powers of 1024, as NCCL's tests read them.
+Result<double> byte_count(const std::string& text);
+
+}  // namespace tilecast

@@ -1,0 +1,163 @@
+#include "cluster/cluster_file.h"
+
+#include "gpu/registry.h"
+#include "support/json.h"
+#include "support/json_fields.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kMissing = "see docs/clusters.md, or start from \"like\"";
+constexpr double kRoundedPeak = 1.02;  // vendors round; a link a little above the GPU's figure is no contradiction
+
+const JsonObjectFields kFields = {
+    {"",
+     {"name", "aliases", "gpu", "gpus_per_node", "nodes", "intra", "host_bridge", "inter", "notes", "sources", "like"}},
+    {"intra", {"kind", "gb_per_s", "latency_us", "nvls"}},
+    {"host_bridge", {"gpus", "gb_per_s"}},
+    {"inter", {"kind", "gb_per_s", "latency_us", "rails"}}};
+
+bool flag(JsonFields& read, const std::string& path) {
+  const Json* value = read.find(path);
+  if (!value) return false;
+  if (!value->is_boolean()) return read.fail(path, "must be true or false"), false;
+  return value->get<bool>();
+}
+
+// Bandwidths and latencies that are no longer than a millisecond: a zero would make GPUs unreachable or free.
+BytesPerSecond rate(JsonFields& read, const std::string& path) {
+  return gigabytes_per_second(read.number(path, 0.01, 1e6));
+}
+Seconds latency(JsonFields& read, const std::string& path) { return microseconds(read.number(path, 0.01, 1000)); }
+
+void read_gpus(JsonFields& read, Cluster& cluster) {
+  cluster.name = read.text("name");
+  cluster.aliases = read.texts("aliases");
+  const std::string gpu_name = read.text("gpu");
+  if (read.failure()) return;
+  auto gpu = load_gpu(gpu_name);
+  if (!gpu) return read.fail("gpu", gpu.error().problem, gpu.error().remedy);
+  cluster.gpu = *std::move(gpu);
+  cluster.gpus_per_node = read.whole("gpus_per_node", 1, 1024);
+  cluster.nodes = read.find("nodes") ? read.whole("nodes", 1, 100000) : 1;
+}
+
+void read_intra(JsonFields& read, Cluster& cluster) {
+  const std::string kind = read.text("intra.kind");
+  if (read.failure()) return;
+  const auto known = std::find(kLinkKindNames.begin(), kLinkKindNames.end(), kind);
+  if (known == kLinkKindNames.end())
+    return read.fail("intra.kind", "unknown kind '" + kind + "'", "one of nvlink-switch, nvlink-mesh, pcie");
+  auto& intra = cluster.intra;
+  intra.kind = static_cast<LinkKind>(known - kLinkKindNames.begin());
+  intra.bandwidth = rate(read, "intra.gb_per_s");
+  intra.latency = latency(read, "intra.latency_us");
+  intra.nvls = flag(read, "intra.nvls");
+  const bool pcie = intra.kind == LinkKind::pcie;
+  const BytesPerSecond peak = pcie ? cluster.gpu.links.pcie : cluster.gpu.links.nvlink;
+  if (peak.base() <= 0)
+    return read.fail("intra.kind", fmt::format("{} has no {}", cluster.gpu.name, pcie ? "PCIe" : "NVLink"),
+                     pcie ? "choose another kind" : "its GPUs reach each other by pcie");
+  if (intra.bandwidth > peak * kRoundedPeak)
+    return read.fail(
+        "intra.gb_per_s",
+        fmt::format("is above the {} GB/s that {} has in a direction", in_gigabytes_per_second(peak), cluster.gpu.name),
+        "give the rate of one direction");
+  if (intra.nvls && intra.kind != LinkKind::nvlink_switch)
+    return read.fail("intra.nvls", "needs a switch: intra.kind is " + kind, "set it to false");
+}
+
+void read_host_bridge(JsonFields& read, Cluster& cluster) {
+  if (!read.find("host_bridge")) return;
+  if (cluster.intra.kind != LinkKind::pcie)
+    return read.fail("host_bridge", "is for pcie: NVLink does not cross the host", "leave it out");
+  Cluster::HostBridge bridge;
+  bridge.gpus = read.whole("host_bridge.gpus", 1, 1024);
+  bridge.bandwidth = rate(read, "host_bridge.gb_per_s");
+  cluster.host_bridge = bridge;
+}
+
+void read_inter(JsonFields& read, Cluster& cluster) {
+  if (!read.find("inter")) {
+    if (cluster.nodes > 1)
+      read.fail("inter", fmt::format("is missing: GPUs of {} nodes cannot reach each other", cluster.nodes),
+                "describe the network, or set nodes to 1");
+    return;
+  }
+  Cluster::Inter inter;
+  inter.kind = read.text("inter.kind");
+  if (inter.kind != "infiniband" && inter.kind != "roce")
+    read.fail("inter.kind", "unknown kind '" + inter.kind + "'", "one of infiniband, roce");
+  inter.bandwidth = rate(read, "inter.gb_per_s");
+  inter.latency = latency(read, "inter.latency_us");
+  inter.rails = read.whole("inter.rails", 1, 1024);
+  cluster.inter = inter;
+}
+
+Result<Json> lay_over(const Json& own, const std::string& place, const ClusterTextLookup& like) {
+  if (!own["like"].is_string()) return Error{place, "like", "must be the name of a cluster", ""};
+  auto base_text = like(own["like"].get<std::string>());
+  if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
+  auto base = parse_json_object(*base_text, place, kMissing);
+  if (!base) return std::move(base).error();
+  for (const char* inherited : {"aliases", "sources", "notes", "name"}) base->erase(inherited);
+  base->merge_patch(own);
+  base->erase("like");
+  return *std::move(base);
+}
+
+}  // namespace
+
+Result<Cluster> parse_cluster(std::string_view json_text, const std::string& place, const ClusterTextLookup& like) {
+  auto parsed = parse_json_object(json_text, place, kMissing);
+  if (!parsed) return std::move(parsed).error();
+  {
+    JsonFields own(*parsed, place, kMissing);
+    own.refuse_unknown_fields(kFields);
+    if (own.failure()) return *own.failure();
+  }
+  if (parsed->contains("like")) {
+    parsed = lay_over(*parsed, place, like);
+    if (!parsed) return std::move(parsed).error();
+  }
+  JsonFields read(*parsed, place, kMissing);
+  Cluster cluster;
+  read_gpus(read, cluster);
+  if (!read.failure()) read_intra(read, cluster);
+  if (!read.failure()) read_host_bridge(read, cluster);
+  if (!read.failure()) read_inter(read, cluster);
+  cluster.notes = read.texts("notes");
+  cluster.sources = read.text_map("sources");
+  if (read.failure()) return *read.failure();
+  return cluster;
+}
+
+std::string cluster_json(const Cluster& cluster) {
+  // Values are held in seconds and bytes a second: twelve digits are more than a file has, and fewer than rounding
+  // adds.
+  const auto rounded = [](double v) { return std::stod(fmt::format("{:.12g}", v)); };
+  nlohmann::ordered_json out = {{"name", cluster.name}};
+  if (!cluster.aliases.empty()) out["aliases"] = cluster.aliases;
+  out["gpu"] = cluster.gpu.name;
+  out["gpus_per_node"] = cluster.gpus_per_node;
+  out["nodes"] = cluster.nodes;
+  out["intra"] = {{"kind", name_of(cluster.intra.kind)},
+                  {"gb_per_s", rounded(in_gigabytes_per_second(cluster.intra.bandwidth))},
+                  {"latency_us", rounded(in_microseconds(cluster.intra.latency))},
+                  {"nvls", cluster.intra.nvls}};
+  if (cluster.host_bridge)
+    out["host_bridge"] = {{"gpus", cluster.host_bridge->gpus},
+                          {"gb_per_s", rounded(in_gigabytes_per_second(cluster.host_bridge->bandwidth))}};
+  if (cluster.inter)
+    out["inter"] = {{"kind", cluster.inter->kind},
+                    {"gb_per_s", rounded(in_gigabytes_per_second(cluster.inter->bandwidth))},
+                    {"latency_us", rounded(in_microseconds(cluster.inter->latency))},
+                    {"rails", cluster.inter->rails}};
+  if (!cluster.notes.empty()) out["notes"] = cluster.notes;
+  if (!cluster.sources.empty()) out["sources"] = cluster.sources;
+  return out.dump(2) + "\n";
+}
+
+}  // namespace tilecast

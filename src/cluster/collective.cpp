@@ -1,0 +1,160 @@
+#include "cluster/collective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/collective_physics.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// Networks were not measured here: InfiniBand cards deliver nine tenths of their line rate, and the interval of a call
+// that crosses nodes is wider by this much (log2) on each side.
+constexpr double kNetworkShare = 0.9, kNetworkDoubt = 0.5;
+constexpr Seconds kNetworkBase = microseconds(3.6);  // as within a node
+// An eager engine copies the message into a buffer its peers can read: read and written at this share of DRAM's rate.
+constexpr double kCopyShare = 0.9;
+
+template <class Enum, std::size_t N>
+Result<Enum> named(std::string_view name, const std::array<std::string_view, N>& names, const char* what) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (name_key(names[i]) == name_key(name)) return static_cast<Enum>(i);
+  const std::vector<std::string> known(names.begin(), names.end());
+  return error("unknown " + std::string(what) + " '" + std::string(name) + "'",
+               suggestion(name, known, "one of " + join(known, ", ")));
+}
+
+// One forecast's fixed circumstances.
+struct Setting {
+  const Cluster& cluster;
+  const CommConstants& constants;
+  std::string source;
+
+  Seconds time(const Flow& flow) const {
+    const MachineKey machine{cluster.gpu.name, source, flow.curve.library};
+    const MachineScale scale =
+        constants.scale_of(cluster.gpu, source, flow.curve.library, cluster.intra.kind == LinkKind::pcie);
+    const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
+    return flow.empty * std::exp2(scale.latency + constants.level(flow.curve, machine, v));
+  }
+};
+
+struct Timed {
+  Seconds latency;
+  std::string algorithm;
+};
+
+Timed nccl_time(const Collective& call, const Setting& setting) {
+  return {setting.time(nccl_flow(call, setting.cluster)), nccl_algorithm(call, setting.cluster)};
+}
+
+// One-shot, then two-shot, then NCCL as messages grow; each takes at least what the longest message before it took.
+Timed engine_time(const Collective& call, const Setting& setting) {
+  const ShotLimits limits = shot_limits(call.library, call.ranks, setting.cluster.gpu);
+  Timed best{seconds(0), ""};
+  const auto grow = [&](Bytes up_to, auto&& timed) {
+    Collective part = call;
+    part.bytes = std::min(call.bytes, up_to);
+    const Timed next = timed(part);
+    best.algorithm = next.algorithm;
+    best.latency = std::max(best.latency, next.latency);
+  };
+  const auto shots = [&](bool two) {
+    return [&setting, two](const Collective& part) {
+      const Timed nccl = nccl_time(part, setting);  // which the engine may choose where it is faster
+      const Seconds own = setting.time(shot_flow(part, setting.cluster, two));
+      return own <= nccl.latency ? Timed{own, two ? "two-shot" : "one-shot"} : nccl;
+    };
+  };
+  grow(limits.one_shot, shots(false));
+  if (call.bytes > limits.one_shot && call.ranks > 2) grow(limits.own_kernel, shots(true));
+  if (call.bytes > limits.own_kernel)
+    grow(call.bytes, [&](const Collective& part) { return nccl_time(part, setting); });
+  if (call.eager) {
+    const Seconds host =
+        microseconds(setting.constants.host_of(setting.cluster.gpu.name, std::string(name_of(call.library))));
+    best.latency = std::max(host, best.latency + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kCopyShare));
+  }
+  return best;
+}
+
+Timed across_nodes(const Collective& call, const Setting& setting, const Crossing& crossing) {
+  Collective within = call;
+  within.ranks = std::min(call.ranks, setting.cluster.gpus_per_node);
+  Timed timed{kNetworkBase, nccl_algorithm(call, setting.cluster)};
+  if (within.ranks > 1 && call.op != CollectiveOp::send_recv) timed.latency = nccl_time(within, setting).latency;
+  timed.latency = std::max(timed.latency, crossing.wire / kNetworkShare) + crossing.steps;
+  return timed;
+}
+
+Status check(const Collective& call, const Cluster& cluster) {
+  if (call.ranks < 1) return field_error("ranks", "must be one or more");
+  if (!(in_bytes(call.bytes) >= 0 && in_bytes(call.bytes) < 1e15))
+    return field_error("bytes", "must lie between 0 and a petabyte");
+  if (call.ranks > cluster.gpus())
+    return field_error("ranks",
+                       std::to_string(call.ranks) + " do not fit on the " + std::to_string(cluster.gpus()) +
+                           " GPUs of " + cluster.name,
+                       "give it " + std::to_string(ceil_div(call.ranks, cluster.gpus_per_node)) + " nodes");
+  if (call.op == CollectiveOp::send_recv && call.ranks > 2)
+    return field_error("ranks", "send_recv is between two, not " + std::to_string(call.ranks));
+  return Ok{};
+}
+
+}  // namespace
+
+Result<CollectiveOp> collective_from(std::string_view name) {
+  return named<CollectiveOp>(name, kCollectiveNames, "collective");
+}
+
+Result<CommLibrary> comm_library_from(std::string_view name) {
+  if (name == "custom") return CommLibrary::vllm;
+  return named<CommLibrary>(name, kCommLibraryNames, "library");
+}
+
+Seconds collective_bound(const Collective& call, const Cluster& cluster) {
+  if (call.ranks <= 1) return seconds(0);
+  const Crossing crossing = crossing_of(call, cluster);
+  if (crossing.nodes > 1 && cluster.gpus_per_node == 1) return cluster.inter->latency + crossing.wire;
+  // A switch that adds lets each rank send its data once. Beyond a node, a GPU may use both its links at a time.
+  const bool switched = cluster.intra.nvls && call.op == CollectiveOp::all_reduce && !call.integers;
+  const double factor = switched ? std::min(1.0, bus_factor(call.op, call.ranks)) : bus_factor(call.op, call.ranks);
+  BytesPerSecond rate = call.op == CollectiveOp::send_recv ? cluster.pair_bandwidth() : cluster.intra.bandwidth;
+  if (crossing.nodes > 1) rate = rate + cluster.inter->bandwidth;
+  Seconds wire = std::max(call.bytes * factor / rate, crossing.wire);
+  if (const auto& bridge = cluster.host_bridge; bridge && crossing.nodes == 1 && call.ranks > bridge->gpus) {
+    const int groups = static_cast<int>(ceil_div(call.ranks, bridge->gpus));
+    wire = std::max(wire, call.bytes * leaving_share(call.op, groups, bridge->gpus, call.ranks) / bridge->bandwidth);
+  }
+  return cluster.intra.latency + wire;
+}
+
+Result<CollectiveForecast> forecast_collective(const Collective& call, const Cluster& cluster,
+                                               const CommConstants& constants, std::string_view source) {
+  if (auto fine = check(call, cluster); !fine) return std::move(fine).error();
+  CollectiveForecast forecast;
+  if (call.ranks == 1) {
+    forecast.algorithm = "nothing to do";
+    return forecast;
+  }
+  const Setting setting{cluster, constants, std::string(source)};
+  const Crossing crossing = crossing_of(call, cluster);
+  const bool own_kernel = call.library != CommLibrary::nccl && call.op == CollectiveOp::all_reduce &&
+                          crossing.nodes == 1 && call.ranks <= 8;
+  const Timed timed = crossing.nodes > 1 ? across_nodes(call, setting, crossing)
+                      : own_kernel       ? engine_time(call, setting)
+                                         : nccl_time(call, setting);
+  forecast.algorithm = timed.algorithm;
+  forecast.bound = collective_bound(call, cluster);
+  forecast.latency = std::max(timed.latency, forecast.bound);
+  forecast.seen = constants.has_seen(cluster.gpu.name);
+  const CommSpread spread = constants.spread_of(std::string(name_of(call.library)), forecast.seen);
+  const double doubt = crossing.nodes > 1 ? kNetworkDoubt : 0;
+  forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
+  forecast.high = forecast.latency * std::exp2(spread.high + doubt);
+  forecast.bus_bandwidth = call.bytes * bus_factor(call.op, call.ranks) / forecast.latency;
+  return forecast;
+}
+
+}  // namespace tilecast

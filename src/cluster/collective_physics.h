@@ -1,0 +1,37 @@
+// The physics under collective.h: what moves over which link, in how many steps.
+#pragma once
+
+#include "cluster/collective.h"
+
+namespace tilecast {
+
+// A scheme within one node.
+struct Flow {
+  CurveKey curve;       // which learned curve speaks of it
+  Seconds empty, wire;  // see collective.h
+};
+Flow nccl_flow(const Collective& call, const Cluster& cluster);
+// The engines' kernels: one-shot (everyone reads everything and adds) or two-shot (reduce-scatter, then all-gather).
+Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots);
+
+// Where an engine changes from one-shot to two-shot, and where from its own kernel to NCCL.
+struct ShotLimits {
+  Bytes one_shot, own_kernel;
+};
+ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu);
+
+// The part of a call that crosses nodes.
+struct Crossing {
+  int nodes = 1;  // that the ranks are on
+  Seconds wire;   // of the busiest node's network at peak rate
+  Seconds steps;
+};
+Crossing crossing_of(const Collective& call, const Cluster& cluster);
+
+// Bytes that must leave a group of `local` ranks (a node, a host bridge) for each byte of a call over all ranks.
+double leaving_share(CollectiveOp op, int groups, int local, int ranks);
+
+// What NCCL's own cost model would choose.
+std::string nccl_algorithm(const Collective& call, const Cluster& cluster);
+
+}  // namespace tilecast

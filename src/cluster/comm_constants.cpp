@@ -1,0 +1,134 @@
+#include "cluster/comm_constants.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+// Where nothing is known of a scheme: its steps, then its bytes at this share of the peak.
+constexpr double kPlainShare = 0.75;
+constexpr double kPlainHost = 30;             // microseconds of an eager launch, where none was measured
+constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
+double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
+
+double at(const Curve& curve, int knot) {
+  const auto place = std::clamp(knot - curve.first, 0, static_cast<int>(curve.values.size()) - 1);
+  return curve.values[static_cast<std::size_t>(place)];
+}
+
+// Curves to try for a scheme nobody measured, nearest first: other formats, other links, schemes that move alike.
+std::vector<CurveKey> stand_ins(const CurveKey& key) {
+  std::vector<CurveKey> list;
+  for (const std::string& op : {key.op, std::string("all_gather")})
+    for (const std::string& link : {key.link, std::string("nvlink"), std::string("nvls"), std::string("pcie")})
+      for (const bool integers : {key.integers, !key.integers}) {
+        CurveKey candidate = key;
+        candidate.op = op;
+        candidate.link = link;
+        candidate.integers = integers;
+        if (op == "all_gather") candidate.library = "nccl";
+        list.push_back(candidate);
+      }
+  return list;
+}
+
+}  // namespace
+
+double curve_at(const Curve& curve, const Curve* own, double v) {
+  const auto value = [&](int knot) { return at(curve, knot) + (own ? at(*own, knot) : 0); };
+  const int below = static_cast<int>(std::floor(std::clamp(v, curve.first - 1.0, curve.last() + 1.0)));
+  double low = value(curve.first);
+  for (int knot = curve.first + 1; knot <= std::min(below, curve.last()); ++knot) low = std::max(low, value(knot));
+  if (v <= curve.first) return low;
+  if (v >= curve.last()) return low + (v - curve.last());
+  return low + (v - below) * (std::max(low, value(below + 1)) - low);
+}
+
+MachineScale CommConstants::scale_of(const Gpu& gpu, std::string_view source, const std::string& library,
+                                     bool pcie) const {
+  if (const auto found = machines.find({gpu.name, std::string(source), library}); found != machines.end())
+    return found->second;
+  struct Candidate {
+    const MachineKey& key;
+    const MachineScale& scale;
+    bool same_source, same_architecture, same_link;
+  };
+  std::vector<Candidate> candidates;
+  for (const auto& [key, scale] : machines) {
+    if (key.library != library) continue;
+    const Gpu* other = built_in_gpu(key.gpu);
+    candidates.push_back({key, scale, key.source == source, other && other->architecture == gpu.architecture,
+                          (scale.link == "pcie") == pcie});
+  }
+  using Wanted = bool (*)(const Candidate&);
+  const auto mean = [&](double MachineScale::*part, std::initializer_list<Wanted> preferences) {
+    for (const Wanted wanted : preferences) {
+      double sum = 0;
+      int count = 0;
+      for (const Candidate& c : candidates)
+        if (wanted(c)) sum += c.scale.*part, ++count;
+      if (count > 0) return sum / count;
+    }
+    return 0.0;
+  };
+  // Latency belongs to the way of measuring as much as to the GPU; bandwidth belongs to the links.
+  MachineScale scale;
+  scale.link = pcie ? "pcie" : "nvlink";
+  scale.latency =
+      mean(&MachineScale::latency,
+           {[](const Candidate& c) { return c.same_source && c.same_architecture && c.same_link; },
+            [](const Candidate& c) { return c.same_source && c.same_link; },
+            [](const Candidate& c) { return c.same_link; }, [](const Candidate& c) { return c.same_source; }});
+  scale.bandwidth = mean(&MachineScale::bandwidth,
+                         {[](const Candidate& c) { return c.same_architecture && c.same_link; },
+                          [](const Candidate& c) { return c.same_link; }, [](const Candidate&) { return true; }});
+  return scale;
+}
+
+bool CommConstants::has_seen(const std::string& gpu) const {
+  return std::any_of(machines.begin(), machines.end(), [&](const auto& entry) { return entry.first.gpu == gpu; });
+}
+
+double CommConstants::host_of(const std::string& gpu, const std::string& library) const {
+  if (const auto found = host_us.find({gpu, library}); found != host_us.end()) return found->second;
+  double logs = 0;
+  int count = 0;
+  for (const auto& [key, us] : host_us)
+    if (key.second == library) logs += std::log(us), ++count;
+  return count > 0 ? std::exp(logs / count) : kPlainHost;
+}
+
+CommSpread CommConstants::spread_of(const std::string& library, bool seen) const {
+  const auto found = spreads.find({library, seen});
+  return found != spreads.end() ? found->second : kPlainSpread;
+}
+
+double CommConstants::level(const CurveKey& key, const MachineKey& machine, double v) const {
+  for (CurveKey candidate : stand_ins(key)) {
+    const auto value = [&](const std::pair<const CurveKey, Curve>& entry) {
+      const auto mine = own.find({machine, entry.first});
+      return curve_at(entry.second, mine == own.end() ? nullptr : &mine->second, v);
+    };
+    const std::pair<const CurveKey, Curve>*fewer = nullptr, *more = nullptr;
+    for (const auto& entry : curves) {
+      candidate.ranks = entry.first.ranks;
+      if (entry.first != candidate) continue;
+      if (candidate.ranks <= key.ranks && (!fewer || candidate.ranks > fewer->first.ranks)) fewer = &entry;
+      if (candidate.ranks >= key.ranks && (!more || candidate.ranks < more->first.ranks)) more = &entry;
+    }
+    if (!fewer && !more) continue;
+    if (!fewer || !more || fewer == more) return value(fewer ? *fewer : *more);
+    const double share = std::log2(static_cast<double>(key.ranks) / fewer->first.ranks) /
+                         std::log2(static_cast<double>(more->first.ranks) / fewer->first.ranks);
+    return (1 - share) * value(*fewer) + share * value(*more);
+  }
+  return plain_level(v);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,76 @@
+// What was fitted of collectives (data/collectives, made by `tilecast collectives --fit`): curves by scheme, and two
+// scales for each machine measured.
+//
+// With v = log2(wire / empty) - latency - bandwidth of the machine, a call takes empty x 2^(latency + curve(v)).
+// `latency` is by how much (log2) the machine's empty messages take longer than physics says, `bandwidth` by how much
+// its links carry more than the average machine's. A GPU that was not measured gets the mean of its architecture's,
+// else of all machines with the same kind of link.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// The source whose machines forecasts for users are made for: collectives replayed from CUDA graphs.
+inline constexpr std::string_view kPlainSource = "aiconfigurator";
+
+struct CurveKey {
+  std::string library;  // nccl, vllm, sglang, trtllm
+  std::string link;     // nvlink, nvls (the switch adds), pcie
+  std::string op;       // a collective, one_shot or two_shot
+  int ranks = 2;
+  bool integers = false;
+  auto operator<=>(const CurveKey&) const = default;
+};
+
+// Values at whole numbers first, first + 1, ...; straight between them, flat before, slope one after.
+struct Curve {
+  int first = 0;
+  std::vector<double> values;
+  int last() const { return first + static_cast<int>(values.size()) - 1; }
+};
+// The curve, with a machine's own departures from it where there are any; never falls.
+double curve_at(const Curve& curve, const Curve* own, double v);
+
+struct MachineKey {
+  std::string gpu, source, library;
+  auto operator<=>(const MachineKey&) const = default;
+};
+struct MachineScale {
+  std::string link;  // nvlink or pcie
+  double latency = 0, bandwidth = 0;
+};
+struct CommSpread {
+  double low = 0, high = 0;  // 10 % and 90 % quantiles of log2(measured / forecast)
+};
+
+struct CommConstants {
+  std::map<CurveKey, Curve> curves;
+  std::map<MachineKey, MachineScale> machines;
+  std::map<std::pair<MachineKey, CurveKey>, Curve> own;
+  std::map<std::pair<std::string, std::string>, double> host_us;  // GPU, library: an eager launch
+  std::map<std::pair<std::string, bool>, CommSpread> spreads;         // library, GPU seen
+
+  // Of a machine, or what is nearest to it.
+  MachineScale scale_of(const Gpu& gpu, std::string_view source, const std::string& library, bool pcie) const;
+  bool has_seen(const std::string& gpu) const;
+  double host_of(const std::string& gpu, const std::string& library) const;
+  CommSpread spread_of(const std::string& library, bool seen) const;
+  // log2(time / (empty x 2^latency)) at v; between the ranks measured it goes with their logarithm.
+  double level(const CurveKey& key, const MachineKey& machine, double v) const;
+};
+
+std::string comm_constants_text(const CommConstants& constants);
+Result<CommConstants> parse_comm_constants(std::string_view text, const std::string& place);
+const CommConstants& shipped_comm_constants();
+
+}  // namespace tilecast

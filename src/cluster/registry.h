@@ -1,0 +1,28 @@
+// The clusters Tilecast knows by name (data/clusters, embedded in the binary), and the way from a `--cluster` argument
+// to a Cluster.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// In the order of their names. Parsed once, thread-safe.
+const std::vector<Cluster>& built_in_clusters();
+
+// A built-in cluster of this GPU (its exact name), the largest node first; null where there is none.
+const Cluster* built_in_cluster_of(std::string_view gpu);
+
+// By name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
+Result<Cluster> find_cluster(std::string_view name);
+
+// A name, or the path of a description file (anything with a '/' or ending in .json).
+Result<Cluster> load_cluster(const std::string& name_or_path);
+
+Result<std::string> built_in_cluster_text(std::string_view name);
+
+}  // namespace tilecast

@@ -1,0 +1,293 @@
+#include "learn/collective_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "cluster/collective_physics.h"
+#include "cluster/registry.h"
+#include "learn/evaluate.h"
+
+namespace tilecast {
+namespace {
+
+constexpr int kRounds = 4;
+constexpr double kBendCharge = 0.05;        // on squared second differences, in rows
+constexpr double kShrinkRows = 0.3;         // a machine's own curve is worth less than this many rows: none
+constexpr double kMostRows = 60;            // of one machine and scheme: a dense sweep does not outvote the rest
+constexpr double kShort = -1, kLong = 2.5;  // v below and above which a row speaks of latency and of bandwidth
+constexpr double kStep = 0.8;               // of what is left, each round
+constexpr double kMostResidual = 1;         // an octave: outliers pull no further
+
+struct Point {
+  MachineKey machine;
+  CurveKey curve;
+  std::string link;
+  double v = 0, level = 0;  // log2(wire / empty), log2(measured / empty)
+  double weight = 1;
+};
+
+// Rows whose scheme is known and not hidden behind the host.
+std::optional<Point> point_of(const CollectiveRow& row) {
+  const Cluster* cluster = built_in_cluster_of(row.gpu);
+  if (!cluster || row.call.eager) return std::nullopt;
+  Flow flow;
+  if (row.call.library == CommLibrary::nccl) {
+    flow = nccl_flow(row.call, *cluster);
+  } else {
+    const ShotLimits limits = shot_limits(row.call.library, row.call.ranks, cluster->gpu);
+    if (row.call.bytes > limits.own_kernel) return std::nullopt;
+    flow = shot_flow(row.call, *cluster, row.call.bytes > limits.one_shot);
+  }
+  Point point;
+  point.machine = {row.gpu, row.source, flow.curve.library};
+  point.curve = flow.curve;
+  point.link = cluster->intra.kind == LinkKind::pcie ? "pcie" : "nvlink";
+  point.v = std::log2(flow.wire / flow.empty);
+  point.level = std::log2(row.measured / flow.empty);
+  return point;
+}
+
+struct Sample {
+  double x, y, weight;
+};
+
+// Solves a x = b for a symmetric positive matrix, in place.
+std::vector<double> solve(std::vector<std::vector<double>> a, std::vector<double> b) {
+  const std::size_t n = b.size();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t row = i + 1; row < n; ++row) {
+      const double factor = a[row][i] / a[i][i];
+      if (factor == 0) continue;
+      for (std::size_t column = i; column < n; ++column) a[row][column] -= factor * a[i][column];
+      b[row] -= factor * b[i];
+    }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t column = i + 1; column < n; ++column) b[i] -= a[i][column] * b[column];
+    b[i] /= a[i][i];
+  }
+  return b;
+}
+
+// Straight pieces between whole numbers: a sample at x weighs on its two knots.
+struct Knots {
+  int first = 0;
+  std::size_t count = 0;
+  explicit Knots(const std::vector<Sample>& samples) {
+    const auto [low, high] =
+        std::minmax_element(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.x < b.x; });
+    first = static_cast<int>(std::floor(low->x));
+    count = static_cast<std::size_t>(static_cast<int>(std::floor(high->x)) - first) + 2;
+  }
+  std::pair<std::size_t, double> place(double x) const {  // the lower knot, the upper one's share
+    const double below = std::floor(x);
+    return {static_cast<std::size_t>(static_cast<int>(below) - first), x - below};
+  }
+};
+
+Curve fit_curve(const std::vector<Sample>& samples) {
+  const Knots knots(samples);
+  const std::size_t n = knots.count;
+  std::vector<std::vector<double>> a(n, std::vector<double>(n, 0.0));
+  std::vector<double> b(n, 0.0);
+  for (const Sample& s : samples) {
+    const auto [k, share] = knots.place(s.x);
+    const double parts[2] = {1 - share, share};
+    for (std::size_t i = 0; i < 2; ++i) {
+      b[k + i] += s.weight * parts[i] * s.y;
+      for (std::size_t j = 0; j < 2; ++j) a[k + i][k + j] += s.weight * parts[i] * parts[j];
+    }
+  }
+  constexpr double kBend[3] = {1, -2, 1};
+  for (std::size_t k = 0; k + 2 < n; ++k)
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) a[k + i][k + j] += kBendCharge * kBend[i] * kBend[j];
+  for (std::size_t i = 0; i < n; ++i) a[i][i] += 1e-9;
+  Curve curve{knots.first, solve(std::move(a), std::move(b))};
+  for (std::size_t i = 1; i < n; ++i) curve.values[i] = std::max(curve.values[i], curve.values[i - 1]);
+  return curve;
+}
+
+Curve fit_departure(const std::vector<Sample>& samples) {
+  const Knots knots(samples);
+  std::vector<double> sums(knots.count, 0.0), weights(knots.count, kShrinkRows);
+  for (const Sample& s : samples) {
+    const auto [k, share] = knots.place(s.x);
+    const double parts[2] = {1 - share, share};
+    for (std::size_t i = 0; i < 2; ++i) {
+      sums[k + i] += s.weight * parts[i] * s.y;
+      weights[k + i] += s.weight * parts[i];
+    }
+  }
+  for (std::size_t i = 0; i < knots.count; ++i) sums[i] /= weights[i];
+  return {knots.first, std::move(sums)};
+}
+
+struct Mean {
+  double sum = 0, weight = 0;
+  void add(double value, double w) { sum += value * w, weight += w; }
+  double value() const { return weight > 0 ? sum / weight : 0; }
+};
+
+double x_of(const Point& p, const MachineScale& s) { return p.v - s.latency - s.bandwidth; }
+double left_of(const Point& p, const CommConstants& c) {
+  const MachineScale& scale = c.machines.at(p.machine);
+  return p.level - scale.latency - curve_at(c.curves.at(p.curve), nullptr, x_of(p, scale));
+}
+
+void fit_curves(const std::vector<Point>& points, CommConstants& c) {
+  std::map<CurveKey, std::vector<Sample>> samples;
+  for (const Point& p : points) {
+    const MachineScale& scale = c.machines[p.machine];
+    samples[p.curve].push_back({x_of(p, scale), p.level - scale.latency, p.weight});
+  }
+  for (const auto& [key, list] : samples) c.curves[key] = fit_curve(list);
+}
+
+void move_scales(const std::vector<Point>& points, CommConstants& c) {
+  std::map<MachineKey, std::pair<Mean, Mean>> left;
+  for (const Point& p : points) {
+    const double residual = std::clamp(left_of(p, c), -kMostResidual, kMostResidual);
+    const double x = x_of(p, c.machines.at(p.machine));
+    if (x < kShort) left[p.machine].first.add(residual, p.weight);
+    if (x > kLong) left[p.machine].second.add(residual, p.weight);
+  }
+  std::map<std::pair<std::string, std::string>, std::pair<Mean, Mean>> centres;  // library and link
+  for (auto& [key, scale] : c.machines) {
+    scale.latency += kStep * left[key].first.value();
+    scale.bandwidth -= kStep * left[key].second.value();
+    auto& centre = centres[{key.library, scale.link}];
+    centre.first.add(scale.latency, 1);
+    centre.second.add(scale.bandwidth, 1);
+  }
+  // Curves carry the common part: machines differ around zero.
+  for (auto& [key, scale] : c.machines) {
+    const auto& centre = centres[{key.library, scale.link}];
+    scale.latency -= centre.first.value();
+    scale.bandwidth -= centre.second.value();
+  }
+}
+
+void fit_departures(const std::vector<Point>& points, CommConstants& c) {
+  std::map<std::pair<MachineKey, CurveKey>, std::vector<Sample>> samples;
+  for (const Point& p : points)
+    samples[{p.machine, p.curve}].push_back({x_of(p, c.machines.at(p.machine)), left_of(p, c), p.weight});
+  for (const auto& [key, list] : samples) c.own[key] = fit_departure(list);
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+void fit_hosts(const std::vector<CollectiveRow>& rows, CommConstants& c) {
+  std::map<std::pair<std::string, std::string>, std::vector<double>> times;
+  for (const CollectiveRow& row : rows)
+    if (row.call.eager && row.call.bytes <= kibibytes(64) && !is_held_out(row) && !is_apart(row))
+      times[{row.gpu, std::string(name_of(row.call.library))}].push_back(in_microseconds(row.measured));
+  for (auto& [key, list] : times) c.host_us[key] = median_of(std::move(list));
+}
+
+using Quantiles = std::map<std::string, std::vector<double>>;  // library -> log2(measured / forecast), sorted
+CommSpread spread_from(const std::vector<double>& sorted) {
+  return {std::min(0.0, quantile(sorted, 0.1)), std::max(0.0, quantile(sorted, 0.9))};
+}
+
+// Spreads from rows that `counts` accepts.
+template <class Counts>
+std::map<std::string, CommSpread> spreads_of(const std::vector<CollectiveRow>& rows,
+                                         const std::vector<CollectiveOutcome>& outcomes, Counts&& counts) {
+  Quantiles residuals;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!is_apart(rows[i]) && counts(rows[i]))
+      residuals[std::string(name_of(rows[i].call.library))].push_back(
+          std::log2(rows[i].measured / outcomes[i].forecast));
+  std::map<std::string, CommSpread> spreads;
+  for (auto& [library, list] : residuals) {
+    std::sort(list.begin(), list.end());
+    spreads[library] = spread_from(list);
+  }
+  return spreads;
+}
+
+}  // namespace
+
+CommConstants fit_collectives(const std::vector<CollectiveRow>& rows) {
+  std::vector<Point> points;
+  for (const CollectiveRow& row : rows)
+    if (!is_held_out(row) && !is_apart(row))
+      if (auto point = point_of(row)) points.push_back(*std::move(point));
+  std::map<std::pair<MachineKey, CurveKey>, double> counts;
+  for (const Point& p : points) counts[{p.machine, p.curve}] += 1;
+  CommConstants c;
+  for (Point& p : points) {
+    p.weight = std::min(1.0, kMostRows / counts[{p.machine, p.curve}]);
+    c.machines[p.machine].link = p.link;
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    fit_curves(points, c);
+    move_scales(points, c);
+  }
+  fit_curves(points, c);
+  fit_departures(points, c);
+  fit_hosts(rows, c);
+  return c;
+}
+
+Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<CollectiveRow>& rows,
+                                                        const CommConstants& constants) {
+  std::vector<CollectiveOutcome> outcomes;
+  outcomes.reserve(rows.size());
+  for (const CollectiveRow& row : rows) {
+    const Cluster* cluster = built_in_cluster_of(row.gpu);
+    if (!cluster) return error("no built-in cluster has " + row.gpu);
+    const auto forecast = forecast_collective(row.call, *cluster, constants, row.source);
+    if (!forecast) return forecast.error();
+    outcomes.push_back({forecast->latency, forecast->low, forecast->high, forecast->bound});
+  }
+  return outcomes;
+}
+
+Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows) {
+  CollectiveJudgement judged;
+  judged.rows = std::move(rows);
+  judged.constants = fit_collectives(judged.rows);
+  auto seen = forecast_rows_of(judged.rows, judged.constants);
+  if (!seen) return std::move(seen).error();
+  judged.without_gpu.resize(judged.rows.size());
+  std::set<std::string> gpus;
+  for (const CollectiveRow& row : judged.rows) gpus.insert(row.gpu);
+  for (const std::string& gpu : gpus) {
+    std::vector<CollectiveRow> others, its;
+    for (const CollectiveRow& row : judged.rows) (row.gpu == gpu ? its : others).push_back(row);
+    auto outcomes = forecast_rows_of(its, fit_collectives(others));
+    if (!outcomes) return std::move(outcomes).error();
+    for (std::size_t i = 0, k = 0; i < judged.rows.size(); ++i)
+      if (judged.rows[i].gpu == gpu) judged.without_gpu[i] = (*outcomes)[k++];
+  }
+  // Intervals: of seen GPUs from held-out sizes, of others from GPUs left out. A GPU's own rows never set the interval
+  // that is judged on them.
+  for (const auto& [library, spread] : spreads_of(judged.rows, *seen, is_held_out))
+    judged.constants.spreads[{library, true}] = spread;
+  for (const auto& [library, spread] :
+       spreads_of(judged.rows, judged.without_gpu, [](const CollectiveRow&) { return true; }))
+    judged.constants.spreads[{library, false}] = spread;
+  auto again = forecast_rows_of(judged.rows, judged.constants);
+  if (!again) return std::move(again).error();
+  judged.seen = *std::move(again);
+  for (const std::string& gpu : gpus) {
+    const auto spreads =
+        spreads_of(judged.rows, judged.without_gpu, [&](const CollectiveRow& row) { return row.gpu != gpu; });
+    for (std::size_t i = 0; i < judged.rows.size(); ++i) {
+      const auto spread = spreads.find(std::string(name_of(judged.rows[i].call.library)));
+      if (judged.rows[i].gpu != gpu || spread == spreads.end()) continue;
+      CollectiveOutcome& o = judged.without_gpu[i];
+      o.low = std::max(o.bound, o.forecast * std::exp2(spread->second.low));
+      o.high = o.forecast * std::exp2(spread->second.high);
+    }
+  }
+  return judged;
+}
+
+}  // namespace tilecast
