@@ -28,6 +28,7 @@ int run_corpus(const char* name, Target target) {
 }
 
 TEST(FuzzCorpus, GpuFile) { EXPECT_GT(run_corpus("gpu_file", fuzz_gpu_file), 0); }
+TEST(FuzzCorpus, ClusterFile) { EXPECT_GT(run_corpus("cluster_file", fuzz_cluster_file), 0); }
 TEST(FuzzCorpus, KernelShape) { EXPECT_GT(run_corpus("kernel_shape", fuzz_kernel_shape), 0); }
 TEST(FuzzCorpus, ModelConfig) { EXPECT_GT(run_corpus("model_config", fuzz_model_config), 0); }
 TEST(FuzzCorpus, MeasurementTable) { EXPECT_GT(run_corpus("measurement_table", fuzz_measurement_table), 0); }

@@ -113,6 +113,11 @@ Result<CommLibrary> comm_library_from(std::string_view name) {
   return named<CommLibrary>(name, kCommLibraryNames, "library");
 }
 
+SpreadKey spread_key(const Collective& call, const Cluster& cluster, std::string_view source, bool seen) {
+  return {std::string(name_of(call.library)) + (call.eager ? "-eager" : ""),
+          cluster.intra.kind == LinkKind::pcie ? "pcie" : "nvlink", seen ? std::string(source) : "any", seen};
+}
+
 Seconds collective_bound(const Collective& call, const Cluster& cluster) {
   if (call.ranks <= 1) return seconds(0);
   const Crossing crossing = crossing_of(call, cluster);
@@ -149,7 +154,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
   forecast.seen = constants.has_seen(cluster.gpu.name);
-  const CommSpread spread = constants.spread_of(std::string(name_of(call.library)), forecast.seen);
+  const CommSpread spread = constants.spread_of(spread_key(call, cluster, source, forecast.seen));
   const double doubt = crossing.nodes > 1 ? kNetworkDoubt : 0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);

@@ -41,6 +41,9 @@ struct Collective {
   bool eager = false;  // engines: launched by the host, not replayed from a CUDA graph
 };
 
+// Whose errors are alike: the rows that set an interval and the forecasts that get it.
+SpreadKey spread_key(const Collective& call, const Cluster& cluster, std::string_view source, bool seen);
+
 struct CollectiveForecast {
   Seconds latency, low, high;  // the outer two: 80 % interval
   Seconds bound;

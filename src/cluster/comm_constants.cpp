@@ -13,7 +13,7 @@ namespace {
 
 // Where nothing is known of a scheme: its steps, then its bytes at this share of the peak.
 constexpr double kPlainShare = 0.75;
-constexpr double kPlainHost = 30;             // microseconds of an eager launch, where none was measured
+constexpr double kPlainHost = 30;                 // microseconds of an eager launch, where none was measured
 constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
 double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
 
@@ -104,9 +104,13 @@ double CommConstants::host_of(const std::string& gpu, const std::string& library
   return count > 0 ? std::exp(logs / count) : kPlainHost;
 }
 
-CommSpread CommConstants::spread_of(const std::string& library, bool seen) const {
-  const auto found = spreads.find({library, seen});
-  return found != spreads.end() ? found->second : kPlainSpread;
+CommSpread CommConstants::spread_of(const SpreadKey& key) const {
+  SpreadKey any = key;
+  any.source = "any";
+  any.seen = false;
+  for (const SpreadKey& wanted : {key, any})
+    if (const auto found = spreads.find(wanted); found != spreads.end()) return found->second;
+  return kPlainSpread;
 }
 
 double CommConstants::level(const CurveKey& key, const MachineKey& machine, double v) const {

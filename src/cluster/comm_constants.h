@@ -52,19 +52,26 @@ struct MachineScale {
 struct CommSpread {
   double low = 0, high = 0;  // 10 % and 90 % quantiles of log2(measured / forecast)
 };
+struct SpreadKey {
+  std::string library;  // with "-eager" where the host launches
+  std::string link;     // nvlink or pcie
+  std::string source;   // "any" for GPUs that were not measured
+  bool seen = false;
+  auto operator<=>(const SpreadKey&) const = default;
+};
 
 struct CommConstants {
   std::map<CurveKey, Curve> curves;
   std::map<MachineKey, MachineScale> machines;
   std::map<std::pair<MachineKey, CurveKey>, Curve> own;
   std::map<std::pair<std::string, std::string>, double> host_us;  // GPU, library: an eager launch
-  std::map<std::pair<std::string, bool>, CommSpread> spreads;         // library, GPU seen
+  std::map<SpreadKey, CommSpread> spreads;
 
   // Of a machine, or what is nearest to it.
   MachineScale scale_of(const Gpu& gpu, std::string_view source, const std::string& library, bool pcie) const;
   bool has_seen(const std::string& gpu) const;
   double host_of(const std::string& gpu, const std::string& library) const;
-  CommSpread spread_of(const std::string& library, bool seen) const;
+  CommSpread spread_of(const SpreadKey& key) const;
   // log2(time / (empty x 2^latency)) at v; between the ranks measured it goes with their logarithm.
   double level(const CurveKey& key, const MachineKey& machine, double v) const;
 };

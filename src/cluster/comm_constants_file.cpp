@@ -18,7 +18,7 @@ constexpr const char* kHeader =
     "#   curve library link op ranks integers first values...     (log2 of time over the empty message's)\n"
     "#   own GPU source, then as a curve: what a machine measured departs from it\n"
     "#   host GPU library us                                      (an eager launch)\n"
-    "#   spread library seen low high                             (10 % and 90 % of log2(measured / forecast))\n";
+    "#   spread library link source seen low high                (10 % and 90 % of log2(measured / forecast))\n";
 
 std::string curve_words(const CurveKey& key, const Curve& curve) {
   std::string line =
@@ -83,11 +83,10 @@ bool read_line(const std::string& line, CommConstants& into) {
     return true;
   }
   if (kind == "spread") {
-    const auto library = words.next<std::string>();
-    const bool seen = words.next<bool>();
+    SpreadKey key;
     CommSpread spread;
-    words.in >> spread.low >> spread.high;
-    into.spreads[{library, seen}] = spread;
+    words.in >> key.library >> key.link >> key.source >> key.seen >> spread.low >> spread.high;
+    into.spreads[key] = spread;
     return words.ok() && spread.low <= 0 && spread.high >= 0;
   }
   return false;
@@ -105,7 +104,8 @@ std::string comm_constants_text(const CommConstants& constants) {
     out += fmt::format("own {} {} {}\n", key.first.gpu, key.first.source, curve_words(key.second, curve));
   for (const auto& [key, us] : constants.host_us) out += fmt::format("host {} {} {:.1f}\n", key.first, key.second, us);
   for (const auto& [key, spread] : constants.spreads)
-    out += fmt::format("spread {} {} {:.3f} {:.3f}\n", key.first, key.second ? 1 : 0, spread.low, spread.high);
+    out += fmt::format("spread {} {} {} {} {:.3f} {:.3f}\n", key.library, key.link, key.source, key.seen ? 1 : 0,
+                       spread.low, spread.high);
   return out;
 }
 

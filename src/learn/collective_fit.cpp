@@ -189,24 +189,23 @@ void fit_hosts(const std::vector<CollectiveRow>& rows, CommConstants& c) {
   for (auto& [key, list] : times) c.host_us[key] = median_of(std::move(list));
 }
 
-using Quantiles = std::map<std::string, std::vector<double>>;  // library -> log2(measured / forecast), sorted
-CommSpread spread_from(const std::vector<double>& sorted) {
-  return {std::min(0.0, quantile(sorted, 0.1)), std::max(0.0, quantile(sorted, 0.9))};
-}
-
-// Spreads from rows that `counts` accepts.
+// Intervals of the rows that `counts` accepts. Those of GPUs left out reach as far on both sides: which way the next
+// GPU departs is unknown.
 template <class Counts>
-std::map<std::string, CommSpread> spreads_of(const std::vector<CollectiveRow>& rows,
-                                         const std::vector<CollectiveOutcome>& outcomes, Counts&& counts) {
-  Quantiles residuals;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!is_apart(rows[i]) && counts(rows[i]))
-      residuals[std::string(name_of(rows[i].call.library))].push_back(
-          std::log2(rows[i].measured / outcomes[i].forecast));
-  std::map<std::string, CommSpread> spreads;
-  for (auto& [library, list] : residuals) {
+std::map<SpreadKey, CommSpread> spreads_of(const std::vector<CollectiveRow>& rows,
+                                           const std::vector<CollectiveOutcome>& outcomes, bool seen, Counts&& counts) {
+  std::map<SpreadKey, std::vector<double>> residuals;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (is_apart(rows[i]) || !counts(rows[i])) continue;
+    const double residual = std::log2(rows[i].measured / outcomes[i].forecast);
+    residuals[spread_key(rows[i].call, *built_in_cluster_of(rows[i].gpu), rows[i].source, seen)].push_back(
+        seen ? residual : std::abs(residual));
+  }
+  std::map<SpreadKey, CommSpread> spreads;
+  for (auto& [key, list] : residuals) {
     std::sort(list.begin(), list.end());
-    spreads[library] = spread_from(list);
+    if (seen) spreads[key] = {std::min(0.0, quantile(list, 0.1)), std::max(0.0, quantile(list, 0.9))};
+    else spreads[key] = {-quantile(list, 0.8), quantile(list, 0.8)};
   }
   return spreads;
 }
@@ -268,23 +267,23 @@ Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows) {
   }
   // Intervals: of seen GPUs from held-out sizes, of others from GPUs left out. A GPU's own rows never set the interval
   // that is judged on them.
-  for (const auto& [library, spread] : spreads_of(judged.rows, *seen, is_held_out))
-    judged.constants.spreads[{library, true}] = spread;
-  for (const auto& [library, spread] :
-       spreads_of(judged.rows, judged.without_gpu, [](const CollectiveRow&) { return true; }))
-    judged.constants.spreads[{library, false}] = spread;
+  judged.constants.spreads = spreads_of(judged.rows, *seen, true, is_held_out);
+  judged.constants.spreads.merge(
+      spreads_of(judged.rows, judged.without_gpu, false, [](const CollectiveRow&) { return true; }));
   auto again = forecast_rows_of(judged.rows, judged.constants);
   if (!again) return std::move(again).error();
   judged.seen = *std::move(again);
   for (const std::string& gpu : gpus) {
-    const auto spreads =
-        spreads_of(judged.rows, judged.without_gpu, [&](const CollectiveRow& row) { return row.gpu != gpu; });
+    CommConstants others;
+    others.spreads =
+        spreads_of(judged.rows, judged.without_gpu, false, [&](const CollectiveRow& row) { return row.gpu != gpu; });
     for (std::size_t i = 0; i < judged.rows.size(); ++i) {
-      const auto spread = spreads.find(std::string(name_of(judged.rows[i].call.library)));
-      if (judged.rows[i].gpu != gpu || spread == spreads.end()) continue;
+      const CollectiveRow& row = judged.rows[i];
+      if (row.gpu != gpu) continue;
       CollectiveOutcome& o = judged.without_gpu[i];
-      o.low = std::max(o.bound, o.forecast * std::exp2(spread->second.low));
-      o.high = o.forecast * std::exp2(spread->second.high);
+      const CommSpread spread = others.spread_of(spread_key(row.call, *built_in_cluster_of(gpu), row.source, false));
+      o.low = std::max(o.bound, o.forecast * std::exp2(spread.low));
+      o.high = o.forecast * std::exp2(spread.high);
     }
   }
   return judged;

@@ -1,0 +1,129 @@
+#include "learn/collective_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "cluster/collective_physics.h"
+#include "cluster/registry.h"
+#include "learn/collective_report.h"
+#include "learn/test_files.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+
+// Rows of machines that follow the model: a latency each, a share of the link each, one smooth curve.
+std::vector<CollectiveRow> made_up() {
+  struct Machine {
+    const char* gpu;
+    double slower, share;
+  };
+  std::vector<CollectiveRow> rows;
+  for (const Machine& m : {Machine{"H100-SXM", 1.0, 0.8}, Machine{"H200-SXM", 1.1, 0.8}, Machine{"B200", 1.5, 0.7},
+                           Machine{"A100-SXM-80GB", 1.3, 0.75}})
+    for (const int ranks : {2, 4})
+      for (double size = 256; size <= 1 << 30; size *= 2) {
+        CollectiveRow row;
+        row.gpu = m.gpu;
+        row.source = kPlainSource;
+        row.call.op = CollectiveOp::all_gather;
+        row.call.bytes = bytes(size);
+        row.call.ranks = ranks;
+        const Flow flow = nccl_flow(row.call, *built_in_cluster_of(row.gpu));
+        row.measured = flow.empty * m.slower + flow.wire / m.share;
+        rows.push_back(row);
+      }
+  return rows;
+}
+
+double mean_error(const std::vector<CollectiveRow>& rows, const std::vector<CollectiveOutcome>& outcomes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::abs(outcomes[i].forecast / rows[i].measured - 1);
+  return sum / static_cast<double>(rows.size());
+}
+
+TEST(CollectiveFit, FindsWhatRowsWereMadeOf) {
+  auto judged = judge_collectives(made_up());
+  ASSERT_TRUE(judged.ok()) << judged.error().line();
+  EXPECT_LT(mean_error(judged->rows, judged->seen), 0.02);
+  // Left out, a GPU has its sibling's or the mean of the others' scales: within what they differ by.
+  EXPECT_LT(mean_error(judged->rows, judged->without_gpu), 0.2);
+  const auto latency = [&](const char* gpu) {
+    return judged->constants.machines.at({gpu, std::string(kPlainSource), "nccl"}).latency;
+  };
+  EXPECT_NEAR(latency("B200") - latency("H100-SXM"), std::log2(1.5), 0.05);
+  EXPECT_THAT(collective_report(*judged), HasSubstr("0 forecasts lie below their bound; 0 of"));
+}
+
+TEST(CollectiveFit, HeldOutAndApartRowsTeachNothing) {
+  auto rows = made_up();
+  const std::string before = comm_constants_text(fit_collectives(rows));
+  int held = 0;
+  for (CollectiveRow& row : rows)
+    if (is_held_out(row)) {
+      row.measured *= 100;
+      ++held;
+    }
+  EXPECT_GT(held, 4);
+  CollectiveRow apart = rows.front();
+  apart.gpu = "L40S";
+  apart.call.ranks = 4;
+  rows.push_back(apart);
+  EXPECT_EQ(comm_constants_text(fit_collectives(rows)), before);
+}
+
+TEST(CollectiveRows, ReadTheThreeSources) {
+  const TestFolder folder;
+  std::filesystem::create_directories(folder.file("aiconfigurator"));
+  std::filesystem::create_directories(folder.file("synperf/collective"));
+  folder.gzip("aiconfigurator/nccl.csv.gz",
+              "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+              "h100_sxm,alltoall,half,8,1024,0.02\nb60,all_gather,half,2,1024,1\nh100_sxm,all_gather,int8,2,128,1\n");
+  folder.gzip("aiconfigurator/custom_allreduce.csv.gz",
+              "gpu,framework,kernel_source,num_gpus,message_size,latency\n"
+              "a100_sxm,sglang,SGLang_CustomAllReduce_eager,2,128,0.04\n");
+  folder.gzip("synperf/collective/H20_send_recv.csv.gz",
+              "time_stats.send_recv.median,num_workers,size\n0.005,2,2048\n");
+  const auto rows = read_collectives(folder.file(""));
+  ASSERT_TRUE(rows.ok()) << rows.error().line();
+  ASSERT_EQ(rows->size(), 3U);  // oneCCL's row is not NCCL's; 128 B are too few
+  EXPECT_EQ((*rows)[0].call.op, CollectiveOp::all_to_all);
+  EXPECT_DOUBLE_EQ(in_bytes((*rows)[0].call.bytes), 2048);
+  EXPECT_DOUBLE_EQ(in_microseconds((*rows)[0].measured), 20);
+  EXPECT_EQ((*rows)[1].call.library, CommLibrary::sglang);
+  EXPECT_TRUE((*rows)[1].call.eager);
+  EXPECT_EQ((*rows)[2].gpu, "H20");
+  EXPECT_EQ((*rows)[2].call.op, CollectiveOp::send_recv);
+  folder.gzip("aiconfigurator/nccl.csv.gz",
+              "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\nh100_sxm,alltoall,half,8,1024,-1\n");
+  EXPECT_THAT(read_collectives(folder.file("")).error().line(),
+              HasSubstr("nccl.csv.gz:2: is no positive number: '-1'"));
+}
+
+// The targets of the issue, on what is shipped: no measured row beats its bound, and seen machines are within 8 %.
+TEST(CollectiveData, MeasuredRowsKeepTheBoundAndTheTarget) {
+  const std::string folder = TILECAST_SOURCE_DIR "/../shared/data";
+  if (!std::filesystem::exists(folder + "/aiconfigurator/nccl.csv.gz")) GTEST_SKIP() << "needs ../shared/data";
+  const auto rows = read_collectives(folder);
+  ASSERT_TRUE(rows.ok()) << rows.error().line();
+  const auto outcomes = forecast_rows_of(*rows, shipped_comm_constants());
+  ASSERT_TRUE(outcomes.ok()) << outcomes.error().line();
+  double sum = 0;
+  int held = 0;
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    EXPECT_GE((*rows)[i].measured, (*outcomes)[i].bound) << (*rows)[i].gpu << " " << in_bytes((*rows)[i].call.bytes);
+    EXPECT_GE((*outcomes)[i].forecast, (*outcomes)[i].bound);
+    if (!is_held_out((*rows)[i]) || is_apart((*rows)[i]) || (*rows)[i].call.library != CommLibrary::nccl) continue;
+    sum += std::abs((*outcomes)[i].forecast / (*rows)[i].measured - 1);
+    ++held;
+  }
+  EXPECT_GT(held, 500);
+  EXPECT_LT(sum / held, 0.08);
+}
+
+}  // namespace
+}  // namespace tilecast
