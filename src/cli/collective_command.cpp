@@ -31,13 +31,12 @@ Json json_of(const Answer& a) {
               {"bytes", in_bytes(a.call.bytes)},
               {"ranks", a.call.ranks},
               {"library", name_of(a.call.library)},
-              {"latency_s", in_seconds(a.forecast.latency)},
-              {"low_s", in_seconds(a.forecast.low)},
-              {"high_s", in_seconds(a.forecast.high)},
-              {"bound_s", in_seconds(a.forecast.bound)},
+              {"latency_us", in_microseconds(a.forecast.latency)},
+              {"interval_us", {in_microseconds(a.forecast.low), in_microseconds(a.forecast.high)}},
+              {"bound_us", in_microseconds(a.forecast.bound)},
               {"bus_bytes_per_s", a.forecast.bus_bandwidth.base()},
               {"algorithm", a.forecast.algorithm},
-              {"gpu_seen", a.forecast.seen}};
+              {"seen", a.forecast.seen}};
 }
 
 Result<bool> is_integer(const std::string& dtype) {

@@ -35,8 +35,10 @@ TEST(CollectiveCommand, JsonHasTheSameFigures) {
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json[0]["ranks"], 16);
   EXPECT_EQ(json[0]["bytes"], 1048576);
-  EXPECT_GE(json[0]["latency_s"], json[0]["bound_s"]);
-  EXPECT_LE(json[0]["low_s"], json[0]["latency_s"]);
+  EXPECT_GE(json[0]["latency_us"], json[0]["bound_us"]);
+  EXPECT_LE(json[0]["interval_us"][0], json[0]["latency_us"]);
+  EXPECT_GE(json[0]["interval_us"][1], json[0]["latency_us"]);
+  EXPECT_EQ(json[0]["seen"], true);
 }
 
 TEST(CollectiveCommand, MistakesAreOneLine) {

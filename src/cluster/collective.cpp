@@ -15,6 +15,8 @@ constexpr double kNetworkShare = 0.9, kNetworkDoubt = 0.5;
 constexpr Seconds kNetworkBase = microseconds(3.6);  // as within a node
 // An eager engine copies the message into a buffer its peers can read: read and written at this share of DRAM's rate.
 constexpr double kCopyShare = 0.9;
+// And that is a kernel of its own. Fitted to eager rows beside graph rows of the same message (held-out sizes apart).
+constexpr Seconds kCopyLaunch = microseconds(6);
 
 template <class Enum, std::size_t N>
 Result<Enum> named(std::string_view name, const std::array<std::string_view, N>& names, const char* what) {
@@ -32,9 +34,9 @@ struct Setting {
   std::string source;
 
   Seconds time(const Flow& flow) const {
-    const MachineKey machine{cluster.gpu.name, source, flow.curve.library};
+    const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
     const MachineScale scale =
-        constants.scale_of(cluster.gpu, source, flow.curve.library, cluster.intra.kind == LinkKind::pcie);
+        constants.scale_of(cluster.gpu, machine.source, flow.curve.library, cluster.intra.kind == LinkKind::pcie);
     const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
     return flow.empty * std::exp2(scale.latency + constants.level(flow.curve, machine, v));
   }
@@ -74,7 +76,8 @@ Timed engine_time(const Collective& call, const Setting& setting) {
   if (call.eager) {
     const Seconds host =
         microseconds(setting.constants.host_of(setting.cluster.gpu.name, std::string(name_of(call.library))));
-    best.latency = std::max(host, best.latency + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kCopyShare));
+    best.latency =
+        std::max(host, best.latency + kCopyLaunch + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kCopyShare));
   }
   return best;
 }
@@ -115,7 +118,10 @@ Result<CommLibrary> comm_library_from(std::string_view name) {
 
 SpreadKey spread_key(const Collective& call, const Cluster& cluster, std::string_view source, bool seen) {
   return {std::string(name_of(call.library)) + (call.eager ? "-eager" : ""),
-          cluster.intra.kind == LinkKind::pcie ? "pcie" : "nvlink", seen ? std::string(source) : "any", seen};
+          seen                                   ? "any"
+          : cluster.intra.kind == LinkKind::pcie ? "pcie"
+                                                 : "nvlink",
+          seen ? std::string(source) : "any", seen};
 }
 
 Seconds collective_bound(const Collective& call, const Cluster& cluster) {

