@@ -11,7 +11,7 @@ namespace {
 
 // Networks were not measured here: InfiniBand cards deliver nine tenths of their line rate, and the interval of a call
 // that crosses nodes is wider by this much (log2) on each side.
-constexpr double kNetworkShare = 0.9, kNetworkDoubt = 0.5;
+constexpr double kNetworkShare = 0.9, kDoubt = 0.5;
 constexpr Seconds kNetworkBase = microseconds(3.6);  // as within a node
 // An eager engine copies the message into a buffer its peers can read: read and written at this share of DRAM's rate.
 constexpr double kCopyShare = 0.9;
@@ -34,11 +34,12 @@ struct Setting {
   std::string source;
 
   Seconds time(const Flow& flow) const {
+    const bool pcie = cluster.intra.kind == LinkKind::pcie;
     const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
-    const MachineScale scale =
-        constants.scale_of(cluster.gpu, machine.source, flow.curve.library, cluster.intra.kind == LinkKind::pcie);
+    const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie);
     const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
-    return flow.empty * std::exp2(scale.latency + constants.level(flow.curve, machine, v));
+    const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie), v);
+    return flow.empty * std::exp2(scale.latency + level);
   }
 };
 
@@ -160,8 +161,9 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
   forecast.seen = constants.has_seen(cluster.gpu.name);
-  const CommSpread spread = constants.spread_of(spread_key(call, cluster, source, forecast.seen));
-  const double doubt = crossing.nodes > 1 ? kNetworkDoubt : 0;
+  const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
+  const CommSpread spread = constants.spread_of(spread_key(call, cluster, source, forecast.seen && !beyond));
+  const double doubt = beyond ? kDoubt : 0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);
   forecast.bus_bandwidth = call.bytes * bus_factor(call.op, call.ranks) / forecast.latency;

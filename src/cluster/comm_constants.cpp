@@ -121,11 +121,37 @@ CommSpread CommConstants::spread_of(const SpreadKey& key) const {
   return kPlainSpread;
 }
 
-double CommConstants::level(const CurveKey& key, const MachineKey& machine, double v) const {
+std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& machine, bool pcie) const {
+  if (machines.contains(machine)) return {machine};
+  std::vector<MachineKey> alike, measured_alike;
+  for (const auto& [key, scale] : machines) {
+    const Gpu* other = built_in_gpu(key.gpu);
+    if (key.library != machine.library || (scale.link == "pcie") != pcie || !other ||
+        other->architecture != gpu.architecture)
+      continue;
+    alike.push_back(key);
+    if (key.source == machine.source) measured_alike.push_back(key);
+  }
+  return measured_alike.empty() ? alike : measured_alike;
+}
+
+int CommConstants::most_ranks(const CurveKey& key) const {
+  int most = 0;
+  for (const auto& [other, curve] : curves)
+    if (other.library == key.library && other.link == key.link && other.op == key.op)
+      most = std::max(most, other.ranks);
+  return most;
+}
+
+double CommConstants::level(const CurveKey& key, const std::vector<MachineKey>& kin, double v) const {
   for (CurveKey candidate : stand_ins(key)) {
     const auto value = [&](const std::pair<const CurveKey, Curve>& entry) {
-      const auto mine = own.find({machine, entry.first});
-      return curve_at(entry.second, mine == own.end() ? nullptr : &mine->second, v);
+      double sum = 0;
+      int count = 0;
+      for (const MachineKey& machine : kin)
+        if (const auto departs = own.find({machine, entry.first}); departs != own.end())
+          sum += curve_at(entry.second, &departs->second, v), ++count;
+      return count > 0 ? sum / count : curve_at(entry.second, nullptr, v);
     };
     const std::pair<const CurveKey, Curve>*fewer = nullptr, *more = nullptr;
     for (const auto& entry : curves) {

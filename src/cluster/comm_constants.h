@@ -74,8 +74,14 @@ struct CommConstants {
   bool has_seen(const std::string& gpu) const;
   double host_of(const std::string& gpu, const std::string& library) const;
   CommSpread spread_of(const SpreadKey& key) const;
-  // log2(time / (empty x 2^latency)) at v; between the ranks measured it goes with their logarithm.
-  double level(const CurveKey& key, const MachineKey& machine, double v) const;
+  // The machine itself where it was measured, else those of its architecture and kind of link: whose departures from
+  // the curves it shares.
+  std::vector<MachineKey> kin_of(const Gpu& gpu, const MachineKey& machine, bool pcie) const;
+  // log2(time / (empty x 2^latency)) at v, the mean of these machines'; between the ranks measured it goes with their
+  // logarithm.
+  double level(const CurveKey& key, const std::vector<MachineKey>& kin, double v) const;
+  // The most ranks that a curve of this library, link and collective was fitted to; 0 where there is none.
+  int most_ranks(const CurveKey& key) const;
 };
 
 std::string comm_constants_text(const CommConstants& constants);

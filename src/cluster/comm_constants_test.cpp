@@ -55,7 +55,11 @@ TEST(CommConstants, ScalesComeFromTheNearestMachines) {
 
 TEST(CommConstants, LevelsGoBetweenRanksAndStandIn) {
   const CommConstants c = small();
-  const MachineKey other{"B200", "aiconfigurator", "nccl"}, h100{"H100-SXM", "aiconfigurator", "nccl"};
+  const std::vector<MachineKey> other{{"B200", "aiconfigurator", "nccl"}}, h100{{"H100-SXM", "aiconfigurator", "nccl"}};
+  EXPECT_EQ(c.kin_of(*built_in_gpu("H200-SXM"), {"H200-SXM", "aiconfigurator", "nccl"}, false), h100);
+  EXPECT_EQ(c.kin_of(*built_in_gpu("B200"), other[0], false), other);
+  EXPECT_EQ(c.most_ranks({"nccl", "nvlink", "all_reduce", 2, false}), 8);
+  EXPECT_EQ(c.most_ranks({"nccl", "pcie", "all_reduce", 2, false}), 0);
   EXPECT_DOUBLE_EQ(c.level({"nccl", "nvlink", "all_reduce", 2, false}, other, 0), 1);
   EXPECT_DOUBLE_EQ(c.level({"nccl", "nvlink", "all_reduce", 2, false}, h100, 0), 1.25);
   EXPECT_DOUBLE_EQ(c.level({"nccl", "nvlink", "all_reduce", 4, false}, other, 0), 2);  // log2: halfway

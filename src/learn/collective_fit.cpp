@@ -214,7 +214,7 @@ void move_scales(const std::vector<Point>& points, CommConstants& c) {
 void fit_departures(const std::vector<Point>& points, CommConstants& c) {
   std::map<std::pair<MachineKey, CurveKey>, std::vector<Sample>> samples;
   for (const Point& p : points)
-    samples[{p.machine, p.curve}].push_back({x_of(p, c.machines.at(p.machine)), left_of(p, c), p.weight});
+    samples[{p.machine, p.curve}].push_back({x_of(p, c.machines.at(p.machine)), left_of(p, c), 1});
   for (const auto& [key, list] : samples) c.own[key] = fit_departure(list, c.curves.at(key.second));
 }
 
