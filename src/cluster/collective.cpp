@@ -33,12 +33,13 @@ struct Setting {
   const CommConstants& constants;
   std::string source;
 
+  bool pcie() const { return cluster.intra.kind == LinkKind::pcie; }
+  bool has_kin() const { return !constants.kin_of(cluster.gpu, {cluster.gpu.name, source, "nccl"}, pcie()).empty(); }
   Seconds time(const Flow& flow) const {
-    const bool pcie = cluster.intra.kind == LinkKind::pcie;
     const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
-    const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie);
+    const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie());
     const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
-    const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie), v);
+    const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie()), v);
     return flow.empty * std::exp2(scale.latency + level);
   }
 };
@@ -117,12 +118,14 @@ Result<CommLibrary> comm_library_from(std::string_view name) {
   return named<CommLibrary>(name, kCommLibraryNames, "library");
 }
 
-SpreadKey spread_key(const Collective& call, const Cluster& cluster, std::string_view source, bool seen) {
+SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::string& standing) {
+  const bool measured = standing != kAkin && standing != kAlone;
+  const bool pcie = cluster.intra.kind == LinkKind::pcie;
   return {std::string(name_of(call.library)) + (call.eager ? "-eager" : ""),
-          seen                                   ? "any"
-          : cluster.intra.kind == LinkKind::pcie ? "pcie"
-                                                 : "nvlink",
-          seen ? std::string(source) : "any", seen};
+          measured ? "any"
+          : pcie   ? "pcie"
+                   : "nvlink",
+          standing};
 }
 
 Seconds collective_bound(const Collective& call, const Cluster& cluster) {
@@ -162,7 +165,8 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.latency = std::max(timed.latency, forecast.bound);
   forecast.seen = constants.has_seen(cluster.gpu.name);
   const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
-  const CommSpread spread = constants.spread_of(spread_key(call, cluster, source, forecast.seen && !beyond));
+  forecast.standing = forecast.seen && !beyond ? setting.source : setting.has_kin() ? kAkin : kAlone;
+  const CommSpread spread = constants.spread_of(spread_key(call, cluster, forecast.standing));
   const double doubt = beyond ? kDoubt : 0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);

@@ -42,7 +42,7 @@ struct Collective {
 };
 
 // Whose errors are alike: the rows that set an interval and the forecasts that get it.
-SpreadKey spread_key(const Collective& call, const Cluster& cluster, std::string_view source, bool seen);
+SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::string& standing);
 
 struct CollectiveForecast {
   Seconds latency, low, high;  // the outer two: 80 % interval
@@ -50,6 +50,7 @@ struct CollectiveForecast {
   BytesPerSecond bus_bandwidth;  // as NCCL's tests define it: what a link would carry if ranks formed a ring
   std::string algorithm;         // "ring LL", "NVLS", "two-shot" ...
   bool seen = false;             // constants were fitted on this GPU
+  std::string standing;          // see SpreadKey
 };
 
 // Bytes of a rank through its link for each byte of the call, in the best way without help of the switch.

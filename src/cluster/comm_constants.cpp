@@ -114,11 +114,8 @@ double CommConstants::host_of(const std::string& gpu, const std::string& library
 }
 
 CommSpread CommConstants::spread_of(const SpreadKey& key) const {
-  SpreadKey any = key;
-  any.source = "any";
-  if (const auto found = spreads.find(key); found != spreads.end()) return found->second;
-  if (const auto found = spreads.find(any); found != spreads.end()) return found->second;
-  return kPlainSpread;
+  const auto found = spreads.find(key);
+  return found != spreads.end() ? found->second : kPlainSpread;
 }
 
 std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& machine, bool pcie) const {

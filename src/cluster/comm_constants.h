@@ -53,12 +53,13 @@ struct CommSpread {
   double low = 0, high = 0;  // 10 % and 90 % quantiles of log2(measured / forecast)
 };
 struct SpreadKey {
-  std::string library;  // with "-eager" where the host launches
-  std::string link;     // nvlink or pcie; "any" for GPUs that were measured
-  std::string source;   // "any" for those that were not
-  bool seen = false;
+  std::string library;   // with "-eager" where the host launches
+  std::string link;      // nvlink or pcie; "any" for GPUs that were measured
+  std::string standing;  // the source a GPU was measured by; else kAkin or kAlone
   auto operator<=>(const SpreadKey&) const = default;
 };
+// GPUs that were not measured: another of the architecture was, or none.
+inline constexpr const char *kAkin = "akin", *kAlone = "alone";
 
 struct CommConstants {
   std::map<CurveKey, Curve> curves;

@@ -18,7 +18,7 @@ constexpr const char* kHeader =
     "#   curve library link op ranks integers first values...     (log2 of time over the empty message's)\n"
     "#   own GPU source, then as a curve: what a machine measured departs from it\n"
     "#   host GPU library us                                      (an eager launch)\n"
-    "#   spread library link source seen low high                (10 % and 90 % of log2(measured / forecast))\n";
+    "#   spread library link standing low high                   (10 % and 90 % of log2(measured / forecast))\n";
 
 std::string curve_words(const CurveKey& key, const Curve& curve) {
   std::string line =
@@ -85,7 +85,7 @@ bool read_line(const std::string& line, CommConstants& into) {
   if (kind == "spread") {
     SpreadKey key;
     CommSpread spread;
-    words.in >> key.library >> key.link >> key.source >> key.seen >> spread.low >> spread.high;
+    words.in >> key.library >> key.link >> key.standing >> spread.low >> spread.high;
     into.spreads[key] = spread;
     return words.ok() && spread.low <= 0 && spread.high >= 0;
   }
@@ -104,8 +104,7 @@ std::string comm_constants_text(const CommConstants& constants) {
     out += fmt::format("own {} {} {}\n", key.first.gpu, key.first.source, curve_words(key.second, curve));
   for (const auto& [key, us] : constants.host_us) out += fmt::format("host {} {} {:.1f}\n", key.first, key.second, us);
   for (const auto& [key, spread] : constants.spreads)
-    out += fmt::format("spread {} {} {} {} {:.3f} {:.3f}\n", key.library, key.link, key.source, key.seen ? 1 : 0,
-                       spread.low, spread.high);
+    out += fmt::format("spread {} {} {} {:.3f} {:.3f}\n", key.library, key.link, key.standing, spread.low, spread.high);
   return out;
 }
 

@@ -32,7 +32,7 @@ CommConstants small() {
   c.own[{{"H100-SXM", "aiconfigurator", "nccl"}, {"nccl", "nvlink", "all_reduce", 2, false}}] = {0, {0.25, 0.25}};
   c.host_us[{"H100-SXM", "vllm"}] = 20;
   c.host_us[{"B200", "vllm"}] = 80;
-  c.spreads[{"nccl", "nvlink", "any", false}] = {-0.25, 0.25};
+  c.spreads[{"nccl", "nvlink", kAkin}] = {-0.25, 0.25};
   return c;
 }
 
@@ -50,7 +50,7 @@ TEST(CommConstants, ScalesComeFromTheNearestMachines) {
   EXPECT_EQ(c.machine_of("A40", "synperf", "nccl").source, "synperf");          // not measured
   EXPECT_DOUBLE_EQ(c.host_of("B200", "vllm"), 80);
   EXPECT_DOUBLE_EQ(c.host_of("A40", "vllm"), 40);  // the geometric mean
-  EXPECT_DOUBLE_EQ(c.spread_of({"nccl", "nvlink", "aiconfigurator", false}).high, 0.25);
+  EXPECT_DOUBLE_EQ(c.spread_of({"nccl", "nvlink", kAkin}).high, 0.25);
 }
 
 TEST(CommConstants, LevelsGoBetweenRanksAndStandIn) {
@@ -80,7 +80,7 @@ TEST(CommConstants, TextReadsBack) {
             comm_constants_text(*parse_comm_constants(comm_constants_text(shipped_comm_constants()), "shipped")));
   EXPECT_FALSE(shipped_comm_constants().curves.empty());
   for (const char* bad : {"curve nccl", "machine a b", "curve nccl nvlink all_reduce 2 0 0 1 x", "host H100 vllm -3",
-                          "what", "curve nccl nvlink all_reduce 2 0 0 nan", "spread nccl nvlink any 0 0.1 0.2"}) {
+                          "what", "curve nccl nvlink all_reduce 2 0 0 nan", "spread nccl nvlink akin 0.1 0.2"}) {
     const auto parsed = parse_comm_constants(std::string("# head\n") + bad, "c.txt");
     ASSERT_FALSE(parsed.ok()) << bad;
     EXPECT_THAT(parsed.error().line(), testing::StartsWith("c.txt:2: ")) << bad;

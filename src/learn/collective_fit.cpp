@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "cluster/collective_physics.h"
 #include "cluster/registry.h"
@@ -231,25 +230,67 @@ void fit_hosts(const std::vector<CollectiveRow>& rows, CommConstants& c) {
   for (auto& [key, list] : times) c.host_us[key] = median_of(std::move(list));
 }
 
-// Intervals of the rows that `counts` accepts. Those of GPUs left out reach as far on both sides: which way the next
-// GPU departs is unknown.
+// Intervals of rows that `counts` accepts and whose forecasts had this standing; empty: any. Those of GPUs left out
+// reach as far on both sides: which way the next GPU departs is unknown.
+using Spreads = std::map<SpreadKey, CommSpread>;
 template <class Counts>
-std::map<SpreadKey, CommSpread> spreads_of(const std::vector<CollectiveRow>& rows,
-                                           const std::vector<CollectiveOutcome>& outcomes, bool seen, Counts&& counts) {
+Spreads spreads_of(const std::vector<CollectiveRow>& rows, const std::vector<CollectiveOutcome>& outcomes,
+                   std::string_view standing, Counts&& counts) {
   std::map<SpreadKey, std::vector<double>> residuals;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (is_apart(rows[i]) || !counts(rows[i])) continue;
+    if (is_apart(rows[i]) || !counts(rows[i]) || (!standing.empty() && outcomes[i].standing != standing)) continue;
     const double residual = std::log2(rows[i].measured / outcomes[i].forecast);
-    residuals[spread_key(rows[i].call, *built_in_cluster_of(rows[i].gpu), rows[i].source, seen)].push_back(
-        seen ? residual : std::abs(residual));
+    residuals[spread_key(rows[i].call, *built_in_cluster_of(rows[i].gpu), outcomes[i].standing)].push_back(
+        standing.empty() ? residual : std::abs(residual));
   }
-  std::map<SpreadKey, CommSpread> spreads;
+  Spreads spreads;
   for (auto& [key, list] : residuals) {
     std::sort(list.begin(), list.end());
-    if (seen) spreads[key] = {std::min(0.0, quantile(list, 0.1)), std::max(0.0, quantile(list, 0.9))};
+    if (standing.empty()) spreads[key] = {std::min(0.0, quantile(list, 0.1)), std::max(0.0, quantile(list, 0.9))};
     else spreads[key] = {-quantile(list, 0.8), quantile(list, 0.8)};
   }
   return spreads;
+}
+
+// Intervals for GPUs that were not measured, from all GPUs left out but one.
+Spreads unseen_spreads(const CollectiveJudgement& judged, const std::string& except) {
+  const auto counts = [&](const CollectiveRow& row) { return row.gpu != except; };
+  Spreads spreads = spreads_of(judged.rows, judged.without_gpu, kAkin, counts);
+  spreads.merge(spreads_of(judged.rows, judged.without_architecture, kAlone, counts));
+  return spreads;
+}
+
+// Forecasts of every row by constants that saw no row of its group.
+template <class GroupOf>
+Result<std::vector<CollectiveOutcome>> forecast_leaving_out_each(const std::vector<CollectiveRow>& rows,
+                                                                 GroupOf&& group_of) {
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) groups[group_of(rows[i])].push_back(i);
+  std::vector<CollectiveOutcome> all(rows.size());
+  for (const auto& [group, members] : groups) {
+    std::vector<CollectiveRow> others, its;
+    for (const CollectiveRow& row : rows) (group_of(row) == group ? its : others).push_back(row);
+    auto outcomes = forecast_rows_of(its, fit_collectives(others));
+    if (!outcomes) return std::move(outcomes).error();
+    for (std::size_t k = 0; k < members.size(); ++k) all[members[k]] = std::move((*outcomes)[k]);
+  }
+  return all;
+}
+
+// A GPU's own rows never set the interval that is judged on them.
+void set_unseen_intervals(CollectiveJudgement& judged) {
+  std::map<std::string, CommConstants> without;
+  for (const CollectiveRow& row : judged.rows)
+    if (!without.contains(row.gpu)) without[row.gpu].spreads = unseen_spreads(judged, row.gpu);
+  for (std::size_t i = 0; i < judged.rows.size(); ++i) {
+    const CollectiveRow& row = judged.rows[i];
+    for (CollectiveOutcome* o : {&judged.without_gpu[i], &judged.without_architecture[i]}) {
+      const CommSpread spread =
+          without[row.gpu].spread_of(spread_key(row.call, *built_in_cluster_of(row.gpu), o->standing));
+      o->low = std::max(o->bound, o->forecast * std::exp2(spread.low));
+      o->high = o->forecast * std::exp2(spread.high);
+    }
+  }
 }
 
 }  // namespace
@@ -285,7 +326,7 @@ Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<Collec
     if (!cluster) return error("no built-in cluster has " + row.gpu);
     const auto forecast = forecast_collective(row.call, *cluster, constants, row.source);
     if (!forecast) return forecast.error();
-    outcomes.push_back({forecast->latency, forecast->low, forecast->high, forecast->bound});
+    outcomes.push_back({forecast->latency, forecast->low, forecast->high, forecast->bound, forecast->standing});
   }
   return outcomes;
 }
@@ -294,40 +335,22 @@ Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows) {
   CollectiveJudgement judged;
   judged.rows = std::move(rows);
   judged.constants = fit_collectives(judged.rows);
+  auto without_gpu = forecast_leaving_out_each(judged.rows, [](const CollectiveRow& row) { return row.gpu; });
+  if (!without_gpu) return std::move(without_gpu).error();
+  judged.without_gpu = *std::move(without_gpu);
+  auto without_architecture = forecast_leaving_out_each(judged.rows, [](const CollectiveRow& row) {
+    return std::string(name_of(built_in_cluster_of(row.gpu)->gpu.architecture));
+  });
+  if (!without_architecture) return std::move(without_architecture).error();
+  judged.without_architecture = *std::move(without_architecture);
+  const auto plain = forecast_rows_of(judged.rows, judged.constants);
+  if (!plain) return plain.error();
+  judged.constants.spreads = spreads_of(judged.rows, *plain, "", is_held_out);
+  judged.constants.spreads.merge(unseen_spreads(judged, ""));
+  set_unseen_intervals(judged);
   auto seen = forecast_rows_of(judged.rows, judged.constants);
   if (!seen) return std::move(seen).error();
-  judged.without_gpu.resize(judged.rows.size());
-  std::set<std::string> gpus;
-  for (const CollectiveRow& row : judged.rows) gpus.insert(row.gpu);
-  for (const std::string& gpu : gpus) {
-    std::vector<CollectiveRow> others, its;
-    for (const CollectiveRow& row : judged.rows) (row.gpu == gpu ? its : others).push_back(row);
-    auto outcomes = forecast_rows_of(its, fit_collectives(others));
-    if (!outcomes) return std::move(outcomes).error();
-    for (std::size_t i = 0, k = 0; i < judged.rows.size(); ++i)
-      if (judged.rows[i].gpu == gpu) judged.without_gpu[i] = (*outcomes)[k++];
-  }
-  // Intervals: of seen GPUs from held-out sizes, of others from GPUs left out. A GPU's own rows never set the interval
-  // that is judged on them.
-  judged.constants.spreads = spreads_of(judged.rows, *seen, true, is_held_out);
-  judged.constants.spreads.merge(
-      spreads_of(judged.rows, judged.without_gpu, false, [](const CollectiveRow&) { return true; }));
-  auto again = forecast_rows_of(judged.rows, judged.constants);
-  if (!again) return std::move(again).error();
-  judged.seen = *std::move(again);
-  for (const std::string& gpu : gpus) {
-    CommConstants others;
-    others.spreads =
-        spreads_of(judged.rows, judged.without_gpu, false, [&](const CollectiveRow& row) { return row.gpu != gpu; });
-    for (std::size_t i = 0; i < judged.rows.size(); ++i) {
-      const CollectiveRow& row = judged.rows[i];
-      if (row.gpu != gpu) continue;
-      CollectiveOutcome& o = judged.without_gpu[i];
-      const CommSpread spread = others.spread_of(spread_key(row.call, *built_in_cluster_of(gpu), row.source, false));
-      o.low = std::max(o.bound, o.forecast * std::exp2(spread.low));
-      o.high = o.forecast * std::exp2(spread.high);
-    }
-  }
+  judged.seen = *std::move(seen);
   return judged;
 }
 

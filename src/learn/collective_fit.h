@@ -18,6 +18,7 @@ CommConstants fit_collectives(const std::vector<CollectiveRow>& rows);
 
 struct CollectiveOutcome {
   Seconds forecast, low, high, bound;
+  std::string standing;  // see SpreadKey
 };
 // In the rows' order.
 Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<CollectiveRow>& rows,
@@ -25,8 +26,9 @@ Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<Collec
 
 struct CollectiveJudgement {
   std::vector<CollectiveRow> rows;
-  CommConstants constants;                           // with spreads: what is shipped
-  std::vector<CollectiveOutcome> seen, without_gpu;  // of every row; `seen` counts at held-out sizes
+  CommConstants constants;  // with spreads: what is shipped
+  // Of every row; `seen` counts at held-out sizes.
+  std::vector<CollectiveOutcome> seen, without_gpu, without_architecture;
 };
 Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows);
 
