@@ -20,10 +20,10 @@ build/tilecast: build/release/build.ninja FORCE
 
 demo: QUIET = > build/build.log 2>&1 || { cat build/build.log; exit 1; }
 demo: build/tilecast
-	@printf '$$ tilecast kernel gemm --m 4096 --n 28672 --k 8192 --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X\n\n'
-	@build/tilecast kernel gemm --m 4096 --n 28672 --k 8192 --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X
-	@printf '\n$$ tilecast kernel attention_prefill --batch 1 --q-len 8192 --heads 64 --kv-heads 8 --gpu H100-SXM --explain\n\n'
-	@build/tilecast kernel attention_prefill --batch 1 --q-len 8192 --heads 64 --kv-heads 8 --gpu H100-SXM --explain
+	@printf '$$ tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048\n\n'
+	@build/tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048
+	@printf '\n$$ tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain\n\n'
+	@build/tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain
 
 test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)

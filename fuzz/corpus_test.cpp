@@ -31,6 +31,8 @@ TEST(FuzzCorpus, GpuFile) { EXPECT_GT(run_corpus("gpu_file", fuzz_gpu_file), 0);
 TEST(FuzzCorpus, KernelShape) { EXPECT_GT(run_corpus("kernel_shape", fuzz_kernel_shape), 0); }
 TEST(FuzzCorpus, ModelConfig) { EXPECT_GT(run_corpus("model_config", fuzz_model_config), 0); }
 TEST(FuzzCorpus, MeasurementTable) { EXPECT_GT(run_corpus("measurement_table", fuzz_measurement_table), 0); }
+TEST(FuzzCorpus, Onnx) { EXPECT_GT(run_corpus("onnx", fuzz_onnx), 0); }
+TEST(FuzzCorpus, ModelGraph) { EXPECT_GT(run_corpus("model_graph", fuzz_model_graph), 0); }
 
 }  // namespace
 }  // namespace tilecast

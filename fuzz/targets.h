@@ -21,4 +21,10 @@ std::string fuzz_measurement_table(std::string_view input);
 // Whatever a config.json holds, reading it ends in a model or a one-line Error, and a model's counts do not overflow.
 std::string fuzz_model_config(std::string_view input);
 
+// Whatever an ONNX file holds, reading it ends in a graph or an Error; a graph's shapes are such as a user could give.
+std::string fuzz_onnx(std::string_view input);
+
+// Whatever a graph's JSON holds, reading it ends in a graph or an Error, and a graph's own text reads back.
+std::string fuzz_model_graph(std::string_view input);
+
 }  // namespace tilecast

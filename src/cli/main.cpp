@@ -283,6 +283,10 @@ void add_run_options(CLI::App& sub, PredictOptions& o) {
   sub.add_option("--accumulate", o.accumulation, "train: micro-batches a step")->capture_default_str();
   sub.add_flag("--no-update", o.no_update, "train: forward and backward only");
   sub.add_flag("--dropout", o.dropout, "train: the model's dropouts are live");
+  sub.add_flag("--fused-optimizer", o.fused_optimizer, "train, pytorch: one kernel, not PyTorch's default (foreach)");
+  sub.add_flag("--fused-norms", o.fused_norms,
+               "pytorch: RMSNorm and GELU as one kernel each, not as Hugging Face does");
+  sub.add_flag("--static-cache", o.static_cache, "pytorch: the cache is written in place, not concatenated");
   sub.add_option("--dim", o.dims, "ONNX: name=value of a dynamic dimension; may be repeated");
   sub.add_flag("--allow-unknown", o.allow_unknown, "ONNX: price unknown operators as memory traffic");
   sub.add_flag("--json", o.json, "machine-readable output (docs/json.md)");

@@ -31,6 +31,7 @@ struct PredictOptions {
   Count accumulation = 1;
   bool no_update = false;
   bool dropout = false;
+  bool static_cache = false, fused_norms = false, fused_optimizer = false;
   std::vector<std::string> dims;  // ONNX: name=value
   bool allow_unknown = false;
   std::string method = "tilecast";

@@ -7,7 +7,10 @@
 #include "cli/predict_command.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "model/graph_file.h"
 #include "model/library.h"
+#include "model/onnx.h"
+#include "support/file.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -109,6 +112,7 @@ Result<TrainingSetup> training_from(const PredictOptions& o) {
   if (auto fine = check_range(o.accumulation, "--accumulate", 1); !fine) return std::move(fine).error();
   t.accumulation = o.accumulation;
   t.update = !o.no_update;
+  t.fused_optimizer = o.fused_optimizer;
   return t;
 }
 
@@ -119,7 +123,35 @@ Result<MixedPrecision> mixed_from(const std::string& name) {
   return flag_error("--mixed", "must be none, autocast or master, not '" + name + "'");
 }
 
+// A JSON file with sections is a graph of the user's own; any other is a configuration.
+bool is_graph_file(const std::string& path) {
+  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path)) return false;
+  constexpr std::size_t kMostBytes = 64u << 20;
+  const auto text = read_text_file(path, kMostBytes);
+  return text && looks_like_graph_json(*text);
+}
+
 Result<Model> model_from(const PredictOptions& o) {
+  if (o.model.ends_with(".onnx")) {
+    OnnxOptions options;
+    options.allow_unknown = o.allow_unknown;
+    for (const std::string& dim : o.dims) {
+      const auto equals = dim.find('=');
+      if (equals == std::string::npos) return flag_error("--dim", "'" + dim + "' is no name=value");
+      const auto value = count_from(std::string_view(dim).substr(equals + 1), "--dim " + dim.substr(0, equals));
+      if (!value) return value.error();
+      options.dims[dim.substr(0, equals)] = *value;
+    }
+    auto graph = graph_from_onnx(o.model, options);
+    if (!graph) return std::move(graph).error();
+    return Model{*std::move(graph)};
+  }
+  if (!o.dims.empty()) return flag_error("--dim", "has a meaning for ONNX files only");
+  if (is_graph_file(o.model)) {
+    auto graph = graph_from_json_file(o.model);
+    if (!graph) return std::move(graph).error();
+    return Model{*std::move(graph)};
+  }
   auto spec = find_model(o.model);
   if (!spec) return std::move(spec).error();
   return Model{*std::move(spec)};
@@ -175,6 +207,8 @@ Result<std::vector<Run>> runs_from(const PredictOptions& o) {
       run.engine.precision.mixed = *mixed;
       run.engine.eager_attention = o.attention == "eager";
       run.engine.dropout = o.dropout;
+      run.engine.static_cache = o.static_cache;
+      run.engine.fused_norms = o.fused_norms;
       runs.push_back(std::move(run));
     }
   return runs;

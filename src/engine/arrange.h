@@ -9,14 +9,16 @@ struct SpellingOptions {
   bool eager_attention = false;  // else one fused attention kernel (scaled_dot_product_attention)
   bool dropout = false;
   bool low_precision = false;  // norms cast to fp32 and back
-  bool fused_norm = false;     // RMSNorm has a kernel of its own (torch.nn.functional.rms_norm since 2.9)
+  bool static_cache = false;   // the cache is written in place, not concatenated anew
+  bool fused_norm = false;     // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
 };
 // Operators as Hugging Face's modules call them, a kernel each: norms, rotations, gated activations and experts in
 // pieces.
 Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
-// A kernel before every product that casts its fp32 weights (PyTorch's autocast).
-Graph with_weight_casts(const Graph& graph);
+// PyTorch's autocast over fp32 parameters: embeddings, norms and the residual stream stay in fp32; before every product
+// a kernel casts its weights, and one its input where that is fp32.
+Graph with_autocast(const Graph& graph);
 
 // Projections of the same input become one product (QKV, gate and up).
 Graph merged_projections(const Graph& graph);

@@ -36,7 +36,8 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era) {
       kind == EngineKind::trtllm || (kind == EngineKind::vllm && era == EngineEra::year_2024);
   if (auto* a = std::get_if<AttentionDecode>(&shape)) {
     if (idle_window_is_none) drop_idle_window(*a);
-    if (flash_2(kind, era)) a->algorithm = AttentionAlgorithm::fa2;
+    // PyTorch's own decode rows were measured, and learned, under the card's usual algorithm.
+    if (serves(kind) && flash_2(kind, era)) a->algorithm = AttentionAlgorithm::fa2;
   }
   if (auto* a = std::get_if<AttentionPrefill>(&shape)) {
     if (idle_window_is_none) drop_idle_window(*a);

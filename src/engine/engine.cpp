@@ -44,6 +44,9 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
                         [&](const MlaDecode&) -> const Format& { return p.attention; },
                         [&](const CrossEntropy&) -> const Format& { return kFull; },  // logits are cast up first
                         [&](const Sampling&) -> const Format& { return kFull; },
+                        [&](const Optimizer&) -> const Format& {  // in the type of the parameters
+                          return p.mixed == MixedPrecision::autocast ? kFull : p.activation;
+                        },
                         [&](const auto&) -> const Format& { return p.activation; },
                     },
                     op.shape);
@@ -53,6 +56,16 @@ Shape with_cache(Shape shape, CacheType cache) {
   if (auto* a = std::get_if<AttentionDecode>(&shape)) a->kv_dtype = cache;
   if (auto* a = std::get_if<MlaDecode>(&shape)) a->kv_dtype = cache;
   if (auto* a = std::get_if<AttentionPrefill>(&shape)) a->kv_dtype = cache;
+  return shape;
+}
+
+// Inductor pads products whose rows would not start at multiples of 16 bytes.
+Shape padded(Shape shape, const EngineOptions& options) {
+  auto* g = std::get_if<Gemm>(&shape);
+  if (!g || options.kind != EngineKind::compile) return shape;
+  const auto up = [](Count n) { return (n + 7) / 8 * 8; };
+  g->n = up(g->n), g->k = up(g->k);
+  if (g->layout == Layout::nt) g->m = up(g->m);
   return shape;
 }
 
@@ -76,9 +89,10 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
   const SpellingOptions spelling{.eager_attention = options.eager_attention,
                                  .dropout = options.dropout && training,
                                  .low_precision = p.activation.activation_bits < 32,
-                                 .fused_norm = options.kind == EngineKind::compile};
+                                 .static_cache = options.static_cache || options.kind == EngineKind::compile,
+                                 .fused_norm = options.fused_norms || options.kind == EngineKind::compile};
   const auto differentiated = [&](Graph forward) {
-    if (p.mixed == MixedPrecision::autocast) forward = with_weight_casts(forward);
+    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
     return training ? with_backward(forward, *training) : forward;
   };
   switch (options.kind) {
@@ -99,14 +113,19 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   program.host = host_cost(options.kind, options.era);
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
+  const bool trains = std::any_of(graph.sections.begin(), graph.sections.end(),
+                                  [](const Section& s) { return s.pass == Pass::backward; });
+  if (trains && options.kind == EngineKind::pytorch)
+    program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {
       context.kernel_source = attention_source(op.shape, options.kind, options.era);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache),
-                  format_for(op, section, options.precision)},
+           Kernel{
+               padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
+               format_for(op, section, options.precision)},
            context, op.times * section.repeats, model_flops(op), op.unknown});
     }
   }

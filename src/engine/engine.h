@@ -20,6 +20,8 @@ struct EngineOptions {
   EngineEra era = EngineEra::current;
   Precision precision;
   bool eager_attention = false;  // pytorch: attention as separate products and a softmax
+  bool static_cache = false;     // pytorch: the cache has its full size from the start
+  bool fused_norms = false;      // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
   bool dropout = false;          // pytorch, training: the code's dropouts are live
 };
 

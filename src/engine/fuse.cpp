@@ -103,12 +103,27 @@ Section fuse_rope_write(const Section& section) {
   return out;
 }
 
-Section cast_weights(const Section& section) {
+bool stays_full(const Operator& op) {
+  return std::holds_alternative<Embedding>(op.shape) || std::holds_alternative<RmsNorm>(op.shape) ||
+         std::holds_alternative<LayerNorm>(op.shape) || residual_sum(op) || op.name.ends_with("_add");
+}
+
+Section autocast(const Section& section) {
   SectionRewriter out(section);
-  for (const Operator& op : section.operators) {
-    if (std::holds_alternative<Gemm>(op.shape) && op.weights.matrix > 0) {
-      // Reads four bytes and writes two: the traffic of copying one and a half times as many two-byte elements.
-      out.add(op.name + ".cast", copy_of(op.weights.matrix + op.weights.matrix / 2), {}, op.weights.matrix);
+  for (const Operator& op : section.operators)
+    if (stays_full(op)) out.set_kind(op.outputs.front(), TensorKind::statistic);
+  const bool stream = !section.tensors.empty() && section.tensors.front().kind == TensorKind::activation;
+  if (stream) out.set_kind(0, TensorKind::statistic);
+  // A cast moves six bytes an element: the traffic of copying one and a half times as many two-byte elements.
+  const auto cast = [&](const std::string& name, std::vector<int> inputs, Count elements) {
+    return out.add(name, copy_of(elements + elements / 2), std::move(inputs), elements);
+  };
+  for (Operator op : section.operators) {
+    if (std::holds_alternative<Gemm>(op.shape)) {
+      if (op.weights.matrix > 0) cast(op.name + ".cast_weight", {}, op.weights.matrix);
+      for (int& input : op.inputs)
+        if (out.kind(input) == TensorKind::statistic)
+          input = cast(op.name + ".cast_input", {input}, out.elements(input));
     }
     out.keep(op);
   }
@@ -199,7 +214,7 @@ Section fuse_pointwise(const Section& section) {
 
 }  // namespace
 
-Graph with_weight_casts(const Graph& graph) { return each_section(graph, cast_weights); }
+Graph with_autocast(const Graph& graph) { return each_section(graph, autocast); }
 Graph merged_projections(const Graph& graph) { return each_section(graph, merge_projections); }
 Graph fused_residual_norms(const Graph& graph) { return each_section(graph, fuse_residual_norms); }
 Graph fused_rope_write(const Graph& graph) { return each_section(graph, fuse_rope_write); }

@@ -12,7 +12,8 @@ double bits_of(TensorKind kind, const Precision& p) {
     case TensorKind::index: return 64;
     case TensorKind::logits: return p.activation.activation_bits;
     case TensorKind::mask: return 8;
-    case TensorKind::statistic: return 32;
+    case TensorKind::statistic:
+    case TensorKind::wide: return 32;
   }
   return 32;
 }
@@ -61,33 +62,41 @@ Bytes peak_alive(const Section& section, const Precision& p) {
 }
 
 // What one run of a section leaves behind for its gradients.
-Bytes saved_bytes(const Section& section, const Precision& p) {
+Bytes saved_bytes(const Section& section, const Precision& p, bool compiled) {
   Bytes sum = bytes(0);
-  for (int t : saved_tensors(section)) sum += size_of(section.tensors[static_cast<std::size_t>(t)], p);
+  for (int t : saved_tensors(section, compiled)) sum += size_of(section.tensors[static_cast<std::size_t>(t)], p);
   for (const Operator& op : section.operators) {
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
-    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape))  // log-softmax in fp32, beside the cast logits
-      sum += bytes(8.0 * static_cast<double>(loss->rows * loss->cols));
+    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape))  // log-softmax in fp32
+      sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));
     if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
       sum += bytes(static_cast<double>(op.weights.matrix) * p.linear.weight_bits / 8);
   }
   return sum;
 }
 
-Bytes training_activations(const Graph& graph, const Precision& p, Recompute recompute) {
-  Bytes kept = bytes(0), transient = bytes(0);
+// What training holds at once besides parameters and the optimizer's states.
+struct TrainingPeak {
+  Bytes forward;   // when the forward pass ends: everything kept for gradients, and the last section's own
+  Bytes backward;  // beside all gradients, when those of the first layers are computed
+};
+
+TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled) {
+  Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
     const bool again = recompute == Recompute::full && section.repeats > 1;
-    const Bytes saved = saved_bytes(section, p);
+    const Bytes saved = saved_bytes(section, p, compiled);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
     kept += (again ? input : saved) * static_cast<double>(section.repeats);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    transient = std::max(transient, peak_alive(section, p) + (again ? saved : bytes(0)));
+    const Bytes own = peak_alive(section, p) + (again ? saved : bytes(0));
+    transient = std::max(transient, own);
+    if (section.repeats > 1) layer = std::max(layer, again ? own : peak_alive(section, p));
   }
-  return kept + transient;
+  return {kept + transient, layer};
 }
 
 Bytes optimizer_bytes(OptimizerKind kind, Count params, const Precision& p) {
@@ -128,8 +137,12 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     const Count params = parameters(arranged);
     const double gradient_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
     need.gradients = bytes(static_cast<double>(params) * gradient_bytes);
-    need.optimizer = optimizer_bytes(training.optimizer, params, p);
-    need.activations = training_activations(arranged, p, training.options.recompute);
+    if (training.update) need.optimizer = optimizer_bytes(training.optimizer, params, p);
+    const TrainingPeak peak =
+        training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile);
+    need.activations = peak.forward;
+    if (training.accumulation == 1 && !training.options.accumulate)
+      need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);
     return need;
   }
   for (const Section& section : arranged.sections)

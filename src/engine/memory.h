@@ -14,9 +14,11 @@ struct MemoryNeed {
   Bytes gradients;
   Bytes optimizer;    // its states, and the fp32 copy of the parameters where there is one
   Bytes activations;  // at their peak: kept for gradients, or alive between two kernels
-  Bytes cache;        // keys and values, states of linear attention
-  Bytes workspace;    // of libraries and the driver
-  Bytes total() const { return weights + gradients + optimizer + activations + cache + workspace; }
+  // Activations go as gradients come: what of the two is never there at once.
+  Bytes handed_over;
+  Bytes cache;      // keys and values, states of linear attention
+  Bytes workspace;  // of libraries and the driver
+  Bytes total() const { return weights + gradients + optimizer + activations + cache + workspace - handed_over; }
 };
 
 struct TrainingSetup {

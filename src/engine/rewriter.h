@@ -35,6 +35,8 @@ class SectionRewriter {
     out_.tensors[static_cast<std::size_t>(out_.operators.back().outputs.front())].kind = TensorKind::statistic;
   }
   Operator& last() { return out_.operators.back(); }
+  void set_kind(int tensor, TensorKind kind) { out_.tensors[static_cast<std::size_t>(tensor)].kind = kind; }
+  TensorKind kind(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].kind; }
   Count elements(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].elements; }
   Section take() && { return std::move(out_); }
 

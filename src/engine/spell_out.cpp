@@ -157,14 +157,24 @@ void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
   repeated();
 }
 
-// DynamicCache appends by concatenation: the whole cache of keys and of values is copied.
-void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write, const Section& section) {
+// DynamicCache appends by concatenation: the whole cache of keys and of values is copied. A static one is written into.
+void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write, const Section& section,
+                 bool static_cache) {
   Count tokens = write.tokens;
   for (const Operator& other : section.operators)
-    if (const auto* a = std::get_if<AttentionDecode>(&other.shape)) tokens = a->batch * eager_of(*a).kv_len;
+    if (const auto* a = std::get_if<AttentionDecode>(&other.shape); a && !static_cache)
+      tokens = a->batch * eager_of(*a).kv_len;
   const Count elements = tokens * write.kv_heads * write.head_dim;
   out.add(op.name + ".k", copy_of(elements), {op.inputs.front()}, elements);
   out.finish(op, ".v", copy_of(elements), {op.inputs.back()});
+}
+
+// Logits are cast up before the loss.
+void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss) {
+  const Count elements = loss.rows * loss.cols;
+  const int full = out.add(op.name + ".float", copy_of(elements + elements / 2), op.inputs, elements);
+  out.set_kind(full, TensorKind::wide);
+  out.finish(op, "", loss, {full});
 }
 
 bool ends_a_block(const Operator& op) {
@@ -176,10 +186,14 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
     return spell_rms_norm(out, op, *norm, options.low_precision);
   if (const auto* rope = std::get_if<Rope>(&op.shape)) return spell_rope(out, op, *rope);
   if (const auto* gate = std::get_if<GatedActivation>(&op.shape)) return spell_gate(out, op, *gate);
-  if (const auto* e = std::get_if<Elementwise>(&op.shape); e && op.spelling == Spelling::gelu_new)
+  if (const auto* e = std::get_if<Elementwise>(&op.shape);
+      e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
   if (const auto* moe = std::get_if<Moe>(&op.shape)) return spell_experts(out, op, *moe);
-  if (const auto* write = std::get_if<KvWrite>(&op.shape)) return spell_cache(out, op, *write, section);
+  if (const auto* write = std::get_if<KvWrite>(&op.shape))
+    return spell_cache(out, op, *write, section, options.static_cache);
+  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && options.low_precision)
+    return spell_loss(out, op, *loss);
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
       return spell_attention(out, op, eager_of(*a), options.dropout);

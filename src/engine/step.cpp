@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/attention_kernel.h"
+#include "estimate/physics.h"
 
 namespace tilecast {
 namespace {
@@ -42,10 +43,33 @@ Interval interval_of_sum(const Program& program, const std::vector<CallForecast>
           sum + joint_deviation(program, calls, true) * kDeviations};
 }
 
+namespace {
+
+// Steps follow each other, so the card is warm: its clock is what the average power of a step allows. Kernels that the
+// tensor pipe holds back take the longer for it.
+void warm_up(StepForecast& step, const Program& program, const Gpu& gpu, double joules) {
+  const Physics physics = default_physics(gpu);
+  Seconds all;
+  for (std::size_t i = 0; i < step.calls.size(); ++i)
+    all += step.calls[i].each * static_cast<double>(program.calls[i].times);
+  if (!(all > seconds(0))) return;
+  const double stretch = steady_stretch(gpu, joules / all.base() / in_watts(physics.compute_power));
+  for (CallForecast& c : step.calls) {
+    if (c.limited_by != Resource::tensor) continue;
+    const double longer = steady_stretch_of(stretch, c.each);
+    c.each = c.each * longer;
+    c.interval = {c.interval.low * longer, c.interval.high * longer};
+  }
+}
+
+}  // namespace
+
 Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                    const Weights* weights) {
   StepForecast step;
   step.calls.reserve(program.calls.size());
+  double joules = 0;
+  const Physics physics = default_physics(gpu);
   for (const KernelCall& call : program.calls) {
     Context context = call.context;
     if (context.kernel_source.empty())
@@ -57,11 +81,17 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
       return failure;
     }
     const Estimate& e = priced->estimate;
-    const auto times = static_cast<double>(call.times);
     step.calls.push_back({e.latency, e.interval, e.bound, e.limited_by, e.seen});
-    step.gpu += e.latency * times;
-    step.bound += e.bound * times;
-    step.flops += call.flops * times;
+    Bytes moved;
+    for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
+    joules += joules_of(physics, priced->plan, moved) * static_cast<double>(call.times);
+  }
+  if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
+  for (std::size_t i = 0; i < step.calls.size(); ++i) {
+    const auto times = static_cast<double>(program.calls[i].times);
+    step.gpu += step.calls[i].each * times;
+    step.bound += step.calls[i].bound * times;
+    step.flops += program.calls[i].flops * times;
   }
   const HostCost& host = program.host;
   step.host = host.per_launch * static_cast<double>(program.launches());

@@ -90,7 +90,7 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   };
   const Demand& busiest = load.busiest;
   const bool product = launch.character == Character::product;
-  double math = efficiency_of(launch, physics);
+  double math = efficiency_of(launch, physics) * launch.math_share;
   if (launch.math.ops_per_clock > 0 && in_ops(busiest.tensor) > 0) {
     // SMs that wait for the busiest one draw no arithmetic power.
     const double busy = std::min<double>(gpu.sms, launch.total().tensor / busiest.tensor);

@@ -37,6 +37,9 @@ bool checks_dram(const Gpu& gpu) { return !gpu.name.starts_with("RTX-"); }
 // Power throttling sets in over about this much ideal time (falls begin at 1 to 6 ms of ideal time).
 constexpr Seconds kThermalTime = milliseconds(1.1);
 
+// HBM3 and its way through the chip: about 5 pJ a bit, and a quarter more on the way.
+constexpr double kJoulesPerByte = 50e-12;
+
 }  // namespace
 
 Physics default_physics(const Gpu& gpu) {
@@ -71,15 +74,43 @@ Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runti
   return looped ? empty + physics.product_floor : empty;
 }
 
+namespace {
+
+// Narrower operands toggle fewer wires (fp8 0.55 of bf16 on power-limited plateaus).
+double toggling(DType input) { return bits_of(input) >= 16 ? 1.0 : bits_of(input) == 8 ? 0.55 : 0.3; }
+
+// How far a kernel of this length heats the card up by itself.
+double heated_by(Seconds length) { return 1 / (1 + std::pow(length / kThermalTime, -1.5)); }
+
+}  // namespace
+
 double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length) {
   const bool tensor = launch.math.pipe == Pipe::tensor;
-  // Narrower operands toggle fewer wires (fp8 0.55 of bf16 on power-limited plateaus).
-  const double width = bits_of(launch.math.input) >= 16 ? 1.0 : bits_of(launch.math.input) == 8 ? 0.55 : 0.3;
+  const double width = toggling(launch.math.input);
   const double wanted = rate.base() * (tensor ? physics.joules_per_op * width : physics.joules_per_fma);
   if (!(wanted > 0)) return 1;
   const double share = std::min(1.0, in_watts(physics.compute_power) / wanted);
-  const double heated = 1 / (1 + std::pow(length / kThermalTime, -1.5));
-  return 1 - heated * (1 - share);
+  return 1 - heated_by(length) * (1 - share);
+}
+
+// Steady over burst time of the same products in aiconfigurator's power_gemm and gemm tables, by the power the tensor
+// pipe wants as a share x of what is left for arithmetic: 1.01 at 0.58, 1.07 at 0.77, 1.14 at 0.96, 1.20 at 1.16 on an
+// H200, B200 and GB200 within 0.03 of it; the fifth root of 1 + x^5 is 1.01, 1.05, 1.13, 1.25. Cards before Hopper are
+// not in those tables; models run on A100, A40 and L20 show no such loss (docs/accuracy.md), so none is taken.
+double steady_stretch(const Gpu& gpu, double wanted) {
+  const TensorGeneration generation = gpu.tensor_generation();
+  if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return 1;
+  return std::pow(1 + std::pow(wanted, 5), 0.2);
+}
+
+double steady_stretch_of(double stretch, Seconds alone) { return 1 + (stretch - 1) * (1 - heated_by(alone)); }
+
+double joules_of(const Physics& physics, const Plan& plan, Bytes dram) {
+  double joules = in_bytes(dram) * kJoulesPerByte;
+  for (const Launch& launch : plan.launches)
+    if (launch.math.pipe == Pipe::tensor)
+      joules += in_ops(launch.total().tensor) * physics.joules_per_op * toggling(launch.math.input);
+  return joules;
 }
 
 }  // namespace tilecast

@@ -65,8 +65,22 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   return plan(shape, format, gpu, context);
 }
 
+// Rows of 16-bit matrices that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back
+// to kernels of Turing's time (cutlass_75_tensorop_s1688): GPT-2's vocabulary of 50257 costs an H200 94 to 147 TFLOP/s
+// of the 856 it reaches otherwise (data/measurements/h200_models_kernels.csv.gz). Cards whose own instructions are
+// nearer to Turing's lose less; 0.4 is an assumption.
+double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
+  const int bits = bits_of(math.input);
+  if (math.pipe != Pipe::tensor || bits > 16) return 1;
+  const auto aligned = [&](Count elements) { return elements * bits % 128 == 0; };
+  const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
+  if (aligned(inner) && aligned(p.n)) return 1;
+  const TensorGeneration generation = gpu.tensor_generation();
+  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? 0.14 : 0.4;
+}
+
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
-                          bool weights) {
+                          bool weights, Layout layout) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   auto plan = quantise_first(p, format, gpu, context);
@@ -75,6 +89,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
                                 ? choose_scaled_mm(p, *math, gpu)
                                 : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
+  plan->launches.back().math_share = alignment_share(p, layout, *math, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;
@@ -164,10 +179,10 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
 }
 
 Result<Plan> plan(const Gemm& s, const Format& format, const Gpu& gpu, const Context& context) {
-  return plan_product({1, s.m, s.n, s.k}, format, gpu, context, true);
+  return plan_product({1, s.m, s.n, s.k}, format, gpu, context, true, s.layout);
 }
 Result<Plan> plan(const Bmm& s, const Format& format, const Gpu& gpu, const Context& context) {
-  return plan_product({s.batch, s.m, s.n, s.k}, format, gpu, context, false);
+  return plan_product({s.batch, s.m, s.n, s.k}, format, gpu, context, false, s.layout);
 }
 
 }  // namespace tilecast

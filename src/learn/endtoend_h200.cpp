@@ -56,6 +56,9 @@ Result<Run> run_of(const Identity& id) {
   run->engine.eager_attention = id.attention == "eager";
   if (id.checkpoint > 0) run->training.options.recompute = Recompute::full;
   run->training.update = id.mode != "forward_backward";
+  run->training.fused_optimizer = true;
+  run->engine.static_cache = true;
+  run->engine.fused_norms = trains(id) && id.ops == "plain";  // torch.nn.functional's, one call an operator
   return run;
 }
 

@@ -104,9 +104,9 @@ bool group_limited(const Measurement& row) {
   return moe && moe->distribution == ExpertDistribution::balanced && moe->hidden == 7168 && moe->inter == 2048 &&
          moe->experts == 256 && moe->topk == 8 && (row.engine == "vllm" || row.engine == "sglang");
 }
-// AIConfigurator's collector of SGLang 0.5.10 (the A100 rows) kept all pairs of the tokens that visit the rank and moved
-// those of other ranks to its first expert: 16,384 tokens of 128 experts take 57.8, 57.5, 57.0 and 57.5 ms on 1, 2, 4
-// and 8 ranks.
+// AIConfigurator's collector of SGLang 0.5.10 (the A100 rows) kept all pairs of the tokens that visit the rank and
+// moved those of other ranks to its first expert: 16,384 tokens of 128 experts take 57.8, 57.5, 57.0 and 57.5 ms on 1,
+// 2, 4 and 8 ranks.
 bool counts_remote_pairs(const Measurement& row) {
   const auto* moe = std::get_if<Moe>(&row.kernel.shape);
   return moe && moe->ep > 1 && row.engine == "sglang" && row.engine_version == "0.5.10";

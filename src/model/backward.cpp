@@ -36,6 +36,14 @@ AttentionPrefill as_prefill(const MlaPrefill& mla) {
   return a;
 }
 
+// Gradients of queries, keys and values that came out of one projection are put together again.
+Shape packed(const AttentionPrefill& a) {
+  const Count kv_heads = a.kv_heads > 0 ? a.kv_heads : a.heads;
+  Copy copy;
+  copy.elements = std::max<Count>(1, a.batch * a.q_len * (a.heads + 2 * kv_heads) * a.head_dim);
+  return copy;
+}
+
 struct Gradient {
   std::string suffix;
   Shape shape;
@@ -86,8 +94,10 @@ Gradients gradients_of(const Operator& op) {
             data.backward = ConvBackward::data, weight.backward = ConvBackward::weight;
             return Gradients{{"grad_input", data}, {"grad_weight", weight}};
           },
-          [](const AttentionPrefill& a) {
-            return Gradients{{"grad", AttentionBackward{a}}};
+          [&](const AttentionPrefill& a) {
+            Gradients list = {{"grad", AttentionBackward{a}}};
+            if (op.inputs.size() == 1) list.push_back({"grad_pack", packed(a)});  // of queries, keys and values
+            return list;
           },
           [](const MlaPrefill& a) {
             return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
@@ -225,7 +235,17 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   return graph;
 }
 
-std::vector<int> saved_tensors(const Section& section) {
+namespace {
+
+bool cheap_to_repeat(const Shape& shape) {
+  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<GatedActivation>(shape) ||
+         std::holds_alternative<RmsNorm>(shape) || std::holds_alternative<LayerNorm>(shape) ||
+         std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
+}
+
+}  // namespace
+
+std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   std::set<int> saved;
   const auto inputs = [&](const Operator& op) { saved.insert(op.inputs.begin(), op.inputs.end()); };
   const auto output = [&](const Operator& op) { saved.insert(op.outputs.begin(), op.outputs.end()); };
@@ -234,6 +254,8 @@ std::vector<int> saved_tensors(const Section& section) {
                    [&](const Elementwise& e) {
                      if (op.spelling == Spelling::dropout) return;  // its byte an element: model/memory.cpp
                      if (e.op == PointwiseOp::add || e.op == PointwiseOp::copy) return;
+                     const bool product = e.op == PointwiseOp::mul || e.op == PointwiseOp::div;
+                     if (product && op.inputs.size() < 2 && op.weights.total() == 0) return;  // by a constant
                      if (e.op == PointwiseOp::relu || e.op == PointwiseOp::tanh || e.op == PointwiseOp::exp) output(op);
                      else inputs(op);
                    },
@@ -247,6 +269,10 @@ std::vector<int> saved_tensors(const Section& section) {
                },
                op.shape);
   }
+  if (pointwise_again)
+    for (const Operator& op : section.operators)
+      if (cheap_to_repeat(op.shape))
+        for (int t : op.outputs) saved.erase(t);
   return {saved.begin(), saved.end()};
 }
 

@@ -22,6 +22,8 @@ struct TrainingOptions {
 Graph with_backward(const Graph& forward, const TrainingOptions& options);
 
 // Indices of the section's tensors that its gradients read: what must stay in memory after the forward pass. Sorted.
-std::vector<int> saved_tensors(const Section& section);
+// With `pointwise_again`, as torch.compile has it, what pointwise kernels and norms wrote is computed again from their
+// inputs.
+std::vector<int> saved_tensors(const Section& section, bool pointwise_again = false);
 
 }  // namespace tilecast

@@ -101,30 +101,40 @@ ScanKind rule_kind(ScanRule rule, bool decode) {
 
 // Qwen3-Next's block (transformers modeling_qwen3_next.py) and Mamba-2's share one shape: projections to keys, queries,
 // values, an output gate and per-head gates; a short convolution; the recurrence; a gated norm; the output projection.
+// Kimi Linear's gate and decays (a decay for each key channel) pass a bottleneck as wide as a head.
 int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& at) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
   const Count values = s.heads * s.head_dim, keys = s.key_heads * s.key_dim;
   const bool decode = at.workload.mode == Mode::decode;
   const Count mixed = values + 2 * keys;  // what the convolution runs over
-  int inner = 0;
+  int inner = 0, gate = 0;
   if (s.rule == ScanRule::mamba2) {
-    inner = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, false);
+    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, false);
+  } else if (s.rule == ScanRule::kda) {
+    inner = b.linear("scan.in", x, tokens, hidden, mixed, false);
+    b.linear("scan.gates", x, tokens, hidden, s.heads, false);
+    const int decay = b.linear("scan.decay_down", x, tokens, hidden, s.head_dim, false);
+    b.linear("scan.decay_up", decay, tokens, s.head_dim, keys, false);
+    gate = b.linear("scan.gate_down", x, tokens, hidden, s.head_dim, false);
+    gate = b.linear("scan.gate_up", gate, tokens, s.head_dim, values, false);
   } else {
-    inner = b.linear("scan.in", x, tokens, hidden, mixed + values, false);
+    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values, false);
     b.linear("scan.gates", x, tokens, hidden, 2 * s.heads, false);
   }
   Scan conv = scan_shape(s, ScanKind::conv1d, at.workload, decode);
   int out =
       b.add("scan.conv", conv, {inner}, tokens * mixed, {.vector = mixed * s.conv_width + (s.conv_bias ? mixed : 0)});
-  // Mamba-2 has a decay, a skip and a time bias a head; the delta rule a decay and a time bias.
-  const Count per_head = s.rule == ScanRule::mamba2 ? 3 : 2;
+  // Mamba-2 has a decay, a skip and a time bias a head; the delta rule a decay and a time bias, Kimi's a channel.
+  const Count scales = s.rule == ScanRule::mamba2 ? 3 * s.heads
+                       : s.rule == ScanRule::kda  ? s.heads + keys
+                                                  : 2 * s.heads;
   out = b.add("scan.rule", scan_shape(s, rule_kind(s.rule, decode), at.workload, decode), {out}, tokens * values,
-              {.vector = per_head * s.heads});
+              {.vector = scales});
   RmsNorm norm;
   norm.rows = s.rule == ScanRule::mamba2 ? tokens : tokens * s.heads;
   norm.cols = s.rule == ScanRule::mamba2 ? values : s.head_dim;
   norm.residual = true;  // the gate is read as well
-  out = b.add("scan.norm", norm, {out, inner}, tokens * values, {.vector = norm.cols});
+  out = b.add("scan.norm", norm, {out, gate}, tokens * values, {.vector = norm.cols});
   return b.linear("scan.out", out, tokens, values, hidden, false);
 }
 

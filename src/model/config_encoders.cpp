@@ -55,11 +55,12 @@ PatchFrontend read_patches(ConfigReader& read, bool bias, StackSpec& stack) {
 }
 
 // An image's positions are its patches: the file has no field for them.
-StackSpec read_image_stack(ConfigReader& read, const Traits& traits, std::optional<PatchFrontend>& patches) {
+StackSpec read_image_stack(ConfigReader& read, const Traits& traits, bool patch_bias,
+                           std::optional<PatchFrontend>& patches) {
   read.assume(field::kPositions, 1);
   const StackSizes sizes = read_sizes(read, traits);
   StackSpec stack = stack_of(sizes, read.failure() ? Layers{} : read_layers(read, traits, sizes));
-  patches = read_patches(read, !traits.embedding_norm, stack);
+  patches = read_patches(read, patch_bias, stack);
   return stack;
 }
 
@@ -67,7 +68,7 @@ ModelSpec read_vit(ConfigReader& read, const ModelFamily& family, HeadKind head)
   ModelSpec spec;
   Traits traits = family.traits;
   traits.qkv_bias = read.flag_or("qkv_bias", true);
-  spec.encoder = read_image_stack(read, traits, spec.patches);
+  spec.encoder = read_image_stack(read, traits, true, spec.patches);
   read_head(read, traits, head, spec);
   spec.pooler = head == HeadKind::none;
   spec.lm_head = spec.tied_head = false;
@@ -88,7 +89,7 @@ ModelSpec read_clip(ConfigReader& read, const ModelFamily& family, HeadKind) {
     if (!of_images) tower->assume(field::kPositions, 77);
   }
   text.assume(field::kVocab, 49408);
-  spec.encoder = read_image_stack(images, family.traits, spec.patches);
+  spec.encoder = read_image_stack(images, family.traits, false, spec.patches);
   Traits of_text = family.traits;
   of_text.causal = true;
   of_text.embedding_norm = false;

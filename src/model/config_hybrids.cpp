@@ -1,6 +1,7 @@
 // Models whose layers differ from each other: linear attention, state-space layers, layers pruned one by one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/families.h"
@@ -27,13 +28,28 @@ ScanSpec read_mamba(ConfigReader& read) {
   return s;
 }
 
+// The letters: given as such, or as a list of words by later files.
+std::string read_letters(ConfigReader& read) {
+  std::string letters = read.text_or("hybrid_override_pattern", "");
+  if (!letters.empty()) return letters;
+  for (const std::string& word : read.texts("layers_block_type")) {
+    if (word == "mamba") letters += 'M';
+    else if (word == "attention") letters += '*';
+    else if (word == "mlp") letters += '-';
+    else if (word == "moe") letters += 'E';
+    else
+      read.fail("layers_block_type", "unknown kind '" + word.substr(0, 40) + "'", "known: mamba, attention, mlp, moe");
+  }
+  return letters;
+}
+
 Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
   constexpr const char* kPattern = "hybrid_override_pattern";
-  const std::string pattern = read.text_or(kPattern, "");
-  if (pattern.size() != static_cast<std::size_t>(sizes.layers))
-    read.fail(kPattern, fmt::format("has {} letters for {} layers", pattern.size(), sizes.layers));
+  const std::string letters = read_letters(read);
+  if (letters.size() != static_cast<std::size_t>(sizes.layers))
+    read.fail(kPattern, fmt::format("has {} letters for {} layers", letters.size(), sizes.layers));
   Layers layers;
-  for (const char letter : pattern) {
+  for (const char letter : letters) {
     if (read.failure()) break;
     LayerSpec layer;
     if (letter == 'M') layer.mixer = read_mamba(read);
@@ -43,8 +59,28 @@ Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSi
     else
       read.fail(kPattern, fmt::format("unknown letter '{}'", letter),
                 "known: M (Mamba-2), * (attention), - (feed-forward), E (experts)");
-    layers.push_back(std::move(layer));
+    layers.push_back(layer);
   }
+  return layers;
+}
+
+// Kimi Linear: latent attention in the layers it lists (from one), Kimi delta attention in the others.
+Layers kimi_linear_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  Layers layers = read_layers(read, traits, sizes);
+  if (!read.has("linear_attn_config")) return layers;
+  ConfigReader linear = read.inside("linear_attn_config");
+  constexpr ConfigField kHeads{{"num_heads"}, 1 << 14}, kHeadDim{{"head_dim"}, 1 << 14};
+  ScanSpec scan;
+  scan.rule = ScanRule::kda;
+  scan.heads = scan.key_heads = linear.count(kHeads);
+  scan.head_dim = scan.key_dim = linear.count(kHeadDim);
+  scan.conv_width = std::max<Count>(linear.count_or("short_conv_kernel_size", 4, 1 << 6), 1);
+  for (const Count layer : linear.counts("kda_layers", field::kLayers.most)) {
+    if (layer >= 1 && layer <= sizes.layers) layers[static_cast<std::size_t>(layer - 1)].mixer = scan;
+    else
+      linear.fail("kda_layers", fmt::format("{} is not one of the {} layers, counted from one", layer, sizes.layers));
+  }
+  read.adopt(linear);
   return layers;
 }
 
@@ -120,6 +156,7 @@ const std::vector<ModelFamily>& hybrid_families() {
   static const std::vector<ModelFamily> kFamilies = {
       {{"Qwen3Next"}, {"qwen3_next"}, kGatedDelta},
       {{"Qwen3_5", "Qwen3_5Moe"}, {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"}, kGatedDelta},
+      {{"KimiLinear"}, {"kimi_linear"}, {.router_bias = true}, nullptr, kimi_linear_layers},
       {{"NemotronH"},
        {"nemotron_h"},
        {.positions = Positions::none, .activation = "relu2", .gated = false, .router_bias = true},

@@ -47,7 +47,7 @@ const Json* ConfigReader::find(std::string_view path) const {
 
 bool ConfigReader::has(const ConfigField& field) const { return !present_name(field).empty(); }
 
-ConfigReader ConfigReader::reader_of(const Json* object, std::string path) const {
+ConfigReader ConfigReader::reader_of(const Json* object, const std::string& path) const {
   static const Json kNothing = Json::object();
   const bool usable = object && object->is_object();
   ConfigReader reader(usable ? *object : kNothing, place_, prefix_ + path + ".");

@@ -78,7 +78,7 @@ class ConfigReader {
   std::vector<Count> counts(std::string_view name, Count most);
 
  private:
-  ConfigReader reader_of(const nlohmann::json* object, std::string path) const;
+  ConfigReader reader_of(const nlohmann::json* object, const std::string& path) const;
   std::string_view present_name(const ConfigField& field) const;
   Count whole(std::string_view name, const nlohmann::json& value, Count least, Count most);
 

@@ -57,7 +57,7 @@ AttentionSpec read_attention(ConfigReader& read, const Traits& traits, Count hid
               "give a divisor of num_attention_heads");
   a.head_dim = read.count_or(field::kHeadDim, 0);
   if (a.head_dim == 0) {
-    if (hidden % a.heads != 0)
+    if (hidden % a.heads != 0 && !read.has("kv_lora_rank"))  // latent attention has widths of its own
       read.fail("num_attention_heads",
                 fmt::format("{} heads do not divide the hidden size {}, and there is no head_dim", a.heads, hidden),
                 "correct one of them or give head_dim");
@@ -149,29 +149,31 @@ std::vector<LayerKind> read_kinds(ConfigReader& read, const Traits& traits, Coun
   return kinds;
 }
 
-// Which layers have experts: DeepSeek counts the dense ones at the start, Qwen and Llama 4 take every nth.
-class ExpertLayers {
- public:
-  explicit ExpertLayers(ConfigReader& read)
-      : dense_first_(read.count_or("first_k_dense_replace", 0)),
-        frequency_(at_least_one(read, "moe_layer_freq")),
-        step_(at_least_one(
-            read, read.has("interleave_moe_layer_step") ? "interleave_moe_layer_step" : "decoder_sparse_step")),
-        dense_(read.counts("mlp_only_layers", field::kLayers.most)) {}
-  bool has(Count layer) const {
-    return layer >= dense_first_ && layer % frequency_ == 0 && (layer + 1) % step_ == 0 &&
-           std::find(dense_.begin(), dense_.end(), layer) == dense_.end();
+// Which layers have experts: a list says so, or DeepSeek counts the dense ones at the start, Qwen and Llama 4 take
+// every nth.
+std::vector<bool> read_expert_layers(ConfigReader& read, Count layers) {
+  std::vector<bool> sparse;
+  const std::vector<std::string> kinds = read.texts("mlp_layer_types");
+  if (!kinds.empty()) {
+    if (kinds.size() != static_cast<std::size_t>(layers))
+      read.fail("mlp_layer_types", fmt::format("has {} entries for {} layers", kinds.size(), layers));
+    for (const std::string& kind : kinds) sparse.push_back(kind == "sparse");
+    sparse.resize(static_cast<std::size_t>(layers));
+    return sparse;
   }
-
- private:
-  // GLM and MiMo write the frequency as a list of zeros and ones; the count of dense layers says the same.
-  static Count at_least_one(ConfigReader& read, std::string_view name) {
-    if (const auto* value = read.find(name); value && value->is_array()) return 1;
-    return std::max<Count>(read.count_or(name, 1), 1);
-  }
-  Count dense_first_, frequency_, step_;
-  std::vector<Count> dense_;
-};
+  // Some write the frequency as a list of zeros and ones, beside the count of dense layers that says the same.
+  const auto step_of = [&](std::string_view name) {
+    const nlohmann::json* value = read.find(name);
+    return value && value->is_array() ? 1 : std::max<Count>(read.count_or(name, 1), 1);
+  };
+  const Count dense_first = read.count_or("first_k_dense_replace", 0), frequency = step_of("moe_layer_freq");
+  const Count step =
+      step_of(read.has("interleave_moe_layer_step") ? "interleave_moe_layer_step" : "decoder_sparse_step");
+  for (Count i = 0; i < layers; ++i) sparse.push_back(i >= dense_first && i % frequency == 0 && (i + 1) % step == 0);
+  for (const Count dense : read.counts("mlp_only_layers", field::kLayers.most))
+    if (dense < layers) sparse[static_cast<std::size_t>(dense)] = false;
+  return sparse;
+}
 
 }  // namespace
 
@@ -223,12 +225,15 @@ MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter
     read.fail("num_experts_per_tok", fmt::format("a token cannot visit {} of {} experts", m.topk, m.experts));
   m.inter = read.count_or(field::kExpertInter, dense_inter);
   if (m.inter < 1) read.fail("moe_intermediate_size", "must be at least 1");
+  if (read.has("moe_latent_size"))  // Nemotron 3 Super: experts narrower than the model
+    read.fail("moe_latent_size", "is not supported", "experts must work at the model's own width");
   m.gated = traits.gated;
   m.activation = read_activation(read, traits);
   m.bias = traits.expert_bias;
   m.router_bias = traits.router_bias || read.text_or("topk_method", "") == "noaux_tc";
-  m.shared_inter =
-      read.count_or("n_shared_experts", 0, 1 << 8) * read.count_or("moe_shared_expert_intermediate_size", m.inter);
+  const Count shared =
+      read.count_or(read.has("n_shared_experts") ? "n_shared_experts" : "num_shared_experts", 0, 1 << 8);
+  m.shared_inter = shared * read.count_or("moe_shared_expert_intermediate_size", m.inter);
   m.shared_inter = read.count_or("shared_expert_intermediate_size", m.shared_inter);
   m.shared_gate = traits.shared_gate && m.shared_inter > 0;
   return m;
@@ -245,7 +250,7 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
   const bool sparse = read.count_or(field::kExperts, 0) > 0;
   std::optional<MoeSpec> experts;
   if (sparse) experts = read_experts(read, traits, sizes.mlp.inter);
-  const ExpertLayers with_experts(read);
+  const std::vector<bool> with_experts = read_expert_layers(read, sizes.layers);
 
   Layers layers;
   for (Count i = 0; i < sizes.layers; ++i) {
@@ -256,11 +261,11 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
     if (kind == LayerKind::linear && linear) layer.mixer = *linear;
     else if (latent) layer.mixer = *latent;
     else layer.mixer = attention;
-    if (experts && with_experts.has(i)) layer.feed_forward = *experts;
+    if (experts && with_experts[static_cast<std::size_t>(i)]) layer.feed_forward = *experts;
     else layer.feed_forward = sizes.mlp;
     if (sizes.mlp.inter < 1 && std::holds_alternative<MlpSpec>(layer.feed_forward))
       read.fail("intermediate_size", "is missing", fmt::format("layer {} has no experts and needs it", i));
-    layers.push_back(std::move(layer));
+    layers.push_back(layer);
   }
   return layers;
 }

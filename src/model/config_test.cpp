@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "model/embedded_models.h"
 
 namespace tilecast {
 namespace {
@@ -129,6 +132,18 @@ TEST(Config, ExpertsStandInTheLayersTheFileSays) {
   EXPECT_TRUE(std::get<MoeSpec>(sparse.decoder->layers[1].layer.feed_forward).shared_gate);
 }
 
+TEST(Config, ListsOfLaterFilesSayTheSame) {
+  const Json experts = {{"architectures", {"GlmMoeDsaForCausalLM"}},
+                        {"n_routed_experts", 8},
+                        {"num_experts_per_tok", 2},
+                        {"moe_intermediate_size", 32},
+                        {"mlp_layer_types", {"dense", "sparse", "sparse", "dense"}}};
+  const ModelSpec model = spec(llama(experts));
+  ASSERT_EQ(model.decoder->layers.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<MoeSpec>(model.decoder->layers[1].layer.feed_forward));
+  EXPECT_EQ(model.decoder->layers[1].repeats, 2);
+}
+
 TEST(Config, Llama4RotatesThreeLayersOfFour) {
   const ModelSpec model = spec({{"architectures", {"Llama4ForConditionalGeneration"}},
                                 {"text_config", llama({{"architectures", nullptr},
@@ -165,6 +180,9 @@ TEST(Config, LatentAttentionAndItsIndexer) {
   EXPECT_EQ(m.kv_rank, 32);
   EXPECT_EQ(m.v_dim, 12);
   EXPECT_EQ(m.index_topk, 64);
+  Json odd = llama(latent);
+  odd["num_attention_heads"] = odd["num_key_value_heads"] = 5;  // 5 does not divide 64, and need not
+  EXPECT_EQ(std::get<MlaSpec>(spec(odd).decoder->layers[0].layer.mixer).heads, 5);
   EXPECT_THAT(complaint(llama({{"architectures", {"DeepseekV3ForCausalLM"}}, {"kv_lora_rank", 32}})),
               HasSubstr("qk_nope_head_dim: is missing"));
 }
@@ -201,6 +219,12 @@ TEST(Config, NemotronHReadsItsLetters) {
   EXPECT_EQ(model.decoder->layers[0].layer.feed_forward.index(), 0u);
   EXPECT_EQ(std::get<MlpSpec>(model.decoder->layers[1].layer.feed_forward).activation, ActivationKind::relu_squared);
   EXPECT_EQ(attention(model, 2).rotary_dim, 0);
+  Json listed = nemotron_h("");
+  listed["layers_block_type"] = {"mamba", "mlp", "attention", "mlp"};
+  EXPECT_EQ(parameters(spec(listed)), parameters(model));
+  Json latent = nemotron_h("M-*E");
+  latent.update({{"n_routed_experts", 8}, {"num_experts_per_tok", 2}, {"moe_latent_size", 16}});
+  EXPECT_THAT(complaint(latent), HasSubstr("moe_latent_size: is not supported"));
   EXPECT_THAT(complaint(nemotron_h("M-*")), HasSubstr("has 3 letters for 4 layers"));
   EXPECT_THAT(complaint(nemotron_h("M-*x")), HasSubstr("unknown letter 'x'"));
 }
@@ -364,6 +388,40 @@ TEST(ConfigErrors, SizesThatWouldOverflowAreRefused) {
                                {"num_local_experts", 1 << 14},
                                {"num_experts_per_tok", 1 << 14}})),
               HasSubstr("more than 10^15 parameters"));
+}
+
+// One config of each architecture the library has, with one field at a time made absurd: a model or one line, and
+// counts that do not overflow.
+void check_survives(const Json& config, const std::string& what) {
+  const auto read = spec_from_json(config.dump(), "config.json");
+  if (!read) {
+    EXPECT_EQ(read.error().line().find('\n'), std::string::npos) << what;
+    EXPECT_FALSE(read.error().field.empty() && read.error().remedy.empty()) << what;
+    return;
+  }
+  EXPECT_GE(parameters(*read), 0) << what;
+  EXPECT_LE(active_parameters(*read), parameters(*read)) << what;
+  for (const CachePart& part : cache_need(*read).parts) EXPECT_GE(part.per_token, 0) << what;
+}
+void spoil_each_field(const Json& whole, const Json::json_pointer& object, const std::string& name) {
+  const std::vector<Json> absurd = {nullptr, 0, -1, 1 << 20, "x\ny"};
+  for (const auto& [key, value] : whole[object].items()) {
+    if (value.is_object()) spoil_each_field(whole, object / key, name);
+    for (const Json& wrong : absurd) {
+      Json spoilt = whole;
+      spoilt[object][key] = wrong;
+      check_survives(spoilt, name + ": " + key + " = " + wrong.dump());
+    }
+  }
+}
+TEST(ConfigErrors, NoFieldOfNoArchitectureCanHurt) {
+  std::set<std::string> seen;
+  for (const EmbeddedFile& file : embedded_model_files()) {
+    const Json config = Json::parse(file.text);
+    if (config.contains("_like") || !seen.insert(config["architectures"].dump()).second) continue;
+    spoil_each_field(config, Json::json_pointer(), std::string(file.name));
+  }
+  EXPECT_GE(seen.size(), 30u);
 }
 
 TEST(ConfigErrors, NotAConfiguration) {

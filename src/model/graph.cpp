@@ -156,7 +156,7 @@ double model_flops(const Operator& op) {
 double model_flops(const Graph& graph) {
   double sum = 0;
   for (const Section& section : graph.sections)
-    for (const Operator& op : section.operators) sum += real(section.repeats) * model_flops(op);
+    for (const Operator& op : section.operators) sum += real(section.repeats) * real(op.times) * model_flops(op);
   return sum;
 }
 

@@ -23,7 +23,14 @@ struct OwnedWeights {
 };
 
 // What a tensor's elements are; their size follows from the precision of a run.
-enum class TensorKind : std::uint8_t { activation, index, logits, mask, statistic };
+enum class TensorKind : std::uint8_t {
+  activation,
+  index,
+  logits,
+  mask,
+  statistic,  // computed and kept in fp32 whatever the precision of the run
+  wide,       // kept in fp32, computed in the precision of the run
+};
 struct Tensor {
   std::string name;
   Count elements = 0;

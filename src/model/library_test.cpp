@@ -126,6 +126,7 @@ constexpr Published kExact[] = {
     {"deepseek-ai/DeepSeek-V2", 235741434880},
     {"deepseek-ai/DeepSeek-V3", 671026419200},
     {"moonshotai/Kimi-K2-Instruct", 1026408232448},
+    {"moonshotai/Kimi-Linear-48B-A3B-Instruct", 49122681728},
     {"openai/gpt-oss-20b", 20914757184},
     {"openai/gpt-oss-120b", 116829156672},
     {"nvidia/NVIDIA-Nemotron-Nano-9B-v2", 8888227328},
@@ -264,6 +265,10 @@ TEST(Library, CachesAreRight) {
   const CacheNeed hybrid = cache_need(model("Nemotron-Nano-9B-v2"));  // 4 of attention, 27 of Mamba-2
   EXPECT_EQ(hybrid.parts[0].per_token, 4 * 2 * 8 * 128);
   EXPECT_EQ(hybrid.state, 27 * (128 * 80 * 128 + (128 * 80 + 2 * 8 * 128) * 3));
+
+  const CacheNeed kimi = cache_need(model("Kimi-Linear-48B-A3B"));  // 7 of latent attention, 20 of delta attention
+  EXPECT_EQ(kimi.parts[0].per_token, 7 * 576);
+  EXPECT_EQ(kimi.state, 20 * (32 * 128 * 128 + 3 * 32 * 128 * 3));
 
   const CacheNeed oss = cache_need(model("gpt-oss-120b"));
   ASSERT_EQ(oss.parts.size(), 2u);

@@ -16,8 +16,8 @@ ModelSpec bare(LayerSpec layer, Count repeats = 1) {
   spec.decoder->layers = {{std::move(layer), repeats}};
   return spec;
 }
-Count size(Mixer mixer) { return parameters(bare({std::move(mixer), {}, {}})); }
-Count size(FeedForward part) { return parameters(bare({{}, {}, std::move(part)})); }
+Count size(const Mixer& mixer) { return parameters(bare({mixer, {}, {}})); }
+Count size(const FeedForward& part) { return parameters(bare({{}, {}, part})); }
 
 TEST(Spec, AttentionCountsHeadsOfEachKind) {
   AttentionSpec a{.heads = 4, .kv_heads = 2, .head_dim = 16};
@@ -51,6 +51,8 @@ TEST(Spec, ScansCountTheirConvolutionsAndGates) {
   const ScanSpec delta{ScanRule::gated_delta, 4, 8, 2, 16, 4, false};  // values 32, keys 32
   EXPECT_EQ(size(delta), 64 * (32 + 32 + 32 + 32 + 8) + 96 * 4 + 8 + 8 + 32 * 64);
   const ScanSpec mamba{ScanRule::mamba2, 4, 8, 2, 16, 4, true};  // inner 32, groups x state 32
+  const ScanSpec kda{ScanRule::kda, 2, 16, 2, 16, 4, false};     // queries, keys and values 32 each
+  EXPECT_EQ(size(kda), 64 * 96 + 96 * 4 + 2 * 64 * 16 + 16 * 64 + 64 * 2 + 32 + 2 + 16 + 32 * 64);
   EXPECT_EQ(size(mamba), 64 * (2 * 32 + 2 * 32 + 4) + 96 * 5 + 12 + 32 + 32 * 64);
 }
 

@@ -1,0 +1,175 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/arrange.h"
+#include "engine/run.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "model/build.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+Graph llama(Mode mode, Count tokens) {
+  Workload w;
+  w.mode = mode;
+  w.requests = mode == Mode::decode ? std::vector<Requests>{{4, 1, tokens}} : std::vector<Requests>{{1, tokens, 0}};
+  return *build(*find_model("Llama-3.1-8B"), w);
+}
+
+const Section& layer_of(const Graph& graph) {
+  for (const Section& s : graph.sections)
+    if (s.name == "layer") return s;
+  return graph.sections.front();
+}
+
+std::vector<std::string> names_of(const Section& section) {
+  std::vector<std::string> names;
+  for (const Operator& op : section.operators) names.push_back(op.name);
+  return names;
+}
+
+EngineOptions options_of(EngineKind kind, const char* dtype = "bf16") {
+  EngineOptions o;
+  o.kind = kind;
+  o.precision = *precision_from(dtype);
+  return o;
+}
+
+TEST(Engine, ServingEnginesMergeAndFuse) {
+  const Graph graph = arranged(llama(Mode::decode, 100), options_of(EngineKind::vllm));
+  EXPECT_EQ(names_of(layer_of(graph)),
+            (std::vector<std::string>{"mixer_norm", "attention.q+k+v", "attention.rope", "attention.kv_write",
+                                      "attention.decode", "attention.out", "mlp_norm", "mlp.gate+up", "mlp.act",
+                                      "mlp.down"}));
+  EXPECT_EQ(std::get<Gemm>(layer_of(graph).operators[1].shape).n, 4096 + 2 * 1024);
+  EXPECT_TRUE(std::get<RmsNorm>(layer_of(graph).operators[0].shape).residual);
+  EXPECT_TRUE(std::get<RmsNorm>(layer_of(graph).operators[6].shape).residual);
+  EXPECT_EQ(parameters(graph), parameters(*find_model("Llama-3.1-8B")));
+}
+
+TEST(Engine, TensorRtWritesTheCacheWhileItRotates) {
+  const auto names = names_of(layer_of(arranged(llama(Mode::decode, 100), options_of(EngineKind::trtllm))));
+  EXPECT_NE(std::find(names.begin(), names.end(), "attention.rope+kv_write"), names.end());
+  EXPECT_EQ(std::find(names.begin(), names.end(), "attention.kv_write"), names.end());
+}
+
+TEST(Engine, EagerSpellsNormsRotationsAndGatesOut) {
+  const Graph graph = arranged(llama(Mode::prefill, 64), options_of(EngineKind::pytorch));
+  // Norm 8 (twice), q k v, rotation 5 (twice), cache 2, attention, out, sum, gate, up, act, mul, down, sum.
+  EXPECT_EQ(layer_of(graph).operators.size(), 2u * 8 + 3 + 2 * 5 + 2 + 1 + 1 + 1 + 2 + 2 + 1 + 1);
+  EXPECT_EQ(parameters(graph), parameters(*find_model("Llama-3.1-8B")));
+}
+
+TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
+  EngineOptions o = options_of(EngineKind::pytorch, "fp32");
+  o.eager_attention = true;
+  Workload w;
+  w.requests = {{2, 128, 0}};
+  w.keep_cache = false;
+  const Graph graph = arranged(*build(*find_model("GPT-2"), w), o);
+  const auto names = names_of(layer_of(graph));
+  std::vector<std::string> attention;
+  for (const std::string& name : names)
+    if (name.starts_with("attention.prefill")) attention.push_back(name.substr(18));
+  EXPECT_EQ(attention, (std::vector<std::string>{"scores", "scale", "mask", "softmax", "values", "contiguous"}));
+  for (const Operator& op : layer_of(graph).operators)
+    if (op.name == "attention.prefill.scores") {
+      const auto& bmm = std::get<Bmm>(op.shape);
+      EXPECT_EQ(bmm.batch, 2 * 12);
+      EXPECT_EQ(bmm.m, 128);
+      EXPECT_EQ(bmm.n, 128);
+      EXPECT_EQ(bmm.k, 64);
+    }
+}
+
+TEST(Engine, CompilingFusesPointwiseChains) {
+  const Graph eager = arranged(llama(Mode::prefill, 64), options_of(EngineKind::pytorch));
+  const Graph compiled = arranged(llama(Mode::prefill, 64), options_of(EngineKind::compile));
+  EXPECT_LT(layer_of(compiled).operators.size(), layer_of(eager).operators.size() / 2);
+  EXPECT_EQ(parameters(compiled), parameters(eager));
+}
+
+TEST(Engine, QuantisedFormatsLeaveAttentionAndTheHeadAlone) {
+  const Program program = lower(arranged(llama(Mode::decode, 100), options_of(EngineKind::vllm, "fp8")),
+                                options_of(EngineKind::vllm, "fp8"));
+  for (const KernelCall& call : program.calls) {
+    if (call.name == "attention.q+k+v") EXPECT_EQ(call.kernel.format.name, "fp8");
+    if (call.name == "attention.decode") EXPECT_EQ(call.kernel.format.name, "bf16");
+    if (call.name == "lm_head") EXPECT_EQ(call.kernel.format.name, "bf16");
+  }
+}
+
+TEST(Step, PartsSumToTheWholeAndNothingBeatsItsBound) {
+  const EngineOptions o = options_of(EngineKind::vllm);
+  const Program program = lower(arranged(llama(Mode::decode, 2000), o), o);
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  const auto step = forecast_step(program, *gpu, 4, Method::tilecast, &shipped_weights());
+  ASSERT_TRUE(step);
+  Seconds sum, bound;
+  for (std::size_t i = 0; i < step->calls.size(); ++i) {
+    sum += step->calls[i].each * static_cast<double>(program.calls[i].times);
+    bound += step->calls[i].bound * static_cast<double>(program.calls[i].times);
+    EXPECT_GE(step->calls[i].each, step->calls[i].bound) << program.calls[i].name;
+  }
+  EXPECT_NEAR(sum / step->gpu, 1, 1e-12);
+  EXPECT_NEAR(bound / step->bound, 1, 1e-12);
+  EXPECT_GE(step->total, step->bound);
+  EXPECT_LE(step->interval.low, step->total);
+  EXPECT_GE(step->interval.high, step->total);
+}
+
+TEST(Step, EagerTakesTheLongerOfHostAndGpu) {
+  EngineOptions o = options_of(EngineKind::pytorch);
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  for (const Count tokens : {16, 8192}) {
+    const Program program = lower(arranged(llama(Mode::prefill, tokens), o), o);
+    const auto step = forecast_step(program, *gpu, 1, Method::analytic, nullptr);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->total, std::max(step->gpu, step->host) + program.host.per_step);
+    EXPECT_EQ(step->host_bound(), tokens == 16);
+  }
+}
+
+TEST(Step, ErrorsThatAreSharedWidenASum) {
+  Program program;
+  std::vector<CallForecast> calls;
+  for (int i = 0; i < 4; ++i) {
+    program.calls.push_back({"a", 0, OpClass::linear, Kernel{Gemm{}, *format_from("bf16")}, {}, 1});
+    calls.push_back({milliseconds(1), {milliseconds(0.9), milliseconds(1.1)}, milliseconds(0.5)});
+  }
+  const Interval sum = interval_of_sum(program, calls, milliseconds(4));
+  const double width = (sum.high - milliseconds(4)) / milliseconds(0.1);
+  EXPECT_GT(width, 2) << "wider than if all errors were independent";
+  EXPECT_LT(width, 4) << "narrower than if they were all the same";
+}
+
+TEST(Run, TrainingCostsMoreThanForwardAndRecomputingMore) {
+  Run run;
+  run.model = *find_model("GPT-2");
+  run.workload.mode = Mode::train;
+  run.workload.requests = {{4, 512, 0}};
+  run.engine = options_of(EngineKind::pytorch);
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  const auto forecast = [&](const Run& r) {
+    const auto prepared = prepare(r);
+    return forecast_run(r, *prepared, *gpu, Method::analytic, nullptr);
+  };
+  const auto plain = forecast(run);
+  ASSERT_TRUE(plain);
+  run.training.options.recompute = Recompute::full;
+  const auto again = forecast(run);
+  ASSERT_TRUE(again);
+  EXPECT_GT(again->step.gpu, plain->step.gpu);
+  EXPECT_LT(again->memory.total(), plain->memory.total());
+  run.engine.kind = EngineKind::vllm;
+  EXPECT_FALSE(prepare(run)) << "a serving engine does not train";
+}
+
+}  // namespace
+}  // namespace tilecast

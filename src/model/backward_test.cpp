@@ -1,0 +1,100 @@
+#include "model/backward.h"
+
+#include <gtest/gtest.h>
+
+#include "model/section_builder.h"
+
+namespace tilecast {
+namespace {
+
+const Operator* find(const Section& section, const std::string& name) {
+  for (const Operator& op : section.operators)
+    if (op.name == name) return &op;
+  return nullptr;
+}
+
+// x -> norm -> two linears -> their product -> sum with x
+Graph gated_block(Count rows, Count width, Count inner) {
+  SectionBuilder b("layer", 4);
+  const int x = b.tensor("stream", rows * width);
+  RmsNorm norm;
+  norm.rows = rows, norm.cols = width;
+  const int y = b.add("norm", norm, {x}, rows * width, {.vector = width});
+  const int left = b.linear("left", y, rows, width, inner, true);
+  const int right = b.linear("right", y, rows, width, inner, false);
+  const int both = b.pointwise("mul", PointwiseOp::mul, {left, right}, rows * inner);
+  const int down = b.linear("down", both, rows, inner, width, false);
+  b.pointwise("residual", PointwiseOp::add, {x, down}, rows * width);
+  return Graph{"block", {std::move(b).finish()}};
+}
+
+TEST(Backward, ALinearLayerHasTwoProductsOfTheSameSize) {
+  const Graph graph = with_backward(gated_block(64, 32, 128), {});
+  ASSERT_EQ(graph.sections.size(), 2u);
+  const Section& back = graph.sections[1];
+  EXPECT_EQ(back.pass, Pass::backward);
+  EXPECT_EQ(back.repeats, 4);
+  const Operator* input = find(back, "left.grad_input");
+  const Operator* weight = find(back, "left.grad_weight");
+  ASSERT_TRUE(input && weight);
+  const auto& gi = std::get<Gemm>(input->shape);
+  EXPECT_EQ(gi.m, 64);
+  EXPECT_EQ(gi.n, 32);
+  EXPECT_EQ(gi.k, 128);
+  const auto& gw = std::get<Gemm>(weight->shape);
+  EXPECT_EQ(gw.m, 128);
+  EXPECT_EQ(gw.n, 32);
+  EXPECT_EQ(gw.k, 64);
+  EXPECT_TRUE(find(back, "left.grad_bias"));
+  EXPECT_FALSE(find(back, "right.grad_bias")) << "it has no bias";
+}
+
+TEST(Backward, ModelFlopsOfProductsAreTwiceTheForward) {
+  const Graph forward = gated_block(64, 32, 128);
+  EXPECT_DOUBLE_EQ(model_flops(with_backward(forward, {})), 3 * model_flops(forward));
+}
+
+TEST(Backward, GradientsOfATensorReadTwiceAreSummedOnce) {
+  const Graph graph = with_backward(gated_block(64, 32, 128), {});
+  int norm_sums = 0, stream_sums = 0;
+  for (const Operator& op : graph.sections[1].operators) {
+    norm_sums += op.name.starts_with("norm.grad_sum");
+    stream_sums += op.name.starts_with("stream.grad_sum");
+  }
+  EXPECT_EQ(norm_sums, 1);    // left and right
+  EXPECT_EQ(stream_sums, 1);  // the norm and the residual
+}
+
+TEST(Backward, AProductOfTwoTensorsHasAGradientForEach) {
+  const Graph graph = with_backward(gated_block(64, 32, 128), {});
+  const auto kernels = std::count_if(graph.sections[1].operators.begin(), graph.sections[1].operators.end(),
+                                     [](const Operator& op) { return op.name == "mul.grad"; });
+  EXPECT_EQ(kernels, 2);
+}
+
+TEST(Backward, AccumulationAddsEveryWeightOnce) {
+  const Graph graph = with_backward(gated_block(64, 32, 128), {.accumulate = true});
+  Count added = 0;
+  for (const Operator& op : graph.sections[1].operators)
+    if (op.name.ends_with(".accumulate")) added += std::get<Elementwise>(op.shape).count();
+  EXPECT_EQ(added, parameters(gated_block(64, 32, 128)) / 4);
+}
+
+TEST(Backward, RecomputationRunsLayersForwardAgain) {
+  const Graph graph = with_backward(gated_block(64, 32, 128), {.recompute = Recompute::full});
+  ASSERT_EQ(graph.sections.size(), 3u);
+  EXPECT_EQ(graph.sections[1].operators.size(), graph.sections[0].operators.size());
+  EXPECT_EQ(graph.sections[1].pass, Pass::backward);
+  EXPECT_EQ(parameters(graph), parameters(gated_block(64, 32, 128))) << "weights are not owned twice";
+}
+
+TEST(Backward, WhatGradientsNeedIsSaved) {
+  const Section section = gated_block(64, 32, 128).sections.front();
+  std::vector<std::string> names;
+  for (int t : saved_tensors(section)) names.push_back(section.tensors[static_cast<std::size_t>(t)].name);
+  // The norm's input, the linears' input, both factors, the last linear's input; not the sums.
+  EXPECT_EQ(names, (std::vector<std::string>{"stream", "norm", "left", "right", "mul"}));
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,14 @@
+// Finds in an ONNX graph what exporters wrote out: attention, norms, activations, rotary embeddings, biases.
+//
+// Each pattern rewrites its last step to read the pattern's inputs; what nothing reads any more goes away. So the
+// result has the operators of the model, as its configuration would give them, and engines fuse from there.
+#pragma once
+
+#include "model/onnx_net.h"
+
+namespace tilecast {
+
+// Shapes must be known.
+void fuse_onnx(OnnxNet& net, const OnnxOptions& options);
+
+}  // namespace tilecast

@@ -1,0 +1,54 @@
+// The wire format of protocol buffers, read field by field without copying: a message is a run of (number, type,
+// value), and what nobody asks for is stepped over. Messages nest by reading a field's bytes with a reader of its own.
+//
+//   for (WireReader reader(message); auto field = reader.next();)
+//     if (field->number == 2 && field->type == WireType::bytes) name = field->bytes;
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "units/units.h"
+
+namespace tilecast {
+
+enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+struct WireField {
+  std::uint32_t number = 0;
+  WireType type = WireType::varint;
+  std::uint64_t value = 0;  // of the numeric types
+  std::string_view bytes;   // of `bytes`: a text, a message or packed numbers
+};
+
+class WireReader {
+ public:
+  explicit WireReader(std::string_view message) : rest_(message) {}
+
+  // The next field; nothing at the end or where the bytes are no message.
+  std::optional<WireField> next();
+  // What is wrong with the bytes, empty while nothing is, and the byte where.
+  std::string_view problem() const { return problem_; }
+  const char* where() const { return rest_.data(); }
+
+ private:
+  std::optional<std::uint64_t> varint();
+  std::optional<std::uint64_t> fixed(std::size_t size);
+  std::nullopt_t fail(std::string_view problem) { return problem_ = problem, std::nullopt; }
+
+  std::string_view rest_;
+  std::string_view problem_;
+};
+
+// Appends a repeated number's field, packed or single, until there are `most` of them. False: not a number's bytes.
+bool append_varints(const WireField& field, std::size_t most, std::vector<Count>& out);
+// Floats (`size` 4) or doubles (8).
+bool append_floats(const WireField& field, std::size_t size, std::size_t most, std::vector<double>& out);
+
+// A number of up to eight bytes as the wire has it, lowest first; a float or double of such bits.
+std::uint64_t little_endian(std::string_view bytes);
+double float_from_bits(std::uint64_t bits, std::size_t size);
+
+}  // namespace tilecast
