@@ -54,6 +54,9 @@ Result<Run> run_of(const Identity& id) {
   if (!run) return run;
   if (autocast) run->engine.precision.mixed = MixedPrecision::autocast;
   run->engine.eager_attention = id.attention == "eager";
+  // tools/models: modules of our own with a fixed cache; in training torch's norms and the fused optimizer.
+  run->engine.static_cache = id.ops == "plain";
+  run->engine.fused_norms = run->training.fused_optimizer = id.ops == "plain" && trains(id);
   if (id.checkpoint > 0) run->training.options.recompute = Recompute::full;
   run->training.update = id.mode != "forward_backward";
   run->training.fused_optimizer = true;
