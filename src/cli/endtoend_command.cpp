@@ -52,6 +52,9 @@ Results judge_neusight(const EndToEndCommand& command) {
     auto judged = judge_cases(own, Method::tilecast, &*weights);
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(all));
+    auto operators = judge_neusight_operators(command.data + "/neusight", vendor, *timings, *weights);
+    if (!operators) return operators;
+    std::move(operators->begin(), operators->end(), std::back_inserter(all));
   }
   return all;
 }

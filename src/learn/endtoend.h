@@ -80,5 +80,9 @@ Result<Weights> train_for_neusight(const std::string& folder, Vendor vendor, int
 Result<std::map<std::string, EagerTiming>> eager_timings(const std::string& folder);
 // Of a GPU that has none: that of its architecture, else the middle one of all.
 EagerTiming timing_of(const std::map<std::string, EagerTiming>& timings, const Gpu& gpu);
+// Single operators of the same models (e2e_perop), priced as they were timed: alone and eagerly. `detail` is the kind.
+Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
+                                                             const std::map<std::string, EagerTiming>& timings,
+                                                             const Weights& weights);
 
 }  // namespace tilecast

@@ -80,6 +80,13 @@ std::vector<Figure> figures_of(const Identity& id, const Metrics& metrics) {
   return list;
 }
 
+// Kernels that take less than this share of a step left the GPU waiting.
+bool waits_for_host(const Metrics& metrics) {
+  constexpr double kBusy = 0.85;
+  const auto kernels = metrics.find("kernel_sum_ms"), step = metrics.find("latency_ms");
+  return kernels != metrics.end() && step != metrics.end() && kernels->second < kBusy * step->second;
+}
+
 std::string detail_of(const Identity& id) {
   std::string text = id.dtype + ", " + id.ops;
   if (id.attention != "flash") text += ", " + id.attention + " attention";
@@ -109,6 +116,7 @@ Result<std::vector<EndToEndCase>> h200_cases(const std::string& path) {
     one.label = {"h200", "H200-SXM", id.engine, id.model, id.mode, detail_of(id), id.batch, id.length};
     one.runs.push_back(*std::move(run));
     one.host = host_of(id);
+    if (waits_for_host(metrics)) one.label.detail += ", host-bound";
     one.figures = figures_of(id, metrics);
     cases.push_back(std::move(one));
   }
