@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "learn/endtoend_report.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
 
 // The short answers first, then the long tables.
-constexpr std::array<Section, 14> kSections = {
-    section::definitions, section::targets,      section::plots,
-    section::methods,     section::ablation,     section::speedups,
-    section::regimes,     section::left_out_gpu, section::left_out_architecture,
-    section::seen,        section::analytic,     section::bound,
-    section::launches,    section::counters,
+constexpr std::array<Section, 15> kSections = {
+    section::definitions, section::targets,  section::plots,   section::whole_models, section::methods,
+    section::ablation,    section::speedups, section::regimes, section::left_out_gpu, section::left_out_architecture,
+    section::seen,        section::analytic, section::bound,   section::launches,     section::counters,
 };
 
 Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
@@ -102,6 +101,8 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
   if (options.learn) ablate(inputs, options);
   return inputs;
 }
+
+std::string section::whole_models(const AccuracyInputs& inputs) { return end_to_end_report(inputs.end_to_end); }
 
 std::string accuracy_report(const AccuracyInputs& inputs) {
   std::string out;

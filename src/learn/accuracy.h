@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "learn/counters.h"
+#include "learn/endtoend_result.h"
 #include "learn/judge.h"
 
 namespace tilecast {
@@ -35,6 +36,8 @@ struct AccuracyInputs {
   std::vector<Measurement> ablation_rows;
   std::vector<MethodOutcomes> ablations;
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
+
+  std::vector<EndToEndResult> end_to_end;  // whole models
 
   std::vector<CounterComparison> counters;
   std::vector<PlotLink> plots;
@@ -73,6 +76,7 @@ std::string analytic(const AccuracyInputs& inputs);  // beside the roofline
 std::string bound(const AccuracyInputs& inputs);     // rows that beat it, traps apart, reasons
 std::string launches(const AccuracyInputs& inputs);  // planned against measured
 std::string counters(const AccuracyInputs& inputs);
+std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones
 }  // namespace section
 
 }  // namespace tilecast
