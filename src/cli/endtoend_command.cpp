@@ -32,7 +32,7 @@ Result<std::string> run_end_to_end(const EndToEndCommand& command) {
     if (!loaded) return std::move(loaded).error();
     given = *std::move(loaded);
   }
-  const Weights& weights = given ? *given : shipped_weights();
+  const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
   std::vector<EndToEndResult> results;
   bool known = false;
   for (const Source& source : kSources) {

@@ -43,7 +43,7 @@ struct Forecast {
 };
 
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
-                                            const Weights* weights) {
+                                            const ModelSource* weights) {
   std::vector<Forecast> done;
   for (const Run& run : one.runs) {
     auto prepared = prepare(run);
@@ -59,7 +59,7 @@ Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& 
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights) {
+                                                const ModelSource* weights) {
   std::vector<EndToEndResult> results;
   for (const EndToEndCase& one : cases) {
     const auto gpu = find_gpu(one.label.gpu);

@@ -38,7 +38,7 @@ struct EndToEndCase {
 
 // Weights may be null for methods that need none. Errors name the case.
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights);
+                                                const ModelSource* weights);
 
 // Contexts to price in place of all `steps` steps from `first` on, each with the number of steps it stands for: the
 // trapezoid rule over five points, which misses the full sum by less than 0.5 % (endtoend_test).
