@@ -83,6 +83,6 @@ EagerTiming timing_of(const std::map<std::string, EagerTiming>& timings, const G
 // Single operators of the same models (e2e_perop), priced as they were timed: alone and eagerly. `detail` is the kind.
 Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
                                                              const std::map<std::string, EagerTiming>& timings,
-                                                             const Weights& weights);
+                                                             const ModelSource& weights);
 
 }  // namespace tilecast
