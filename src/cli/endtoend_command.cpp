@@ -17,7 +17,7 @@ namespace {
 
 using Results = Result<std::vector<EndToEndResult>>;
 
-Results judge_with(const Result<std::vector<EndToEndCase>>& cases, const Weights& weights) {
+Results judge_with(const Result<std::vector<EndToEndCase>>& cases, const ModelSource& weights) {
   if (!cases) return cases.error();
   return judge_cases(*cases, Method::tilecast, &weights);
 }
@@ -62,20 +62,20 @@ Results judge_neusight(const EndToEndCommand& command) {
 struct Source {
   std::string_view name;
   bool ours;  // reads our own measurements only
-  Results (*judge)(const EndToEndCommand& command, const Weights& weights);
+  Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
 constexpr std::array<Source, 4> kSources = {
     {{"h200", true,
-      [](const EndToEndCommand& c, const Weights& w) {
+      [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
       }},
      {"argonne", false,
-      [](const EndToEndCommand& c, const Weights& w) {
+      [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(argonne_cases(c.data + "/e2e/argonne_llm_inference_bench.csv.gz"), w);
       }},
      {"synperf", false,
-      [](const EndToEndCommand& c, const Weights& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
-     {"neusight", false, [](const EndToEndCommand& c, const Weights&) { return judge_neusight(c); }}}};
+      [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
+     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
 
 }  // namespace
 
@@ -86,7 +86,7 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     if (!loaded) return std::move(loaded).error();
     given = *std::move(loaded);
   }
-  const Weights& weights = given ? *given : shipped_weights();
+  const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
   std::vector<EndToEndResult> results;
   bool known = false;
   for (const Source& source : kSources) {

@@ -96,9 +96,11 @@ TEST(Engine, QuantisedFormatsLeaveAttentionAndTheHeadAlone) {
   const Program program = lower(arranged(llama(Mode::decode, 100), options_of(EngineKind::vllm, "fp8")),
                                 options_of(EngineKind::vllm, "fp8"));
   for (const KernelCall& call : program.calls) {
-    if (call.name == "attention.q+k+v") EXPECT_EQ(call.kernel.format.name, "fp8");
-    if (call.name == "attention.decode") EXPECT_EQ(call.kernel.format.name, "bf16");
-    if (call.name == "lm_head") EXPECT_EQ(call.kernel.format.name, "bf16");
+    if (call.name == "attention.q+k+v") {
+      EXPECT_EQ(call.kernel.format.name, "fp8");
+    } else if (call.name == "attention.decode" || call.name == "lm_head") {
+      EXPECT_EQ(call.kernel.format.name, "bf16");
+    }
   }
 }
 
@@ -148,15 +150,15 @@ TEST(Step, ErrorsThatAreSharedWidenASum) {
   EXPECT_LT(width, 4) << "narrower than if they were all the same";
 }
 
-TEST(Run, TrainingCostsMoreThanForwardAndRecomputingMore) {
-  Run run;
+TEST(ModelRun, TrainingCostsMoreThanForwardAndRecomputingMore) {
+  tilecast::Run run;
   run.model = *find_model("GPT-2");
   run.workload.mode = Mode::train;
   run.workload.requests = {{4, 512, 0}};
   run.engine = options_of(EngineKind::pytorch);
   const auto gpu = load_gpu("H100-SXM");
   ASSERT_TRUE(gpu);
-  const auto forecast = [&](const Run& r) {
+  const auto forecast = [&](const tilecast::Run& r) {
     const auto prepared = prepare(r);
     return forecast_run(r, *prepared, *gpu, Method::analytic, nullptr);
   };

@@ -9,8 +9,8 @@
 namespace tilecast {
 namespace {
 
-Run run_of(const char* model, Mode mode, Requests requests, EngineKind kind = EngineKind::vllm) {
-  Run run;
+tilecast::Run run_of(const char* model, Mode mode, Requests requests, EngineKind kind = EngineKind::vllm) {
+  tilecast::Run run;
   run.model = *find_model(model);
   run.workload.mode = mode;
   run.workload.requests = {requests};
@@ -19,7 +19,7 @@ Run run_of(const char* model, Mode mode, Requests requests, EngineKind kind = En
   return run;
 }
 
-MemoryNeed need_of(const Run& run) {
+MemoryNeed need_of(const tilecast::Run& run) {
   const auto prepared = prepare(run);
   return memory_need(prepared->forward, run.workload, run.engine, prepared->cache, run.training, *load_gpu("H200-SXM"));
 }
@@ -32,7 +32,7 @@ TEST(Memory, WeightsAndCacheByHand) {
 }
 
 TEST(Memory, QuantisedWeightsKeepTheHeadAndTheTable) {
-  Run run = run_of("Llama-3.1-8B", Mode::decode, {1, 1, 100});
+  tilecast::Run run = run_of("Llama-3.1-8B", Mode::decode, {1, 1, 100});
   run.engine.precision = *precision_from("fp8");
   const double products = 32.0 * (4096.0 * 6144 + 4096.0 * 4096 + 3 * 4096.0 * 14336);
   const double rest = 8030261248.0 - products;
@@ -65,7 +65,7 @@ class TrainingPeak : public testing::TestWithParam<Measured> {};
 
 TEST_P(TrainingPeak, IsWithinEightPercentOfTheMeasuredOne) {
   const Measured& m = GetParam();
-  Run run = run_of(m.model, Mode::train, {m.batch, m.length, 0}, EngineKind::pytorch);
+  tilecast::Run run = run_of(m.model, Mode::train, {m.batch, m.length, 0}, EngineKind::pytorch);
   run.engine.fused_norms = true;
   if (std::string_view(m.mixed) == "autocast") run.engine.precision.mixed = MixedPrecision::autocast;
   if (m.recompute) run.training.options.recompute = Recompute::full;
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(H200, TrainingPeak,
                                          Measured{"Llama-3.2-1B", "none", 8, 1024, false, 3.225591e10}));
 
 TEST(Memory, TheLargestThatFitsIsTheLast) {
-  const Run run = run_of("Llama-3.1-8B", Mode::decode, {1, 1, 8191});
+  const tilecast::Run run = run_of("Llama-3.1-8B", Mode::decode, {1, 1, 8191});
   const auto gpu = load_gpu("H100-SXM");
   ASSERT_TRUE(gpu);
   const auto largest = largest_that_fits(run, *gpu);

@@ -38,7 +38,7 @@ constexpr double kAtFloor = 1.2;
 // Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
 // are left to the analytic forecast.
 Result<StepForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
-                                              Count sequences, Method method, const Weights* weights) {
+                                              Count sequences, Method method, const ModelSource* weights) {
   Program alone = program;
   for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;
   auto timed = forecast_step(alone, gpu, sequences, method, weights);
@@ -56,7 +56,7 @@ Result<StepForecast> forecast_between_kernels(const Program& program, const Eage
 }
 
 Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu& gpu, Method method,
-                             const Weights* weights) {
+                             const ModelSource* weights) {
   auto prepared = prepare(run);
   if (!prepared) return std::move(prepared).error();
   Program& program = prepared->program;
@@ -76,7 +76,7 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
 }
 
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
-                                            const Weights* weights) {
+                                            const ModelSource* weights) {
   std::vector<Forecast> done;
   for (const Run& run : one.runs) {
     auto forecast = forecast_of(one, run, gpu, method, weights);
@@ -100,7 +100,7 @@ double part_of(const Forecast& run, Part part) {
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights) {
+                                                const ModelSource* weights) {
   std::vector<EndToEndResult> results;
   for (const EndToEndCase& one : cases) {
     const auto gpu = find_gpu(one.label.gpu);

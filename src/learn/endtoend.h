@@ -48,7 +48,7 @@ struct EndToEndCase {
 
 // Weights may be null for methods that need none. Errors name the case.
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights);
+                                                const ModelSource* weights);
 
 // Contexts to price in place of all `steps` steps from `first` on, each with the number of steps it stands for: the
 // trapezoid rule over five points, which misses the full sum by less than 0.5 % (endtoend_test).
@@ -83,6 +83,6 @@ EagerTiming timing_of(const std::map<std::string, EagerTiming>& timings, const G
 // Single operators of the same models (e2e_perop), priced as they were timed: alone and eagerly. `detail` is the kind.
 Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
                                                              const std::map<std::string, EagerTiming>& timings,
-                                                             const Weights& weights);
+                                                             const ModelSource& weights);
 
 }  // namespace tilecast

@@ -133,7 +133,7 @@ Program program_of(const Node& node, bool train) {
 
 // Timed as NeuSight timed the node: eagerly, alone, its buffers warm. Several kernels share one pair of events.
 Result<std::optional<double>> seconds_of(const Program& program, Pass pass, const Gpu& gpu, const EagerTiming& eager,
-                                         const Weights& weights) {
+                                         const ModelSource& weights) {
   Program alone = program;
   std::erase_if(alone.calls, [&](const KernelCall& call) { return program.sections[call.section].pass != pass; });
   if (alone.calls.empty()) return std::optional<double>();
@@ -162,7 +162,7 @@ EndToEndResult result_of(const TableRow& row, const Node& node, const std::strin
 
 Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
                                                              const std::map<std::string, EagerTiming>& timings,
-                                                             const Weights& weights) {
+                                                             const ModelSource& weights) {
   std::vector<std::string> columns = {"device",    "model",     "mode",       "seqlen",     "batch", "opname",
                                       "in_shapes", "out_shape", "meas_fw_ms", "meas_bw_ms", "fw_ops"};
   for (const char* method : {"neusight", "roofline", "habitat", "micro"})
