@@ -33,10 +33,11 @@ TEST(AttentionKernel, TensorRtDropsAWindowThatDoesNotBind) {
 
 TEST(AttentionKernel, PyTorchRunsFlashAttention2Everywhere) {
   using enum EngineKind;
-  EXPECT_EQ(as(pytorch, EngineEra::current, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
+  AttentionPrefill forward;
+  const Shape prompt = attention_as(forward, pytorch, EngineEra::current);
+  EXPECT_EQ(std::get<AttentionPrefill>(prompt).algorithm, AttentionAlgorithm::fa2);
   EXPECT_EQ(as(vllm, EngineEra::current, decode(100, 0)).algorithm, AttentionAlgorithm::automatic);
   EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
-  AttentionPrefill forward;
   const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current);
   EXPECT_EQ(std::get<AttentionBackward>(backward).forward.algorithm, AttentionAlgorithm::fa2);
   EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current), "flash_attention_2");
