@@ -28,9 +28,10 @@ double left_by(const Forest& forest, const BoostData& data) {
 }
 
 // Trees that bring less than this, in all, to rows they were not grown on are not worth their bytes.
-constexpr double kWorthwhile = 0.0005;
+constexpr double kWorthwhile = 0.0007;
 
 Forest trimmed(const Forest& forest, const BoostData& apart) {
+  if (apart.rows() == 0) return forest;
   const std::size_t all = forest.trees().size();
   const double whole = left_by(forest, apart);
   for (std::size_t tenths = 1; tenths < 10; ++tenths) {
@@ -51,7 +52,7 @@ void grow_cards(FamilyModel& model, const FitRows& trained, const FitRows& apart
     };
     const FitRows own = of_card(trained);
     const Forest forest = boost(data_of(model, own, Knows::cards), fitting(options, own.size()));
-    model.cards[card] = apart.empty() ? forest : trimmed(forest, data_of(model, of_card(apart), Knows::cards));
+    model.cards[card] = trimmed(forest, data_of(model, of_card(apart), Knows::cards));
   }
 }
 
@@ -77,16 +78,18 @@ FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOpt
   model.sources = fit_sources(trained);
 
   const FitRows few = at_most(trained, options.general_rows, 5);
+  const BoostData unknown = data_of(model, at_most(apart, options.general_rows / 16, 5), Knows::no_card);
   const auto architectures = architectures_of(few);
   const auto seen_all = [&](const std::vector<std::string>& asked) {
     return std::all_of(asked.begin(), asked.end(), [&](const auto& key) { return architectures.contains(key); });
   };
   // Where only siblings of certain cards are asked for, nobody else needs the forest for all.
   if (options.architectures.empty() || !seen_all(options.architectures))
-    model.general = general_forest(model, few, fitting(options.general, few.size()));
+    model.general = trimmed(general_forest(model, few, fitting(options.general, few.size())), unknown);
   for (const auto& [architecture, card] : architectures)
     if (options.architectures.empty() || contains(options.architectures, architecture))
-      model.siblings[architecture] = sibling_forest(model, few, *card, fitting(options.general, few.size()));
+      model.siblings[architecture] =
+          trimmed(sibling_forest(model, few, *card, fitting(options.general, few.size())), unknown);
   if (options.cards) {
     grow_cards(model, trained, apart, options.card);
     if (!apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);

@@ -14,7 +14,7 @@ namespace tilecast {
 struct TrainOptions {
   // The forest for cards never seen: shallower and slower, so that it keeps to what cards share.
   BoostOptions general{
-      .trees = 300, .depth = 7, .rate = 0.08, .row_share = 0.4, .feature_share = 0.5, .least_leaf = 20};
+      .trees = 200, .depth = 7, .rate = 0.12, .row_share = 0.4, .feature_share = 0.5, .least_leaf = 20};
   // The forests of seen cards: as deep as rows allow.
   BoostOptions card{.trees = 700, .depth = 8, .rate = 0.2, .row_share = 0.3, .feature_share = 0.4, .least_leaf = 5};
   bool cards = true;      // grow the forests of seen cards at all
