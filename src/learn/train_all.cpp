@@ -65,7 +65,7 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
 }
 
 void keep_within(Weights& weights, std::size_t bytes) {
-  constexpr std::size_t kFew = 50;  // trees that every forest keeps
+  constexpr std::size_t kFew = 20;  // trees that every forest keeps
   while (to_bytes(weights).size() > bytes) {
     bool shorter = false;
     const auto shorten = [&](Forest& forest) {
