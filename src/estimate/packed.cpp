@@ -7,7 +7,8 @@ namespace tilecast {
 namespace {
 
 constexpr std::string_view kMagic = "TILECAST";
-constexpr std::uint32_t kVersion = 5;               // 1 did not name its method, 2 had no tunings
+// 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together.
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHeader = 8 + 4 + 8 + 8 + 4;  // magic, version, packed and plain length, CRC
 
 std::uint32_t checksum(std::string_view bytes) {

@@ -13,8 +13,8 @@
 namespace tilecast {
 namespace {
 
-// Leaves are kept as 8-bit shares of their tree's largest one: errors of half a percent of a small step, which hundreds
-// of trees average out.
+// Leaves are kept as 8-bit shares of their tree's largest one. Training rounds them to fewer steps (learn/boost.cpp),
+// so that they pack well; the error here is half a percent of a small step.
 constexpr float kLeafSteps = 127;
 
 void write_forest(PackWriter& out, const Forest& forest) {
@@ -57,19 +57,15 @@ Forest read_forest(PackReader& in) {
 
 template <class Model>
 auto forests_of(Model& model) {
-  return std::array{&model.general,
-                    &model.card,
-                    &model.unseen_spread.low,
-                    &model.unseen_spread.high,
-                    &model.seen_spread.low,
-                    &model.seen_spread.high,
-                    &model.ceiling};
+  return std::array{&model.general,         &model.unseen_spread.low, &model.unseen_spread.high,
+                    &model.seen_spread.low, &model.seen_spread.high,  &model.ceiling};
 }
 
 std::vector<const Forest*> all_forests(const FamilyModel& model) {
   const auto fixed = forests_of(model);
   std::vector<const Forest*> all(fixed.begin(), fixed.end());
-  for (const auto& [architecture, forest] : model.siblings) all.push_back(&forest);
+  for (const auto* group : {&model.siblings, &model.cards})
+    for (const auto& [name, forest] : *group) all.push_back(&forest);
   return all;
 }
 
@@ -86,8 +82,10 @@ void write_model(PackWriter& out, const FamilyModel& model) {
   }
   out.counts(model.seen);
   for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
-  out.count(model.siblings.size());
-  for (const auto& [architecture, forest] : model.siblings) out.text(architecture), write_forest(out, forest);
+  for (const auto* group : {&model.siblings, &model.cards}) {
+    out.count(group->size());
+    for (const auto& [name, forest] : *group) out.text(name), write_forest(out, forest);
+  }
 }
 
 FamilyModel read_model(PackReader& in) {
@@ -106,10 +104,11 @@ FamilyModel read_model(PackReader& in) {
   }
   model.seen = in.counts();
   for (Forest* forest : forests_of(model)) *forest = read_forest(in);
-  for (std::size_t i = 0, n = in.count(1000); i < n && !in.bad(); ++i) {
-    Forest& forest = model.siblings[in.text()];
-    forest = read_forest(in);
-  }
+  for (auto* group : {&model.siblings, &model.cards})
+    for (std::size_t i = 0, n = in.count(1000); i < n && !in.bad(); ++i) {
+      Forest& forest = (*group)[in.text()];
+      forest = read_forest(in);
+    }
   return model;
 }
 

@@ -31,7 +31,7 @@ Weights small_weights() {
   model.sources["nvidia"].tuning.log_factors[Tuning::dram] = 0.25f;
   model.sources["nvidia/wgmma/vllm/linear"].index = 0;
   model.seen["H100-SXM"] = 200;
-  model.general = model.card = model.ceiling = small_forest();
+  model.general = model.ceiling = model.cards["H100-SXM"] = small_forest();
   model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
   model.unseen_spread = {Forest::constant(kFeatureCount, -0.3f), Forest::constant(kFeatureCount, 0.3f)};
   Weights weights;
@@ -58,7 +58,7 @@ TEST(Weights, RoundTrip) {
   EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
   const std::vector<float> row(kFeatureCount, 3.0f);
   EXPECT_NEAR(model->general.predict(row), before.models[0].general.predict(row), 1e-3);
-  EXPECT_NEAR(model->card.predict(row), before.models[0].card.predict(row), 1e-3);
+  EXPECT_NEAR(model->cards.at("H100-SXM").predict(row), before.models[0].cards.at("H100-SXM").predict(row), 1e-3);
 }
 
 TEST(LazyWeights, FindsTheSameModelsOneByOne) {
