@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 
 namespace tilecast {
@@ -19,9 +20,9 @@ Forest Forest::first(std::size_t trees) const {
 
 std::uint8_t Forest::bin(std::size_t feature, float value) const {
   const std::vector<float>& borders = borders_[feature];
-  // Without a branch: steps of halving size over at most 127 borders.
+  // Without a branch: steps of halving size, no more than the borders need.
   std::size_t at = 0;
-  for (std::size_t step = kMostBins / 2; step > 0; step /= 2)
+  for (std::size_t step = std::bit_floor(borders.size()); step > 0; step /= 2)
     if (at + step <= borders.size() && value > borders[at + step - 1]) at += step;
   return static_cast<std::uint8_t>(at);
 }
