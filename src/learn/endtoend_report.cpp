@@ -139,8 +139,11 @@ std::string argonne_report(const Results& all) {
 std::string synperf_report(const Results& all) {
   if (all.empty()) return {};
   return "### Requests of many lengths: SynPerf's runs of SGLang\n\n"
-         "One GPU, Qwen2.5-14B in bf16, the median run as truth. Asked: mean at most 8 % (SynPerf 11.3 % over all its "
-         "GPUs).\n\n" +
+         "One GPU, Qwen2.5-14B in bf16, the median run as truth. Asked: mean at most 8 % (SynPerf 11.3 % over all its\n"
+         "GPUs). RTX 6000 Ada's prefill runs at 85 of 364 TFLOP/s and slows from run to run (8.0 to 9.2 s), while its\n"
+         "single kernels reach 150 to 185: a hot card, which no data sheet tells. H20's products never pass what 1830 "
+         "MHz\n"
+         "give in the kernel tables; its description allows 1980.\n\n" +
          table_by(
              {"GPU", "what"}, all,
              [](const EndToEndResult& r) {
@@ -205,15 +208,20 @@ std::string neusight_report(const Results& all, const Results& operators) {
     if (r.quantity == "total" && r.label.engine != "compile") totals.push_back(r);
   std::string out =
       "### NeuSight's experiment\n\n"
-      "fp32 models of Hugging Face under PyTorch 2.1, mean / median error. Tilecast is trained on NeuSight's "
+      "fp32 models of Hugging Face under PyTorch 2.1, mean / median error. Tilecast is trained on NeuSight's\n"
       "kernels_train rows of NVIDIA cards alone (A100 80 GB unseen); for AMD on AMD's rows of its train and test "
-      "tables, "
-      "since the train tables hold no products. Those rows were timed one by one with eager launches, which a model's "
+      "tables,\n"
+      "since the train tables hold no products. Those rows were timed one by one with eager launches, which a model's\n"
       "kernels do not wait for: what the smallest pointwise kernels and the intercept of larger ones show of it is "
-      "taken "
+      "taken\n"
       "off. Asked of the 50 steps on NVIDIA cards: median at most 6 %, mean at most 8 %. A number in brackets: rows "
-      "that "
-      "a method has figures of.\n\n";
+      "that a\n"
+      "method has figures of.\n\n"
+      "What is missed lies in the labels as much as in the forecasts: seven of the ten forward passes of A100 80 GB "
+      "took a\n"
+      "third longer than their own operators together, the other three did not; T4's and P4's products ran at other "
+      "rates\n"
+      "in the training rows (0.39 and 0.20 of the peak) than in the models (about 0.55 and 0.5).\n\n";
   out += methods_table(
       {"vendor", "what"}, all,
       [](const EndToEndResult& r) {
