@@ -45,6 +45,11 @@ fuzz: build/.packages
 	@cmake --build --preset fuzz -j $(JOBS)
 	@fuzz/run build/fuzz $(SECONDS)
 
+# The weights that ship, from ../shared/data and our own sweep: about a quarter of an hour on two cores.
+weights: build/tilecast
+	@build/tilecast train --data ../shared/data data/measurements/h200_sweep.csv.gz --sample 40000 \
+	  -o data/weights/tilecast.weights
+
 # Figures over ../shared/data, each GPU and each architecture left out of a training in turn; rewrites docs/accuracy.md and
 # docs/plots. About half an hour on two cores.
 accuracy: build/tilecast

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/data_shared.h"
+#include "cli/endtoend_command.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "learn/accuracy.h"
@@ -91,6 +92,13 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     auto judged = judge_collectives(*std::move(collectives));
     if (!judged) return std::move(judged).error();
     inputs->collectives = *std::move(judged);
+  }
+  if (std::filesystem::exists(command.data + "/e2e") && !command.analytic) {
+    EndToEndCommand models;
+    models.data = command.data, models.measurements = command.measurements;
+    auto whole = judge_end_to_end(models);
+    if (!whole) return std::move(whole).error();
+    inputs->end_to_end = *std::move(whole);
   }
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();

@@ -15,7 +15,7 @@ struct AccuracyCommand {
   std::string out;                                 // written whole or not at all; plots go to plots/ beside it
   std::vector<std::string> families;               // empty: all
   Count sample = 2000;
-  Count trees = 300;
+  Count trees = 200;
   bool analytic = false;  // nothing learned
 };
 Result<std::string> run_accuracy(const AccuracyCommand& command);

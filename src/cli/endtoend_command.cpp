@@ -1,10 +1,13 @@
 #include "cli/endtoend_command.h"
 
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 
+#include "cli/data_shared.h"
 #include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_report.h"
 #include "support/file.h"
@@ -12,27 +15,78 @@
 namespace tilecast {
 namespace {
 
+using Results = Result<std::vector<EndToEndResult>>;
+
+Results judge_with(const Result<std::vector<EndToEndCase>>& cases, const ModelSource& weights) {
+  if (!cases) return cases.error();
+  return judge_cases(*cases, Method::tilecast, &weights);
+}
+
+// Weights that NeuSight's experiment allows: read where kept, else trained and kept.
+Result<Weights> neusight_weights(const EndToEndCommand& command, Vendor vendor) {
+  const std::string kept =
+      command.keep.empty() ? "" : command.keep + (vendor == Vendor::amd ? "/amd.weights" : "/nvidia.weights");
+  if (!kept.empty() && std::filesystem::exists(kept)) return load_weights(kept);
+  auto weights = train_for_neusight(command.data, vendor, kThreads, terminal_progress());
+  if (!weights || kept.empty()) return weights;
+  if (auto saved = save_weights(*weights, kept); !saved) return std::move(saved).error();
+  return weights;
+}
+
+// NVIDIA's rows by weights of NVIDIA's rows alone, AMD's by AMD's.
+Results judge_neusight(const EndToEndCommand& command) {
+  const auto cases = neusight_cases(command.data + "/neusight");
+  if (!cases) return cases.error();
+  const auto timings = eager_timings(command.data);
+  if (!timings) return timings.error();
+  std::vector<EndToEndResult> all;
+  for (const Vendor vendor : {Vendor::nvidia, Vendor::amd}) {
+    std::vector<EndToEndCase> own;
+    for (const EndToEndCase& one : *cases)
+      if (one.label.detail == (vendor == Vendor::amd ? "AMD" : "NVIDIA")) {
+        own.push_back(one);
+        own.back().eager = timing_of(*timings, *built_in_gpu(one.label.gpu));
+      }
+    const auto weights = neusight_weights(command, vendor);
+    if (!weights) return weights.error();
+    auto judged = judge_cases(own, Method::tilecast, &*weights);
+    if (!judged) return judged;
+    std::move(judged->begin(), judged->end(), std::back_inserter(all));
+    auto operators = judge_neusight_operators(command.data + "/neusight", vendor, *timings, *weights);
+    if (!operators) return operators;
+    std::move(operators->begin(), operators->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 struct Source {
   std::string_view name;
-  bool ours;  // reads the folder of our own measurements
-  Result<std::vector<EndToEndCase>> (*read)(const std::string& folder);
+  bool ours;  // reads our own measurements only
+  Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 3> kSources = {
-    {{"h200", true, [](const std::string& f) { return h200_cases(f + "/h200_models.csv"); }},
+constexpr std::array<Source, 4> kSources = {
+    {{"h200", true,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
+      }},
      {"argonne", false,
-      [](const std::string& f) { return argonne_cases(f + "/e2e/argonne_llm_inference_bench.csv.gz"); }},
-     {"synperf", false, [](const std::string& f) { return synperf_cases(f + "/synperf"); }}}};
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(argonne_cases(c.data + "/e2e/argonne_llm_inference_bench.csv.gz"), w);
+      }},
+     {"synperf", false,
+      [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
+     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
 
 }  // namespace
 
-Result<std::string> run_end_to_end(const EndToEndCommand& command) {
+Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& command) {
   std::optional<Weights> given;
   if (!command.weights.empty()) {
     auto loaded = load_weights(command.weights);
     if (!loaded) return std::move(loaded).error();
     given = *std::move(loaded);
   }
-  const Weights& weights = given ? *given : shipped_weights();
+  const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
   std::vector<EndToEndResult> results;
   bool known = false;
   for (const Source& source : kSources) {
@@ -42,17 +96,21 @@ Result<std::string> run_end_to_end(const EndToEndCommand& command) {
       if (command.only.empty()) continue;
       return Error{"--data", "", "is missing: the folder with e2e/, synperf/ and neusight/", ""};
     }
-    auto cases = source.read(source.ours ? command.measurements : command.data);
-    if (!cases) return std::move(cases).error();
-    auto judged = judge_cases(*cases, Method::tilecast, &weights);
-    if (!judged) return std::move(judged).error();
+    auto judged = source.judge(command, weights);
+    if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known) return Error{"--only", "", "must be h200, argonne, synperf or neusight, not '" + command.only + "'", ""};
+  return results;
+}
+
+Result<std::string> run_end_to_end(const EndToEndCommand& command) {
+  const auto results = judge_end_to_end(command);
+  if (!results) return results.error();
   if (!command.predictions.empty())
-    if (auto written = write_text_file(command.predictions, end_to_end_csv(results)); !written)
+    if (auto written = write_text_file(command.predictions, end_to_end_csv(*results)); !written)
       return std::move(written).error();
-  return command.json ? end_to_end_json(results) : end_to_end_report(results);
+  return command.json ? end_to_end_json(*results) : end_to_end_report(*results);
 }
 
 }  // namespace tilecast

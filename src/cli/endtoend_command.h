@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "learn/endtoend_result.h"
 #include "support/result.h"
 
 namespace tilecast {
@@ -12,9 +14,11 @@ struct EndToEndCommand {
   std::string measurements = "data/measurements";  // our own
   std::string only;                                // h200, argonne, synperf or neusight; empty: all
   std::string weights;                             // a file of weights in place of the shipped ones
+  std::string keep;                                // a folder for weights trained on the way, read again if there
   std::string predictions;                         // a CSV to write
   bool json = false;
 };
+Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& command);
 Result<std::string> run_end_to_end(const EndToEndCommand& command);
 
 }  // namespace tilecast

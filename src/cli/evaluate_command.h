@@ -19,7 +19,7 @@ struct EvaluateCommand {
   std::string by = "family,dtype,gpu";
   std::string predictions;  // a CSV of every judged row
   Count sample = 0;         // rows of each table, GPU, engine, family and dtype; zero: all
-  Count trees = 300;
+  Count trees = 200;
   Count epochs = 0;         // of the papers' networks, trained with leave_one_out; zero: theirs
   Count most_rows = 20000;  // of one such network
   bool pairs = false;       // speed-ups between GPUs in place of errors

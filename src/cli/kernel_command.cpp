@@ -81,7 +81,8 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     given = *std::move(loaded);
   }
   const FamilyModel* model = nullptr;
-  if (*method == Method::tilecast) model = (given ? *given : shipped_weights()).find(Kernel{*shape, *format});
+  const ModelSource& models = given ? static_cast<const ModelSource&>(*given) : shipped_models();
+  if (*method == Method::tilecast) model = models.find(Kernel{*shape, *format});
   if (!options.weights.empty() && !model && !trained)
     return Error{options.weights, "",
                  "knows nothing of " + model_key({*shape, *format}) + " under method " + options.method,

@@ -226,7 +226,8 @@ Result<std::vector<Variant>> forecast_variants(const PredictOptions& o) {
     if (!loaded) return std::move(loaded).error();
     given = *std::move(loaded);
   }
-  const Weights* weights = *method != Method::tilecast ? nullptr : given ? &*given : &shipped_weights();
+  const ModelSource* weights = nullptr;
+  if (*method == Method::tilecast) weights = given ? static_cast<const ModelSource*>(&*given) : &shipped_models();
   auto runs = runs_from(o);
   if (!runs) return std::move(runs).error();
   std::vector<Variant> variants;

@@ -18,7 +18,9 @@ std::string grouped(Count n) {  // 131072 -> 131,072
   return digits;
 }
 
-std::string describe(const Workload& w) {
+std::string describe(const Run& run) {
+  const Workload& w = run.workload;
+  if (std::holds_alternative<Graph>(run.model)) return w.mode == Mode::train ? "one training step" : "one pass";
   std::vector<std::string> parts;
   for (const Requests& r : w.requests)
     parts.push_back(fmt::format("{} × {} token{}{}", r.count, grouped(r.new_tokens), r.new_tokens == 1 ? "" : "s",
@@ -114,7 +116,7 @@ std::string label_of(const Variant& v, const std::vector<Variant>& all) {
 
 std::string predict_table(const std::vector<Variant>& variants) {
   const Variant& first = variants.front();
-  std::string out = fmt::format("{}, {}\n\n", name_of(first.run.model), describe(first.run.workload));
+  std::string out = fmt::format("{}, {}\n\n", name_of(first.run.model), describe(first.run));
   Table table({{"GPU", Align::left},
                {"engine", Align::left},
                {"dtype", Align::left},
@@ -131,7 +133,8 @@ std::string predict_table(const std::vector<Variant>& variants) {
     const RunForecast& f = v.forecast;
     table.add({v.gpu.name, std::string(name_of(v.run.engine.kind)), std::string(v.run.engine.precision.linear.name),
                text_of(f.step.total), text_of(f.step.interval.low) + " – " + text_of(f.step.interval.high),
-               grouped(static_cast<Count>(rate_of(v))), percent(f.utilisation), std::string(limit_of(v)),
+               std::holds_alternative<Graph>(v.run.model) ? "–" : grouped(static_cast<Count>(rate_of(v))),
+               percent(f.utilisation), std::string(limit_of(v)),
                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(f.memory.total()), in_gibibytes(v.gpu.dram.size)),
                f.fits() ? "yes" : "no", three_digits(first.forecast.step.total / f.step.total) + "×", seen_share(v)});
   }

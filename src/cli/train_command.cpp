@@ -92,9 +92,10 @@ Result<std::string> run_train(const TrainCommand& command) {
   options.leave_out = command.leave_out;
   options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
   FamilyTimes times;
-  const Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
+  Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+  keep_within(weights, kMostWeightBytes);
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
   Count trained = 0;
   for (const auto& [source, rows] : weights.sources) trained += rows;

@@ -19,7 +19,7 @@ struct TrainCommand {
   std::string method = "tilecast";
   Count epochs = 0;         // of the papers' networks; zero: theirs
   Count most_rows = 20000;  // of one such network
-  Count trees = 300;
+  Count trees = 200;
   std::optional<Count> seed;  // 1; the papers' methods their own
   int threads = 2;
 };

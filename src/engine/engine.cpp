@@ -4,6 +4,7 @@
 
 #include "engine/arrange.h"
 #include "engine/attention_kernel.h"
+#include "support/overload.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -18,11 +19,6 @@ std::string_view measured_as(EngineKind kind) {
     default: return "pytorch";
   }
 }
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
 
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
   static const Format kFull = full_precision();

@@ -74,7 +74,8 @@ TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
   std::vector<std::string> attention;
   for (const std::string& name : names)
     if (name.starts_with("attention.prefill")) attention.push_back(name.substr(18));
-  EXPECT_EQ(attention, (std::vector<std::string>{"scores", "scale", "mask", "softmax", "values", "contiguous"}));
+  EXPECT_EQ(attention,
+            (std::vector<std::string>{"q", "k", "v", "scores", "scale", "mask", "softmax", "values", "contiguous"}));
   for (const Operator& op : layer_of(graph).operators)
     if (op.name == "attention.prefill.scores") {
       const auto& bmm = std::get<Bmm>(op.shape);

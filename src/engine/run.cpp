@@ -74,7 +74,7 @@ Result<PreparedRun> prepare(const Run& run) {
 }
 
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
-                                 const Weights* weights) {
+                                 const ModelSource* weights) {
   auto step = forecast_step(prepared.program, gpu, run.workload.sequences(), method, weights);
   if (!step) return std::move(step).error();
   RunForecast forecast;

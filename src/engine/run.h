@@ -39,7 +39,7 @@ struct RunForecast {
   bool fits() const { return memory.total() <= usable; }
 };
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
-                                 const Weights* weights);
+                                 const ModelSource* weights);
 
 // The most requests alike, or the longest context of each, that still fit; 0 where not even one does.
 struct Largest {

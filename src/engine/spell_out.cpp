@@ -107,15 +107,22 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   if (op.spelling == Spelling::clamped) {
     q = out.pointwise(op.name + ".scale", PointwiseOp::mul, {q}, queries);
     q = copied(".q", q, queries), k = copied(".k", k, keys), v = copied(".v", v, keys);
-  } else if (a.kv_heads < a.heads) {  // repeat_kv
-    k = copied(".repeat_k", k, keys), v = copied(".repeat_v", v, keys);
+  } else {
+    const bool repeats = a.kv_heads < a.heads;  // repeat_kv
+    if (repeats) k = copied(".repeat_k", k, keys), v = copied(".repeat_v", v, keys);
+    // torch.matmul makes one dimension of batch and heads, which views of (batch, length, heads, dim) must be copied
+    // for.
+    if (a.batch > 1) q = copied(".q", q, queries);
+    if (a.batch > 1 && !repeats) k = copied(".k", k, keys), v = copied(".v", v, keys);
   }
   Bmm product;
   product.batch = groups, product.m = a.q_len, product.n = a.kv_len, product.k = a.head_dim;
   int s = out.add(op.name + ".scores", product, {q, k}, scores);
   if (op.spelling == Spelling::masked_where || op.spelling == Spelling::masked_add)
     s = out.pointwise(op.name + ".scale", PointwiseOp::div, {s}, scores);
-  s = out.pointwise(op.name + ".mask", PointwiseOp::add, {s}, scores);
+  // T5's bias is as large as the scores; masks are read again and again from the cache.
+  const Count read = op.spelling == Spelling::unscaled ? 2 : 1;
+  s = out.add(op.name + ".mask", elementwise(PointwiseOp::add, read, scores), {s}, scores);
   if (op.spelling == Spelling::clamped) s = out.pointwise(op.name + ".clamp", PointwiseOp::relu, {s}, scores);
   Softmax softmax;
   softmax.rows = groups * a.q_len, softmax.cols = a.kv_len;

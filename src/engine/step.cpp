@@ -65,7 +65,7 @@ void warm_up(StepForecast& step, const Program& program, const Gpu& gpu, double 
 }  // namespace
 
 Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                   const Weights* weights) {
+                                   const ModelSource* weights) {
   StepForecast step;
   step.calls.reserve(program.calls.size());
   double joules = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 
 namespace tilecast {
@@ -12,11 +13,16 @@ constexpr std::size_t kBlock = 64;  // rows binned and walked together: bins of 
 
 }  // namespace
 
+Forest Forest::first(std::size_t trees) const {
+  return Forest(borders_, base_,
+                {trees_.begin(), trees_.begin() + static_cast<std::ptrdiff_t>(std::min(trees, trees_.size()))});
+}
+
 std::uint8_t Forest::bin(std::size_t feature, float value) const {
   const std::vector<float>& borders = borders_[feature];
-  // Without a branch: steps of halving size over at most 63 borders.
+  // Without a branch: steps of halving size, no more than the borders need.
   std::size_t at = 0;
-  for (std::size_t step = kMostBins / 2; step > 0; step /= 2)
+  for (std::size_t step = std::bit_floor(borders.size()); step > 0; step /= 2)
     if (at + step <= borders.size() && value > borders[at + step - 1]) at += step;
   return static_cast<std::uint8_t>(at);
 }
@@ -24,7 +30,7 @@ std::uint8_t Forest::bin(std::size_t feature, float value) const {
 namespace {
 
 // Bins of sixteen rows: the vector that every x86-64 and ARM has. Signed, because that is what they compare; a bin is
-// below 64.
+// below 128.
 using Bins [[gnu::vector_size(16)]] = std::int8_t;
 constexpr std::size_t kVectors = kBlock / sizeof(Bins);
 using Block = std::array<std::array<Bins, kVectors>, kMostFeatures>;
@@ -49,8 +55,9 @@ void walk(const std::vector<Forest::Tree>& trees, const Block& bins, std::array<
 
 float Forest::predict(std::span<const float> row) const {
   assert(features() <= kMostFeatures && row.size() == features());
-  std::array<std::uint8_t, kMostFeatures> bins;
-  for (std::size_t f = 0; f < features(); ++f) bins[f] = bin(f, row[f]);
+  std::array<std::uint8_t, kMostFeatures> bins{};
+  for (std::size_t f = 0; f < features(); ++f)
+    if (!borders_[f].empty()) bins[f] = bin(f, row[f]);
   float sum = base_;
   for (const Tree& tree : trees_) {
     unsigned index = 0;
@@ -67,9 +74,11 @@ void Forest::predict(std::span<const float> rows, std::span<float> out) const {
   Block bins{};
   for (std::size_t start = 0; start < out.size(); start += kBlock) {
     const std::size_t n = std::min(kBlock, out.size() - start);
-    for (std::size_t f = 0; f < width; ++f)
+    for (std::size_t f = 0; f < width; ++f) {
+      if (borders_[f].empty()) continue;  // nothing asks; its bins stay zero
       for (std::size_t r = 0; r < n; ++r)
         reinterpret_cast<std::uint8_t*>(bins[f].data())[r] = bin(f, rows[(start + r) * width + f]);
+    }
     std::array<float, kBlock> sums;
     sums.fill(base_);
     walk(trees_, bins, sums);

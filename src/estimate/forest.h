@@ -14,7 +14,7 @@ namespace tilecast {
 class Forest {
  public:
   static constexpr int kMostDepth = 8;
-  static constexpr int kMostBins = 64;
+  static constexpr int kMostBins = 128;
 
   struct Tree {
     std::uint8_t depth = 0;
@@ -31,6 +31,9 @@ class Forest {
   static Forest constant(std::size_t features, float value) {
     return Forest(std::vector<std::vector<float>>(features), value, {});
   }
+
+  // The same without its later trees.
+  Forest first(std::size_t trees) const;
 
   std::size_t features() const { return borders_.size(); }
   const std::vector<std::vector<float>>& borders() const { return borders_; }

@@ -117,9 +117,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
     standing.forest = &own->second;
     standing.card_index = kSiblingSeen;
   }
-  if (const auto card = model.seen.find(gpu.name); card != model.seen.end() && kernel && !model.card.trees().empty()) {
+  const auto card = model.seen.find(gpu.name);
+  if (const auto own = model.cards.find(gpu.name); own != model.cards.end() && card != model.seen.end() && kernel) {
     standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
-    standing.forest = &model.card;
+    standing.forest = &own->second;
   }
   return standing;
 }

@@ -4,8 +4,8 @@
 //
 // One model per family and number format. `tuned` scales the analytic terms by what the kernel source reaches on cards
 // of this tensor generation (estimate/tuning.h). Forests of two kinds stand side by side: `general` and its `siblings`
-// know no card and forecast those they have never seen; `card` also asks which card and kernel source it is, and
-// forecasts those it has seen.
+// know no card and forecast those they have never seen; each of `cards` knows one card and its kernel sources, and
+// forecasts only that.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ namespace tilecast {
 struct SourceFacts {
   Tuning tuning;
   float code = 0;    // median of log(measured / time tuned for the vendor): orders sources for the forests
-  float index = -1;  // number of the source, for `card`; only the lowest level has one
+  float index = -1;  // number of the source, for `cards`; only the lowest level has one
   Count rows = 0;
 };
 
@@ -39,9 +39,10 @@ struct FamilyModel {
   // same kernel on whatever generation. Vendors never share facts: their floors differ tenfold.
   std::map<std::string, SourceFacts, std::less<>> sources;
   std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
-  Forest general, card;
+  Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key
+  std::map<std::string, Forest, std::less<>> cards;     // by GPU name
   Spread unseen_spread, seen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
@@ -69,7 +70,7 @@ struct Standing {
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
   bool stranger = false;  // no card of this vendor was trained on
-  // The card was trained on, so `card` may speak.
+  // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;  // the model's that speaks for this card
 };

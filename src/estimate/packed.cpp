@@ -7,7 +7,8 @@ namespace tilecast {
 namespace {
 
 constexpr std::string_view kMagic = "TILECAST";
-constexpr std::uint32_t kVersion = 3;               // 1 did not name its method, 2 had no tunings
+// 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together.
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHeader = 8 + 4 + 8 + 8 + 4;  // magic, version, packed and plain length, CRC
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -24,6 +25,11 @@ Error refusal(const std::string& place, std::string problem) {
 void PackWriter::text(std::string_view value) {
   count(value.size());
   out_ += value;
+}
+
+void PackWriter::view(std::string_view bytes) {
+  number(static_cast<std::uint64_t>(bytes.size()));
+  out_ += bytes;
 }
 
 void PackWriter::counts(const std::map<std::string, Count>& map) {
@@ -43,6 +49,14 @@ std::string PackReader::text() {
   std::string value(left_.substr(0, n));
   left_.remove_prefix(n);
   return value;
+}
+
+std::string_view PackReader::view() {
+  const auto n = number<std::uint64_t>();
+  if (bad_ || left_.size() < n) return bad_ = true, std::string_view();
+  const std::string_view bytes = left_.substr(0, n);
+  left_.remove_prefix(n);
+  return bytes;
 }
 
 std::map<std::string, Count> PackReader::counts() {

@@ -29,6 +29,7 @@ class PackWriter {
   }
   void count(std::size_t n) { number(static_cast<std::uint32_t>(n)); }
   void text(std::string_view value);
+  void view(std::string_view bytes);  // of any length
   void counts(const std::map<std::string, Count>& map);
   template <class T>
   void list(std::span<const T> values) {
@@ -59,6 +60,7 @@ class PackReader {
   }
   std::size_t count(std::size_t most);
   std::string text();
+  std::string_view view();
   std::map<std::string, Count> counts();
   template <class T>
   std::vector<T> list(std::size_t most) {
@@ -76,6 +78,7 @@ class PackReader {
 };
 
 // The whole file of a method's payload. `level` is zlib's: 9 for small files, 1 for networks that hardly shrink.
+// 0 for payloads that are packed already.
 std::string pack(std::string_view method, const PackWriter& payload, int level = 9);
 
 // The payload of a file that pack(method) made; `place` names the file in errors.

@@ -3,7 +3,7 @@
 namespace tilecast {
 
 Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
-                     const Weights* weights) {
+                     const ModelSource* weights) {
   auto planned = plan(kernel, gpu, context);
   if (!planned) return std::move(planned).error();
   Estimate e = estimate(*planned, gpu, context, method);

@@ -17,15 +17,32 @@ asm(".section .rodata\n"
 extern "C" const char tilecast_shipped_weights_begin[], tilecast_shipped_weights_end[];
 
 namespace tilecast {
+namespace {
+
+std::string_view shipped_bytes() {
+  return {tilecast_shipped_weights_begin,
+          static_cast<std::size_t>(tilecast_shipped_weights_end - tilecast_shipped_weights_begin)};
+}
+constexpr const char* kPlace = "the shipped weights";
+
+}  // namespace
 
 const Weights& shipped_weights() {
   static const Weights weights = [] {
-    const auto size = static_cast<std::size_t>(tilecast_shipped_weights_end - tilecast_shipped_weights_begin);
-    auto read = weights_from_bytes({tilecast_shipped_weights_begin, size}, "the shipped weights");
+    auto read = weights_from_bytes(shipped_bytes(), kPlace);
     assert(read);  // a test reads them; a build cannot ship others
     return read ? *std::move(read) : Weights{};
   }();
   return weights;
+}
+
+const ModelSource& shipped_models() {
+  static const std::unique_ptr<LazyWeights> models = [] {
+    auto read = LazyWeights::from_bytes(shipped_bytes(), kPlace);
+    assert(read);
+    return read ? *std::move(read) : std::make_unique<LazyWeights>();
+  }();
+  return *models;
 }
 
 }  // namespace tilecast

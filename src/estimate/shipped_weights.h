@@ -5,7 +5,9 @@
 
 namespace tilecast {
 
-// Read once, on the first call; thread-safe.
+// Every model, read on the first call; thread-safe.
 const Weights& shipped_weights();
+// Each model read when a forecast asks for it: what one forecast needs is there in milliseconds.
+const ModelSource& shipped_models();
 
 }  // namespace tilecast

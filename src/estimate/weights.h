@@ -1,10 +1,11 @@
 // What training produces and forecasting reads: the learned models of all families, and what they were trained on.
 //
-// The file is a packed one (estimate/packed.h): counted strings, maps and forests in the order of the structs. A file
-// made for other features is refused.
+// The file is a packed one (estimate/packed.h): the sources of rows, then every model by its key, packed by itself, so
+// that a forecast reads only those it needs (LazyWeights). A file made for other features is refused.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,39 @@
 
 namespace tilecast {
 
-struct Weights {
+// Where a forecast finds the model of a kernel.
+class ModelSource {
+ public:
+  virtual ~ModelSource() = default;
+  virtual const FamilyModel* find(std::string_view key) const = 0;
+  // The model that forecasts a kernel: its own format's, or that of a format which runs alike.
+  const FamilyModel* find(const Kernel& kernel) const;
+};
+
+struct Weights : ModelSource {
   std::vector<FamilyModel> models;       // by key, sorted
   std::map<std::string, Count> sources;  // source of rows -> how many
 
-  const FamilyModel* find(std::string_view key) const;
-  // The model that forecasts a kernel: its own format's, or that of a format which runs alike.
-  const FamilyModel* find(const Kernel& kernel) const;
+  using ModelSource::find;
+  const FamilyModel* find(std::string_view key) const override;
+};
+
+// The same, each model read when it is first asked for; thread-safe.
+class LazyWeights : public ModelSource {
+ public:
+  // `bytes` must outlive it: the embedded file does.
+  static Result<std::unique_ptr<LazyWeights>> from_bytes(std::string_view bytes, const std::string& place);
+  using ModelSource::find;
+  const FamilyModel* find(std::string_view key) const override;
+
+ private:
+  struct Entry;
+  std::vector<std::unique_ptr<Entry>> entries_;  // by key, sorted
+  std::string plain_;                            // what the entries point into
+
+ public:
+  LazyWeights();
+  ~LazyWeights() override;
 };
 
 std::string to_bytes(const Weights& weights);

@@ -31,7 +31,7 @@ Weights small_weights() {
   model.sources["nvidia"].tuning.log_factors[Tuning::dram] = 0.25f;
   model.sources["nvidia/wgmma/vllm/linear"].index = 0;
   model.seen["H100-SXM"] = 200;
-  model.general = model.card = model.ceiling = small_forest();
+  model.general = model.ceiling = model.cards["H100-SXM"] = small_forest();
   model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
   model.unseen_spread = {Forest::constant(kFeatureCount, -0.3f), Forest::constant(kFeatureCount, 0.3f)};
   Weights weights;
@@ -58,7 +58,22 @@ TEST(Weights, RoundTrip) {
   EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
   const std::vector<float> row(kFeatureCount, 3.0f);
   EXPECT_NEAR(model->general.predict(row), before.models[0].general.predict(row), 1e-3);
-  EXPECT_NEAR(model->card.predict(row), before.models[0].card.predict(row), 1e-3);
+  EXPECT_NEAR(model->cards.at("H100-SXM").predict(row), before.models[0].cards.at("H100-SXM").predict(row), 1e-3);
+}
+
+TEST(LazyWeights, FindsTheSameModelsOneByOne) {
+  const Weights all = small_weights();
+  const std::string bytes = to_bytes(all);
+  auto lazy = LazyWeights::from_bytes(bytes, "file");
+  ASSERT_TRUE(lazy) << lazy.error().line();
+  for (const FamilyModel& model : all.models) {
+    const FamilyModel* found = (*lazy)->find(model.key);
+    ASSERT_TRUE(found) << model.key;
+    EXPECT_EQ(found->seen, model.seen);
+    EXPECT_EQ(found, (*lazy)->find(model.key)) << "read once";
+  }
+  EXPECT_EQ((*lazy)->find("nothing/bf16"), nullptr);
+  EXPECT_FALSE(LazyWeights::from_bytes(std::string_view(bytes).substr(0, bytes.size() - 1), "file"));
 }
 
 TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
@@ -68,7 +83,7 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 3"));
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 5"));
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);

@@ -100,6 +100,24 @@ TEST(AttentionPrefill, EnginesStoreTheirKeys) {
   EXPECT_EQ(moved(s), 0);
 }
 
+// FlashInfer packs the 8 heads of a group: 16 queries are 128 rows, one tile for each of 64 requests and 4 key heads.
+// FlashAttention 2 gives each of the 32 heads a tile of its own.
+TEST(AttentionPrefill, FlashInferPacksGroups) {
+  const AttentionPrefill s = shape_of(64, 16, 32, 4);
+  Context context;
+  const auto ctas = [&](std::string_view source, const AttentionPrefill& shape) {
+    context.kernel_source = source;
+    return plan(shape, *format_from("bf16"), *find_gpu("L40S"), context)->launches.front().ctas;
+  };
+  EXPECT_EQ(ctas("flashinfer", s), 64 * 4);
+  EXPECT_EQ(ctas("vllm_flash_attn_fa2", s), 64 * 32);
+  // 64 rows of two requests over 4096 keys: 8 tiles; 2 x 142 SMs have room for 35 chunks, 128 keys each are 32.
+  AttentionPrefill few = shape_of(2, 8, 32, 4);
+  few.kv_len = 4096;
+  EXPECT_EQ(ctas("flashinfer", few), 8 * 32);
+  EXPECT_EQ(ctas("vllm_flashinfer_trtllmprefill", s), ctas("vllm_flash_attn_fa2", s));
+}
+
 TEST(AttentionPrefill, FullMaskHasOneGroupAndItsEdge) {
   AttentionPrefill s = shape_of(8, 1000, 16, 16);
   s.mask = AttentionMask::full;

@@ -28,7 +28,7 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
   const std::string_view source = context.kernel_source;
   if (has(source, "triton")) return Decoder::triton;
   // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
-  if (has(source, "flashinfer") && !has(source, "trtllm") && !has(source, "torch_flow")) {
+  if (own_flashinfer(context)) {
     const bool tensor = q.heads.group() >= 4 || q.cache == CacheType::fp8;
     return tensor ? Decoder::flashinfer : Decoder::flashinfer_vector;
   }
@@ -39,6 +39,11 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
     case AttentionAlgorithm::blackwell: return Decoder::generated;
     default: return Decoder::fa2;
   }
+}
+
+bool own_flashinfer(const Context& context) {
+  const std::string_view source = context.kernel_source;
+  return has(source, "flashinfer") && !has(source, "trtllm") && !has(source, "torch_flow");
 }
 
 std::string_view kept_as(std::string_view source) {

@@ -33,6 +33,9 @@ struct DecodeQuestion {
 
 Decoder decoder_of(const DecodeQuestion& question, const Context& context, const Gpu& gpu);
 
+// FlashInfer's own kernels, not those of others that it calls.
+bool own_flashinfer(const Context& context);
+
 // Engine versions renamed some kernels: the name under which facts about a kernel are kept.
 std::string_view kept_as(std::string_view kernel_source);
 

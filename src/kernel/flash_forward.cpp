@@ -148,7 +148,12 @@ FlashTile decoder_tile(const DecoderShape& shape, const TileQuestion& question) 
 
 // A CTA that is alone on its SM waits for its own products too.
 void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
-  choose_flash(layout, question, kv, gpu);
+  if (question.algorithm == AttentionAlgorithm::fa2 && own_flashinfer(context)) {
+    layout.tile = flashinfer_tile(question, gpu);
+    layout.splits = flashinfer_splits(all_tiles(layout), kv, gpu);
+  } else {
+    choose_flash(layout, question, kv, gpu);
+  }
   FlashTile& tile = layout.tile;
   const double scores = static_cast<double>(tile.m) * tile.n, dims = tile.qk_dim + tile.v_dim;
   const double products = layout.math.ops_per_clock > 0 ? 2 * scores * dims / layout.math.ops_per_clock : 0;

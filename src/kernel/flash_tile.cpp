@@ -199,6 +199,25 @@ FlashTile fa2_split_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
+FlashTile flashinfer_tile(const TileQuestion& q, const Gpu& gpu) {
+  FlashTile tile = base_tile(q);
+  const int dim = std::max(tile.qk_dim, tile.v_dim);
+  tile.packed = q.heads.group() > 1;
+  // include/flashinfer/utils.cuh, FA2DetermineCtaTileQ; attention/prefill.cuh gives every tile four warps.
+  const Count rows = q.q_len * q.heads.group();
+  set_warps(tile, rows > 64 && dim < 256 ? 128 : rows > 16 ? 64 : 16, dim <= 64 ? 128 : 64, 4);
+  if (tile.m == 16) tile.readers = 1;  // its warps share out the keys instead
+  tile.known = false;                  // key blocks are what registers and shared memory leave room for
+  fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  return tile;
+}
+
+// attention/scheduler.cuh, PrefillBinarySearchKVChunkSize: two CTAs an SM, no chunk below 128 keys.
+int flashinfer_splits(Count tiles, Count keys, const Gpu& gpu) {
+  const Count room = 2 * Count{gpu.sms} / std::max<Count>(1, tiles);
+  return static_cast<int>(std::clamp<Count>(std::min(room, ceil_div(keys, 128)), 1, kMostSplits));
+}
+
 // csrc/flash_attn/flash_api.cpp, num_splits_heuristic, called with twice the SMs.
 int fa2_splits(Count tiles, Count blocks, const Gpu& gpu) {
   const Count slots = 2 * gpu.sms;

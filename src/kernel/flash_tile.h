@@ -41,11 +41,15 @@ FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);
 // FlashAttention 2 has another kernel where keys are split over CTAs or the cache is paged.
 FlashTile fa2_split_tile(const TileQuestion& question, const Gpu& gpu);
 
+// FlashInfer's kernels for prefill before Hopper: a group's heads are always rows of one tile.
+FlashTile flashinfer_tile(const TileQuestion& question, const Gpu& gpu);
+
 // CTAs that share the keys of one query tile, by each library's heuristic. `tiles`: query tiles of all requests and
 // heads; `blocks`: key blocks of the longest request.
 int fa2_splits(Count tiles, Count blocks, const Gpu& gpu);
 int fa3_splits(Count tiles, Count blocks, const Gpu& gpu);
 int blackwell_splits(Count tiles, Count blocks, const Gpu& gpu);
+int flashinfer_splits(Count tiles, Count keys, const Gpu& gpu);
 
 // One task: `blocks` key blocks against one tile of queries, of which `rows` rows and `keys` keys are real.
 struct TileWork {

@@ -85,9 +85,10 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   if (!math) return math.error();
   auto plan = quantise_first(p, format, gpu, context);
   if (!plan) return plan;
-  const GemmChoice choice = weights && takes_scaled_mm(format, context)
-                                ? choose_scaled_mm(p, *math, gpu)
-                                : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
+  const GemmChoice choice =
+      weights && takes_scaled_mm(format, context)
+          ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == "trtllm")
+          : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
   plan->launches.back().math_share = alignment_share(p, layout, *math, gpu);
   if (choice.split > 1 && choice.reduction_kernel)

@@ -22,6 +22,7 @@ struct MlaPrefill {
   Count nope_dim = 128, rope_dim = 64, v_dim = 128;
   std::vector<Count> lens, kv_lens;
   AttentionAlgorithm algorithm = AttentionAlgorithm::automatic;
+  CacheType kv_dtype = CacheType::same;
 
   template <class Self, class Visit>
   static void fields(Self& s, Visit&& visit) {
@@ -35,6 +36,7 @@ struct MlaPrefill {
     visit("lens", s.lens, "queries of each request, where they differ: 128,4x512");
     visit("kv-lens", s.kv_lens, "keys of each request, where they differ");
     visit("algorithm", s.algorithm, "whose kernel (default auto: fa3 on Hopper, fa2 before it)");
+    visit("kv-dtype", s.kv_dtype, "type of the cache (default same as the queries)");
   }
   Status check() const;
   AttentionHeads geometry() const { return {heads, heads, nope_dim + rope_dim, v_dim}; }

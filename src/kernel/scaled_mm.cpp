@@ -31,7 +31,13 @@ constexpr std::array<Case, 4> kBlackwell = {{{16, {16, 128, 192, 128, 1, 16, 128
                                              {256, {128, 128, 192, 128, 1, 128, 128}, 128},
                                              {kAnyRows, {128, 128, 192, 128, 1, 128, 128}, 128}}};
 
-std::span<const Case> cases_of(const Gpu& gpu) {
+// TensorRT-LLM's block-scaled product before Hopper, fp8_blockscale_gemm_kernel.cuh, gemm_dispatch_sm89: one tile for
+// all shapes, three stages of 20 KiB, four warps of 16 x 64 results. So small a tile asks L2 for 20 KiB every 128 of k.
+constexpr std::array<Case, 1> kAdaBlock = {{{kAnyRows, {32, 128, 128, 128, 1, 16, 64}, 128}}};
+constexpr int kAdaBlockStages = 3;
+
+std::span<const Case> cases_of(const Gpu& gpu, bool ada_block) {
+  if (ada_block) return kAdaBlock;
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kHopper;
     case TensorGeneration::tcgen05: return kBlackwell;
@@ -42,20 +48,23 @@ std::span<const Case> cases_of(const Gpu& gpu) {
 }  // namespace
 
 bool takes_scaled_mm(const Format& format, const Context& context) {
-  // DeepGEMM's and TensorRT-LLM's block-scaled kernels do not split k either, and their tiles are about these.
+  // DeepGEMM's and TensorRT-LLM's block-scaled kernels do not split k either; from Hopper on their tiles are about
+  // these.
   if (format.name == "fp8_block") return !context.engine.empty();
   return (format.name == "fp8" || format.name == "fp8_token") &&
          (context.engine == "vllm" || context.engine == "sglang");
 }
 
-GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
-  const std::span<const Case> cases = cases_of(gpu);
+GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, bool trtllm_blocks) {
+  const bool ada_block = trtllm_blocks && gpu.tensor_generation() == TensorGeneration::mma;
+  const std::span<const Case> cases = cases_of(gpu, ada_block);
   const Case& taken = *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return problem.m <= c.rows; });
   GemmChoice choice;
   choice.tile = taken.tile;
   choice.tile_k = taken.tile_k;
   const double stage = (choice.tile.m + choice.tile.n) * choice.tile_k * bits_of(math.input) / 8.0;
   choice.stages = static_cast<int>(std::clamp(in_bytes(gpu.shared_memory.per_cta) / stage, 1.0, 5.0));
+  if (ada_block) choice.stages = kAdaBlockStages;
   // TMA kernels are persistent, in clusters of two along m once there are two tiles.
   choice.persistent = gpu.tensor_generation() != TensorGeneration::mma;
   if (choice.persistent && problem.m > choice.tile.m) choice.cluster_m = 2;

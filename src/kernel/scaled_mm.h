@@ -9,6 +9,8 @@ namespace tilecast {
 // Whether this engine sends products of this format to kernels of this kind.
 bool takes_scaled_mm(const Format& format, const Context& context);
 
-GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu);
+// `trtllm_blocks`: TensorRT-LLM's product of operands with a scale for every 128 of k.
+GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu,
+                            bool trtllm_blocks = false);
 
 }  // namespace tilecast

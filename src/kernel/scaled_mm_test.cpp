@@ -24,6 +24,21 @@ TEST(ScaledMm, TilesByRows) {
   for (const Count m : {1, 64, 4096}) EXPECT_EQ(choice_of("H200-SXM", m).split, 1);
 }
 
+// TensorRT-LLM before Hopper: 32 x 128 for every shape, so 100 rows of 4096 columns are 4 x 32 CTAs.
+TEST(ScaledMm, BlockScaledProductBeforeHopper) {
+  Context context;
+  context.engine = "trtllm";
+  const auto launch = [&](std::string_view gpu) {
+    return plan(Gemm{100, 4096, 4096}, *format_from("fp8_block"), *find_gpu(gpu), context)->launches.back();
+  };
+  const Launch ada = launch("L40S");
+  EXPECT_EQ(ada.tile.m, 32);
+  EXPECT_EQ(ada.tile.n, 128);
+  EXPECT_EQ(ada.ctas, 4 * 32);
+  EXPECT_EQ(ada.stages, 3);
+  EXPECT_EQ(launch("H200-SXM").tile.m, 64);
+}
+
 TEST(ScaledMm, OnlyEnginesTakeIt) {
   Context context;
   EXPECT_FALSE(takes_scaled_mm(*format_from("fp8"), context));

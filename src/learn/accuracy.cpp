@@ -4,18 +4,18 @@
 #include <array>
 
 #include "learn/collective_report.h"
+#include "learn/endtoend_report.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
 
 // The short answers first, then the long tables.
-constexpr std::array<Section, 15> kSections = {
-    section::definitions, section::targets,      section::plots,
-    section::methods,     section::ablation,     section::speedups,
-    section::regimes,     section::left_out_gpu, section::left_out_architecture,
-    section::seen,        section::analytic,     section::bound,
-    section::launches,    section::counters,     section::collectives,
+constexpr std::array<Section, 16> kSections = {
+    section::definitions, section::targets,  section::plots,   section::whole_models, section::methods,
+    section::ablation,    section::speedups, section::regimes, section::left_out_gpu, section::left_out_architecture,
+    section::seen,        section::analytic, section::bound,   section::launches,     section::counters,
+    section::collectives,
 };
 
 Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
@@ -107,6 +107,7 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
 std::string section::collectives(const AccuracyInputs& inputs) {
   return inputs.collectives ? collective_report(*inputs.collectives) : "";
 }
+std::string section::whole_models(const AccuracyInputs& inputs) { return end_to_end_report(inputs.end_to_end); }
 
 std::string accuracy_report(const AccuracyInputs& inputs) {
   std::string out;

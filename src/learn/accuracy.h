@@ -9,6 +9,7 @@
 
 #include "learn/collective_fit.h"
 #include "learn/counters.h"
+#include "learn/endtoend_result.h"
 #include "learn/judge.h"
 
 namespace tilecast {
@@ -36,6 +37,8 @@ struct AccuracyInputs {
   std::vector<Measurement> ablation_rows;
   std::vector<MethodOutcomes> ablations;
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
+
+  std::vector<EndToEndResult> end_to_end;  // whole models
 
   std::vector<CounterComparison> counters;
   std::optional<CollectiveJudgement> collectives;
@@ -76,6 +79,7 @@ std::string bound(const AccuracyInputs& inputs);     // rows that beat it, traps
 std::string launches(const AccuracyInputs& inputs);  // planned against measured
 std::string counters(const AccuracyInputs& inputs);
 std::string collectives(const AccuracyInputs& inputs);
+std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones
 }  // namespace section
 
 }  // namespace tilecast

@@ -68,6 +68,10 @@ std::vector<std::vector<float>> find_borders(const BoostData& data) {
   return borders;
 }
 
+// Steps of a tree's leaves either way: so few pack to 3 bits a leaf, for 0.06 points of error on bf16 GEMM; as many
+// bytes of exact leaves would be half as many trees, and 0.2 points.
+constexpr float kLeafSteps = 7;
+
 struct Cell {
   float gradient = 0, weight = 0;
 };
@@ -219,6 +223,11 @@ class Booster {
       const double trust = total / (total + options_.least_leaf);
       tree.leaf[leaf] = static_cast<float>(options_.rate * trust * weighted_quantile(lacks[leaf], options_.quantile));
     });
+    // Rounded now, not when they are stored: the trees that follow make good for it.
+    float largest = 0;
+    for (const float leaf : tree.leaf) largest = std::max(largest, std::abs(leaf));
+    if (largest > 0)
+      for (float& leaf : tree.leaf) leaf = std::round(leaf / largest * kLeafSteps) / kLeafSteps * largest;
     for (std::size_t r = 0; r < rows_; ++r) predicted_[r] += tree.leaf[leaf_[r]];
   }
 

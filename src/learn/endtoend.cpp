@@ -22,44 +22,85 @@ Seconds time_of_pass(const Program& program, const StepForecast& step, Pass pass
   return std::max(gpu, program.host.per_launch * static_cast<double>(launches));
 }
 
-double part_of(const PreparedRun& prepared, const RunForecast& forecast, Part part) {
-  switch (part) {
-    case Part::step: return forecast.step.total.base();
-    case Part::forward: return time_of_pass(prepared.program, forecast.step, Pass::forward).base();
-    case Part::backward: return time_of_pass(prepared.program, forecast.step, Pass::backward).base();
-    case Part::optimizer: return time_of_pass(prepared.program, forecast.step, Pass::optimizer).base();
-    case Part::memory: return forecast.memory.total().base();
-  }
-  return 0;
-}
-
 std::string text_of(const EndToEndLabel& label) {
   return label.source + ": " + label.model + " " + label.mode + " on " + label.gpu;
 }
 
 struct Forecast {
-  PreparedRun prepared;
-  RunForecast forecast;
+  Program program;
+  StepForecast step;
+  Bytes memory, usable;
 };
 
+// Kernels at most this much above the floor of eager timing cannot be told from it.
+constexpr double kAtFloor = 1.2;
+
+// Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
+// are left to the analytic forecast.
+Result<StepForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
+                                              Count sequences, Method method, const ModelSource* weights) {
+  Program alone = program;
+  for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;
+  auto timed = forecast_step(alone, gpu, sequences, method, weights);
+  auto step = forecast_step(program, gpu, sequences, Method::analytic, nullptr);
+  if (!timed || !step) return timed ? std::move(step).error() : std::move(timed).error();
+  step->gpu = seconds(0);
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    CallForecast& call = step->calls[i];
+    const Seconds measured = timed->calls[i].each;
+    if (measured > eager.floor * kAtFloor) call.each = std::max(measured - eager.gap, call.bound);
+    step->gpu += call.each * static_cast<double>(program.calls[i].times);
+  }
+  step->total = std::max(step->gpu, step->host);
+  return step;
+}
+
+Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu& gpu, Method method,
+                             const ModelSource* weights) {
+  auto prepared = prepare(run);
+  if (!prepared) return std::move(prepared).error();
+  Program& program = prepared->program;
+  if (one.host) program.host = *one.host;
+  if (one.untimed_loss)
+    std::erase_if(program.calls, [&](const KernelCall& call) {
+      return call.op_class == OpClass::loss && program.sections[call.section].pass == Pass::forward;
+    });
+  if (one.eager) {
+    auto step = forecast_between_kernels(program, *one.eager, gpu, run.workload.sequences(), method, weights);
+    if (!step) return std::move(step).error();
+    return Forecast{std::move(program), *std::move(step), {}, {}};
+  }
+  auto forecast = forecast_run(run, *prepared, gpu, method, weights);
+  if (!forecast) return std::move(forecast).error();
+  return Forecast{std::move(program), std::move(forecast->step), forecast->memory.total(), forecast->usable};
+}
+
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
-                                            const Weights* weights) {
+                                            const ModelSource* weights) {
   std::vector<Forecast> done;
   for (const Run& run : one.runs) {
-    auto prepared = prepare(run);
-    if (!prepared) return std::move(prepared).error().at(text_of(one.label));
-    if (one.host) prepared->program.host = *one.host;
-    auto forecast = forecast_run(run, *prepared, gpu, method, weights);
+    auto forecast = forecast_of(one, run, gpu, method, weights);
     if (!forecast) return std::move(forecast).error().at(text_of(one.label));
-    done.push_back({*std::move(prepared), *std::move(forecast)});
+    done.push_back(*std::move(forecast));
   }
   return done;
+}
+
+double part_of(const Forecast& run, Part part) {
+  switch (part) {
+    case Part::step: return run.step.total.base();
+    case Part::forward: return time_of_pass(run.program, run.step, Pass::forward).base();
+    case Part::backward: return time_of_pass(run.program, run.step, Pass::backward).base();
+    case Part::optimizer: return time_of_pass(run.program, run.step, Pass::optimizer).base();
+    case Part::memory: return run.memory.base();
+  }
+  return 0;
 }
 
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights) {
+                                                const ModelSource* weights) {
   std::vector<EndToEndResult> results;
   for (const EndToEndCase& one : cases) {
     const auto gpu = find_gpu(one.label.gpu);
@@ -72,10 +113,10 @@ Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>&
       result.others = figure.others;
       for (const Term& term : figure.terms) {
         const Forecast& run = (*runs)[term.run];
-        result.forecast += term.weight * part_of(run.prepared, run.forecast, term.part);
-        result.host_bound = result.host_bound || (term.part != Part::memory && run.forecast.step.host_bound());
+        result.forecast += term.weight * part_of(run, term.part);
+        result.host_bound = result.host_bound || (term.part != Part::memory && run.step.host_bound());
       }
-      if (one.must_fit) result.fits = (*runs)[*one.must_fit].forecast.fits();
+      if (one.must_fit) result.fits = (*runs)[*one.must_fit].memory <= (*runs)[*one.must_fit].usable;
       results.push_back(std::move(result));
     }
   }

@@ -4,12 +4,14 @@
 // of parts of those steps. Readers of tables make cases; judge_cases() forecasts them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/run.h"
 #include "learn/endtoend_result.h"
+#include "learn/train_all.h"
 #include "support/result.h"
 
 namespace tilecast {
@@ -28,17 +30,25 @@ struct Figure {
   std::vector<std::pair<std::string, double>> others = {};
 };
 
+// What launching one operator at a time and timing it adds, where weights were trained on such rows alone.
+struct EagerTiming {
+  Seconds floor;  // of the smallest kernels: the host's call takes longer than they do
+  Seconds gap;    // of larger ones, on top of the kernel: events, and its start
+};
+
 struct EndToEndCase {
   EndToEndLabel label;
   std::vector<Run> runs;
   std::vector<Figure> figures;
   std::optional<std::size_t> must_fit = {};  // the run whose memory says whether the case fits
+  bool untimed_loss = false;                 // the forward pass of the loss was not timed
+  std::optional<EagerTiming> eager = {};     // the weights' rows were timed so; a model's kernels follow each other
   std::optional<HostCost> host = {};         // where others launch the engine's kernels than the engine does
 };
 
 // Weights may be null for methods that need none. Errors name the case.
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const Weights* weights);
+                                                const ModelSource* weights);
 
 // Contexts to price in place of all `steps` steps from `first` on, each with the number of steps it stands for: the
 // trapezoid rule over five points, which misses the full sum by less than 0.5 % (endtoend_test).
@@ -59,5 +69,20 @@ Result<std::vector<EndToEndCase>> h200_cases(const std::string& path);
 Result<std::vector<EndToEndCase>> argonne_cases(const std::string& path);
 // SGLang on one GPU (synperf/e2e_real): prefill, the median decode step and the total, of the median run.
 Result<std::vector<EndToEndCase>> synperf_cases(const std::string& folder);
+
+// NeuSight's models on one GPU each (neusight/e2e_labels.csv): totals, and the two passes of training steps.
+Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder);
+// Tilecast trained on the rows NeuSight's experiment allows: kernels_train of NVIDIA GPUs; or those of AMD's, where the
+// train tables hold no products and the test tables stand in. `folder` holds neusight/.
+Result<Weights> train_for_neusight(const std::string& folder, Vendor vendor, int threads, const Progress& progress);
+// ... and the eager timing inside those rows: by the smallest pointwise kernels, and by what is left of a straight line
+// through larger ones at no bytes.
+Result<std::map<std::string, EagerTiming>> eager_timings(const std::string& folder);
+// Of a GPU that has none: that of its architecture, else the middle one of all.
+EagerTiming timing_of(const std::map<std::string, EagerTiming>& timings, const Gpu& gpu);
+// Single operators of the same models (e2e_perop), priced as they were timed: alone and eagerly. `detail` is the kind.
+Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
+                                                             const std::map<std::string, EagerTiming>& timings,
+                                                             const ModelSource& weights);
 
 }  // namespace tilecast

@@ -54,6 +54,9 @@ Result<Run> run_of(const Identity& id) {
   if (!run) return run;
   if (autocast) run->engine.precision.mixed = MixedPrecision::autocast;
   run->engine.eager_attention = id.attention == "eager";
+  // tools/models: modules of our own with a fixed cache; in training torch's norms and the fused optimizer.
+  run->engine.static_cache = id.ops == "plain";
+  run->engine.fused_norms = run->training.fused_optimizer = id.ops == "plain" && trains(id);
   if (id.checkpoint > 0) run->training.options.recompute = Recompute::full;
   run->training.update = id.mode != "forward_backward";
   run->training.fused_optimizer = true;
@@ -75,6 +78,13 @@ std::vector<Figure> figures_of(const Identity& id, const Metrics& metrics) {
   add("optimizer", "optimizer_ms", Part::optimizer, kMilli);
   if (trains(id)) add("memory", "peak_bytes", Part::memory, 1);
   return list;
+}
+
+// Kernels that take less than this share of a step left the GPU waiting.
+bool waits_for_host(const Metrics& metrics) {
+  constexpr double kBusy = 0.85;
+  const auto kernels = metrics.find("kernel_sum_ms"), step = metrics.find("latency_ms");
+  return kernels != metrics.end() && step != metrics.end() && kernels->second < kBusy * step->second;
 }
 
 std::string detail_of(const Identity& id) {
@@ -106,6 +116,7 @@ Result<std::vector<EndToEndCase>> h200_cases(const std::string& path) {
     one.label = {"h200", "H200-SXM", id.engine, id.model, id.mode, detail_of(id), id.batch, id.length};
     one.runs.push_back(*std::move(run));
     one.host = host_of(id);
+    if (waits_for_host(metrics)) one.label.detail += ", host-bound";
     one.figures = figures_of(id, metrics);
     cases.push_back(std::move(one));
   }

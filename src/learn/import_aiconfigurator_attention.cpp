@@ -91,6 +91,7 @@ FillRow mla_table(Cells& cells, const Common& common, Names& names) {
     shape.q_len = c.count(length);
     shape.heads = c.count(heads);
     shape.algorithm = algorithm_of(row.kernel_source);
+    shape.kv_dtype = cache_of(c.text(cache), c.text(dtype));
     return keep(row, shape);
   };
 }

@@ -70,7 +70,7 @@ TEST(ImportAiconfigurator, ReadsAttentionOfEveryKind) {
                    "gpu,framework,version,device,op_name,kernel_source,mla_dtype,kv_cache_dtype,num_heads,batch_size,"
                    "isl,tp_size,step,latency\n"
                    "gb200,sglang,1,d,mla_generation,trtllm_mla,bfloat16,fp8,16,32,1,8,4095,0.1\n"
-                   "gb200,sglang,1,d,mla_context,trtllm_mla,bfloat16,bfloat16,16,2,512,8,0,0.1\n"));
+                   "gb200,sglang,1,d,mla_context,trtllm_mla,bfloat16,fp8,16,2,512,8,0,0.1\n"));
   ASSERT_TRUE(in.report) << in.report.error().line();
   ASSERT_EQ(in.rows.size(), 5u);
   EXPECT_EQ(dims_text(in.rows[0].kernel.shape), "batch=2;q-len=64;heads=8;kv-heads=2;algorithm=fa3;kv-dtype=fp8");
@@ -81,6 +81,7 @@ TEST(ImportAiconfigurator, ReadsAttentionOfEveryKind) {
   EXPECT_EQ(family_of(in.rows[3].kernel.shape), "mla_decode");
   EXPECT_EQ(dims_text(in.rows[3].kernel.shape), "batch=32;kv-len=4096;heads=16;kv-dtype=fp8");
   EXPECT_EQ(family_of(in.rows[4].kernel.shape), "mla_prefill");
+  EXPECT_EQ(dims_text(in.rows[4].kernel.shape), "batch=2;q-len=512;heads=16;kv-dtype=fp8");
 }
 
 TEST(ImportAiconfigurator, ReadsMixturesOfExperts) {

@@ -27,8 +27,8 @@ class Tilecast final : public Forecaster {
 
 }  // namespace
 
-std::unique_ptr<Forecaster> train_tilecast(const std::vector<Measurement>& rows, std::span<const std::size_t> train,
-                                           const TrainOptions& options, const Progress& progress) {
+Weights train_tilecast_weights(const std::vector<Measurement>& rows, std::span<const std::size_t> train,
+                               const TrainOptions& options, const Progress& progress) {
   std::map<std::string, std::vector<Measurement>> groups;
   for (const std::size_t i : train)
     if (trap_of(rows[i]).empty()) groups[model_key(rows[i].kernel)].push_back(rows[i]);
@@ -46,7 +46,12 @@ std::unique_ptr<Forecaster> train_tilecast(const std::vector<Measurement>& rows,
     if (!model.key.empty()) weights.models.push_back(std::move(model));
   }
   if (progress) progress(1, "");
-  return std::make_unique<Tilecast>(std::move(weights));
+  return weights;
+}
+
+std::unique_ptr<Forecaster> train_tilecast(const std::vector<Measurement>& rows, std::span<const std::size_t> train,
+                                           const TrainOptions& options, const Progress& progress) {
+  return std::make_unique<Tilecast>(train_tilecast_weights(rows, train, options, progress));
 }
 
 Contender tilecast_contender(const TrainOptions& options) {

@@ -64,6 +64,24 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
   return weights;
 }
 
+void keep_within(Weights& weights, std::size_t bytes) {
+  constexpr std::size_t kFew = 20;  // trees that every forest keeps
+  while (to_bytes(weights).size() > bytes) {
+    bool shorter = false;
+    const auto shorten = [&](Forest& forest) {
+      if (forest.trees().size() <= kFew) return;
+      forest = forest.first(std::max(kFew, forest.trees().size() * 19 / 20));
+      shorter = true;
+    };
+    for (FamilyModel& model : weights.models) {
+      shorten(model.general);
+      for (auto* group : {&model.siblings, &model.cards})
+        for (auto& [name, forest] : *group) shorten(forest);
+    }
+    if (!shorter) return;
+  }
+}
+
 std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads) {
   std::vector<std::size_t> all(rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});

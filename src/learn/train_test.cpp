@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gpu/registry.h"
+#include "learn/dims.h"
 #include "learn/train_all.h"
 
 namespace tilecast {
@@ -63,6 +64,41 @@ TEST(Train, LeavesOutWhatItIsTold) {
   const Weights weights = train_all(rows, options, {});
   EXPECT_FALSE(weights.models[0].seen.contains("H100-SXM"));
   EXPECT_TRUE(weights.models[0].seen.contains("A100-SXM-80GB"));
+}
+
+// Rows 10 % either way of the planted law at random: an 80 % interval holds about 80 % of rows it was not fitted to.
+TEST(Train, IntervalsHoldWhatTheySay) {
+  auto rows = planted_rows();
+  std::uint64_t state = 3;
+  for (Measurement& row : rows) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    row.latency *= 0.9 + 0.2 * static_cast<double>(state >> 40) / 16777216.0;
+  }
+  const auto held = [&](const std::vector<Outcome>& outcomes, auto&& judged) {
+    double inside = 0, all = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!judged(rows[i])) continue;
+      inside += rows[i].latency >= outcomes[i].low && rows[i].latency <= outcomes[i].high;
+      all += 1;
+    }
+    return inside / all;
+  };
+  const auto seen = forecast_with(train_all(rows, quick(), {}), rows, 2);
+  EXPECT_NEAR(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.8, 0.12);
+  const auto unseen = forecast_leaving_out(rows, LeaveOut::gpu, quick(), {});
+  EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
+}
+
+TEST(Train, KeepsWithinABudgetOfBytes) {
+  TrainAllOptions options = quick();
+  options.train.intervals = false;  // and no rows apart, by which useless trees would be dropped
+  Weights weights = train_all(planted_rows(), options, {});
+  const std::size_t whole = to_bytes(weights).size();
+  keep_within(weights, whole);
+  EXPECT_EQ(to_bytes(weights).size(), whole);
+  keep_within(weights, whole * 9 / 10);
+  EXPECT_LE(to_bytes(weights).size(), whole * 9 / 10);
+  EXPECT_LT(mean_error(planted_rows(), forecast_with(weights, planted_rows(), 2)), 0.05);
 }
 
 TEST(Train, SameBytesForASeedWhateverTheThreads) {

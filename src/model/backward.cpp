@@ -4,14 +4,10 @@
 #include <set>
 
 #include "model/section_builder.h"
+#include "support/overload.h"
 
 namespace tilecast {
 namespace {
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
 
 Shape gemm_of(Count m, Count n, Count k, Layout layout) {
   Gemm g;

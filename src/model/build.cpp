@@ -23,7 +23,7 @@ int build_mixer(SectionBuilder& b, const Mixer& mixer, int x, const StackContext
 }
 int build_feed_forward(SectionBuilder& b, const FeedForward& f, int x, const StackContext& at) {
   if (const auto* m = std::get_if<MlpSpec>(&f)) return build_mlp(b, "mlp", *m, x, at.tokens, at.stack.hidden);
-  return build_moe(b, std::get<MoeSpec>(f), x, at.tokens, at.stack.hidden);
+  return build_moe(b, std::get<MoeSpec>(f), x, at);
 }
 
 // A block of a layer with the norms around it, added to the stream.

@@ -1,4 +1,6 @@
 // Norms, feed-forward blocks, mixtures of experts and linear attention as operators.
+#include <algorithm>
+
 #include "model/build_parts.h"
 
 namespace tilecast {
@@ -47,14 +49,16 @@ int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int 
   return b.linear(name + ".down", inner, rows, m.inter, hidden, m.bias);
 }
 
-int build_moe(SectionBuilder& b, const MoeSpec& m, int x, Count rows, Count hidden) {
+int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at) {
+  const Count rows = at.tokens, hidden = at.stack.hidden;
   const int scores = b.linear("moe.router", x, rows, hidden, m.experts, false);
   if (m.router_bias) b.last().weights.vector += m.experts;
   Softmax choose;  // and the top-k, which engines fuse with it
   choose.rows = rows, choose.cols = m.experts;
   const int chosen = b.add("moe.choose", choose, {scores}, rows * m.topk);
   Moe moe;
-  moe.tokens = rows, moe.hidden = hidden, moe.inter = m.inter, moe.experts = m.experts, moe.topk = m.topk;
+  moe.tokens = m.capacity > 0 ? std::min(rows, m.capacity * m.experts * at.workload.sequences()) : rows;
+  moe.hidden = hidden, moe.inter = m.inter, moe.experts = m.experts, moe.topk = m.topk;
   moe.gated = m.gated;
   const Count matrices = m.gated ? 3 : 2;
   OwnedWeights weights{.matrix = m.experts * matrices * hidden * m.inter};

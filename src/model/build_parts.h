@@ -23,6 +23,6 @@ int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, cons
 int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at);
 int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& at);
 int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden);
-int build_moe(SectionBuilder& b, const MoeSpec& m, int x, Count rows, Count hidden);
+int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at);
 
 }  // namespace tilecast

@@ -128,7 +128,7 @@ void place_switch_experts(ConfigReader& read, const Traits& traits, Layers& laye
   read.assume(field::kTopk, 1);
   const auto dense = std::get<MlpSpec>(layers.front().feed_forward);
   MoeSpec experts = read_experts(read, traits, dense.inter);
-  experts.capacity_one = true;
+  experts.capacity = read.count_or("expert_capacity", 0);
   const Count sparse = read.count_or(sparse_field, 0), count = static_cast<Count>(layers.size());
   if (sparse > count) read.fail(sparse_field, fmt::format("{} of {} layers", sparse, count));
   if (sparse == 0 || read.failure()) return;

@@ -2,15 +2,10 @@
 
 #include <map>
 
+#include "support/overload.h"
+
 namespace tilecast {
 namespace {
-
-template <class... Cases>
-struct Match : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Match(Cases...) -> Match<Cases...>;
 
 Count norm_size(const StackSpec& stack) {
   if (stack.norm == NormKind::none) return 0;
@@ -68,21 +63,21 @@ Count size_of(const ScanSpec& s, Count hidden) {
 }
 
 Count size_of(const Mixer& mixer, Count hidden) {
-  return std::visit(Match{[](std::monostate) { return Count{0}; }, [&](const auto& m) { return size_of(m, hidden); }},
-                    mixer);
+  return std::visit(
+      Overload{[](std::monostate) { return Count{0}; }, [&](const auto& m) { return size_of(m, hidden); }}, mixer);
 }
 
 // With `visited_only`, of a mixture the experts one token visits.
 Count size_of(const FeedForward& part, Count hidden, bool visited_only) {
-  return std::visit(Match{[](std::monostate) { return Count{0}; },
-                          [&](const MlpSpec& m) { return mlp_size(hidden, m.inter, m.gated, m.bias); },
-                          [&](const MoeSpec& m) {
-                            const Count experts = visited_only ? m.topk : m.experts;
-                            Count sum = experts * mlp_size(hidden, m.inter, m.gated, m.bias);
-                            sum += hidden * m.experts + (m.router_bias ? m.experts : 0);
-                            if (m.shared_inter > 0) sum += mlp_size(hidden, m.shared_inter, m.gated, m.bias);
-                            return sum + (m.shared_gate ? hidden : 0);
-                          }},
+  return std::visit(Overload{[](std::monostate) { return Count{0}; },
+                             [&](const MlpSpec& m) { return mlp_size(hidden, m.inter, m.gated, m.bias); },
+                             [&](const MoeSpec& m) {
+                               const Count experts = visited_only ? m.topk : m.experts;
+                               Count sum = experts * mlp_size(hidden, m.inter, m.gated, m.bias);
+                               sum += hidden * m.experts + (m.router_bias ? m.experts : 0);
+                               if (m.shared_inter > 0) sum += mlp_size(hidden, m.shared_inter, m.gated, m.bias);
+                               return sum + (m.shared_gate ? hidden : 0);
+                             }},
                     part);
 }
 

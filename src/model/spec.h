@@ -72,11 +72,11 @@ struct MoeSpec {
   Count inter = 0;
   bool gated = true;
   ActivationKind activation = ActivationKind::silu;
-  bool bias = false;          // on the experts' products
-  bool router_bias = false;   // or a correction bias an expert (DeepSeek V3)
-  Count shared_inter = 0;     // all shared experts together; 0: none
-  bool shared_gate = false;   // the shared expert is gated by a projection to one number (Qwen 2 MoE)
-  bool capacity_one = false;  // Switch: top-1 by capacity
+  bool bias = false;         // on the experts' products
+  bool router_bias = false;  // or a correction bias an expert (DeepSeek V3)
+  Count shared_inter = 0;    // all shared experts together; 0: none
+  bool shared_gate = false;  // the shared expert is gated by a projection to one number (Qwen 2 MoE)
+  Count capacity = 0;        // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
   friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
 };
 

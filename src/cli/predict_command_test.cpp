@@ -1,0 +1,106 @@
+// `tilecast predict`, `memory` and `models` through the real binary.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cli_testing.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(PredictCommand, ForecastsALanguageModelOnSeveralGpus) {
+  const auto run = run_tilecast("predict Llama-3.1-8B --gpu H100-SXM,MI300X --mode decode --batch 32 --context 2048");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("decode 32 × 1 token after 2,048"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("MI300X"), std::string::npos);
+  EXPECT_NE(run.out.find("layer × 32"), std::string::npos);
+}
+
+TEST(PredictCommand, JsonPartsSumToTheWhole) {
+  const auto run = run_tilecast("predict GPT-2 --gpu H200-SXM --mode train --batch 4 --seq 512 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json list = Json::parse(run.out);
+  ASSERT_EQ(list.size(), 1u);
+  const Json& one = list[0];
+  double sum = 0, optimizer = 0;
+  for (const Json& k : one["kernels"]) {
+    const double t = k["times"].get<double>() * k["latency_us"].get<double>();
+    sum += t;
+    if (k["pass"] == "optimizer") optimizer += t;
+    EXPECT_GE(k["latency_us"].get<double>(), k["bound_us"].get<double>() * (1 - 1e-9)) << k;
+  }
+  EXPECT_NEAR(sum / 1e3, one["gpu_ms"].get<double>(), 1e-6 * sum);
+  EXPECT_GT(optimizer, 0);
+  EXPECT_LE(one["interval_ms"][0].get<double>(), one["step_ms"].get<double>());
+  EXPECT_GE(one["interval_ms"][1].get<double>(), one["step_ms"].get<double>());
+  EXPECT_TRUE(one["memory_bytes"]["fits"].get<bool>());
+}
+
+TEST(PredictCommand, ComparesFormatsAndEngines) {
+  const auto run =
+      run_tilecast("predict Llama-3.1-8B --gpu H100-SXM --seq 2048 --dtype bf16,fp8 --engine vllm,trtllm --compare");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("H100-SXM trtllm fp8"), std::string::npos) << run.out;
+}
+
+TEST(PredictCommand, WritesATraceThatHoldsTheStep) {
+  const std::string path = scratch_path("trace.json");
+  const auto run = run_tilecast("predict GPT-2 --gpu A100-SXM-80GB --seq 128 --json --trace " + path);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json trace = Json::parse(std::ifstream(path));
+  double end = 0, kernels = 0;
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["ph"] != "X") continue;
+    end = std::max(end, e["ts"].get<double>() + e["dur"].get<double>());
+    if (e["tid"] == 2) kernels += e["dur"].get<double>();
+  }
+  const double gpu_us = 1e3 * Json::parse(run.out)[0]["gpu_ms"].get<double>();
+  EXPECT_NEAR(end, gpu_us, 1e-6 * gpu_us);
+  EXPECT_NEAR(kernels, gpu_us, 1e-6 * gpu_us);
+}
+
+TEST(MemoryCommand, SaysWhatFits) {
+  const auto run = run_tilecast("memory Llama-3.1-70B --gpu H100-SXM,B200 --mode decode --batch 4 --context 4096");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find(" no "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find(" yes "), std::string::npos) << run.out;
+}
+
+// One clear line each, a non-zero exit, nothing on standard output.
+class BadPredict : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+TEST_P(BadPredict, IsRefusedInOneLine) {
+  const auto run = run_tilecast(std::string("predict ") + GetParam().first);
+  EXPECT_NE(run.code, 0);
+  EXPECT_TRUE(run.out.empty()) << run.out;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  EXPECT_NE(run.err.find(GetParam().second), std::string::npos) << run.err;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, BadPredict,
+    testing::Values(std::pair{"Lama-3.1-8B --gpu H100-SXM --seq 10", "did you mean"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM", "--seq"}, std::pair{"Llama-3.1-8B --seq 10", "--gpu"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --mode decode", "--context"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --seq -5", "--seq"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --seq 10 --batch 0", "--batch"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --seq 10 --engine tgi", "--engine"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --seq 10 --mode train --engine vllm", "does not train"},
+                    std::pair{"Llama-3.1-8B --gpu H100-SXM --mode mixed --requests 4y5", "--requests"},
+                    std::pair{"BERT-Large --gpu H100-SXM --mode decode --context 10", "does not generate"},
+                    std::pair{"no-such.onnx --gpu H100-SXM", "no-such.onnx"},
+                    std::pair{"Llama-3.1-8B --gpu A100-SXM-80GB --seq 10 --dtype fp8", "fp8"}));
+
+TEST(ModelsCommand, ListsTheLibrary) {
+  const auto run = run_tilecast("models --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json list = Json::parse(run.out);
+  EXPECT_GT(list.size(), 100u);
+  for (const Json& m : list)
+    if (m["name"] == "Llama-3.1-8B") {
+      EXPECT_EQ(m["parameters"], 8030261248);
+    }
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,70 @@
+#include "engine/attention_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/host.h"
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+AttentionDecode decode(Count kv, Count window) {
+  AttentionDecode a;
+  a.batch = 4, a.kv_len = kv, a.heads = 32, a.kv_heads = 8, a.head_dim = 128, a.window = window;
+  return a;
+}
+AttentionDecode as(EngineKind kind, EngineEra era, const AttentionDecode& a) {
+  return std::get<AttentionDecode>(attention_as(a, kind, era));
+}
+
+TEST(AttentionKernel, TensorRtDropsAWindowThatDoesNotBind) {
+  using enum EngineKind;
+  EXPECT_EQ(as(trtllm, EngineEra::current, decode(4096, 4096)).window, 0);
+  EXPECT_EQ(as(trtllm, EngineEra::current, decode(4097, 4096)).window, 4096);
+  EXPECT_EQ(as(vllm, EngineEra::current, decode(1000, 4096)).window, 4096);
+  EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(1000, 4096)).window, 0);
+  AttentionDecode ragged = decode(0, 4096);
+  ragged.lens = {10, 5000};
+  EXPECT_EQ(as(trtllm, EngineEra::current, ragged).window, 4096);
+  AttentionPrefill prompt;
+  prompt.batch = 1, prompt.q_len = 2048, prompt.heads = 32, prompt.head_dim = 128, prompt.window = 4096;
+  EXPECT_EQ(std::get<AttentionPrefill>(attention_as(prompt, trtllm, EngineEra::current)).window, 0);
+}
+
+TEST(AttentionKernel, PyTorchRunsFlashAttention2Everywhere) {
+  using enum EngineKind;
+  AttentionPrefill forward;
+  const Shape prompt = attention_as(forward, pytorch, EngineEra::current);
+  EXPECT_EQ(std::get<AttentionPrefill>(prompt).algorithm, AttentionAlgorithm::fa2);
+  EXPECT_EQ(as(vllm, EngineEra::current, decode(100, 0)).algorithm, AttentionAlgorithm::automatic);
+  EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
+  const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current);
+  EXPECT_EQ(std::get<AttentionBackward>(backward).forward.algorithm, AttentionAlgorithm::fa2);
+  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current), "flash_attention_2");
+  EXPECT_EQ(attention_source(Gemm{1, 1, 1}, compile, EngineEra::current), "");
+}
+
+TEST(AttentionKernel, EnginesChooseByTheCard) {
+  const auto on = [](const char* gpu, const char* engine) {
+    return attention_source_on(*find_gpu(gpu), decode(100, 0), engine);
+  };
+  EXPECT_EQ(on("H100-SXM", "vllm"), "vllm_flash_attn_fa3");
+  EXPECT_EQ(on("L40S", "vllm"), "vllm_flash_attn_fa2");
+  EXPECT_EQ(on("B200", "vllm"), "vllm_flashinfer_trtllmdecode");
+  EXPECT_EQ(on("A40", "sglang"), "flashinfer");
+  EXPECT_EQ(on("H20", "sglang"), "fa3");
+  EXPECT_EQ(on("A100-SXM-80GB", "trtllm"), "torch_flow");
+  EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "");
+  EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, "sglang"), "");
+}
+
+TEST(HostCost, SchedulersOf2024WaitedBetweenSteps) {
+  for (const EngineKind kind : {EngineKind::vllm, EngineKind::trtllm}) {
+    EXPECT_EQ(host_cost(kind).per_sequence, seconds(0)) << name_of(kind);
+    EXPECT_GT(host_cost(kind, EngineEra::year_2024).per_sequence, seconds(0)) << name_of(kind);
+  }
+  EXPECT_EQ(host_cost(EngineKind::pytorch, EngineEra::year_2024).per_launch, host_cost(EngineKind::pytorch).per_launch);
+}
+
+}  // namespace
+}  // namespace tilecast
