@@ -107,7 +107,7 @@ TEST(Collective, OneRankHasNothingToDo) {
 TEST(Collective, NeverBelowItsBoundAndGrowsWithBytes) {
   for_each_call([](Collective c, const Cluster& on) {
     Seconds last;
-    for (double size = 1; size < 2e10; size *= 3.1) {
+    for (double size = 1; size < 2e10; size *= 5.3) {
       c.bytes = bytes(size);
       const auto f = forecast_collective(c, on, shipped_comm_constants());
       ASSERT_TRUE(f.ok()) << f.error().line();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRounds = 4;
 constexpr double kBendCharge = 0.05;              // on squared second differences, in rows
-constexpr double kShrinkRows = 0.3;               // a machine's own curve is worth less than this many rows: none
+constexpr double kShrinkRows = 0.3;               // rows without a departure that every knot of a machine starts with
 constexpr double kMostRows = 60;                  // of one machine and scheme: a dense sweep does not outvote the rest
 constexpr double kShort = -1, kLong = 2.5;        // v below and above which a row speaks of latency and of bandwidth
 constexpr double kStep = 0.8;                     // of what is left, each round
