@@ -312,6 +312,9 @@ void add_run_options(CLI::App& sub, PredictOptions& o) {
                  "pytorch (eager), compile, cudagraph, vllm, sglang, trtllm, comma separated (default: vllm where the "
                  "model generates, else pytorch)")
       ->delimiter(',');
+  sub.add_option("--era", o.era,
+                 "current, or 2024: vLLM before 0.6 and TensorRT-LLM before 0.12, host-bound schedulers")
+      ->capture_default_str();
   sub.add_option("--attention", o.attention, "pytorch: fused, or eager (products and a softmax)")
       ->capture_default_str();
   sub.add_flag("--all-logits", o.all_logits, "the head runs on every token");

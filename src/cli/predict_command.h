@@ -22,6 +22,7 @@ struct PredictOptions {
   std::vector<std::string> dtypes;
   std::string kv_dtype;
   std::vector<std::string> engines;
+  std::string era = "current";
   std::string attention = "fused";
   bool all_logits = false;
   bool no_cache = false;

@@ -116,6 +116,12 @@ Result<TrainingSetup> training_from(const PredictOptions& o) {
   return t;
 }
 
+Result<EngineEra> era_from(const std::string& name) {
+  if (name == "current") return EngineEra::current;
+  if (name == "2024") return EngineEra::year_2024;
+  return flag_error("--era", "must be current or 2024, not '" + name + "'");
+}
+
 Result<MixedPrecision> mixed_from(const std::string& name) {
   if (name == "none") return MixedPrecision::none;
   if (name == "autocast") return MixedPrecision::autocast;
@@ -187,10 +193,13 @@ Result<std::vector<Run>> runs_from(const PredictOptions& o) {
   if (!training) return std::move(training).error();
   const auto mixed = mixed_from(o.mixed);
   if (!mixed) return mixed.error();
+  const auto era = era_from(o.era);
+  if (!era) return era.error();
   if (o.attention != "fused" && o.attention != "eager")
     return flag_error("--attention", "must be fused or eager, not '" + o.attention + "'");
   std::vector<std::string> dtypes = o.dtypes, engines = o.engines;
-  if (dtypes.empty()) dtypes = {default_dtype(*model)};
+  // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
+  if (dtypes.empty()) dtypes = {*mixed == MixedPrecision::none ? default_dtype(*model) : "bf16"};
   const bool serving = workload->mode != Mode::train && std::holds_alternative<ModelSpec>(*model) &&
                        std::get<ModelSpec>(*model).decoder && std::get<ModelSpec>(*model).lm_head;
   if (engines.empty()) engines = {serving ? "vllm" : "pytorch"};
@@ -207,6 +216,7 @@ Result<std::vector<Run>> runs_from(const PredictOptions& o) {
       run.engine.precision.mixed = *mixed;
       run.engine.eager_attention = o.attention == "eager";
       run.engine.dropout = o.dropout;
+      run.engine.era = *era;
       run.engine.static_cache = o.static_cache;
       run.engine.fused_norms = o.fused_norms;
       runs.push_back(std::move(run));
