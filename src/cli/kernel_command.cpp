@@ -93,10 +93,11 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     auto gpu = load_gpu(name);
     if (!gpu) return std::move(gpu).error();
     const Kernel kernel{*shape, *format};
-    auto planned = plan(kernel, *gpu, *context);
+    const Context named = model ? stand_in(*model, *context, *gpu) : *context;
+    auto planned = plan(kernel, *gpu, named);
     if (!planned) return std::move(planned).error();
-    Estimate e = estimate(*planned, *gpu, *context, *method);
-    if (model) e = corrected(e, *model, kernel, *planned, *gpu, *context);
+    Estimate e = estimate(*planned, *gpu, named, *method);
+    if (model) e = corrected(e, *model, kernel, *planned, *gpu, named);
     if (trained) {
       auto own = method_estimate(*trained, kernel, *planned, *gpu, *context);
       if (!own) return std::move(own).error();

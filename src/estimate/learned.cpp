@@ -86,6 +86,25 @@ SourceNames source_names(const Context& context, const Gpu& gpu) {
   return names;
 }
 
+Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu) {
+  if (!context.kernel_source.empty()) return context;
+  const SourceNames names = source_names(context, gpu);
+  if (find(model, names.kernel)) return context;
+  const std::string prefix = (context.engine.empty() ? names.generation : names.engine) + "/";
+  const std::pair<const std::string, SourceFacts>* best = nullptr;
+  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
+    if (at->second.index >= 0 && (!best || at->second.rows > best->second.rows)) best = &*at;
+  if (!best) return context;
+  // "nvidia/wgmma/vllm/vllm_flash_attn_fa3": the last two levels.
+  std::string_view levels = best->first;
+  for (int skip = 0; skip < 2; ++skip) levels.remove_prefix(std::min(levels.find('/'), levels.size() - 1) + 1);
+  const std::size_t slash = std::min(levels.find('/'), levels.size());
+  Context named = context;
+  named.engine = levels.substr(0, slash);
+  named.kernel_source = slash < levels.size() ? levels.substr(slash + 1) : std::string_view();
+  return named;
+}
+
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
   const SourceNames names = source_names(context, gpu);
   Standing standing;

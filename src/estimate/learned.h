@@ -74,6 +74,10 @@ struct Standing {
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;  // the model's that speaks for this card
 };
+// The context with an engine's kernel named where it names none: that of most rows on this generation (of the engine's,
+// if it names one). To be planned and forecast with, so that plan and correction speak of the same kernel. The names
+// point into the model.
+Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu);
 // Where the context names no engine or kernel, that of most rows on this generation stands in.
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
 

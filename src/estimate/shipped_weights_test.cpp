@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "estimate/price.h"
+#include "gpu/registry.h"
 #include "learn/dims.h"
 #include "learn/evaluate.h"
 #include "learn/train_all.h"
@@ -44,6 +46,23 @@ TEST(ShippedWeights, ForecastHeldOutRowsOfOurOwnSweep) {
   EXPECT_EQ(ours.below_bound, 0);
   EXPECT_GT(ours.coverage, 0.7);
   EXPECT_LT(ours.coverage, 0.92);
+}
+
+TEST(ShippedWeights, AKernelWithoutASourceIsPlannedAsTheOneThatStandsIn) {
+  AttentionDecode shape;
+  shape.batch = 32, shape.kv_len = 8192, shape.heads = 64, shape.kv_heads = 8;
+  const Kernel kernel{shape, *format_from("bf16")};
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  const FamilyModel* model = shipped_weights().find(kernel);
+  ASSERT_TRUE(model);
+  const Context named = stand_in(*model, {}, *gpu);
+  EXPECT_FALSE(named.engine.empty());
+  EXPECT_FALSE(named.kernel_source.empty());
+  const auto without = price(kernel, *gpu, {}, Method::tilecast, &shipped_weights());
+  const auto with = price(kernel, *gpu, named, Method::tilecast, &shipped_models());
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(without->estimate.latency, with->estimate.latency);
 }
 
 }  // namespace
