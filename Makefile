@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test asan tsan bench fuzz weights accuracy format lint clean FORCE
+.PHONY: demo test asan asan-input tsan bench fuzz weights accuracy format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 
@@ -29,7 +29,7 @@ test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-asan tsan: build/.packages
+asan asan-input tsan: build/.packages
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j $(JOBS)
