@@ -4,6 +4,7 @@
 
 #include "cli/table.h"
 #include "cli/units_text.h"
+#include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "learn/method.h"
@@ -93,17 +94,15 @@ Result<std::vector<KernelForecast>> forecast_kernel(const KernelOptions& options
     auto gpu = load_gpu(name);
     if (!gpu) return std::move(gpu).error();
     const Kernel kernel{*shape, *format};
-    const Context named = model ? stand_in(*model, *context, *gpu) : *context;
-    auto planned = plan(kernel, *gpu, named);
-    if (!planned) return std::move(planned).error();
-    Estimate e = estimate(*planned, *gpu, named, *method);
-    if (model) e = corrected(e, *model, kernel, *planned, *gpu, named);
+    auto priced = price(kernel, *gpu, *context, *method, &models);
+    if (!priced) return std::move(priced).error();
+    auto& [planned, e] = *priced;
     if (trained) {
-      auto own = method_estimate(*trained, kernel, *planned, *gpu, *context);
+      auto own = method_estimate(*trained, kernel, planned, *gpu, *context);
       if (!own) return std::move(own).error();
       e = *std::move(own);
     }
-    forecasts.push_back({*std::move(gpu), kernel, *context, *std::move(planned), std::move(e)});
+    forecasts.push_back({*std::move(gpu), kernel, *context, std::move(planned), std::move(e)});
   }
   return forecasts;
 }

@@ -96,10 +96,6 @@ void add_parts(Table& table, Parts parts, Seconds whole, bool sorted) {
                percent(part.bound / part.time), std::string(part.limit())});
 }
 
-double rate_of(const Variant& v) {
-  return static_cast<double>(v.run.workload.tokens() * v.run.training.accumulation) / v.forecast.step.total.base();
-}
-
 std::string label_of(const Variant& v, const std::vector<Variant>& all) {
   std::string label = v.gpu.name;
   for (const Variant& other : all) {
@@ -133,7 +129,7 @@ std::string predict_table(const std::vector<Variant>& variants) {
     const RunForecast& f = v.forecast;
     table.add({v.gpu.name, std::string(name_of(v.run.engine.kind)), std::string(v.run.engine.precision.linear.name),
                text_of(f.step.total), text_of(f.step.interval.low) + " – " + text_of(f.step.interval.high),
-               std::holds_alternative<Graph>(v.run.model) ? "–" : grouped(static_cast<Count>(rate_of(v))),
+               std::holds_alternative<Graph>(v.run.model) ? "–" : grouped(static_cast<Count>(f.tokens_per_second)),
                percent(f.utilisation), std::string(limit_of(v)),
                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(f.memory.total()), in_gibibytes(v.gpu.dram.size)),
                f.fits() ? "yes" : "no", three_digits(first.forecast.step.total / f.step.total) + "×", seen_share(v)});

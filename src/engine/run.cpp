@@ -81,6 +81,8 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
   forecast.step = *std::move(step);
   forecast.memory = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
   forecast.usable = usable_memory(gpu, run.engine.kind);
+  forecast.tokens_per_second =
+      static_cast<double>(run.workload.tokens() * run.training.accumulation) / forecast.step.total.base();
   const OpsPerSecond peak = peak_of(gpu, run.engine.precision.linear);
   if (peak.base() > 0) forecast.utilisation = forecast.step.flops / (forecast.step.total.base() * peak.base());
   return forecast;

@@ -35,6 +35,7 @@ struct RunForecast {
   StepForecast step;
   MemoryNeed memory;
   Bytes usable;
+  double tokens_per_second = 0;
   double utilisation = 0;  // model FLOPs over the step's time and the card's dense peak in the products' format
   bool fits() const { return memory.total() <= usable; }
 };

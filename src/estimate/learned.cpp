@@ -33,12 +33,14 @@ const SourceFacts* find(const FamilyModel& model, std::string_view name) {
   return found == model.sources.end() ? nullptr : &found->second;
 }
 
-// The source with an index and most rows below a level ("nvidia/mma/").
-const SourceFacts* most_measured(const FamilyModel& model, const std::string& level) {
-  const SourceFacts* best = nullptr;
+using NamedSource = std::pair<const std::string, SourceFacts>;
+
+// The source with an index and most rows below a level ("nvidia/mma").
+const NamedSource* most_measured(const FamilyModel& model, const std::string& level) {
+  const NamedSource* best = nullptr;
   const std::string prefix = level + "/";
   for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-    if (at->second.index >= 0 && (!best || at->second.rows > best->rows)) best = &at->second;
+    if (at->second.index >= 0 && (!best || at->second.rows > best->second.rows)) best = &*at;
   return best;
 }
 
@@ -90,10 +92,7 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
   if (!context.kernel_source.empty()) return context;
   const SourceNames names = source_names(context, gpu);
   if (find(model, names.kernel)) return context;
-  const std::string prefix = (context.engine.empty() ? names.generation : names.engine) + "/";
-  const std::pair<const std::string, SourceFacts>* best = nullptr;
-  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-    if (at->second.index >= 0 && (!best || at->second.rows > best->second.rows)) best = &*at;
+  const NamedSource* best = most_measured(model, context.engine.empty() ? names.generation : names.engine);
   if (!best) return context;
   // "nvidia/wgmma/vllm/vllm_flash_attn_fa3": the last two levels.
   std::string_view levels = best->first;
@@ -111,7 +110,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   standing.seen = seen_by(model, gpu);
   const SourceFacts* kernel = find(model, names.kernel);
   if (!kernel && context.kernel_source.empty())
-    kernel = most_measured(model, context.engine.empty() ? names.generation : names.engine);
+    if (const NamedSource* most = most_measured(model, context.engine.empty() ? names.generation : names.engine))
+      kernel = &most->second;
   if (kernel) {
     standing.tuning = kernel->tuning;
     standing.code = kernel->code;

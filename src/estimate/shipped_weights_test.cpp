@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "estimate/price.h"
 #include "gpu/registry.h"
@@ -25,6 +27,13 @@ TEST(ShippedWeights, AreSmallAndNameTheirSources) {
   ASSERT_NE(gemm, nullptr);
   for (const char* gpu : {"A100-SXM-80GB", "H100-SXM", "H200-SXM", "L40S", "B200", "GB200"})
     EXPECT_GT(gemm->seen.at(gpu), 1000) << gpu;
+}
+
+// The committed file is what `tilecast train` would write of these models, byte by byte.
+TEST(ShippedWeights, AreWrittenAsTrainingWritesThem) {
+  std::ifstream file(kRoot + "/data/weights/tilecast.weights", std::ios::binary);
+  const std::string committed{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(to_bytes(shipped_weights()) == committed);
 }
 
 // Floors a little above what was measured when the weights were trained (docs/accuracy.md): a worse model, a broken
