@@ -35,7 +35,8 @@ Result<CommLibrary> comm_library_from(std::string_view name);  // "custom" is vL
 struct Collective {
   CollectiveOp op = CollectiveOp::all_reduce;
   Bytes bytes;
-  int ranks = 2;          // they fill one node after the other
+  int ranks = 2;
+  int local = 0;          // of them on one node, as on every other; 0: as many as it has
   bool integers = false;  // sums of integers: the switch cannot add them
   CommLibrary library = CommLibrary::nccl;
   bool eager = false;  // engines: launched by the host, not replayed from a CUDA graph
