@@ -1,0 +1,70 @@
+// Pipeline parallelism: micro-batches through stages, task by task.
+//
+// A model is cut into ranks x chunks virtual stages, in order; virtual stage v runs on rank v % ranks (Megatron's
+// placement: with one chunk a rank holds one run of layers, with more it holds several, far apart).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+enum class PipelineSchedule : std::uint8_t {
+  gpipe,        // all forward, then all backward
+  one_f_one_b,  // PipeDream-flush: backward as soon as it can
+  interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
+  zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
+};
+inline constexpr std::array<std::string_view, 4> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
+                                                                           "zero-bubble"};
+constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
+Result<PipelineSchedule> pipeline_schedule_from(std::string_view name);
+
+// One micro-batch in one virtual stage.
+struct StageTimes {
+  Seconds forward;
+  Seconds backward_input;   // gradients of activations: what the stage before waits for
+  Seconds backward_weight;  // gradients of weights
+};
+
+struct Pipeline {
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int ranks = 1, chunks = 1;
+  int micro_batches = 1;
+  std::vector<StageTimes> stages;  // ranks x chunks
+  Seconds send;                    // of a micro-batch's activations to the next rank
+};
+// What a schedule cannot run (interleaved: micro-batches that are no multiple of ranks; chunks on other schedules).
+Status check(const Pipeline& pipeline);
+inline constexpr int kMostMicroBatches = 1'000'000, kMostVirtualStages = 100'000;
+
+enum class PipelinePhase : std::uint8_t { forward, backward, backward_input, backward_weight };
+struct PipelineTask {
+  int rank = 0, chunk = 0, micro_batch = 0;
+  PipelinePhase phase = PipelinePhase::forward;
+  Seconds begin, end;
+};
+struct PipelineTimeline {
+  Seconds total;
+  std::vector<Seconds> busy;  // of each rank
+  // Micro-batch activations of a chunk alive at once on each rank, at most: from the begin of forward to the end of the
+  // last task that reads them (the gradients of weights, where they are a task of their own).
+  std::vector<double> kept;
+  std::vector<PipelineTask> tasks;  // in order of begin, a rank after the other
+  // Share of the ranks' time that nobody uses.
+  double bubble() const;
+};
+// Both take what `check` accepts. A task begins as soon as its rank is free and what it reads has arrived; a rank takes
+// its tasks in the schedule's order.
+PipelineTimeline simulate(const Pipeline& pipeline);
+
+// The same without tasks: as soon as a state repeats, later by a constant, the repetitions that follow are added at
+// once. Where none does before the micro-batches end, it takes as many steps as they do.
+PipelineTimeline summarise(const Pipeline& pipeline);
+
+}  // namespace tilecast
