@@ -41,6 +41,7 @@ struct Pipeline {
 };
 // What a schedule cannot run (interleaved: micro-batches that are no multiple of ranks; chunks on other schedules).
 Status check(const Pipeline& pipeline);
+inline constexpr int kMostMicroBatches = 1'000'000, kMostVirtualStages = 100'000;
 
 enum class PipelinePhase : std::uint8_t { forward, backward, backward_input, backward_weight };
 struct PipelineTask {
@@ -50,15 +51,20 @@ struct PipelineTask {
 };
 struct PipelineTimeline {
   Seconds total;
-  std::vector<Seconds> busy;        // of each rank
-  std::vector<double> kept;         // micro-batch activations of a chunk alive at once on each rank, at most
+  std::vector<Seconds> busy;  // of each rank
+  // Micro-batch activations of a chunk alive at once on each rank, at most: from the begin of forward to the end of the
+  // last task that reads them (the gradients of weights, where they are a task of their own).
+  std::vector<double> kept;
   std::vector<PipelineTask> tasks;  // in order of begin, a rank after the other
   // Share of the ranks' time that nobody uses.
   double bubble() const;
 };
+// Both take what `check` accepts. A task begins as soon as its rank is free and what it reads has arrived; a rank takes
+// its tasks in the schedule's order.
 PipelineTimeline simulate(const Pipeline& pipeline);
 
-// The same without tasks, in time that does not grow with the number of micro-batches: the steady state repeats.
+// The same without tasks: as soon as a state repeats, later by a constant, the repetitions that follow are added at
+// once. Where none does before the micro-batches end, it takes as many steps as they do.
 PipelineTimeline summarise(const Pipeline& pipeline);
 
 }  // namespace tilecast
