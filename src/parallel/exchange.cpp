@@ -85,9 +85,9 @@ class ExchangeWriter {
     // Ranks that share an expert's width work on the same tokens.
     for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
       const std::string name = "expert " + std::string(name_of(op));
-      add_group(name, Axis::tensor, op, own * width, Pass::forward, 1, {width, width});
+      add_group(name, Axis::tensor, op, own * width, Pass::forward, 1, {width, 0});
       if (trains_)
-        add_group(name + " gradients", Axis::tensor, op, own * width, Pass::backward, passes, {width, width});
+        add_group(name + " gradients", Axis::tensor, op, own * width, Pass::backward, passes, {width, 0});
     }
   }
 
@@ -95,7 +95,7 @@ class ExchangeWriter {
            bool beside = false) {
     Group group = group_of(at_.layout, axis, at_.gpus_per_node);
     if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
-      group = {2, group.ranks > group.local ? 1 : 2};
+      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
     add_group(std::move(name), axis, op, size, pass, times, group, beside);
   }
   std::vector<Exchange> finish() && { return std::move(exchanges_); }
@@ -306,7 +306,7 @@ Collective stage_send(const ExchangeSetting& at) {
   call.op = CollectiveOp::send_recv;
   call.bytes = bytes(tokens * real(stack.hidden) * at.engine.precision.activation.activation_bits / 8);
   const Group group = group_of(at.layout, Axis::pipeline, at.gpus_per_node);
-  call.ranks = group.ranks, call.local = group.local;
+  call.ranks = group.ranks, call.local = group.local == 1 ? 1 : 0;
   return call;
 }
 

@@ -186,7 +186,8 @@ Group group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
     case Axis::expert_data: ranks = l.expert_replicas(), stride = l.ep * l.expert_width(); break;
     case Axis::pipeline: ranks = std::min(l.pp, 2), stride = l.tp * l.cp * l.dp; break;
   }
-  return {ranks, std::clamp(gpus_per_node / stride, 1, std::max(ranks, 1))};
+  // Neighbours fill one node after the other, as a call by nobody else does.
+  return {ranks, stride == 1 ? 0 : std::clamp(gpus_per_node / stride, 1, std::max(ranks, 1))};
 }
 
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers) {

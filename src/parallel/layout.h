@@ -66,9 +66,9 @@ inline constexpr std::array<std::string_view, 6> kAxisNames = {"tensor", "contex
                                                                "data",   "expert data", "pipeline"};
 constexpr std::string_view name_of(Axis a) { return kAxisNames[static_cast<std::size_t>(a)]; }
 
-// Ranks of a group, and how many of them one node holds.
+// Ranks of a group, and how many of them one node holds (as Collective has it: 0 for neighbours).
 struct Group {
-  int ranks = 1, local = 1;
+  int ranks = 1, local = 0;
 };
 Group group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
 
