@@ -86,14 +86,13 @@ class ExchangeWriter {
     for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
       const std::string name = "expert " + std::string(name_of(op));
       add_group(name, Axis::tensor, op, own * width, Pass::forward, 1, {width, 0});
-      if (trains_)
-        add_group(name + " gradients", Axis::tensor, op, own * width, Pass::backward, passes, {width, 0});
+      if (trains_) add_group(name + " gradients", Axis::tensor, op, own * width, Pass::backward, passes, {width, 0});
     }
   }
 
   void add(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times = 1,
            bool beside = false) {
-    Group group = group_of(at_.layout, axis, at_.gpus_per_node);
+    RankGroup group = group_of(at_.layout, axis, at_.gpus_per_node);
     if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
       group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
     add_group(std::move(name), axis, op, size, pass, times, group, beside);
@@ -103,7 +102,7 @@ class ExchangeWriter {
   double element() const { return element_; }
 
  private:
-  void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, Group group,
+  void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
                  bool beside = false) {
     if (group.ranks <= 1 || !(size > 0)) return;
     Exchange e;
@@ -305,7 +304,7 @@ Collective stage_send(const ExchangeSetting& at) {
   Collective call;
   call.op = CollectiveOp::send_recv;
   call.bytes = bytes(tokens * real(stack.hidden) * at.engine.precision.activation.activation_bits / 8);
-  const Group group = group_of(at.layout, Axis::pipeline, at.gpus_per_node);
+  const RankGroup group = group_of(at.layout, Axis::pipeline, at.gpus_per_node);
   call.ranks = group.ranks, call.local = group.local == 1 ? 1 : 0;
   return call;
 }

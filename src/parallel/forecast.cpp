@@ -100,7 +100,9 @@ class Forecasting {
     auto prepared = prepare(rank, graph_, shared ? layout().shards() : 1);
     if (!prepared) return std::move(prepared).error();
     prepared_ = *std::move(prepared);
-    auto step = forecast_step(prepared_.program, cluster_.gpu, batches_.each.sequences(), with_.method, with_.weights);
+    const Count sequences = batches_.each.sequences();
+    auto step = with_.step ? with_.step(prepared_.program, cluster_.gpu, sequences)
+                           : forecast_step(prepared_.program, cluster_.gpu, sequences, with_.method, with_.weights);
     if (!step) return std::move(step).error();
     out_.rank = *std::move(step);
     out_.program = prepared_.program;

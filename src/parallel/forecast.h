@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "cluster/cluster.h"
@@ -71,6 +72,8 @@ struct Forecaster {
   Method method = Method::tilecast;
   const ModelSource* weights = nullptr;
   const CommConstants* links = nullptr;
+  // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
+  std::function<Result<StepForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };
 
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const Forecaster& with);

@@ -176,7 +176,7 @@ std::string text_of(const RankLayout& l) {
   return parts.empty() ? "one GPU" : join(parts, ", ");
 }
 
-Group group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
+RankGroup group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
   int ranks = 1, stride = 1;
   switch (axis) {
     case Axis::tensor: ranks = l.tp; break;

@@ -67,10 +67,10 @@ inline constexpr std::array<std::string_view, 6> kAxisNames = {"tensor", "contex
 constexpr std::string_view name_of(Axis a) { return kAxisNames[static_cast<std::size_t>(a)]; }
 
 // Ranks of a group, and how many of them one node holds (as Collective has it: 0 for neighbours).
-struct Group {
+struct RankGroup {
   int ranks = 1, local = 0;
 };
-Group group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
+RankGroup group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
 
 // Layers of each virtual stage, in the model's order.
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers);
