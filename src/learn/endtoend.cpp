@@ -58,7 +58,7 @@ Result<StepForecast> forecast_between_kernels(const Program& program, const Eage
 // A step of many GPUs as one: passes are not told apart.
 Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
   const OverGpus& spread = *one.spread;
-  Forecaster with{method, weights, &shipped_comm_constants()};
+  StepPricing with{method, weights, &shipped_comm_constants()};
   if (one.eager)
     with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
       return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);

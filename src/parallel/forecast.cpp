@@ -67,7 +67,7 @@ namespace {
 // One forecast in the making.
 class Forecasting {
  public:
-  Forecasting(const ParallelRun& run, const Cluster& cluster, const Forecaster& with, const ModelSpec& spec,
+  Forecasting(const ParallelRun& run, const Cluster& cluster, const StepPricing& with, const ModelSpec& spec,
               Batches batches)
       : parallel_(run), cluster_(cluster), with_(with), spec_(spec), batches_(std::move(batches)) {
     setting_.emplace(ExchangeSetting{spec_, parallel_.layout, batches_.each, parallel_.run.engine,
@@ -323,7 +323,7 @@ class Forecasting {
 
   const ParallelRun& parallel_;
   const Cluster& cluster_;
-  const Forecaster& with_;
+  const StepPricing& with_;
   const ModelSpec& spec_;
   Batches batches_;
   std::optional<ExchangeSetting> setting_;
@@ -338,7 +338,7 @@ class Forecasting {
 
 }  // namespace
 
-Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const Forecaster& with) {
+Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with) {
   const auto* spec = std::get_if<ModelSpec>(&run.run.model);
   if (!spec) return error("a graph with given shapes cannot be spread over GPUs", "give the model's configuration");
   if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give --batch and --seq");

@@ -68,7 +68,7 @@ struct ParallelForecast {
 };
 
 // What forecasts are made with.
-struct Forecaster {
+struct StepPricing {
   Method method = Method::tilecast;
   const ModelSource* weights = nullptr;
   const CommConstants* links = nullptr;
@@ -76,7 +76,7 @@ struct Forecaster {
   std::function<Result<StepForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };
 
-Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const Forecaster& with);
+Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with);
 
 // Computing that takes `compute` alone, and an exchange beside it that takes `exchange`: both together, the exchange
 // holding `share` of the GPU while it runs.
