@@ -84,24 +84,38 @@ Timed engine_time(const Collective& call, const Setting& setting) {
   return best;
 }
 
+// Within the node and between nodes at the same time, as NCCL cuts messages into chunks; the quickest of its ways.
 Timed across_nodes(const Collective& call, const Setting& setting, const Crossing& crossing) {
   Collective within = call;
-  within.ranks = std::min(call.ranks, setting.cluster.gpus_per_node);
-  Timed timed{kNetworkBase, nccl_algorithm(call, setting.cluster)};
-  if (within.ranks > 1 && call.op != CollectiveOp::send_recv) timed.latency = nccl_time(within, setting).latency;
-  timed.latency = std::max(timed.latency, crossing.wire / kNetworkShare) + crossing.steps;
-  return timed;
+  within.ranks = crossing.local;
+  if (call.op == CollectiveOp::all_to_all) within.bytes = call.bytes * (1.0 * crossing.local / call.ranks);
+  const bool alone = within.ranks == 1 || call.op == CollectiveOp::send_recv;
+  const Seconds inside = alone ? kNetworkBase : nccl_time(within, setting).latency;
+  Timed best;
+  for (const NetworkWay& way : network_ways(call, setting.cluster)) {
+    const Seconds time = std::max(inside, crossing.wire / (kNetworkShare * way.share)) + way.steps;
+    if (best.algorithm.empty() || time < best.latency) best = {time, way.name};
+  }
+  return best;
 }
 
 Status check(const Collective& call, const Cluster& cluster) {
   if (call.ranks < 1) return field_error("ranks", "must be one or more");
   if (!(in_bytes(call.bytes) >= 0 && in_bytes(call.bytes) < 1e15))
     return field_error("bytes", "must lie between 0 and a petabyte");
-  if (call.ranks > cluster.gpus())
+  if (call.local < 0 || call.local > cluster.gpus_per_node)
+    return field_error(
+        "local", std::to_string(call.local) + " ranks do not fit on a node of " + std::to_string(cluster.gpus_per_node),
+        "0 for as many as fit");
+  const int nodes = crossing_of(call, cluster).nodes;
+  if (nodes > 1 && !cluster.inter)
+    return field_error("ranks", "the nodes of " + cluster.name + " cannot reach each other",
+                       "its file needs \"inter\"");
+  if (nodes > cluster.nodes)
     return field_error("ranks",
                        std::to_string(call.ranks) + " do not fit on the " + std::to_string(cluster.gpus()) +
                            " GPUs of " + cluster.name,
-                       "give it " + std::to_string(ceil_div(call.ranks, cluster.gpus_per_node)) + " nodes");
+                       "give it " + std::to_string(nodes) + " nodes");
   if (call.op == CollectiveOp::send_recv && call.ranks > 2)
     return field_error("ranks", "send_recv is between two, not " + std::to_string(call.ranks));
   return Ok{};
@@ -131,16 +145,18 @@ SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::
 Seconds collective_bound(const Collective& call, const Cluster& cluster) {
   if (call.ranks <= 1) return seconds(0);
   const Crossing crossing = crossing_of(call, cluster);
-  if (crossing.nodes > 1 && cluster.gpus_per_node == 1) return cluster.inter->latency + crossing.wire;
+  if (crossing.nodes > 1 && (crossing.local == 1 || call.op == CollectiveOp::send_recv))
+    return cluster.inter->latency + crossing.wire;
   // A switch that adds lets each rank send its data once. Beyond a node, a GPU may use both its links at a time.
   const bool switched = cluster.intra.nvls && call.op == CollectiveOp::all_reduce && !call.integers;
   const double factor = switched ? std::min(1.0, bus_factor(call.op, call.ranks)) : bus_factor(call.op, call.ranks);
   BytesPerSecond rate = call.op == CollectiveOp::send_recv ? cluster.pair_bandwidth() : cluster.intra.bandwidth;
   if (crossing.nodes > 1) rate = rate + cluster.inter->bandwidth;
   Seconds wire = std::max(call.bytes * factor / rate, crossing.wire);
-  if (const auto& bridge = cluster.host_bridge; bridge && crossing.nodes == 1 && call.ranks > bridge->gpus) {
-    const int groups = static_cast<int>(ceil_div(call.ranks, bridge->gpus));
-    wire = std::max(wire, call.bytes * leaving_share(call.op, groups, bridge->gpus, call.ranks) / bridge->bandwidth);
+  if (crossing.nodes > 1) return cluster.inter->latency + wire;
+  if (const BridgeUse use = bridge_use(call, cluster); use.bridges > 1) {
+    const double leaving = use.groups * leaving_share(call.op, use.bridges, use.local, call.ranks);
+    wire = std::max(wire, call.bytes * leaving / cluster.host_bridge->bandwidth);
   }
   return cluster.intra.latency + wire;
 }

@@ -35,7 +35,11 @@ Result<CommLibrary> comm_library_from(std::string_view name);  // "custom" is vL
 struct Collective {
   CollectiveOp op = CollectiveOp::all_reduce;
   Bytes bytes;
-  int ranks = 2;          // they fill one node after the other
+  int ranks = 2;
+  // Ranks of the group on one node. 0: as many as fit, one node after the other, and nobody else calls. Above 0 they
+  // lie evenly spread over the node, and the groups of its other GPUs make the same call at the same time:
+  // data-parallel groups of stride tp have gpus_per_node / tp.
+  int local = 0;
   bool integers = false;  // sums of integers: the switch cannot add them
   CommLibrary library = CommLibrary::nccl;
   bool eager = false;  // engines: launched by the host, not replayed from a CUDA graph

@@ -36,15 +36,35 @@ bool by_nvls(const Collective& call, const Cluster& cluster) {
   return cluster.intra.nvls && call.op == CollectiveOp::all_reduce && !call.integers && call.ranks >= kLeastNvlsRanks;
 }
 
-// The busiest of a GPU's link and, with PCIe, the bridge between halves of the ranks.
-Seconds wire_of(CollectiveOp op, Bytes sent, int ranks, Bytes bytes, const Cluster& cluster) {
-  const Seconds link = sent / (op == CollectiveOp::send_recv ? cluster.pair_bandwidth() : cluster.intra.bandwidth);
-  if (!cluster.host_bridge || ranks <= cluster.host_bridge->gpus) return link;
-  // A ring crosses a bridge once in each direction with all that a rank sends; an exchange with more.
-  const int local = cluster.host_bridge->gpus, groups = static_cast<int>(ceil_div(ranks, local));
-  const Bytes crossing = bytes * leaving_share(op, groups, local, ranks);
-  return std::max(link, std::max(sent, crossing) / cluster.host_bridge->bandwidth);
+// What a rank can send to `ranks` GPUs of its node: in a mesh only over the links to them.
+BytesPerSecond group_bandwidth(int ranks, const Cluster& cluster) {
+  return std::min(cluster.intra.bandwidth, cluster.pair_bandwidth() * static_cast<double>(ranks - 1));
 }
+
+// The busiest of a GPU's link and, with PCIe, the bridge between parts of the ranks.
+Seconds wire_of(const Collective& call, Bytes sent, const Cluster& cluster) {
+  const Seconds link = sent / group_bandwidth(call.ranks, cluster);
+  const BridgeUse use = bridge_use(call, cluster);
+  if (use.bridges <= 1) return link;
+  // A ring crosses a bridge once in each direction with all that a rank sends; an exchange with more.
+  const Bytes crossing = call.bytes * leaving_share(call.op, use.bridges, use.local, call.ranks);
+  return std::max(link, std::max(sent, crossing) * use.groups / cluster.host_bridge->bandwidth);
+}
+
+// hwLat of NCCL's tuning.cc (commit 01afd20) in microseconds, by the hop between nodes and the hop within one, where LL
+// takes 1.8 times as long once nodes are crossed; and the share of the links that is not flags.
+struct NetworkProtocol {
+  const char* name;
+  double net, nvlink, pcie, share;
+};
+constexpr NetworkProtocol kRingProtocols[] = {{"ring LL", 2.7, 0.47 * 1.8, 1.0 * 1.8, 0.25},
+                                              {"ring LL128", 4.0, 1.9, 2.5, 0.92},
+                                              {"ring Simple", 9.6, 3.4, 5.7, 1.0}};
+constexpr NetworkProtocol kTreeProtocols[] = {{"tree LL", 5.0, 0.52 * 1.8, 1.0 * 1.8, 0.9 / 3.8},
+                                              {"tree LL128", 8.5, 1.2, 1.9, 0.9 * 0.915},
+                                              {"tree Simple", 50, 28, 28, 0.9}};
+constexpr double kLl128AloneShare = 0.7;                            // with one rank a node
+constexpr double kNetHop = 2.7, kNvlinkHop = 0.47, kPcieHop = 1.0;  // what descriptions give as their latency
 
 }  // namespace
 
@@ -73,7 +93,7 @@ Flow nccl_flow(const Collective& call, const Cluster& cluster) {
                                          : "nvlink",
                 std::string(name_of(call.op)), call.ranks, reduces && call.integers};
   flow.empty = kNcclBase + cluster.intra.latency * steps_of(call.op, call.ranks);
-  flow.wire = wire_of(call.op, call.bytes * bus_factor(call.op, call.ranks), call.ranks, call.bytes, cluster);
+  flow.wire = wire_of(call, call.bytes * bus_factor(call.op, call.ranks), cluster);
   return flow;
 }
 
@@ -83,7 +103,7 @@ Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots) {
                 two_shots ? "two_shot" : "one_shot", call.ranks, false};
   flow.empty = kShotBase + cluster.intra.latency * (kShotSteps + kShotStepsPerRank * call.ranks);
   const double factor = two_shots ? bus_factor(CollectiveOp::all_reduce, call.ranks) : call.ranks - 1;
-  flow.wire = wire_of(call.op, call.bytes * factor, call.ranks, call.bytes, cluster);
+  flow.wire = wire_of(call, call.bytes * factor, cluster);
   return flow;
 }
 
@@ -101,20 +121,55 @@ ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {
   return limits;
 }
 
+BridgeUse bridge_use(const Collective& call, const Cluster& cluster) {
+  if (!cluster.host_bridge) return {};
+  const int below = cluster.host_bridge->gpus;
+  BridgeUse use;
+  if (call.local <= 0) {
+    use.bridges = static_cast<int>(ceil_div(call.ranks, below));
+    use.local = std::min(call.ranks, below);
+    return use;
+  }
+  use.bridges = std::min(call.ranks, static_cast<int>(ceil_div(cluster.gpus_per_node, below)));
+  use.local = static_cast<int>(ceil_div(call.ranks, use.bridges));
+  use.groups = std::max(1, below / use.local);
+  return use;
+}
+
 Crossing crossing_of(const Collective& call, const Cluster& cluster) {
   Crossing crossing;
-  crossing.nodes = static_cast<int>(ceil_div(call.ranks, cluster.gpus_per_node));
+  const int most = call.local > 0 ? std::min(call.local, cluster.gpus_per_node) : cluster.gpus_per_node;
+  crossing.local = std::min(call.ranks, most);
+  crossing.nodes = static_cast<int>(ceil_div(call.ranks, crossing.local));
   if (crossing.nodes <= 1 || !cluster.inter) return crossing;
-  const BytesPerSecond node = cluster.inter->bandwidth * static_cast<double>(cluster.gpus_per_node);
-  double steps = std::ceil(std::log2(crossing.nodes));
-  if (call.op == CollectiveOp::all_reduce) steps *= 2;
-  crossing.wire = call.bytes * leaving_share(call.op, crossing.nodes, cluster.gpus_per_node, call.ranks) / node;
-  if (call.op == CollectiveOp::send_recv) {
-    crossing.wire = call.bytes / (node / static_cast<double>(cluster.inter->rails));
-    steps = 1;
-  }
-  crossing.steps = cluster.inter->latency * steps;
+  // A node's cards belong to all its groups at once; a group alone has them all, one message one card.
+  BytesPerSecond rate = cluster.inter->bandwidth * static_cast<double>(most);
+  if (call.op == CollectiveOp::send_recv && call.local <= 0) rate = rate / static_cast<double>(cluster.inter->rails);
+  crossing.wire = call.bytes * leaving_share(call.op, crossing.nodes, crossing.local, call.ranks) / rate;
   return crossing;
+}
+
+std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& cluster) {
+  const Crossing crossing = crossing_of(call, cluster);
+  const double doublings = std::ceil(std::log2(crossing.nodes));
+  if (call.op == CollectiveOp::send_recv) return {{"point to point", cluster.inter->latency, 1}};
+  if (call.op == CollectiveOp::all_to_all) return {{"point to point", cluster.inter->latency * doublings, 1}};
+  const bool pcie = cluster.intra.kind == LinkKind::pcie, twice = call.op == CollectiveOp::all_reduce;
+  const Seconds net = cluster.inter->latency / kNetHop, link = cluster.intra.latency / (pcie ? kPcieHop : kNvlinkHop);
+  std::vector<NetworkWay> ways;
+  // The ring passes every rank; the hops within one node are in that node's part already. A tree passes one node's.
+  const auto offer = [&](const NetworkProtocol& p, double between, double within) {
+    const bool ll128 = p.share > 0.5 && std::string_view(p.name).ends_with("LL128");
+    if (ll128 && pcie) return;  // NCCL keeps it to NVLink
+    const double share = ll128 && crossing.local == 1 ? std::min(p.share, kLl128AloneShare) : p.share;
+    const Seconds steps = net * (p.net * between) + link * ((pcie ? p.pcie : p.nvlink) * within);
+    ways.push_back({p.name, steps * (twice ? 2.0 : 1.0), share});
+  };
+  const int ring_within = std::max(0, call.ranks - crossing.nodes - (crossing.local - 1));
+  for (const NetworkProtocol& p : kRingProtocols) offer(p, crossing.nodes - 1, ring_within);
+  if (twice)
+    for (const NetworkProtocol& p : kTreeProtocols) offer(p, doublings, 0);
+  return ways;
 }
 
 std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
@@ -137,8 +192,6 @@ std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
   };
   for (const Protocol& p : kRing) offer(p.name, p.base + p.hop * steps + wire / p.share);
   if (by_nvls(call, cluster)) offer("NVLS", 25 + wire * (1 + 1.0 / call.ranks) / bus_factor(call.op, call.ranks));
-  if (call.op == CollectiveOp::all_reduce && crossing_of(call, cluster).nodes > 2 && best.starts_with("ring"))
-    best.replace(0, 4, "tree");
   return best;
 }
 

@@ -43,6 +43,11 @@ void for_each_call(Use&& use) {
               c.integers = variant;
               c.eager = variant && c.library != CommLibrary::nccl;
               use(c, on);
+              // Groups of one or half the node's GPUs, where the cluster has nodes for them.
+              for (const int local : {1, on.gpus_per_node / 2}) {
+                c.local = local;
+                if (ranks <= local * on.nodes && variant) use(c, on);
+              }
             }
           }
 }
@@ -81,10 +86,72 @@ TEST(CollectiveBound, AcrossBridgesAndNodes) {
   // Two nodes of eight H100 with 8 x 50 GB/s: all-reduce moves the bytes once out of a node, 0.9 / 400 = 2250 us; an
   // exchange 8 x 8/16 of them, 9000 us.
   const Cluster two = cluster("hgx-h100-8", 2);
-  EXPECT_NEAR(bound_us(call(CollectiveOp::all_reduce, size, 16), two), 2250.5, 1e-6);
-  EXPECT_NEAR(bound_us(call(CollectiveOp::all_to_all, size, 16), two), 9000.5, 1e-6);
+  EXPECT_NEAR(bound_us(call(CollectiveOp::all_reduce, size, 16), two), 2252.7, 1e-6);
+  EXPECT_NEAR(bound_us(call(CollectiveOp::all_to_all, size, 16), two), 9002.7, 1e-6);
   // Ranks that fit into one node stay there.
   EXPECT_NEAR(bound_us(call(CollectiveOp::all_reduce, size, 8), two), 2000.5, 1e-6);
+}
+
+Collective spread(CollectiveOp op, Bytes size, int ranks, int local) {
+  Collective c = call(op, size, ranks);
+  c.local = local;
+  return c;
+}
+
+// Data-parallel groups of stride tp: each has local x 50 GB/s of the node's network.
+TEST(CollectiveBound, GroupsThatShareNodes) {
+  const Bytes size = gigabytes(0.9);
+  const Cluster four = cluster("hgx-h100-8", 4);
+  // tp 4: two ranks a node, 8 over four nodes, 100 GB/s: all-reduce 0.9 x 6/4 / 100 = 13500 us, gathering half of it.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_reduce, size, 8, 2), four), 13502.7, 1e-6);
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_gather, size, 8, 2), four), 6752.7, 1e-6);
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::reduce_scatter, size, 8, 2), four), 6752.7, 1e-6);
+  // An exchange: each rank sends 6/8 to other nodes.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_to_all, size, 8, 2), four), 13502.7, 1e-6);
+  // tp 8: one rank a node, its own card: 0.9 x 6/4 / 50.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_reduce, size, 4, 1), four), 27002.7, 1e-6);
+  // A pipeline's neighbours.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::send_recv, size, 2, 1), four), 18002.7, 1e-6);
+  // All of a node's GPUs: as if nobody had said.
+  EXPECT_EQ(collective_bound(spread(CollectiveOp::all_reduce, size, 32, 8), four),
+            collective_bound(call(CollectiveOp::all_reduce, size, 32), four));
+  // Within one node a switch serves all groups at once.
+  EXPECT_EQ(collective_bound(spread(CollectiveOp::all_gather, size, 2, 2), four),
+            collective_bound(call(CollectiveOp::all_gather, size, 2), four));
+  // PCIe, two bridges of four L40S: four groups of two, one rank on each side, share 32 GB/s: 4 x 0.9 x 1/2 / 32.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_gather, size, 2, 2), cluster("l40s-pcie-8")), 56251.0, 1e-6);
+  // Two groups of four, two on each side: all-reduce sends the bytes once across, 2 x 0.9 / 32.
+  EXPECT_NEAR(bound_us(spread(CollectiveOp::all_reduce, size, 4, 4), cluster("l40s-pcie-8")), 56251.0, 1e-6);
+}
+
+TEST(Collective, GroupsThatShareNodesTakeTheNetworksTime) {
+  const Cluster four = cluster("hgx-h100-8", 4);
+  const auto us = [&](const Collective& c) { return in_microseconds(time_of(c, four)); };
+  // Long messages: nine tenths of the card, ring Simple: 3 hops of 9.6 us for gathering, 6 for all-reduce.
+  EXPECT_NEAR(us(spread(CollectiveOp::all_gather, gigabytes(9), 4, 1)), 135000 / 0.9 + 28.8, 1e-3);
+  EXPECT_NEAR(us(spread(CollectiveOp::all_reduce, gigabytes(9), 4, 1)), 270000 / 0.9 + 57.6, 1e-3);
+  EXPECT_NEAR(us(spread(CollectiveOp::send_recv, gigabytes(9), 2, 1)), 180000 / 0.9 + 2.7, 1e-3);
+  // Short ones: the start, and 3 hops of LL; two ranks a node have four hops within nodes more than one node's one.
+  EXPECT_NEAR(us(spread(CollectiveOp::all_gather, bytes(0), 4, 1)), 3.6 + 3 * 2.7, 1e-6);
+  const double within = us(call(CollectiveOp::all_gather, bytes(0), 2));
+  const double hop = 0.5 / 0.47 * 0.47 * 1.8;
+  EXPECT_NEAR(us(spread(CollectiveOp::all_gather, bytes(0), 8, 2)), within + 3 * 2.7 + 3 * hop, 1e-6);
+  // Groups that share a node are never faster than one that has it to itself.
+  for (double size = 1; size < 2e10; size *= 7)
+    EXPECT_GE(us(spread(CollectiveOp::all_reduce, bytes(size), 32, 8)) * (1 + 1e-12),
+              us(call(CollectiveOp::all_reduce, bytes(size), 32)));
+  const Collective pair = spread(CollectiveOp::all_reduce, gigabytes(100), 2, 2);
+  const Collective alone = call(CollectiveOp::all_reduce, gigabytes(100), 2);
+  const Cluster l40s = cluster("l40s-pcie-8");
+  EXPECT_NEAR(time_of(pair, l40s) / time_of(alone, l40s), 4, 1e-6);
+}
+
+// Two of a mesh of four have the links between them, a third of what a GPU has.
+TEST(Collective, PartOfAMesh) {
+  const Cluster mesh = cluster("hgx-a100-4");
+  const Seconds two = time_of(call(CollectiveOp::all_gather, gigabytes(10), 2), mesh);
+  EXPECT_GE(two, gigabytes(5) / gigabytes_per_second(100));
+  EXPECT_LT(time_of(call(CollectiveOp::all_gather, gigabytes(10), 4), mesh), two);
 }
 
 TEST(Collective, BusFactorsAreNcclTests) {
@@ -179,6 +246,13 @@ TEST(Collective, RefusesWhatCannotBe) {
   };
   EXPECT_THAT(line(call(CollectiveOp::all_reduce, bytes(8), 16), cluster("hgx-h100-8")),
               HasSubstr("ranks: 16 do not fit on the 8 GPUs of HGX-H100-8 (give it 2 nodes)"));
+  EXPECT_THAT(line(spread(CollectiveOp::all_reduce, bytes(8), 4, 1), cluster("hgx-h100-8", 2)),
+              HasSubstr("ranks: 4 do not fit on the 16 GPUs of HGX-H100-8 (give it 4 nodes)"));
+  EXPECT_THAT(line(spread(CollectiveOp::all_reduce, bytes(8), 16, 16), cluster("hgx-h100-8", 2)),
+              HasSubstr("local: 16 ranks do not fit on a node of 8"));
+  Cluster apart = cluster("hgx-h100-8", 2);
+  apart.inter.reset();
+  EXPECT_THAT(line(call(CollectiveOp::all_reduce, bytes(8), 16), apart), HasSubstr("cannot reach each other"));
   EXPECT_THAT(line(call(CollectiveOp::send_recv, bytes(8), 3), cluster("hgx-h100-8")), HasSubstr("between two"));
   EXPECT_THAT(line(call(CollectiveOp::all_reduce, bytes(-1), 2), cluster("hgx-h100-8")), HasSubstr("bytes"));
   EXPECT_THAT(line(call(CollectiveOp::all_reduce, bytes(8), 0), cluster("hgx-h100-8")), HasSubstr("ranks"));

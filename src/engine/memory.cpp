@@ -83,7 +83,8 @@ struct TrainingPeak {
   Bytes backward;  // beside all gradients, when those of the first layers are computed
 };
 
-TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled) {
+TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
+                           double micro_batches) {
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
     const bool again = recompute == Recompute::full && section.repeats > 1;
@@ -96,7 +97,7 @@ TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute rec
     transient = std::max(transient, own);
     if (section.repeats > 1) layer = std::max(layer, again ? own : peak_alive(section, p));
   }
-  return {kept + transient, layer};
+  return {kept * micro_batches + transient, layer};
 }
 
 Bytes optimizer_bytes(OptimizerKind kind, Count params, const Precision& p) {
@@ -128,18 +129,20 @@ Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precisio
 }
 
 MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
-                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu) {
+                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu,
+                       const StateShares& shares) {
   const Precision& p = engine.precision;
   MemoryNeed need;
-  need.weights = weight_bytes(arranged, p);
+  need.weights = weight_bytes(arranged, p) * shares.parameters;
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {
     const Count params = parameters(arranged);
-    const double gradient_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
-    need.gradients = bytes(static_cast<double>(params) * gradient_bytes);
-    if (training.update) need.optimizer = optimizer_bytes(training.optimizer, params, p);
-    const TrainingPeak peak =
-        training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile);
+    const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
+    const double gradient_bytes = wide ? 4 : p.activation.weight_bits / 8;
+    need.gradients = bytes(static_cast<double>(params) * gradient_bytes * shares.gradients);
+    if (training.update) need.optimizer = optimizer_bytes(training.optimizer, params, p) * shares.optimizer;
+    const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
+                                            shares.micro_batches);
     need.activations = peak.forward;
     if (training.accumulation == 1 && !training.options.accumulate)
       need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);

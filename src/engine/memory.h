@@ -27,11 +27,19 @@ struct TrainingSetup {
   Count accumulation = 1;        // micro-batches a step
   bool update = true;            // the step ends with the optimizer
   bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
+  bool wide_gradients = false;   // summed and kept in fp32 whatever the parameters are (Megatron)
+};
+
+// What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.
+struct StateShares {
+  double parameters = 1, gradients = 1, optimizer = 1;
+  double micro_batches = 1;
 };
 
 // `arranged` is the forward graph as the engine runs it. `cache` may be empty (a graph without a cache).
 MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
-                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu);
+                       const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu,
+                       const StateShares& shares = {});
 
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision);
 

@@ -25,9 +25,9 @@ Count weight_tensors(const Graph& graph) {
   return std::max<Count>(n, 1);
 }
 
-Section optimizer_section(const Graph& forward, const Run& run) {
+Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
   Optimizer step;
-  step.params = parameters(forward);
+  step.params = ceil_div(parameters(forward), shards);
   step.kind = run.training.optimizer;
   step.form = run.engine.kind == EngineKind::pytorch ? OptimizerForm::foreach : OptimizerForm::fused;
   if (run.training.fused_optimizer) step.form = OptimizerForm::fused;
@@ -38,35 +38,38 @@ Section optimizer_section(const Graph& forward, const Run& run) {
   return section;
 }
 
-// Dense peak of the format the products run in.
-OpsPerSecond peak_of(const Gpu& gpu, const Format& format) {
+}  // namespace
+
+OpsPerSecond dense_peak(const Gpu& gpu, const Format& format) {
   const auto path = math_path(format, gpu);
   return path ? ops(path->ops_per_clock * gpu.sms) * gpu.clock.quoted : ops(0) / seconds(1);
 }
-
-}  // namespace
 
 const std::string& name_of(const Model& model) {
   return std::visit([](const auto& m) -> const std::string& { return m.name; }, model);
 }
 
 Result<PreparedRun> prepare(const Run& run) {
+  auto graph = forward_graph(run);
+  if (!graph) return std::move(graph).error();
+  return prepare(run, *graph);
+}
+
+Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) {
   const bool train = run.workload.mode == Mode::train;
   if (train && serves(run.engine.kind))
     return Error{"--engine", "", std::string(name_of(run.engine.kind)) + " does not train",
                  "pytorch, compile or cudagraph"};
-  auto graph = forward_graph(run);
-  if (!graph) return std::move(graph).error();
   PreparedRun prepared;
-  prepared.forward = arranged(*graph, run.engine);
+  prepared.forward = arranged(forward, run.engine);
   if (!train) {
     prepared.program = lower(prepared.forward, run.engine);
   } else {
     TrainingOptions options = run.training.options;
     options.accumulate = options.accumulate || run.training.accumulation > 1;
-    Graph step = arranged(*graph, run.engine, &options);
+    Graph step = arranged(forward, run.engine, &options);
     for (Section& section : step.sections) section.repeats *= run.training.accumulation;
-    if (run.training.update) step.sections.push_back(optimizer_section(*graph, run));
+    if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));
     prepared.program = lower(step, run.engine);
   }
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);
@@ -83,7 +86,7 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
   forecast.usable = usable_memory(gpu, run.engine.kind);
   forecast.tokens_per_second =
       static_cast<double>(run.workload.tokens() * run.training.accumulation) / forecast.step.total.base();
-  const OpsPerSecond peak = peak_of(gpu, run.engine.precision.linear);
+  const OpsPerSecond peak = dense_peak(gpu, run.engine.precision.linear);
   if (peak.base() > 0) forecast.utilisation = forecast.step.flops / (forecast.step.total.base() * peak.base());
   return forecast;
 }

@@ -30,6 +30,8 @@ struct PreparedRun {
   std::optional<CacheNeed> cache;
 };
 Result<PreparedRun> prepare(const Run& run);
+// ... of a forward graph that somebody else built (parallel/split.h): the optimizer updates one of `shards` of it.
+Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards = 1);
 
 struct RunForecast {
   StepForecast step;
@@ -41,6 +43,9 @@ struct RunForecast {
 };
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
                                  const ModelSource* weights);
+
+// Dense peak of the format that products run in; 0 where the card has none.
+OpsPerSecond dense_peak(const Gpu& gpu, const Format& format);
 
 // The most requests alike, or the longest context of each, that still fit; 0 where not even one does.
 struct Largest {

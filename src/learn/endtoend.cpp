@@ -55,8 +55,25 @@ Result<StepForecast> forecast_between_kernels(const Program& program, const Eage
   return step;
 }
 
+// A step of many GPUs as one: passes are not told apart.
+Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
+  const OverGpus& spread = *one.spread;
+  StepPricing with{method, weights, &shipped_comm_constants()};
+  if (one.eager)
+    with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
+      return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);
+    };
+  auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
+  if (!forecast) return std::move(forecast).error();
+  Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};
+  done.step.total = forecast->step;
+  for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
+  return done;
+}
+
 Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu& gpu, Method method,
                              const ModelSource* weights) {
+  if (one.spread) return forecast_spread(one, run, method, weights);
   auto prepared = prepare(run);
   if (!prepared) return std::move(prepared).error();
   Program& program = prepared->program;

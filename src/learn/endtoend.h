@@ -12,12 +12,13 @@
 #include "engine/run.h"
 #include "learn/endtoend_result.h"
 #include "learn/train_all.h"
+#include "parallel/forecast.h"
 #include "support/result.h"
 
 namespace tilecast {
 
 // Of a run's forecast.
-enum class Part : std::uint8_t { step, forward, backward, optimizer, memory };
+enum class Part : std::uint8_t { step, forward, backward, optimizer, memory };  // memory: of the fullest rank
 struct Term {
   std::size_t run = 0;
   double weight = 1;
@@ -36,6 +37,13 @@ struct EagerTiming {
   Seconds gap;    // of larger ones, on top of the kernel: events, and its start
 };
 
+// Over which GPUs a case's runs are spread, and how.
+struct OverGpus {
+  RankLayout layout;
+  Cluster cluster;
+  Count micro_batch = 0;
+};
+
 struct EndToEndCase {
   EndToEndLabel label;
   std::vector<Run> runs;
@@ -44,6 +52,7 @@ struct EndToEndCase {
   bool untimed_loss = false;                 // the forward pass of the loss was not timed
   std::optional<EagerTiming> eager = {};     // the weights' rows were timed so; a model's kernels follow each other
   std::optional<HostCost> host = {};         // where others launch the engine's kernels than the engine does
+  std::optional<OverGpus> spread = {};         // several GPUs; `label.gpu` is the cluster's
 };
 
 // Weights may be null for methods that need none. Errors name the case.

@@ -186,12 +186,7 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
 // Layers alike become one section, whatever stands between them: order does not change a step's time.
 void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, const Workload* source,
                const std::string& prefix, Spelling spelling) {
-  std::vector<LayerRun> kinds;
-  for (const LayerRun& run : stack.layers) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerRun& k) { return k.layer == run.layer; });
-    if (same == kinds.end()) kinds.push_back(run);
-    else same->repeats += run.repeats;
-  }
+  const std::vector<LayerRun> kinds = layer_kinds(stack).kinds;
   const StackContext at{stack, workload, workload.tokens(), source};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string name = kinds.size() == 1 ? prefix + "layer" : fmt::format("{}layer {}", prefix, i + 1);
@@ -230,6 +225,19 @@ Workload encoder_workload(const ModelSpec& spec, const Workload& workload) {
 }
 
 }  // namespace
+
+LayerKinds layer_kinds(const StackSpec& stack) {
+  LayerKinds found;
+  for (const LayerRun& run : stack.layers) {
+    auto same =
+        std::find_if(found.kinds.begin(), found.kinds.end(), [&](const LayerRun& k) { return k.layer == run.layer; });
+    if (same == found.kinds.end()) same = found.kinds.insert(same, {run.layer, 0});
+    same->repeats += run.repeats;
+    found.order.insert(found.order.end(), static_cast<std::size_t>(run.repeats),
+                       static_cast<int>(same - found.kinds.begin()));
+  }
+  return found;
+}
 
 Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
   if (auto fine = check(spec, workload); !fine) return std::move(fine).error();

@@ -12,4 +12,12 @@ namespace tilecast {
 // that the model cannot run (decode of an encoder, more tokens than learned positions, no tokens).
 Result<Graph> build(const ModelSpec& spec, const Workload& workload);
 
+// The kinds of layers of a stack, each with how many there are, in the order of their sections; and for every layer of
+// the stack, in its own order, which kind it is.
+struct LayerKinds {
+  std::vector<LayerRun> kinds;
+  std::vector<int> order;
+};
+LayerKinds layer_kinds(const StackSpec& stack);
+
 }  // namespace tilecast

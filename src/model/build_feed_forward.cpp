@@ -1,5 +1,6 @@
 // Norms, feed-forward blocks, mixtures of experts and linear attention as operators.
 #include <algorithm>
+#include <cmath>
 
 #include "model/build_parts.h"
 
@@ -60,9 +61,11 @@ int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at
   moe.tokens = m.capacity > 0 ? std::min(rows, m.capacity * m.experts * at.workload.sequences()) : rows;
   moe.hidden = hidden, moe.inter = m.inter, moe.experts = m.experts, moe.topk = m.topk;
   moe.gated = m.gated;
+  moe.ep = m.ep, moe.tp = m.tp;
+  moe.tokens = std::max<Count>(1, static_cast<Count>(std::ceil(static_cast<double>(moe.tokens) * m.gathered)));
   const Count matrices = m.gated ? 3 : 2;
-  OwnedWeights weights{.matrix = m.experts * matrices * hidden * m.inter};
-  if (m.bias) weights.vector = m.experts * ((matrices - 1) * m.inter + hidden);
+  OwnedWeights weights{.matrix = moe.local_experts() * matrices * hidden * moe.local_inter()};
+  if (m.bias) weights.vector = moe.local_experts() * ((matrices - 1) * moe.local_inter() + hidden);
   int out = b.add("moe.experts", moe, {x, chosen}, rows * hidden, weights);
   if (m.shared_inter > 0) {
     int shared = build_mlp(b, "moe.shared", {m.shared_inter, m.gated, m.activation, false}, x, rows, hidden);

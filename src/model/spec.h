@@ -77,6 +77,10 @@ struct MoeSpec {
   Count shared_inter = 0;    // all shared experts together; 0: none
   bool shared_gate = false;  // the shared expert is gated by a projection to one number (Qwen 2 MoE)
   Count capacity = 0;        // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
+  // Of a rank (parallel/split.h): those that share the experts and an expert's width, and how many times the rank's own
+  // tokens are routed among them.
+  Count ep = 1, tp = 1;
+  double gathered = 1;
   friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
 };
 

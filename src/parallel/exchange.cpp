@@ -1,0 +1,312 @@
+#include "parallel/exchange.h"
+
+#include <algorithm>
+
+#include "model/build.h"
+
+namespace tilecast {
+namespace {
+
+CommLibrary library_of(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::vllm: return CommLibrary::vllm;
+    case EngineKind::sglang: return CommLibrary::sglang;
+    case EngineKind::trtllm: return CommLibrary::trtllm;
+    default: return CommLibrary::nccl;
+  }
+}
+
+// Writes the exchanges of one section after the other.
+class ExchangeWriter {
+ public:
+  explicit ExchangeWriter(const ExchangeSetting& setting)
+      : at_(setting),
+        trains_(setting.workload.mode == Mode::train),
+        again_(trains_ && setting.training.options.recompute == Recompute::full),
+        element_(setting.engine.precision.activation.activation_bits / 8) {}
+
+  void start(std::size_t section, double hidden, double tokens) {
+    section_ = section, hidden_ = hidden, tokens_ = tokens;
+  }
+  // The residual stream of all tokens that tensor parallel ranks work on together.
+  double stream() const { return tokens_ * hidden_ * element_; }
+
+  // Around a block whose work tensor parallel ranks share: they start from the same tokens and sum what they get.
+  void around_block(const std::string& name, bool repeats) {
+    const bool rerun = again_ && repeats;
+    if (at_.layout.sequence_parallel) {
+      add(name + " gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::forward);
+      add(name + " scatter", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::forward);
+      if (!trains_) return;
+      add(name + " gradient gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward);
+      add(name + " gradient scatter", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::backward);
+      // The block's input was kept in pieces; gradients of weights need it whole (Megatron's layers.py gathers it while
+      // gradients of the input are computed).
+      add(name + " input gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward, 1, true);
+      if (!rerun) return;
+      add(name + " gather again", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward);
+      add(name + " scatter again", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::backward);
+      return;
+    }
+    add(name + " sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::forward);
+    if (trains_) add(name + " gradient sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward);
+    if (rerun) add(name + " sum again", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward);
+  }
+
+  // Keys and values of other ranks' tokens.
+  void context(double kv_width) {
+    if (at_.layout.cp == 1) return;
+    const int cp = at_.layout.cp;
+    const double own = tokens_ * kv_width * element_;
+    if (at_.layout.context == ContextScheme::ring) {
+      add("keys and values", Axis::context, CollectiveOp::send_recv, own, Pass::forward, cp - 1, true);
+      // Backward, the keys travel the ring again, and their gradients with them.
+      if (trains_) add("key gradients", Axis::context, CollectiveOp::send_recv, 2 * own, Pass::backward, cp - 1, true);
+      return;
+    }
+    add("keys and values", Axis::context, CollectiveOp::all_gather, own * cp, Pass::forward);
+    if (!trains_) return;
+    add("keys and values again", Axis::context, CollectiveOp::all_gather, own * cp, Pass::backward);
+    add("key gradients", Axis::context, CollectiveOp::reduce_scatter, own * cp, Pass::backward);
+  }
+
+  // Tokens to the ranks of their experts and back.
+  void experts(const MoeSpec& moe, bool repeats) {
+    const int tp = at_.layout.tp, width = at_.layout.expert_width();
+    // Tensor parallel ranks have the same tokens: each sends its share of them, a copy for every expert.
+    const double own = tokens_ / tp * static_cast<double>(moe.topk) * hidden_ * element_;
+    const int passes = again_ && repeats ? 2 : 1;
+    for (const char* way : {"dispatch", "combine"}) {
+      add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward);
+      if (trains_)
+        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes);
+    }
+    if (width == 1) return;
+    // Ranks that share an expert's width work on the same tokens.
+    for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
+      const std::string name = "expert " + std::string(name_of(op));
+      add_group(name, Axis::tensor, op, own * width, Pass::forward, 1, {width, 0});
+      if (trains_) add_group(name + " gradients", Axis::tensor, op, own * width, Pass::backward, passes, {width, 0});
+    }
+  }
+
+  void add(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times = 1,
+           bool beside = false) {
+    RankGroup group = group_of(at_.layout, axis, at_.gpus_per_node);
+    if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
+      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
+    add_group(std::move(name), axis, op, size, pass, times, group, beside);
+  }
+  std::vector<Exchange> finish() && { return std::move(exchanges_); }
+  bool trains() const { return trains_; }
+  double element() const { return element_; }
+
+ private:
+  void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
+                 bool beside = false) {
+    if (group.ranks <= 1 || !(size > 0)) return;
+    Exchange e;
+    e.name = std::move(name), e.axis = axis, e.pass = pass, e.section = section_, e.times = times, e.beside = beside;
+    e.call.op = op, e.call.bytes = bytes(size), e.call.ranks = group.ranks, e.call.local = group.local;
+    e.call.library = library_of(at_.engine.kind);
+    exchanges_.push_back(std::move(e));
+  }
+
+  const ExchangeSetting& at_;
+  bool trains_, again_;
+  double element_;
+  std::size_t section_ = 0;
+  double hidden_ = 0, tokens_ = 0;
+  std::vector<Exchange> exchanges_;
+};
+
+double real(Count n) { return static_cast<double>(n); }
+
+// Width of the keys and values a rank has of a token.
+double kv_width(const Mixer& mixer, int tp) {
+  if (const auto* a = std::get_if<AttentionSpec>(&mixer))
+    return real(std::max<Count>(1, a->kv_heads / tp) * (a->head_dim + a->value_dim()));
+  if (const auto* a = std::get_if<MlaSpec>(&mixer)) return real(a->heads / tp * (a->nope_dim + a->rope_dim + a->v_dim));
+  return 0;
+}
+
+// Every rank has the same tokens and its own experts: it computes what it has, and the sum of the block adds up the
+// rest. So vLLM and SGLang serve with tensor parallel attention alone.
+bool experts_by_sum(const ExchangeSetting& at) {
+  return at.workload.mode != Mode::train && at.layout.dp == 1 && at.layout.cp == 1 &&
+         at.layout.ep * at.layout.expert_width() == at.layout.tp;
+}
+
+void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, const ExchangeSetting& at,
+                 bool repeats) {
+  const bool together = place == NormPlace::shared || place == NormPlace::parallel;
+  out.context(kv_width(layer.mixer, at.layout.tp));
+  const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
+  const bool dispatch = moe && at.layout.ep > 1 && !experts_by_sum(at);
+  const bool dense = layer.feed_forward.index() != 0 && (!dispatch || moe->shared_inter > 0);
+  if (layer.mixer.index() != 0 && !(together && dense)) out.around_block("attention", repeats);
+  if (layer.cross) out.around_block("cross attention", repeats);
+  if (dense) out.around_block("feed-forward", repeats);
+  if (dispatch) out.experts(*moe, repeats);
+}
+
+// Which stack and which kind of layer a section is of, told by its name (model/build.cpp).
+struct SectionPlace {
+  const StackSpec* stack = nullptr;
+  const LayerRun* layer = nullptr;
+  bool embedding = false, head = false;
+};
+
+class SectionPlaces {
+ public:
+  explicit SectionPlaces(const ModelSpec& spec) : spec_(spec) {
+    if (spec.encoder) encoder_ = layer_kinds(*spec.encoder);
+    if (spec.decoder) decoder_ = layer_kinds(*spec.decoder);
+  }
+  SectionPlace of(const std::string& name) const {
+    const bool first = name.starts_with("encoder.") || !spec_.decoder;
+    SectionPlace place;
+    place.stack = first ? &*spec_.encoder : &*spec_.decoder;
+    place.head = name == "head", place.embedding = name.ends_with("embedding");
+    const auto at = name.find("layer");
+    if (at == std::string::npos) return place;
+    const std::string number = name.substr(at + 5);
+    const std::size_t kind = number.empty() ? 0 : static_cast<std::size_t>(std::stoul(number)) - 1;
+    place.layer = &(first ? encoder_ : decoder_).kinds.at(kind);
+    return place;
+  }
+
+ private:
+  const ModelSpec& spec_;
+  LayerKinds encoder_, decoder_;
+};
+
+Count expert_weights(const Section& section) {
+  Count n = 0;
+  for (const Operator& op : section.operators)
+    if (std::holds_alternative<Moe>(op.shape)) n += op.weights.total();
+  return n;
+}
+Count all_weights(const Section& section) {
+  Count n = 0;
+  for (const Operator& op : section.operators) n += op.weights.total();
+  return n;
+}
+
+// Bytes of a weight as it travels, and of a gradient.
+double weight_size(const EngineOptions& engine) { return engine.precision.activation.activation_bits / 8; }
+double gradient_size(const ExchangeSetting& at) {
+  return at.training.wide_gradients ? 4 : at.engine.precision.activation.activation_bits / 8;
+}
+
+}  // namespace
+
+std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSetting& at) {
+  ExchangeWriter out(at);
+  const SectionPlaces places(at.spec);
+  const double tokens = real(at.workload.tokens()) / at.layout.cp;
+  for (std::size_t i = 0; i < forward.sections.size(); ++i) {
+    const Section& section = forward.sections[i];
+    const SectionPlace place = places.of(section.name);
+    out.start(i, real(place.stack->hidden), tokens);
+    if (place.layer) write_layer(out, place.layer->layer, place.stack->place, at, section.repeats > 1);
+    // Each rank looks up the part of the vocabulary it has.
+    if (place.embedding && at.spec.vocab > 0) {
+      const bool scattered = at.layout.sequence_parallel;
+      out.add("embedding sum", Axis::tensor, scattered ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
+              out.stream(), Pass::forward);
+      if (out.trains() && scattered)
+        out.add("embedding gradient gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::backward);
+    }
+    if (!place.head || !at.spec.lm_head) continue;
+    if (!out.trains()) {
+      const double rows = real(at.workload.all_logits ? at.workload.tokens() : at.workload.sequences());
+      out.add("logits gather", Axis::tensor, CollectiveOp::all_gather, rows * real(at.spec.vocab) * out.element(),
+              Pass::forward);
+      continue;
+    }
+    if (at.layout.sequence_parallel)
+      out.add("head gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::forward);
+    out.add("head gradient", Axis::tensor,
+            at.layout.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce, out.stream(),
+            Pass::backward);
+    // The loss over a divided vocabulary: largest logit, the target's, and the sum of exponentials, in fp32
+    // (Megatron's cross_entropy.py).
+    out.add("loss sums", Axis::tensor, CollectiveOp::all_reduce, 4 * tokens, Pass::forward, 3);
+  }
+  return std::move(out).finish();
+}
+
+std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSetting& at) {
+  if (at.layout.sharding != Sharding::parameters && at.layout.sharding != Sharding::gradients) return {};
+  const bool parameters = at.layout.sharding == Sharding::parameters;
+  const bool beside = at.layout.overlap;
+  RankLayout sharded = at.layout;  // hybrid: copies are gathered within a group of ranks
+  if (at.layout.shard_group > 0) sharded.dp = std::max(1, at.layout.shard_group / at.layout.cp);
+  ExchangeSetting within{at.spec, sharded, at.workload, at.engine, at.training, at.gpus_per_node};
+  ExchangeWriter writer(within);
+  for (std::size_t i = 0; i < forward.sections.size(); ++i) {
+    const Section& section = forward.sections[i];
+    writer.start(i, 0, 0);
+    const auto exchange = [&](Axis axis, double params) {
+      const double weights = params * weight_size(at.engine), gradients = params * gradient_size(at);
+      if (parameters) {
+        writer.add("weights gather", axis, CollectiveOp::all_gather, weights, Pass::forward, 1, beside);
+        if (writer.trains())
+          writer.add("weights gather again", axis, CollectiveOp::all_gather, weights, Pass::backward, 1, beside);
+      }
+      if (writer.trains())
+        writer.add("gradients scatter", axis, CollectiveOp::reduce_scatter, gradients, Pass::backward, 1, beside);
+    };
+    const Count experts = expert_weights(section);
+    exchange(Axis::data, real(all_weights(section) - experts));
+    exchange(Axis::expert_data, real(experts));
+  }
+  return std::move(writer).finish();
+}
+
+std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& at) {
+  ExchangeWriter out(at);
+  if (!out.trains()) return {};
+  for (const auto& [axis, params] : {std::pair(Axis::data, real(dense)), {Axis::expert_data, real(experts)}}) {
+    const double gradients = params * gradient_size(at), weights = params * weight_size(at.engine);
+    switch (at.layout.sharding) {
+      case Sharding::none: out.add("gradients sum", axis, CollectiveOp::all_reduce, gradients, Pass::backward); break;
+      case Sharding::optimizer:
+        out.add("gradients scatter", axis, CollectiveOp::reduce_scatter, gradients, Pass::backward);
+        out.add("weights gather", axis, CollectiveOp::all_gather, weights, Pass::forward);
+        break;
+      case Sharding::gradients:
+        out.add("weights gather", axis, CollectiveOp::all_gather, weights, Pass::forward);
+        break;
+      case Sharding::parameters: break;
+    }
+  }
+  // Hybrid sharding: copies of a shard are summed over the groups that hold one each.
+  const int copies = at.layout.replicas() / at.layout.shards();
+  if (at.layout.shard_group > 0 && copies > 1 && at.layout.sharding == Sharding::parameters) {
+    RankLayout across = at.layout;
+    across.dp = copies, across.cp = 1, across.tp = at.layout.tp * at.layout.shards();  // that far apart
+    ExchangeSetting between{at.spec, across, at.workload, at.engine, at.training, at.gpus_per_node};
+    ExchangeWriter more(between);
+    more.add("shard sum", Axis::data, CollectiveOp::all_reduce,
+             real(dense + experts) * gradient_size(at) / at.layout.shards(), Pass::backward);
+    std::vector<Exchange> all = std::move(out).finish();
+    for (Exchange& e : std::move(more).finish()) all.push_back(std::move(e));
+    return all;
+  }
+  return std::move(out).finish();
+}
+
+Collective stage_send(const ExchangeSetting& at) {
+  const StackSpec& stack = at.spec.decoder ? *at.spec.decoder : *at.spec.encoder;
+  const double tokens = real(at.workload.tokens()) / at.layout.cp / (at.layout.sequence_parallel ? at.layout.tp : 1);
+  Collective call;
+  call.op = CollectiveOp::send_recv;
+  call.bytes = bytes(tokens * real(stack.hidden) * at.engine.precision.activation.activation_bits / 8);
+  const RankGroup group = group_of(at.layout, Axis::pipeline, at.gpus_per_node);
+  call.ranks = group.ranks, call.local = group.local == 1 ? 1 : 0;
+  return call;
+}
+
+}  // namespace tilecast

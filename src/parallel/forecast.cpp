@@ -1,0 +1,356 @@
+#include "parallel/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/build.h"
+#include "parallel/split.h"
+#include "parallel/stages.h"
+
+namespace tilecast {
+namespace {
+
+// NCCL's channels occupy an SM each while they move data: 16 of them on the NVLink machines of its default tuning
+// (NCCL 2.2x, src/graph/tuning and connect.cc); DeepEP's kernels take 20 to 24.
+constexpr double kExchangeSms = 16;
+
+Error batch_error(std::string field, std::string problem, std::string remedy) {
+  return Error{"layout", std::move(field), std::move(problem), std::move(remedy)};
+}
+
+}  // namespace
+
+Seconds together(Seconds compute, Seconds exchange, double share) {
+  const Seconds meanwhile = exchange * (1 - share);  // computing done while the exchange runs
+  return meanwhile >= compute ? exchange : compute + exchange * share;
+}
+
+Seconds ParallelForecast::exposed() const {
+  Seconds sum;
+  for (const AxisTime& axis : axes) sum += axis.exposed;
+  return sum;
+}
+
+bool ParallelForecast::fits() const {
+  return std::all_of(stages.begin(), stages.end(), [&](const StageForecast& s) { return s.memory.total() <= usable; });
+}
+
+Result<Batches> batches_of(const ParallelRun& parallel) {
+  const RankLayout& layout = parallel.layout;
+  Batches batches{1, parallel.run.workload};
+  if (parallel.run.workload.mode != Mode::train) {
+    for (Requests& r : batches.each.requests) r.count = ceil_div(r.count, static_cast<Count>(layout.dp));
+    return batches;
+  }
+  const Count global = parallel.run.workload.sequences();
+  if (global % layout.dp != 0)
+    return batch_error("global-batch",
+                       fmt::format("{} sequences do not divide among {} data parallel ranks", global, layout.dp),
+                       fmt::format("nearest: {} or {}", std::max<Count>(1, global / layout.dp) * layout.dp,
+                                   (global / layout.dp + 1) * layout.dp));
+  const Count own = global / layout.dp;
+  const Count micro = parallel.micro_batch > 0 ? parallel.micro_batch : own;
+  if (own % micro != 0)
+    return batch_error("micro-batch",
+                       fmt::format("{} does not divide the {} sequences of a data parallel rank", micro, own),
+                       "a divisor of it");
+  batches.micro_batches = own / micro;
+  batches.each.requests = {parallel.run.workload.requests.front()};
+  batches.each.requests.front().count = micro;
+  return batches;
+}
+
+namespace {
+
+// One forecast in the making.
+class Forecasting {
+ public:
+  Forecasting(const ParallelRun& run, const Cluster& cluster, const StepPricing& with, const ModelSpec& spec,
+              Batches batches)
+      : parallel_(run), cluster_(cluster), with_(with), spec_(spec), batches_(std::move(batches)) {
+    setting_.emplace(ExchangeSetting{spec_, parallel_.layout, batches_.each, parallel_.run.engine,
+                                     parallel_.run.training, cluster_.gpus_per_node});
+  }
+
+  Result<ParallelForecast> forecast() && {
+    if (auto done = price_rank(); !done) return std::move(done).error();
+    if (auto done = price_exchanges(); !done) return std::move(done).error();
+    stages_ = assemble_stages(spec_, layout(), graph_, costs_);
+    if (auto done = run_pipeline(); !done) return std::move(done).error();
+    if (auto done = end_step(); !done) return std::move(done).error();
+    add_memory();
+    add_summary();
+    return std::move(out_);
+  }
+
+ private:
+  const RankLayout& layout() const { return parallel_.layout; }
+  bool trains() const { return parallel_.run.workload.mode == Mode::train; }
+
+  Status price_rank() {
+    auto graph = rank_graph(spec_, layout(), batches_.each);
+    if (!graph) return std::move(graph).error();
+    graph_ = *std::move(graph);
+    Run rank = parallel_.run;
+    rank.workload = batches_.each;
+    rank.training.accumulation = batches_.micro_batches;
+    const bool shared = layout().sharding != Sharding::none;
+    auto prepared = prepare(rank, graph_, shared ? layout().shards() : 1);
+    if (!prepared) return std::move(prepared).error();
+    prepared_ = *std::move(prepared);
+    const Count sequences = batches_.each.sequences();
+    auto step = with_.step ? with_.step(prepared_.program, cluster_.gpu, sequences)
+                           : forecast_step(prepared_.program, cluster_.gpu, sequences, with_.method, with_.weights);
+    if (!step) return std::move(step).error();
+    out_.rank = *std::move(step);
+    out_.program = prepared_.program;
+    out_.host_bound = out_.rank.host_bound();
+    costs_ = section_costs(graph_, out_.program, out_.rank);
+    return Ok{};
+  }
+
+  Result<Seconds> time_of(const Exchange& exchange) {
+    auto timed = forecast_collective(exchange.call, cluster_, *with_.links);
+    if (!timed) return std::move(timed).error();
+    out_.exchange_times.push_back(*std::move(timed));
+    out_.exchanges.push_back(exchange);
+    return out_.exchange_times.back().latency * exchange.times;
+  }
+
+  Status price_exchanges() {
+    std::vector<Exchange> all = layer_exchanges(graph_, *setting_);
+    for (Exchange& e : shard_exchanges(graph_, *setting_)) all.push_back(std::move(e));
+    for (const Exchange& e : all) {
+      auto time = time_of(e);
+      if (!time) return std::move(time).error();
+      PassCost& cost = costs_[e.section].of(e.pass);
+      (e.beside ? cost.beside : cost.exposed)[static_cast<std::size_t>(e.axis)] += *time;
+    }
+    for (SectionCost& c : costs_)
+      for (PassCost* pass : {&c.forward, &c.backward}) pass->finish(exchange_share());
+    return Ok{};
+  }
+  double exchange_share() const { return std::min(0.5, kExchangeSms / cluster_.gpu.sms); }
+
+  Status run_pipeline() {
+    Pipeline& p = out_.pipeline;
+    p.schedule = layout().chunks > 1 ? PipelineSchedule::interleaved : layout().schedule;
+    p.ranks = layout().pp, p.chunks = layout().chunks;
+    p.micro_batches = static_cast<int>(batches_.micro_batches);
+    for (const StageCost& s : stages_) p.stages.push_back({s.forward, s.backward_input, s.backward_weight});
+    if (p.ranks > 1) {
+      auto send = forecast_collective(stage_send(*setting_), cluster_, *with_.links);
+      if (!send) return std::move(send).error();
+      p.send = send->latency;
+      if (trains())
+        if (auto fine = check(p); !fine) return fine;
+    }
+    if (!trains()) {  // one batch through all stages
+      for (std::size_t i = 0; i < stages_.size(); ++i) pipeline_total_ += stages_[i].forward;
+      pipeline_total_ += p.send * static_cast<double>(p.ranks * p.chunks - 1);
+    } else if (p.ranks == 1) {
+      for (const StageCost& s : stages_)
+        pipeline_total_ += (s.forward + s.backward_input + s.backward_weight) * static_cast<double>(p.micro_batches);
+    } else {
+      timeline_ = summarise(p);
+      pipeline_total_ = timeline_.total;
+    }
+    add_stage_forecasts();
+    return Ok{};
+  }
+
+  // Chunks of a rank together.
+  void add_stage_forecasts() {
+    out_.stages.resize(static_cast<std::size_t>(layout().pp));
+    for (std::size_t v = 0; v < stages_.size(); ++v) {
+      StageForecast& s = out_.stages[v % out_.stages.size()];
+      s.layers += stages_[v].layers;
+      s.forward += stages_[v].forward;
+      s.backward += stages_[v].backward_input + stages_[v].backward_weight;
+    }
+    const auto busy = [](const StageForecast& s) { return s.forward + s.backward; };
+    out_.busiest = static_cast<std::size_t>(
+        std::max_element(out_.stages.begin(), out_.stages.end(),
+                         [&](const StageForecast& a, const StageForecast& b) { return busy(a) < busy(b); }) -
+        out_.stages.begin());
+  }
+
+  // Gradients, the optimizer and updated weights, of the rank that has most of them.
+  Status end_step() {
+    const auto each = static_cast<double>(batches_.micro_batches);
+    const std::size_t pp = out_.stages.size();
+    StageCost busiest;
+    for (std::size_t v = out_.busiest; v < stages_.size(); v += pp) busiest += stages_[v];
+    // A host that launches slower than the card computes holds everything up.
+    out_.compute = busiest.compute * each;
+    for (std::size_t a = 0; a < out_.axes.size(); ++a)
+      out_.axes[a] = {busiest.total[a] * each, busiest.exposed[a] * each};
+    const Seconds busy = out_.stages[out_.busiest].forward + out_.stages[out_.busiest].backward;
+    out_.bubble = pipeline_total_ - busy * each;
+    out_.step = pipeline_total_;
+    Seconds update;
+    for (std::size_t rank = 0; rank < pp; ++rank) {
+      StageCost own;
+      for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
+      const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
+      update = std::max(update, costs_optimizer() * share);
+    }
+    if (auto added = add_step_exchanges(busiest); !added) return added;
+    out_.optimizer = update + between_steps();
+    out_.step += out_.optimizer;
+    return Ok{};
+  }
+
+  Status add_step_exchanges(const StageCost& own) {
+    const double layers = std::max<double>(1, real(own.layers));
+    for (const Exchange& e : step_exchanges(own.dense, own.experts, *setting_)) {
+      auto time = time_of(e);
+      if (!time) return std::move(time).error();
+      Seconds exposed = *time;
+      if (layout().overlap) {
+        // It hides behind the last micro-batch's gradients, or the first one's forward pass, but for one layer's share:
+        // what is ready last.
+        const Seconds beside = e.pass == Pass::backward ? own.backward_input + own.backward_weight : own.forward;
+        exposed = std::max(together(beside, *time, exchange_share()) - beside, *time / layers);
+      }
+      AxisTime& axis = out_.axes[static_cast<std::size_t>(e.axis)];
+      axis.total += *time, axis.exposed += exposed;
+      out_.step += exposed;
+    }
+    return Ok{};
+  }
+
+  static double real(Count n) { return static_cast<double>(n); }
+  static double total_params_of(const std::vector<StageCost>& stages) {
+    double sum = 0;
+    for (const StageCost& s : stages) sum += real(s.dense + s.experts);
+    return sum;
+  }
+  // Of all layers.
+  Seconds costs_optimizer() const {
+    Seconds sum;
+    for (std::size_t i = 0; i < out_.program.calls.size(); ++i)
+      if (out_.program.sections[out_.program.calls[i].section].pass == Pass::optimizer)
+        sum += out_.rank.calls[i].each * static_cast<double>(out_.program.calls[i].times);
+    return sum * host_stretch(out_.rank);
+  }
+  Seconds between_steps() const { return out_.rank.total - std::max(out_.rank.gpu, out_.rank.host); }
+
+  void add_memory() {
+    const Run& run = parallel_.run;
+    TrainingSetup training = run.training;
+    training.accumulation = batches_.micro_batches;
+    const double shards = layout().shards();
+    const Sharding sharding = layout().sharding;
+    StateShares shares;
+    if (sharding >= Sharding::optimizer) shares.optimizer = 1 / shards;
+    if (sharding >= Sharding::gradients) shares.gradients = 1 / shards;
+    if (sharding >= Sharding::parameters) shares.parameters = 1 / shards;
+    out_.usable = usable_memory(cluster_.gpu, run.engine.kind);
+    const std::vector<Graph> parts = rank_parts(spec_, layout(), prepared_.forward);
+    const std::optional<CacheNeed> cache = cache_need(rank_spec(spec_, layout()));
+    for (std::size_t rank = 0; rank < out_.stages.size(); ++rank) {
+      if (layout().pp > 1 && trains())
+        shares.micro_batches = timeline_.kept[rank] / static_cast<double>(layout().chunks);
+      StageForecast& stage = out_.stages[rank];
+      Workload own = batches_.each;
+      stage.memory = memory_need(parts[rank], own, run.engine, cache, training, cluster_.gpu, shares);
+      // Keys and values of this stage's layers alone.
+      if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
+      if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
+    }
+  }
+  Count all_layers() const {
+    Count n = 0;
+    for (const StageForecast& s : out_.stages) n += s.layers;
+    return std::max<Count>(n, 1);
+  }
+  // Two sections' weights are whole at a time: one in use, the next on its way; and one section's gradients.
+  Bytes gathered_weights(const Graph& part) const {
+    double most = 0;
+    for (const Section& section : part.sections) {
+      Count n = 0;
+      for (const Operator& op : section.operators) n += op.weights.total();
+      most = std::max(most, real(n));
+    }
+    const double element = parallel_.run.engine.precision.activation.activation_bits / 8;
+    return bytes(most * element * (trains() ? 3 : 2) * (1 - 1.0 / layout().shards()));
+  }
+
+  void add_summary() {
+    const double groups = static_cast<double>(layout().tp) * layout().cp * layout().dp;
+    const auto each = static_cast<double>(batches_.micro_batches);
+    out_.micro_batches = batches_.micro_batches;
+    out_.tokens_per_second = real(parallel_.run.workload.tokens()) / out_.step.base();
+    double flops = 0;
+    for (const Section& section : graph_.sections)
+      for (const Operator& op : section.operators)
+        flops += real(section.repeats * op.times) * model_flops(op) / (is_repeated(op, layout()) ? layout().tp : 1);
+    flops *= groups * each * (trains() ? 3 : 1);
+    const double peak = dense_peak(cluster_.gpu, parallel_.run.engine.precision.linear).base() * layout().ranks();
+    if (peak > 0) out_.utilisation = flops / (peak * out_.step.base());
+    const double share = out_.rank.gpu > seconds(0) ? out_.compute / out_.rank.gpu : 0;
+    out_.bound = out_.rank.bound * std::min(1.0, share);
+    Seconds seen;
+    for (std::size_t i = 0; i < out_.rank.calls.size(); ++i)
+      if (out_.rank.calls[i].seen != Seen::no)
+        seen += out_.rank.calls[i].each * static_cast<double>(out_.program.calls[i].times);
+    if (out_.rank.gpu > seconds(0)) out_.seen_share = seen / out_.rank.gpu;
+    add_interval();
+  }
+  // Kernels err together, exchanges err together, the two apart.
+  void add_interval() {
+    const Seconds exposed = out_.exposed(), rest = out_.step - exposed;
+    double low = 0, high = 0, sum = 0;
+    for (std::size_t i = 0; i < out_.exchanges.size(); ++i) {
+      const CollectiveForecast& f = out_.exchange_times[i];
+      const double weight = out_.exchanges[i].times * f.latency.base();
+      sum += weight;
+      low += weight * (f.low / f.latency), high += weight * (f.high / f.latency);
+    }
+    const double exchange_low = sum > 0 ? low / sum : 1, exchange_high = sum > 0 ? high / sum : 1;
+    const double whole = out_.rank.total.base();
+    const double kernels_low = out_.rank.interval.low.base() / whole,
+                 kernels_high = out_.rank.interval.high.base() / whole;
+    const auto both = [&](double kernels, double exchange) {
+      return seconds(std::hypot(rest.base() * kernels, exposed.base() * exchange));
+    };
+    out_.interval = {std::max(out_.bound, out_.step - both(1 - kernels_low, 1 - exchange_low)),
+                     out_.step + both(kernels_high - 1, exchange_high - 1)};
+  }
+
+  const ParallelRun& parallel_;
+  const Cluster& cluster_;
+  const StepPricing& with_;
+  const ModelSpec& spec_;
+  Batches batches_;
+  std::optional<ExchangeSetting> setting_;
+  Graph graph_;
+  PreparedRun prepared_;
+  std::vector<SectionCost> costs_;
+  std::vector<StageCost> stages_;
+  Seconds pipeline_total_;
+  PipelineTimeline timeline_;
+  ParallelForecast out_;
+};
+
+}  // namespace
+
+Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with) {
+  const auto* spec = std::get_if<ModelSpec>(&run.run.model);
+  if (!spec) return error("a graph with given shapes cannot be spread over GPUs", "give the model's configuration");
+  if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give --batch and --seq");
+  const Count sequence = run.run.workload.requests.front().new_tokens;
+  if (auto fine = check(run.layout, *spec, run.run.workload.mode == Mode::decode ? 0 : sequence); !fine)
+    return std::move(fine).error();
+  if (run.layout.cp > 1 && run.run.workload.mode == Mode::decode)
+    return Error{"layout", "cp", "shares out a prompt's tokens; a decode step has none to share", "leave cp at 1"};
+  if (auto fine = check(run.layout, cluster); !fine) return std::move(fine).error();
+  auto batches = batches_of(run);
+  if (!batches) return std::move(batches).error();
+  return Forecasting(run, cluster, with, *spec, *std::move(batches)).forecast();
+}
+
+}  // namespace tilecast

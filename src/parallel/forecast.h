@@ -1,0 +1,85 @@
+// A model's step on many GPUs: one rank's kernels, what it exchanges, and how the ranks wait for each other.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "engine/run.h"
+#include "parallel/exchange.h"
+#include "parallel/layout.h"
+#include "parallel/pipeline.h"
+
+namespace tilecast {
+
+struct ParallelRun {
+  Run run;  // the workload is the whole step's: a global batch, or the requests of all replicas
+  RankLayout layout;
+  Count micro_batch = 0;  // training: sequences that a rank works on at a time; 0: all it has
+};
+
+// Micro-batches that a data parallel group works through in a step, and one of them. Refuses batches that do not
+// divide, with the nearest that do.
+struct Batches {
+  Count micro_batches = 1;
+  Workload each;
+};
+Result<Batches> batches_of(const ParallelRun& run);
+
+// The ranks of one pipeline stage.
+struct StageForecast {
+  Count layers = 0;
+  Seconds forward, backward;  // of a micro-batch, all chunks together, with what is exchanged meanwhile
+  MemoryNeed memory;          // of each rank
+};
+
+// How much of an axis' exchanges there is in a step on the busiest rank, and how much of it nothing hides.
+struct AxisTime {
+  Seconds total, exposed;
+};
+
+struct ParallelForecast {
+  Seconds step;
+  Interval interval;
+  Seconds bound;  // of the busiest rank's kernels; no run is faster
+  // The step of the busiest rank in parts; they sum to it.
+  Seconds compute;    // kernels, and the host where it is slower than they
+  Seconds bubble;     // waiting for other stages
+  Seconds optimizer;  // the update, and what stands between steps
+  std::array<AxisTime, kAxisNames.size()> axes;
+  Seconds exposed() const;
+
+  Count micro_batches = 1;
+  double tokens_per_second = 0;  // of all GPUs
+  double utilisation = 0;        // model FLOPs (recomputation not counted) over time and dense peak of all GPUs
+  std::vector<StageForecast> stages;
+  std::size_t busiest = 0;  // of `stages`
+  Bytes usable;
+  bool fits() const;
+  bool host_bound = false;
+  double seen_share = 0;  // of compute, by kernels whose card was measured
+
+  Program program;    // a rank's kernels as if it had all layers
+  StepForecast rank;  // ... priced
+  std::vector<Exchange> exchanges;
+  std::vector<CollectiveForecast> exchange_times;  // one for each of `exchanges`
+  Pipeline pipeline;                               // what simulate() (parallel/pipeline.h) draws
+};
+
+// What forecasts are made with.
+struct StepPricing {
+  Method method = Method::tilecast;
+  const ModelSource* weights = nullptr;
+  const CommConstants* links = nullptr;
+  // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
+  std::function<Result<StepForecast>(const Program&, const Gpu&, Count sequences)> step = {};
+};
+
+Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with);
+
+// Computing that takes `compute` alone, and an exchange beside it that takes `exchange`: both together, the exchange
+// holding `share` of the GPU while it runs.
+Seconds together(Seconds compute, Seconds exchange, double share);
+
+}  // namespace tilecast

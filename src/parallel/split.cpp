@@ -1,0 +1,137 @@
+#include "parallel/split.h"
+
+#include <algorithm>
+
+#include "model/build.h"
+#include "support/overload.h"
+
+namespace tilecast {
+namespace {
+
+void divide(AttentionSpec& a, Count tp) {
+  a.heads /= tp;
+  a.kv_heads = std::max<Count>(1, a.kv_heads / tp);  // fewer key heads than ranks: each rank has a copy of one
+}
+
+void divide(LayerSpec& layer, const RankLayout& layout) {
+  const Count tp = layout.tp;
+  std::visit(
+      Overload{[](std::monostate) {}, [&](AttentionSpec& a) { divide(a, tp); }, [&](MlaSpec& a) { a.heads /= tp; },
+               [&](ScanSpec& s) {
+                 s.heads /= tp;
+                 s.key_heads = std::max<Count>(1, s.key_heads / tp);
+               }},
+      layer.mixer);
+  if (layer.cross) divide(*layer.cross, tp);
+  std::visit(Overload{[](std::monostate) {}, [&](MlpSpec& m) { m.inter /= tp; },
+                      [&](MoeSpec& m) {
+                        m.shared_inter /= tp;
+                        m.ep = layout.ep, m.tp = layout.expert_width();
+                        m.gathered = static_cast<double>(layout.ep * layout.expert_width()) / static_cast<double>(tp);
+                      }},
+             layer.feed_forward);
+}
+
+// A rank's part of every sequence under context parallelism.
+Workload divided(Workload w, const RankLayout& layout) {
+  for (Requests& r : w.requests) r.new_tokens = ceil_div(r.new_tokens, static_cast<Count>(layout.cp));
+  return w;
+}
+
+// Its queries still see all keys. Causal work is shared out by giving each rank one piece from the front of the
+// sequence and one from the back (zigzag; Llama 3, Megatron): whichever the pair, the sum is the same.
+template <class Prefill>
+void see_all_keys(Prefill& a, bool causal, Count cp) {
+  if (!a.lens.empty()) return;
+  const Count keys = a.q_len * cp + (a.kv_len > a.q_len ? a.kv_len - a.q_len : 0);
+  if (!causal) {
+    a.kv_len = keys;
+    return;
+  }
+  const Count piece = std::max<Count>(1, a.q_len / 2), sequences = a.batch;
+  for (Count i = 0; i < sequences; ++i) {
+    a.lens.insert(a.lens.end(), {piece, a.q_len - piece > 0 ? a.q_len - piece : piece});
+    a.kv_lens.insert(a.kv_lens.end(), {piece, keys});
+  }
+  a.batch = 2 * sequences;
+  a.q_len = a.kv_len = 0;
+}
+
+void share_context(Graph& graph, Count cp) {
+  for (Section& section : graph.sections)
+    for (Operator& op : section.operators) {
+      if (auto* a = std::get_if<AttentionPrefill>(&op.shape))
+        see_all_keys(*a, a->mask == AttentionMask::causal && a->window == 0, cp);
+      if (auto* a = std::get_if<MlaPrefill>(&op.shape)) see_all_keys(*a, true, cp);
+    }
+}
+
+// Works token by token on the residual stream, outside the blocks that tensor parallelism divides.
+bool on_stream(const Operator& op) {
+  const bool outside = op.name.find('.') == std::string::npos && op.name != "lm_head" && op.name != "loss" &&
+                       op.name != "sample" && op.name != "pooler" && op.name != "classifier" && op.name != "projection";
+  const bool routing = op.name == "moe.router" || op.name == "moe.choose" || op.name == "moe.sum" ||
+                       op.name.starts_with("moe.shared_gate") || op.name.starts_with("moe.shared_scale");
+  const bool embedding = op.name.starts_with("embedding.") && !std::holds_alternative<Embedding>(op.shape) &&
+                         !std::holds_alternative<Gemm>(op.shape);
+  return outside || routing || embedding;
+}
+
+Count shared(Count n, Count tp) { return n > 0 ? ceil_div(n, tp) : n; }
+
+void share_tokens(Operator& op, Count tp) {
+  std::visit(
+      Overload{[&](RmsNorm& s) { s.rows = shared(s.rows, tp); }, [&](LayerNorm& s) { s.rows = shared(s.rows, tp); },
+               [&](Softmax& s) { s.rows = shared(s.rows, tp); }, [&](Gemm& s) { s.m = shared(s.m, tp); },
+               [&](Elementwise& s) {
+                 s.elements = shared(s.elements, tp);
+                 s.rows = shared(s.rows, tp);
+               },
+               [](auto&) {}},
+      op.shape);
+}
+
+void share_stream(Graph& graph, Count tp) {
+  for (Section& section : graph.sections) {
+    std::vector<bool> smaller(section.tensors.size(), false);
+    if (!section.tensors.empty() && section.tensors.front().kind == TensorKind::activation) smaller[0] = true;
+    for (Operator& op : section.operators) {
+      if (!on_stream(op)) continue;
+      share_tokens(op, tp);
+      for (int t : op.outputs) smaller[static_cast<std::size_t>(t)] = true;
+    }
+    for (std::size_t i = 0; i < section.tensors.size(); ++i)
+      if (smaller[i]) section.tensors[i].elements = shared(section.tensors[i].elements, tp);
+  }
+}
+
+}  // namespace
+
+ModelSpec rank_spec(const ModelSpec& spec, const RankLayout& layout) {
+  ModelSpec rank = spec;
+  for (auto* stack : {rank.encoder ? &*rank.encoder : nullptr, rank.decoder ? &*rank.decoder : nullptr})
+    if (stack)
+      for (LayerRun& run : stack->layers) divide(run.layer, layout);
+  // Engines pad the vocabulary so that it divides.
+  if (rank.vocab > 0) rank.vocab = ceil_div(rank.vocab, static_cast<Count>(layout.tp));
+  return rank;
+}
+
+Result<Graph> rank_graph(const ModelSpec& spec, const RankLayout& layout, const Workload& workload) {
+  auto graph = build(rank_spec(spec, layout), divided(workload, layout));
+  if (!graph) return graph;
+  if (layout.cp > 1) share_context(*graph, layout.cp);
+  if (layout.sequence_parallel) share_stream(*graph, layout.tp);
+  return graph;
+}
+
+bool is_repeated(const Operator& op, const RankLayout& layout) {
+  if (layout.tp == 1) return false;
+  if (on_stream(op)) return !layout.sequence_parallel;
+  for (const char* name : {"attention.q_a", "attention.kv_a", "indexer.", "pooler", "classifier", "projection",
+                           "embedding.project", "head.transform", "head.project", "patches.", "audio."})
+    if (op.name.starts_with(name)) return true;
+  return false;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,151 @@
+#include "parallel/stages.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/build.h"
+#include "parallel/forecast.h"
+
+namespace tilecast {
+namespace {
+
+Seconds sum_of(const AxisTimes& times) {
+  Seconds sum;
+  for (const Seconds t : times) sum += t;
+  return sum;
+}
+
+// How often each section of the graph runs in each virtual stage.
+std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
+  const auto stages = static_cast<std::size_t>(layout.virtual_stages());
+  std::vector<std::vector<Count>> counts(stages, std::vector<Count>(graph.sections.size(), 0));
+  if (stages == 1) {
+    for (std::size_t i = 0; i < graph.sections.size(); ++i) counts[0][i] = graph.sections[i].repeats;
+    return counts;
+  }
+  const LayerKinds kinds = layer_kinds(spec.decoder ? *spec.decoder : *spec.encoder);
+  std::size_t first_layer = 0;  // sections before it open the model, those after the layers close it
+  while (first_layer < graph.sections.size() && graph.sections[first_layer].name.find("layer") == std::string::npos)
+    ++first_layer;
+  const std::size_t end = first_layer + kinds.kinds.size();
+  for (std::size_t i = 0; i < graph.sections.size(); ++i) {
+    if (i < first_layer) counts.front()[i] = graph.sections[i].repeats;
+    if (i >= end) counts.back()[i] = graph.sections[i].repeats;
+  }
+  const std::vector<int> each = layers_of_stages(layout, static_cast<Count>(kinds.order.size()));
+  std::size_t layer = 0;
+  for (std::size_t s = 0; s < stages; ++s)
+    for (int n = 0; n < each[s]; ++n) ++counts[s][first_layer + static_cast<std::size_t>(kinds.order[layer++])];
+  return counts;
+}
+
+// Embedding and head of one table stand on different ranks: the last has a copy.
+bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
+  return spec.tied_head && layout.virtual_stages() > 1;
+}
+
+Count weights_of(const Operator& op, bool untied) {
+  return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
+}
+
+}  // namespace
+
+double host_stretch(const StepForecast& step) {
+  return step.host_bound() && step.gpu > seconds(0) ? step.host / step.gpu : 1;
+}
+
+void PassCost::finish(double share) {
+  const Seconds hidden = sum_of(beside), longer = together(compute, hidden, share);
+  const Seconds unhidden = longer - compute;
+  elapsed = longer + sum_of(exposed);
+  for (std::size_t a = 0; a < open.size(); ++a) {
+    open[a] = exposed[a];
+    if (hidden > seconds(0)) open[a] += unhidden * (beside[a] / hidden);
+  }
+}
+
+std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const StepForecast& step) {
+  std::vector<SectionCost> costs(graph.sections.size());
+  std::map<std::string, std::size_t> by_name;
+  for (std::size_t i = 0; i < graph.sections.size(); ++i) {
+    const Section& section = graph.sections[i];
+    by_name[section.name] = i;
+    costs[i].repeats = section.repeats;
+    for (const Operator& op : section.operators)
+      (std::holds_alternative<Moe>(op.shape) ? costs[i].experts : costs[i].dense) += weights_of(op, false);
+  }
+  const double stretch = host_stretch(step);
+  for (std::size_t c = 0; c < program.calls.size(); ++c) {
+    const KernelCall& call = program.calls[c];
+    const ProgramSection& section = program.sections[call.section];
+    if (section.pass == Pass::optimizer) continue;
+    const auto found = by_name.find(section.name);
+    if (found == by_name.end()) continue;
+    PassCost& cost = costs[found->second].of(section.pass);
+    const Seconds time =
+        step.calls[c].each * (static_cast<double>(call.times) / static_cast<double>(section.repeats) * stretch);
+    cost.compute += time;
+    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias")) cost.weights += time;
+  }
+  return costs;
+}
+
+StageCost& StageCost::operator+=(const StageCost& o) {
+  layers += o.layers;
+  forward += o.forward, backward_input += o.backward_input, backward_weight += o.backward_weight;
+  compute += o.compute;
+  for (std::size_t a = 0; a < total.size(); ++a) total[a] += o.total[a], exposed[a] += o.exposed[a];
+  dense += o.dense, experts += o.experts;
+  return *this;
+}
+
+std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& layout, const Graph& graph,
+                                       const std::vector<SectionCost>& costs) {
+  const auto counts = section_counts(spec, layout, graph);
+  std::vector<StageCost> stages(counts.size());
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      const Count n = counts[s][i];
+      if (n == 0) continue;
+      const auto times = static_cast<double>(n);
+      const SectionCost& c = costs[i];
+      StageCost& out = stages[s];
+      if (graph.sections[i].name.find("layer") != std::string::npos) out.layers += n;
+      out.forward += c.forward.elapsed * times;
+      out.backward_weight += c.backward.weights * times;
+      out.backward_input += (c.backward.elapsed - c.backward.weights) * times;
+      out.compute += (c.forward.compute + c.backward.compute) * times;
+      for (std::size_t a = 0; a < out.total.size(); ++a) {
+        for (const PassCost* pass : {&c.forward, &c.backward})
+          out.total[a] += (pass->exposed[a] + pass->beside[a]) * times;
+        out.exposed[a] += (c.forward.open[a] + c.backward.open[a]) * times;
+      }
+      out.dense += c.dense * n, out.experts += c.experts * n;
+    }
+  if (needs_copy(spec, layout))
+    for (const Section& section : graph.sections)
+      for (const Operator& op : section.operators)
+        if (op.weights.tied) stages.back().dense += op.weights.matrix;
+  return stages;
+}
+
+std::vector<Graph> rank_parts(const ModelSpec& spec, const RankLayout& layout, const Graph& forward) {
+  const auto counts = section_counts(spec, layout, forward);
+  std::vector<Graph> parts(static_cast<std::size_t>(layout.pp));
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    parts[rank].name = forward.name;
+    for (std::size_t i = 0; i < forward.sections.size(); ++i) {
+      Count n = 0;
+      for (std::size_t v = rank; v < counts.size(); v += parts.size()) n += counts[v][i];
+      if (n == 0) continue;
+      Section section = forward.sections[i];
+      section.repeats = n;
+      if (needs_copy(spec, layout))
+        for (Operator& op : section.operators) op.weights.tied = false;
+      parts[rank].sections.push_back(std::move(section));
+    }
+  }
+  return parts;
+}
+
+}  // namespace tilecast
