@@ -204,7 +204,8 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
       ->delimiter(',')
       ->required();
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
-  one->add_option("--cluster", o.clusters, "cluster names or description files, comma separated")
+  one->add_option("--cluster", o.clusters,
+                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
   one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
