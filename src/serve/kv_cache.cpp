@@ -50,9 +50,8 @@ Count KvCache::cached(const KvKey& key, Count tokens) const {
 
 Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
   const KvHolding f = found(key, tokens);
-  if (f.shared == 0) return f.own;
-  const Chain& chain = chains_.find(prefix_id(key.prefix))->second;
-  return f.own + (chain.users == 0 ? chain.blocks : 0);
+  if (f.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return f.own;
+  return f.blocks();
 }
 
 Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
@@ -61,8 +60,11 @@ Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
   if (holding.shared > 0) {
     Chain& chain = chains_.find(prefix_id(key.prefix))->second;
     if (chain.users++ == 0) {
+      // A longer prefix of the same name loses its end: a chain is pinned as a whole.
       queue_.erase(chain.place);
       idle_ -= chain.blocks;
+      free_ += chain.blocks - holding.shared;
+      chain.blocks = holding.shared;
     }
   }
   if (const auto own = chains_.find(own_id(key.request)); own != chains_.end()) {
