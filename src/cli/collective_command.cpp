@@ -77,6 +77,7 @@ Result<Calls> collectives_of(const CollectiveCommand& command) {
     return Error{"--eager", "", "is for the engines' kernels", "name one: --library vllm, sglang or trtllm"};
   call.eager = command.eager;
   call.ranks = command.ranks;
+  call.local = command.local;
   if (command.sizes.empty()) return Error{"--bytes", "", "is missing", "for example --bytes 64K,1M"};
   Calls calls;
   for (const std::string& size : command.sizes) {
@@ -107,6 +108,7 @@ Result<Calls> exchanges_of(const CollectiveCommand& command) {
   if (!command.sizes.empty())
     return Error{"--bytes", "", "is for collectives", "say --tokens, and --hidden if not 7168"};
   if (command.eager) return Error{"--eager", "", "is for the engines' all-reduce", "leave it out"};
+  if (command.local > 0) return Error{"--local", "", "is for collectives", "ranks of experts fill nodes"};
   if (command.tokens.empty()) return Error{"--tokens", "", "is missing", "tokens of a rank, for example --tokens 128"};
   Calls calls;
   for (const int tokens : command.tokens) {
@@ -117,11 +119,30 @@ Result<Calls> exchanges_of(const CollectiveCommand& command) {
 }
 
 Result<Calls> calls_of(const CollectiveCommand& command) {
-  if (command.ranks < 0) return Error{"--ranks", "", "must be one or more", ""};
+  constexpr int kMostRanks = 1 << 20;
+  if (command.ranks < 0 || command.ranks > kMostRanks)
+    return Error{"--ranks", "", fmt::format("must lie between 1 and {}", kMostRanks), ""};
   if (command.nodes < 0) return Error{"--nodes", "", "must be one or more", ""};
+  if (command.local < 0 || (command.local > 0 && command.ranks == 0))
+    return Error{"--local", "", "must be one or more, with --ranks", ""};
   const bool exchange = std::any_of(kExchangeOpNames.begin(), kExchangeOpNames.end(),
                                     [&](std::string_view name) { return name_key(name) == name_key(command.op); });
   return exchange ? exchanges_of(command) : collectives_of(command);
+}
+
+// With the nodes asked for, else with those that the ranks need.
+Result<Cluster> cluster_for(const CollectiveCommand& command, const std::string& name) {
+  auto cluster = cluster_of(name, command.nodes > 0 || command.local > 0 ? 0 : command.ranks);
+  if (cluster && command.nodes == 0 && command.local > 0) {
+    const auto nodes = static_cast<int>(ceil_div(command.ranks, command.local));
+    cluster = cluster_of(name, nodes * cluster->gpus_per_node);
+  }
+  if (!cluster) return std::move(cluster).error().at("--cluster");
+  if (command.nodes > 0) cluster->nodes = command.nodes;
+  if (cluster->nodes > 1 && !cluster->inter)
+    return Error{"--nodes", "", "the nodes of " + cluster->name + " cannot reach each other",
+                 "its file needs \"inter\""};
+  return cluster;
 }
 
 Result<CollectiveForecast> forecast_of(Collective& call, const Cluster& cluster) {
@@ -183,12 +204,8 @@ Result<std::string> run_collective(const CollectiveCommand& command) {
   if (!calls) return std::move(calls).error();
   std::vector<Answer> answers;
   for (const std::string& name : command.clusters) {
-    auto cluster = cluster_of(name, command.nodes > 0 ? 0 : command.ranks);
-    if (!cluster) return std::move(cluster).error().at("--cluster");
-    if (command.nodes > 0) cluster->nodes = command.nodes;
-    if (cluster->nodes > 1 && !cluster->inter)
-      return Error{"--nodes", "", "the nodes of " + cluster->name + " cannot reach each other",
-                   "its file needs \"inter\""};
+    auto cluster = cluster_for(command, name);
+    if (!cluster) return std::move(cluster).error();
     for (auto call : *calls) {
       auto forecast = std::visit([&](auto& one) { return forecast_of(one, *cluster); }, call);
       if (!forecast) return std::move(forecast).error().at(cluster->name);

@@ -17,6 +17,7 @@ struct CollectiveCommand {
   int sms = 20;
   bool balanced = false;
   int ranks = 0;  // 0: a node's
+  int local = 0;  // ranks of the group on one node; 0: as many as fit
   std::vector<std::string> clusters;
   int nodes = 0;        // 0: the description's
   std::string library;  // nccl; deepep for dispatch and combine

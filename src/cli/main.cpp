@@ -213,6 +213,8 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
   one->add_option("--sms", o.sms, "deepep: SMs its kernels get")->capture_default_str();
   one->add_flag("--balanced", o.balanced, "dispatch, combine: a token's experts on as many ranks as they can");
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
+  one->add_option("--local", o.local,
+                  "of them on one node, while the node's other GPUs make the same call (default: all, alone)");
   one->add_option("--cluster", o.clusters,
                   "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
