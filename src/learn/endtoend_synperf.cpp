@@ -127,8 +127,14 @@ Result<EndToEndCase> case_of(const std::string& name, const Repeats& runs, const
   if (!spread) return std::move(spread).error();
   const EngineKind engine = machine.pp > 1 ? EngineKind::vllm : EngineKind::sglang;
   EndToEndCase one;
-  one.label = {"synperf", machine.gpu, std::string(name_of(engine)), model, "generate", workload,
-               static_cast<Count>(prompts->lengths.size()), prompts->output};
+  one.label = {"synperf",
+               machine.gpu,
+               std::string(name_of(engine)),
+               model,
+               "generate",
+               workload,
+               static_cast<Count>(prompts->lengths.size()),
+               prompts->output};
   one.spread = *std::move(spread);
   if (one.spread) one.label.detail += ", " + text_of(one.spread->layout);
   const auto add = [&](Workload w) -> Status {
