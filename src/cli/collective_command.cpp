@@ -108,7 +108,7 @@ Result<std::string> run_collective(const CollectiveCommand& command) {
   if (!call) return std::move(call).error();
   std::vector<Answer> answers;
   for (const std::string& name : command.clusters) {
-    auto cluster = load_cluster(name);
+    auto cluster = cluster_of(name, command.nodes > 0 ? 0 : command.ranks);
     if (!cluster) return std::move(cluster).error().at("--cluster");
     if (command.nodes > 0) cluster->nodes = command.nodes;
     if (cluster->nodes > 1 && !cluster->inter)

@@ -14,6 +14,7 @@
 #include "cli/import_command.h"
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
+#include "cli/parallel_command.h"
 #include "cli/predict_command.h"
 #include "cli/train_command.h"
 #include "support/text.h"
@@ -203,7 +204,8 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
       ->delimiter(',')
       ->required();
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
-  one->add_option("--cluster", o.clusters, "cluster names or description files, comma separated")
+  one->add_option("--cluster", o.clusters,
+                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
   one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
@@ -337,9 +339,68 @@ void add_run_options(CLI::App& sub, PredictOptions& o) {
   sub.add_flag("--json", o.json, "machine-readable output (docs/json.md)");
 }
 
-void add_model_commands(CLI::App& app, PredictOptions& o, Command& chosen) {
+void add_layout_options(CLI::App& sub, LayoutOptions& o) {
+  const char* group = "Many GPUs";
+  sub.add_option("--cluster", o.clusters, "clusters by name (`tilecast clusters`) or file (docs/clusters.md)")
+      ->delimiter(',')
+      ->group(group);
+  sub.add_option("--tp", o.tp, "tensor parallel ranks")->group(group);
+  sub.add_option("--pp", o.pp, "pipeline stages")->group(group);
+  sub.add_option("--dp", o.dp, "data parallel ranks")->group(group);
+  sub.add_option("--ep", o.ep, "ranks that share the experts")->group(group);
+  sub.add_option("--cp", o.cp, "context parallel ranks: each has a part of every sequence")->group(group);
+  sub.add_option("--expert-tp", o.expert_tp, "ranks that share an expert's width (default: tp, with --ep 1)")
+      ->group(group);
+  sub.add_flag("--sequence-parallel", o.sequence_parallel, "norms and sums shared by token among tp ranks")
+      ->group(group);
+  sub.add_option("--context-scheme", o.context, "with --cp: ring or all-gather")->capture_default_str()->group(group);
+  sub.add_option("--sharding", o.sharding, "train: none (DDP), zero1, zero2, zero3 or fsdp")
+      ->capture_default_str()
+      ->group(group);
+  sub.add_option("--shard-group", o.shard_group, "ranks that hold one copy together (hybrid sharding; default all)")
+      ->group(group);
+  sub.add_option("--schedule", o.schedule, "pipeline: 1f1b, interleaved, zero-bubble or gpipe")
+      ->capture_default_str()
+      ->group(group);
+  sub.add_option("--chunks", o.chunks, "interleaved: runs of layers a rank holds")->group(group);
+  sub.add_option("--stage-layers", o.stage_layers, "layers of each stage: 13,14,13 (default: even)")->group(group);
+  sub.add_flag("--no-overlap", o.no_overlap, "gradients and weights are exchanged after the computation, not beside it")
+      ->group(group);
+  sub.add_flag("--fp32-gradients", o.wide_gradients, "train: gradients are summed and kept in fp32 (Megatron)")
+      ->group(group);
+  sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")->group(group);
+  sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")->group(group);
+}
+
+void add_plan_commands(CLI::App& app, PlanOptions& o, Command& chosen) {
+  CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
+  plan->require_subcommand(1);
+  CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
+  train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
+  train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
+  train->add_option("--global-batch", o.global_batch, "sequences of a step")->required();
+  train->add_option("--seq", o.predict.seq, "tokens of a sequence")->required();
+  train->add_option("--dtype", o.predict.dtypes, "number format of the products (default bf16)");
+  train->add_option("--engine", o.predict.engines, "pytorch, compile or cudagraph (default: one fused kernel each)");
+  o.predict.mixed = "master";
+  train->add_option("--mixed", o.predict.mixed, "none, autocast or master (fp32 copy in the optimizer)")
+      ->capture_default_str();
+  train->add_option("--optimizer", o.predict.optimizer, "adamw, adam or sgd")->capture_default_str();
+  train->add_option("--tokens", o.tokens, "of the whole training, for its cost")->capture_default_str();
+  train->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  train->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
+  train->add_option("--top", o.top, "layouts to show")->capture_default_str();
+  train->add_option("--method", o.predict.method, "tilecast, analytic or roofline")->capture_default_str();
+  train->add_option("--weights", o.predict.weights, "weights of `tilecast train` in place of the shipped ones");
+  train->add_flag("--json", o.predict.json, "machine-readable output (docs/json.md)");
+  train->footer("Example:\n  tilecast plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096");
+  train->callback([&] { chosen = [&o] { return run_plan_train(o); }; });
+}
+
+void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout, Command& chosen) {
   CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
   add_run_options(*predict, o);
+  add_layout_options(*predict, layout);
   predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
@@ -350,8 +411,12 @@ void add_model_commands(CLI::App& app, PredictOptions& o, Command& chosen) {
       "More examples:\n"
       "  tilecast predict Llama-3.1-8B --gpu H100-SXM --mode prefill --seq 8192 --dtype bf16,fp8 --compare\n"
       "  tilecast predict Qwen3-30B-A3B --gpu H100-SXM --mode mixed --requests 64x1+4096,1x2048 --engine vllm,sglang\n"
-      "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast");
-  predict->callback([&] { chosen = [&o] { return run_predict(o); }; });
+      "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast\n"
+      "  tilecast predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 --micro-batch "
+      "1 "
+      "--global-batch 128");
+  predict->callback(
+      [&] { chosen = [&] { return layout.asked() ? run_predict_parallel(o, layout) : run_predict(o); }; });
 
   CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
   add_run_options(*memory, o);
@@ -406,7 +471,10 @@ int main(int argc, char** argv) {
   CommOptions comm_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
-  add_model_commands(app, predict_options, chosen);
+  LayoutOptions layout_options;
+  add_model_commands(app, predict_options, layout_options, chosen);
+  PlanOptions plan_options;
+  add_plan_commands(app, plan_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);

@@ -17,6 +17,9 @@ constexpr double kPlainHost = 30;                 // microseconds of an eager la
 constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
 double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
 
+// NVIDIA's superchips have an Arm processor of their own as host.
+bool on_grace(std::string_view gpu) { return gpu.starts_with("GB") || gpu.starts_with("GH"); }
+
 double at(const Curve& curve, int knot) {
   const auto place = std::clamp(knot - curve.first, 0, static_cast<int>(curve.values.size()) - 1);
   return curve.values[static_cast<std::size_t>(place)];
@@ -24,17 +27,15 @@ double at(const Curve& curve, int knot) {
 
 // Curves to try for a scheme nobody measured, nearest first: other formats, other links, schemes that move alike.
 std::vector<CurveKey> stand_ins(const CurveKey& key) {
+  std::vector<std::pair<std::string, std::string>> schemes = {{key.library, key.op}};
+  const bool exchange = key.op.starts_with("dispatch") || key.op.starts_with("combine");
+  if (exchange) schemes.emplace_back("deepep-ll", key.op.substr(0, key.op.find('_')));
+  schemes.emplace_back("nccl", "all_gather");
   std::vector<CurveKey> list;
-  for (const std::string& op : {key.op, std::string("all_gather")})
+  for (const auto& [library, op] : schemes)
     for (const std::string& link : {key.link, std::string("nvlink"), std::string("nvls"), std::string("pcie")})
-      for (const bool integers : {key.integers, !key.integers}) {
-        CurveKey candidate = key;
-        candidate.op = op;
-        candidate.link = link;
-        candidate.integers = integers;
-        if (op == "all_gather") candidate.library = "nccl";
-        list.push_back(candidate);
-      }
+      for (const bool integers : {key.integers, !key.integers})
+        list.push_back({library, link, op, key.ranks, integers});
   return list;
 }
 
@@ -104,12 +105,28 @@ bool CommConstants::has_seen(const std::string& gpu) const {
   return std::any_of(machines.begin(), machines.end(), [&](const auto& entry) { return entry.first.gpu == gpu; });
 }
 
-double CommConstants::host_of(const std::string& gpu, const std::string& library) const {
-  if (const auto found = host_us.find({gpu, library}); found != host_us.end()) return found->second;
+bool CommConstants::has_run(const std::string& gpu, const CurveKey& curve) const {
+  return std::any_of(own.begin(), own.end(), [&](const auto& entry) {
+    const auto& [machine, ran] = entry.first;
+    return machine.gpu == gpu && ran.library == curve.library && ran.link == curve.link && ran.op == curve.op;
+  });
+}
+
+double CommConstants::host_of(const Gpu& gpu, const std::string& library) const {
+  if (const auto found = host_us.find({gpu.name, library}); found != host_us.end()) return found->second;
+  // How far another GPU's host is: Grace or not, then architectures in the order of their years.
+  const auto distance = [&](const std::string& name) {
+    const Gpu* other = built_in_gpu(name);
+    const int years = other ? std::abs(static_cast<int>(other->architecture) - static_cast<int>(gpu.architecture)) : 99;
+    return std::pair(on_grace(name) != on_grace(gpu.name), years);
+  };
+  auto nearest = std::pair(true, 100);
+  for (const auto& [key, us] : host_us)
+    if (key.second == library) nearest = std::min(nearest, distance(key.first));
   double logs = 0;
   int count = 0;
   for (const auto& [key, us] : host_us)
-    if (key.second == library) logs += std::log(us), ++count;
+    if (key.second == library && distance(key.first) == nearest) logs += std::log(us), ++count;
   return count > 0 ? std::exp(logs / count) : kPlainHost;
 }
 

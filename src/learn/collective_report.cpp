@@ -13,9 +13,20 @@
 namespace tilecast {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds = {"NCCL, aiconfigurator", "NCCL, SynPerf",
-                                                    "engines' all-reduce, graph", "engines' all-reduce, eager"};
+constexpr int kNodeGpus = 8;  // of DeepEP's rows
+constexpr std::array<std::string_view, 9> kKinds = {
+    "NCCL, aiconfigurator",   "NCCL, SynPerf",         "engines' all-reduce, graph", "engines' all-reduce, eager",
+    "DeepEP, within a node",  "DeepEP, between nodes", "DeepEP low latency, within", "DeepEP low latency, between",
+    "TensorRT-LLM all-to-all"};
 std::string_view kind_of(const CollectiveRow& row) {
+  if (row.exchange) {
+    const bool between = row.exchange->ranks > kNodeGpus;
+    switch (row.exchange->kind) {
+      case ExchangeKind::deepep: return kKinds[between ? 5 : 4];
+      case ExchangeKind::deepep_ll: return kKinds[between ? 7 : 6];
+      default: return kKinds[8];
+    }
+  }
   if (row.call.library == CommLibrary::nccl) return kKinds[row.source == kPlainSource ? 0 : 1];
   return kKinds[row.call.eager ? 3 : 2];
 }
@@ -85,6 +96,10 @@ struct BoundCounts {
 // Averages over GPUs by table of the data, without the machine of eight L40S.
 std::string summary(const CollectiveJudgement& judged) {
   const auto table_of = [](const CollectiveRow& row) {
+    if (row.exchange)
+      return row.exchange->kind == ExchangeKind::deepep      ? "deepep_normal"
+             : row.exchange->kind == ExchangeKind::deepep_ll ? "deepep_ll"
+                                                             : "trtllm_alltoall";
     if (row.source != kPlainSource) return "synperf/collective";
     return row.call.library == CommLibrary::nccl ? "nccl" : "custom_allreduce";
   };

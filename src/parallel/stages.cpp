@@ -1,6 +1,7 @@
 #include "parallel/stages.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 #include "model/build.h"
@@ -14,6 +15,9 @@ Seconds sum_of(const AxisTimes& times) {
   for (const Seconds t : times) sum += t;
   return sum;
 }
+
+// A layer that runs forward again before its gradients is still that layer.
+std::string plain_name(const std::string& section) { return section.substr(0, section.find(" (recomputed)")); }
 
 // How often each section of the graph runs in each virtual stage.
 std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
@@ -79,8 +83,8 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const KernelCall& call = program.calls[c];
     const ProgramSection& section = program.sections[call.section];
     if (section.pass == Pass::optimizer) continue;
-    const auto found = by_name.find(section.name);
-    if (found == by_name.end()) continue;
+    const auto found = by_name.find(plain_name(section.name));
+    assert(found != by_name.end() && "a pass of a section that the graph does not have");
     PassCost& cost = costs[found->second].of(section.pass);
     const Seconds time =
         step.calls[c].each * (static_cast<double>(call.times) / static_cast<double>(section.repeats) * stretch);

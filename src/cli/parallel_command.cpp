@@ -1,0 +1,253 @@
+#include "cli/parallel_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "cluster/prices.h"
+#include "cluster/registry.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "support/file.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+Error flag_error(std::string flag, std::string problem, std::string remedy = {}) {
+  return Error{std::move(flag), "", std::move(problem), std::move(remedy)};
+}
+
+Result<std::vector<int>> layers_from(const std::string& text) {
+  std::vector<int> layers;
+  if (text.empty()) return layers;
+  for (const std::string& part : split(text, ',')) {
+    int n = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
+    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
+      return flag_error("--stage-layers", "'" + part + "' is no number of layers", "for example 13,14,13");
+    layers.push_back(n);
+  }
+  return layers;
+}
+
+Result<RankLayout> layout_from(const LayoutOptions& o) {
+  RankLayout layout;
+  layout.tp = o.tp, layout.pp = o.pp, layout.dp = o.dp, layout.ep = o.ep, layout.cp = o.cp;
+  layout.expert_tp = o.expert_tp, layout.sequence_parallel = o.sequence_parallel;
+  layout.shard_group = o.shard_group, layout.chunks = o.chunks, layout.overlap = !o.no_overlap;
+  const auto schedule = pipeline_schedule_from(o.schedule);
+  if (!schedule) return schedule.error();
+  layout.schedule = *schedule;
+  const auto sharding = sharding_from(o.sharding);
+  if (!sharding) return sharding.error();
+  layout.sharding = *sharding;
+  if (o.context == name_of(ContextScheme::all_gather)) layout.context = ContextScheme::all_gather;
+  else if (o.context != name_of(ContextScheme::ring))
+    return flag_error("--context-scheme", "must be ring or all-gather, not '" + o.context + "'");
+  auto layers = layers_from(o.stage_layers);
+  if (!layers) return std::move(layers).error();
+  layout.stage_layers = *std::move(layers);
+  return layout;
+}
+
+// Clusters by name, or those that have the GPUs named; grown to as many nodes as the ranks need.
+Result<std::vector<Cluster>> clusters_from(const PredictOptions& o, const LayoutOptions& layout, int ranks) {
+  std::vector<Cluster> clusters;
+  for (const std::string& name : layout.clusters) {
+    auto cluster = load_cluster(name);
+    if (!cluster) return std::move(cluster).error();
+    clusters.push_back(*std::move(cluster));
+  }
+  for (const std::string& name : layout.clusters.empty() ? o.gpus : std::vector<std::string>()) {
+    auto gpu = load_gpu(name);
+    if (!gpu) return std::move(gpu).error();
+    const Cluster* known = built_in_cluster_of(gpu->name);
+    if (!known)
+      return flag_error("--cluster", "is missing, and no cluster of " + gpu->name + " is built in",
+                        "describe one (docs/clusters.md)");
+    clusters.push_back(*known);
+  }
+  if (clusters.empty()) return flag_error("--cluster", "is missing", "for example --cluster hgx-h100");
+  for (Cluster& cluster : clusters)
+    if (cluster.inter && ranks > cluster.gpus())
+      cluster.nodes = static_cast<int>(ceil_div(ranks, cluster.gpus_per_node));
+  return clusters;
+}
+
+struct Pricing {
+  std::optional<Weights> own;
+  StepPricing with;
+};
+Result<Pricing> pricing_from(const PredictOptions& o) {
+  Pricing pricing;
+  const auto method = method_from(o.method);
+  if (!method) return method.error();
+  if (needs_weights(*method))
+    return flag_error("--method", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline");
+  pricing.with.method = *method;
+  pricing.with.links = &shipped_comm_constants();
+  if (!o.weights.empty()) {
+    auto loaded = load_weights(o.weights);
+    if (!loaded) return std::move(loaded).error();
+    pricing.own = *std::move(loaded);
+  }
+  if (*method == Method::tilecast) pricing.with.weights = &shipped_models();
+  return pricing;
+}
+
+Status too_many(Count value, const char* flag) {
+  constexpr Count kMost = Count{1} << 30;
+  if (value >= 0 && value <= kMost) return Ok{};
+  return flag_error(flag, fmt::format("must lie between 0 and {}, not {}", kMost, value));
+}
+
+// A line on the terminal that rewrites itself; silent elsewhere.
+class Countdown {
+ public:
+  void operator()(std::size_t done, std::size_t all) {
+    if (!isatty(STDERR_FILENO)) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = now;
+    const double spent = std::chrono::duration<double>(now - start_).count();
+    const double left = done > 0 ? spent * static_cast<double>(all - done) / static_cast<double>(done) : 0;
+    fmt::print(stderr, "\r{} of {} layouts, {:.0f} s left ", done, all, std::ceil(left));
+    printed_ = true;
+  }
+  ~Countdown() {
+    if (printed_) fmt::print(stderr, "\r{:50}\r", "");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_ = start_;
+  bool printed_ = false;
+};
+
+// "64xH100", "64×H100" or "64 H100".
+struct GpusAsked {
+  int count = 0;
+  Cluster cluster;
+};
+Result<GpusAsked> gpus_from(const std::string& text) {
+  GpusAsked asked;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), asked.count);
+  std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const std::string_view sign : {"×", "x", "X", "*", " "})
+    if (name.starts_with(sign)) {
+      name.remove_prefix(sign.size());
+      break;
+    }
+  if (problem != std::errc() || asked.count < 1 || asked.count > (1 << 20) || name.empty())
+    return flag_error("--gpus", "'" + text + "' is no number of GPUs", "for example 64xH100-SXM");
+  auto gpu = load_gpu(std::string(name));
+  if (!gpu) return std::move(gpu).error();
+  const Cluster* known = built_in_cluster_of(gpu->name);
+  if (!known)
+    return flag_error("--gpus", "no cluster of " + gpu->name + " is built in", "describe one and give it as --cluster");
+  asked.cluster = *known;
+  return asked;
+}
+
+Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note) {
+  if (o.price > 0) {
+    note = "as given";
+    return o.price;
+  }
+  PriceTable own;
+  if (!o.prices.empty()) {
+    auto loaded = load_prices(o.prices);
+    if (!loaded) return std::move(loaded).error();
+    own = *std::move(loaded);
+  }
+  const auto price = (o.prices.empty() ? shipped_prices() : own).of(gpu.name);
+  if (!price) {
+    note = "no price of " + gpu.name + " is known: give --price or --prices";
+    return 0.0;
+  }
+  note = o.prices.empty() ? price->provider + ", read " + price->read_on : o.prices;
+  return price->usd_per_hour;
+}
+
+}  // namespace
+
+Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOptions& given, const LayoutOptions& o) {
+  auto layout = layout_from(o);
+  if (!layout) return std::move(layout).error();
+  for (const auto& [value, flag] : {std::pair(o.micro_batch, "--micro-batch"), {o.global_batch, "--global-batch"}})
+    if (auto fine = too_many(value, flag); !fine) return std::move(fine).error();
+  PredictOptions options = given;
+  if (o.global_batch > 0) options.batch = o.global_batch;
+  auto clusters = clusters_from(options, o, layout->ranks());
+  if (!clusters) return std::move(clusters).error();
+  auto runs = runs_from(options);
+  if (!runs) return std::move(runs).error();
+  auto pricing = pricing_from(options);
+  if (!pricing) return std::move(pricing).error();
+  if (pricing->own) pricing->with.weights = &*pricing->own;
+  std::vector<ParallelVariant> variants;
+  for (Run& run : *runs)
+    for (const Cluster& cluster : *clusters) {
+      run.training.wide_gradients = o.wide_gradients;
+      ParallelRun parallel{run, *layout, o.micro_batch};
+      // --accumulate says how many micro-batches there are, where their size is not given.
+      if (o.micro_batch == 0 && run.workload.mode == Mode::train && given.accumulation > 1)
+        parallel.micro_batch = std::max<Count>(1, run.workload.sequences() / layout->dp / given.accumulation);
+      auto forecast = forecast_parallel(parallel, cluster, pricing->with);
+      if (!forecast) return std::move(forecast).error();
+      variants.push_back({cluster, std::move(parallel), *std::move(forecast)});
+    }
+  return variants;
+}
+
+Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout) {
+  auto variants = forecast_parallel_variants(options, layout);
+  if (!variants) return std::move(variants).error();
+  if (options.json) return parallel_json(*variants);
+  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front());
+}
+
+Result<std::string> run_plan_train(const PlanOptions& o) {
+  if (o.gpus.empty()) return flag_error("--gpus", "is missing", "for example --gpus 64xH100-SXM");
+  if (o.global_batch < 1)
+    return flag_error("--global-batch", "is missing: sequences of a step", "for example --global-batch 512");
+  if (!(o.tokens > 0) || !std::isfinite(o.tokens)) return flag_error("--tokens", "must be positive");
+  if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
+  auto asked = gpus_from(o.gpus);
+  if (!asked) return std::move(asked).error();
+  PredictOptions predict = o.predict;
+  predict.mode = "train", predict.batch = o.global_batch;
+  if (predict.engines.empty()) predict.engines = {"cudagraph"};
+  auto runs = runs_from(predict);
+  if (!runs) return std::move(runs).error();
+  if (runs->size() > 1) return flag_error("--dtype", "takes one format here", "plan twice to compare");
+  TrainingQuery query{std::move(runs->front()), std::move(asked->cluster), asked->count};
+  query.run.training.wide_gradients = true;
+  if (query.cluster.inter) query.cluster.nodes = static_cast<int>(ceil_div(query.gpus, query.cluster.gpus_per_node));
+  if (query.gpus > query.cluster.gpus())
+    return flag_error("--gpus",
+                      fmt::format("{} are more than the {} of {}, and nothing joins several", query.gpus,
+                                  query.cluster.gpus(), query.cluster.name),
+                      "describe a network between nodes (docs/clusters.md)");
+  auto pricing = pricing_from(predict);
+  if (!pricing) return std::move(pricing).error();
+  if (pricing->own) pricing->with.weights = &*pricing->own;
+  std::string note;
+  const auto price = price_of(o, query.cluster.gpu, note);
+  if (!price) return price.error();
+  Countdown countdown;
+  auto plan = plan_training(query, pricing->with, [&](std::size_t done, std::size_t all) { countdown(done, all); });
+  if (!plan) return std::move(plan).error();
+  TrainingCost cost;
+  if (!plan->ranked.empty()) {
+    cost.gpu_hours = o.tokens / plan->ranked.front().tokens_per_second / 3600 * query.gpus;
+    cost.usd = cost.gpu_hours * *price;
+  }
+  return predict.json ? plan_json(query, *plan, o, cost) : plan_table(query, *plan, o, cost, note);
+}
+
+}  // namespace tilecast
