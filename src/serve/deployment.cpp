@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parallel/split.h"
+#include "parallel/stages.h"
+
 namespace tilecast {
 namespace {
 
@@ -58,17 +61,56 @@ Count block_of(const DeploymentOptions& o) {
   return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
 }
 
-Count launches_of(const Program& program) { return program.launches(); }
+// One rank's share of the model and of a step.
+struct RankShare {
+  ModelSpec model;
+  RankLayout layout;
+  double layers = 1;  // of the fullest pipeline stage
+};
+RankShare rank_of(const DeploymentOptions& o) {
+  if (!o.spread) return {o.model, {}, 1};
+  return {rank_spec(o.model, o.spread->layout), o.spread->layout, largest_stage(o.model, o.spread->layout)};
+}
+
+// Weights and activations of the fullest rank in the engine's profile run.
+struct ProfileRun {
+  MemoryNeed need;
+  Count launches = 0;
+};
+Result<ProfileRun> profile_run(const DeploymentOptions& o, const RankShare& rank, Count tokens, Count each) {
+  Run run{rank.model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
+  const auto prepared = prepare(run);
+  if (!prepared) return prepared.error();
+  ProfileRun profile;
+  profile.launches = prepared->program.launches();
+  if (rank.layout.pp == 1) {
+    profile.need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+    return profile;
+  }
+  for (const Graph& part : rank_parts(o.model, rank.layout, prepared->forward)) {
+    const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, o.gpu);
+    if (need.weights + need.activations > profile.need.weights + profile.need.activations) profile.need = need;
+  }
+  return profile;
+}
+
+Status check_spread(const DeploymentOptions& o) {
+  if (!o.spread) return Ok{};
+  const RankLayout& layout = o.spread->layout;
+  if (layout.cp > 1) return Error{"layout", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
+  if (auto fine = check(layout, o.model); !fine) return fine;
+  return check(layout, o.spread->cluster);
+}
 
 }  // namespace
 
-KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens) {
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers) {
   const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
   KvGeometry g;
   g.block_tokens = block_tokens;
   for (const CachePart& part : need.parts)
-    g.parts.push_back({element * static_cast<double>(part.per_token), part.window});
-  g.state = 4.0 * static_cast<double>(need.state);
+    g.parts.push_back({layers * element * static_cast<double>(part.per_token), part.window});
+  g.state = layers * 4.0 * static_cast<double>(need.state);
   return g;
 }
 
@@ -124,11 +166,15 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
   return b;
 }
 
-Result<Deployment> deploy(const DeploymentOptions& o, Method method, const ModelSource* weights) {
-  if (!serves(o.engine.kind))
-    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
-  if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
-    return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+Result<Deployment> deploy(const DeploymentOptions& given, Method method, const ModelSource* weights,
+                          const StepTable* known) {
+  if (!serves(given.engine.kind))
+    return Error{"--engine", "", std::string(name_of(given.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+  if (!given.model.decoder || !given.model.lm_head || given.model.encoder)
+    return Error{given.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+  if (auto fine = check_spread(given); !fine) return std::move(fine).error();
+  DeploymentOptions o = given;
+  if (o.spread) o.gpu = o.spread->cluster.gpu;
   if (o.speculation.draft < 0 || o.speculation.draft > 64 || !(o.speculation.acceptance >= 0) ||
       o.speculation.acceptance > 1)
     return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
@@ -138,16 +184,16 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
   pool.replicas = o.replicas;
   pool.reuse = o.reuse && !o.static_batches;
   pool.draft_cost = o.draft_cost;
-  pool.geometry = geometry_of(cache_need(o.model), o.engine.precision, block_of(o));
+  const RankShare rank = rank_of(o);
+  pool.geometry = geometry_of(cache_need(rank.model), o.engine.precision, block_of(o), rank.layers);
 
   const Count longest = o.model.decoder->positions == Positions::learned ? o.model.max_context : 0;
   const Count profile =
       pool.limits.policy == Policy::sglang && pool.limits.chunk > 0 ? pool.limits.chunk : pool.limits.max_tokens;
   const Count each = longest > 0 ? std::min(profile, longest) : profile;
-  Run run{o.model, {Mode::prefill, {{std::max<Count>(1, profile / each), each, 0}}}, o.engine, {}};
-  const auto prepared = prepare(run);
-  if (!prepared) return prepared.error();
-  const MemoryNeed need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+  const auto ran = profile_run(o, rank, profile, each);
+  if (!ran) return ran.error();
+  const MemoryNeed& need = ran->need;
   d.budget = cache_budget(o, pool.limits, pool.geometry, need.weights, need.activations + need.workspace);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",
@@ -155,10 +201,20 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.launches = launches_of(prepared->program);
+  pool.launches = ran->launches;
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
   pool.host.overlapped = o.overlapped && !o.static_batches;
-  auto table = StepTable::make(price_on(o.model, o.engine, o.gpu, method, weights), longest);
+  if (o.spread) {
+    const RankLayout& layout = o.spread->layout;
+    pool.replicas *= layout.dp;
+    if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
+    pool.stages = layout.pp, pool.stage_share = rank.layers;
+  }
+  pool.cost = known;
+  if (known) return d;
+  auto table = StepTable::make(o.spread ? price_over(o.model, o.engine, *o.spread, method, weights)
+                                        : price_on(o.model, o.engine, o.gpu, method, weights),
+                               longest);
   if (!table) return std::move(table).error();
   d.steps = *std::move(table);
   pool.cost = d.steps.get();
