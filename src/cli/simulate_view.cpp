@@ -191,7 +191,6 @@ std::string simulate_json(const SimulatedRun& run) {
                  {"usable", run.budget.usable.base()},
                  {"weights", run.budget.weights.base()},
                  {"activations", run.budget.activations.base()},
-                 {"graphs", run.budget.graphs.base()},
                  {"cache", run.budget.cache.base()}}},
                {"notes", run.notes},
                {"loads", Json::array()}};

@@ -47,7 +47,7 @@ enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
 struct Event {
   Seconds time;
   EventKind kind = EventKind::arrival;
-  Count order = 0;  // events alike happen in the order they were made
+  Count order = 0;    // events alike happen in the order they were made
   Count subject = 0;  // a replica, or a request
 };
 struct Later {
