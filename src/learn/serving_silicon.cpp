@@ -108,7 +108,7 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row) {
   ServingCase one;
   const Count concurrency = row.count("batch_size");
   one.label = {"silicon", cluster->gpu.name, row["backend"], model->name, "agg", "", concurrency, row.count("isl")};
-  one.label.detail = precision->linear.name + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
+  one.label.detail = std::string(precision->linear.name) + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
   one.deployment.model = *std::move(model);
   one.deployment.engine.kind = *engine;
   one.deployment.engine.precision = *precision;

@@ -12,19 +12,29 @@ namespace tilecast {
 namespace {
 
 // Of a card's memory a program sees a little less than its nominal size: 79.1 to 79.6 of 80 GiB on A100 and H100, 23.6
-// of 24 on an RTX 4090, 178.4 of 180 on a B200 (torch's total_memory in public logs of vLLM's memory profile).
-constexpr double kVisible = 0.987;
+// of 24 on RTX 3090 and 4090, 47.4 of 48 on an RTX A6000, 178.4 of 180 on a B200 (total memory in public logs of vLLM's
+// memory profile and of PyTorch). Data-centre cards with GDDR keep a sixteenth for error correction: 44.4 of 48 on
+// L40S, 22.1 of 24 on A10G, 14.6 of 16 on T4.
+constexpr double kVisible = 0.987, kCorrected = 15.0 / 16;
+double visible_share(const Gpu& gpu) {
+  const bool corrected = gpu.dram.type.starts_with("GDDR") && !gpu.name.starts_with("RTX");
+  return corrected ? kVisible * kCorrected : kVisible;
+}
 
 // Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
 constexpr double kOtherGib = 0.1;
 
-// Captured graphs of an 8-billion-parameter model: 0.5 to 0.65 GiB in logs (vllm pull request 21489). vLLM subtracts
-// them since 0.21, together with a default share of 0.92 in place of 0.9: either way the cache is about the same.
-constexpr double kGraphGib = 0.5;
+// vLLM's profile run also samples for the most sequences, and that is its peak unless the step is long. Bytes a logit,
+// from public logs: 10.7 GB for 1024 x 262144 (gemma-3-4b on B200, vllm pull request 21489); and what Llama 3.1 8B with
+// 256 x 128256 leaves of the usable share beside weights and cache: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on
+// RTX 4090 (published start-up logs of vLLM's V1), of which kOtherGib is not PyTorch's. Copies in fp32, sorted values
+// and indices: the sampler of PyTorch operations. Triton's and FlashInfer's, default in 2026's later releases, need a
+// third.
+constexpr double kSamplerBytes = 39;
 
-// vLLM's profile run also samples for the most sequences: 12 bytes a logit with its Triton kernels (384 MB for 256 x
-// 131072, vllm pull request 32558), which are the default since pull request 33538.
-constexpr double kSamplerBytes = 12;
+// vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
+// graphs (0.2 to 0.8 GiB) taken off: about the same cache.
+constexpr double kVllmShare = 0.9;
 
 Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
 bool is_a100(const Gpu& gpu) { return gpu.name.find("A100") != std::string::npos; }
@@ -40,7 +50,7 @@ Count sglang_graph_batch(const Gpu& gpu) {
 }
 // ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
 double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
-  const double all = in_mebibytes(gpu.dram.size) * kVisible;
+  const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
   double reserve = 512 + 1.5 * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
                    2.0 * static_cast<double>(sglang_graph_batch(gpu)) + 1024.0 / 8;
   if (all > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
@@ -141,7 +151,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
 CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const KvGeometry& geometry,
                          Bytes weights, Bytes activations) {
   CacheBudget b;
-  b.visible = o.gpu.dram.size * kVisible;
+  b.visible = o.gpu.dram.size * visible_share(o.gpu);
   b.weights = weights;
   b.activations = activations;
   b.other = gibibytes(kOtherGib);
@@ -158,9 +168,8 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
     b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab)));
-    b.graphs = gibibytes(kGraphGib);
-    b.usable = b.visible * share(0.92);
-    b.cache = b.usable - b.weights - b.activations - b.graphs - b.other;
+    b.usable = b.visible * share(kVllmShare);
+    b.cache = b.usable - b.weights - b.activations - b.other;
   }
   if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / geometry.block_bytes());
   return b;

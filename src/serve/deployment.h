@@ -15,7 +15,6 @@ struct CacheBudget {
   Bytes usable;   // the share the engine may fill
   Bytes weights;
   Bytes activations;  // at the peak of its profile run
-  Bytes graphs;       // captured graphs, where they count
   Bytes other;        // the driver's and libraries' own
   Bytes cache;        // what is left for keys and values; negative: the model does not fit
   Count blocks = 0;   // 0: not even one
