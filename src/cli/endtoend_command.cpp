@@ -10,6 +10,7 @@
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_report.h"
+#include "learn/serving.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -59,12 +60,23 @@ Results judge_neusight(const EndToEndCommand& command) {
   return all;
 }
 
+Results judge_silicon(const EndToEndCommand& command, const ModelSource& weights) {
+  const auto rows = silicon_cases(command.data + "/aiconfigurator/e2e_silicon_sample.csv.gz");
+  if (!rows) return rows.error();
+  ServingInputs inputs;
+  inputs.weights = &weights;
+    std::vector<std::string> refused;
+  auto results = judge_serving(rows->cases, inputs, refused);
+  for (const std::string& line : refused) std::fprintf(stderr, "left out: %s\n", line.c_str());
+  return results;
+}
+
 struct Source {
   std::string_view name;
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 4> kSources = {
+constexpr std::array<Source, 5> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -75,7 +87,8 @@ constexpr std::array<Source, 4> kSources = {
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
-     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
+     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
+     {"silicon", false, judge_silicon}}};
 
 }  // namespace
 

@@ -5,23 +5,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parallel/split.h"
+#include "parallel/stages.h"
+
 namespace tilecast {
 namespace {
 
 // Of a card's memory a program sees a little less than its nominal size: 79.1 to 79.6 of 80 GiB on A100 and H100, 23.6
-// of 24 on an RTX 4090, 178.4 of 180 on a B200 (torch's total_memory in public logs of vLLM's memory profile).
-constexpr double kVisible = 0.987;
+// of 24 on RTX 3090 and 4090, 47.4 of 48 on an RTX A6000, 178.4 of 180 on a B200 (total memory in public logs of vLLM's
+// memory profile and of PyTorch). Data-centre cards with GDDR keep a sixteenth for error correction: 44.4 of 48 on
+// L40S, 22.1 of 24 on A10G, 14.6 of 16 on T4.
+constexpr double kVisible = 0.987, kCorrected = 15.0 / 16;
+double visible_share(const Gpu& gpu) {
+  const bool corrected = gpu.dram.type.starts_with("GDDR") && !gpu.name.starts_with("RTX");
+  return corrected ? kVisible * kCorrected : kVisible;
+}
 
 // Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
 constexpr double kOtherGib = 0.1;
 
-// Captured graphs of an 8-billion-parameter model: 0.5 to 0.65 GiB in logs (vllm pull request 21489). vLLM subtracts
-// them since 0.21, together with a default share of 0.92 in place of 0.9: either way the cache is about the same.
-constexpr double kGraphGib = 0.5;
+// vLLM's profile run also samples for the most sequences, and that is its peak unless the step is long. Bytes a logit,
+// from public logs: 10.7 GB for 1024 x 262144 (gemma-3-4b on B200, vllm pull request 21489); and what Llama 3.1 8B with
+// 256 x 128256 leaves of the usable share beside weights and cache: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on
+// RTX 4090 (published start-up logs of vLLM's V1), of which kOtherGib is not PyTorch's. Copies in fp32, sorted values
+// and indices: the sampler of PyTorch operations. Triton's and FlashInfer's, default in 2026's later releases, need a
+// third.
+constexpr double kSamplerBytes = 39;
 
-// vLLM's profile run also samples for the most sequences: 12 bytes a logit with its Triton kernels (384 MB for 256 x
-// 131072, vllm pull request 32558), which are the default since pull request 33538.
-constexpr double kSamplerBytes = 12;
+// vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
+// graphs (0.2 to 0.8 GiB) taken off: about the same cache.
+constexpr double kVllmShare = 0.9;
 
 Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
 bool is_a100(const Gpu& gpu) { return gpu.name.find("A100") != std::string::npos; }
@@ -37,7 +50,7 @@ Count sglang_graph_batch(const Gpu& gpu) {
 }
 // ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
 double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
-  const double all = in_mebibytes(gpu.dram.size) * kVisible;
+  const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
   double reserve = 512 + 1.5 * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
                    2.0 * static_cast<double>(sglang_graph_batch(gpu)) + 1024.0 / 8;
   if (all > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
@@ -58,17 +71,56 @@ Count block_of(const DeploymentOptions& o) {
   return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
 }
 
-Count launches_of(const Program& program) { return program.launches(); }
+// One rank's share of the model and of a step.
+struct RankShare {
+  ModelSpec model;
+  RankLayout layout;
+  double layers = 1;  // of the fullest pipeline stage
+};
+RankShare rank_of(const DeploymentOptions& o) {
+  if (!o.spread) return {o.model, {}, 1};
+  return {rank_spec(o.model, o.spread->layout), o.spread->layout, largest_stage(o.model, o.spread->layout)};
+}
+
+// Weights and activations of the fullest rank in the engine's profile run.
+struct ProfileRun {
+  MemoryNeed need;
+  Count launches = 0;
+};
+Result<ProfileRun> profile_run(const DeploymentOptions& o, const RankShare& rank, Count tokens, Count each) {
+  Run run{rank.model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
+  const auto prepared = prepare(run);
+  if (!prepared) return prepared.error();
+  ProfileRun profile;
+  profile.launches = prepared->program.launches();
+  if (rank.layout.pp == 1) {
+    profile.need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+    return profile;
+  }
+  for (const Graph& part : rank_parts(o.model, rank.layout, prepared->forward)) {
+    const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, o.gpu);
+    if (need.weights + need.activations > profile.need.weights + profile.need.activations) profile.need = need;
+  }
+  return profile;
+}
+
+Status check_spread(const DeploymentOptions& o) {
+  if (!o.spread) return Ok{};
+  const RankLayout& layout = o.spread->layout;
+  if (layout.cp > 1) return Error{"layout", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
+  if (auto fine = check(layout, o.model); !fine) return fine;
+  return check(layout, o.spread->cluster);
+}
 
 }  // namespace
 
-KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens) {
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers) {
   const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
   KvGeometry g;
   g.block_tokens = block_tokens;
   for (const CachePart& part : need.parts)
-    g.parts.push_back({element * static_cast<double>(part.per_token), part.window});
-  g.state = 4.0 * static_cast<double>(need.state);
+    g.parts.push_back({layers * element * static_cast<double>(part.per_token), part.window});
+  g.state = layers * 4.0 * static_cast<double>(need.state);
   return g;
 }
 
@@ -99,7 +151,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
 CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const KvGeometry& geometry,
                          Bytes weights, Bytes activations) {
   CacheBudget b;
-  b.visible = o.gpu.dram.size * kVisible;
+  b.visible = o.gpu.dram.size * visible_share(o.gpu);
   b.weights = weights;
   b.activations = activations;
   b.other = gibibytes(kOtherGib);
@@ -116,19 +168,22 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
     b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab)));
-    b.graphs = gibibytes(kGraphGib);
-    b.usable = b.visible * share(0.92);
-    b.cache = b.usable - b.weights - b.activations - b.graphs - b.other;
+    b.usable = b.visible * share(kVllmShare);
+    b.cache = b.usable - b.weights - b.activations - b.other;
   }
   if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / geometry.block_bytes());
   return b;
 }
 
-Result<Deployment> deploy(const DeploymentOptions& o, Method method, const ModelSource* weights) {
-  if (!serves(o.engine.kind))
-    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
-  if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
-    return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+Result<Deployment> deploy(const DeploymentOptions& given, Method method, const ModelSource* weights,
+                          const StepTable* known) {
+  if (!serves(given.engine.kind))
+    return Error{"--engine", "", std::string(name_of(given.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+  if (!given.model.decoder || !given.model.lm_head || given.model.encoder)
+    return Error{given.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+  if (auto fine = check_spread(given); !fine) return std::move(fine).error();
+  DeploymentOptions o = given;
+  if (o.spread) o.gpu = o.spread->cluster.gpu;
   if (o.speculation.draft < 0 || o.speculation.draft > 64 || !(o.speculation.acceptance >= 0) ||
       o.speculation.acceptance > 1)
     return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
@@ -138,16 +193,16 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
   pool.replicas = o.replicas;
   pool.reuse = o.reuse && !o.static_batches;
   pool.draft_cost = o.draft_cost;
-  pool.geometry = geometry_of(cache_need(o.model), o.engine.precision, block_of(o));
+  const RankShare rank = rank_of(o);
+  pool.geometry = geometry_of(cache_need(rank.model), o.engine.precision, block_of(o), rank.layers);
 
   const Count longest = o.model.decoder->positions == Positions::learned ? o.model.max_context : 0;
   const Count profile =
       pool.limits.policy == Policy::sglang && pool.limits.chunk > 0 ? pool.limits.chunk : pool.limits.max_tokens;
   const Count each = longest > 0 ? std::min(profile, longest) : profile;
-  Run run{o.model, {Mode::prefill, {{std::max<Count>(1, profile / each), each, 0}}}, o.engine, {}};
-  const auto prepared = prepare(run);
-  if (!prepared) return prepared.error();
-  const MemoryNeed need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+  const auto ran = profile_run(o, rank, profile, each);
+  if (!ran) return ran.error();
+  const MemoryNeed& need = ran->need;
   d.budget = cache_budget(o, pool.limits, pool.geometry, need.weights, need.activations + need.workspace);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",
@@ -155,10 +210,20 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.launches = launches_of(prepared->program);
+  pool.launches = ran->launches;
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
   pool.host.overlapped = o.overlapped && !o.static_batches;
-  auto table = StepTable::make(price_on(o.model, o.engine, o.gpu, method, weights), longest);
+  if (o.spread) {
+    const RankLayout& layout = o.spread->layout;
+    pool.replicas *= layout.dp;
+    if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
+    pool.stages = layout.pp, pool.stage_share = rank.layers;
+  }
+  pool.cost = known;
+  if (known) return d;
+  auto table = StepTable::make(o.spread ? price_over(o.model, o.engine, *o.spread, method, weights)
+                                        : price_on(o.model, o.engine, o.gpu, method, weights),
+                               longest);
   if (!table) return std::move(table).error();
   d.steps = *std::move(table);
   pool.cost = d.steps.get();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "serve/rank_cost.h"
 #include "serve/simulator.h"
 
 namespace tilecast {
@@ -14,7 +15,6 @@ struct CacheBudget {
   Bytes usable;   // the share the engine may fill
   Bytes weights;
   Bytes activations;  // at the peak of its profile run
-  Bytes graphs;       // captured graphs, where they count
   Bytes other;        // the driver's and libraries' own
   Bytes cache;        // what is left for keys and values; negative: the model does not fit
   Count blocks = 0;   // 0: not even one
@@ -24,6 +24,9 @@ struct DeploymentOptions {
   ModelSpec model;
   EngineOptions engine;  // vLLM, SGLang or TensorRT-LLM
   Gpu gpu;
+  // Several GPUs: those of the cluster, in place of `gpu`. Data parallel ranks that share experts step together; others
+  // are replicas.
+  std::optional<RankSpread> spread = {};
   bool static_batches = false;
   bool max_utilization = false;  // TensorRT-LLM's other capacity policy
   double memory_fraction = 0;    // gpu_memory_utilization, mem_fraction_static, free_gpu_memory_fraction; 0: default
@@ -42,15 +45,18 @@ struct DeploymentOptions {
 struct Deployment {
   PoolOptions pool;
   CacheBudget budget;
-  std::unique_ptr<StepTable> steps;  // pool.cost
+  std::unique_ptr<StepTable> steps;  // pool.cost, unless it was known
 };
 
-KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
+// `layers`: the share of them that a rank holds.
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
 CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const KvGeometry& geometry,
                          Bytes weights, Bytes activations);
 SchedulerLimits limits_of(const DeploymentOptions& options);
 
-// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve.
-Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve. `known`: the step
+// times of a deployment that differs in its limits alone, in place of new ones.
+Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights,
+                          const StepTable* known = nullptr);
 
 }  // namespace tilecast

@@ -27,6 +27,9 @@ struct PoolOptions {
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
   Count replicas = 1;
+  Count in_step = 1;       // replicas that step together, the slowest setting the pace (experts shared by them)
+  Count stages = 1;        // of a pipeline: as many steps at a time, each of other requests
+  double stage_share = 1;  // of a step's time that the longest stage is busy with it
   double draft_cost = 0;  // time of making one draft token, as a share of the step that checks it
 };
 
@@ -69,7 +72,7 @@ struct StepRecord {
   float cache = 0;  // share of the blocks in use
 };
 
-struct Outcome {
+struct ServedRun {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
   std::vector<float> gaps;           // seconds between two tokens, of all requests
@@ -84,7 +87,7 @@ struct Outcome {
 };
 
 // `progress` is called now and then with the share of requests that ended.
-Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+Result<ServedRun> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
                          const std::function<void(double)>& progress = {});
 
 }  // namespace tilecast

@@ -77,6 +77,23 @@ bool of_attention(const CallTime& c) {
 
 }  // namespace
 
+Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights) {
+  const auto step = forecast_step(program, gpu, sequences, method, weights);
+  if (!step) return step.error();
+  std::vector<CallTime> calls;
+  calls.reserve(program.calls.size());
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const KernelCall& call = program.calls[i];
+    const CallForecast& f = step->calls[i];
+    const auto times = static_cast<double>(call.times);
+    const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
+    calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
+                     f.unheated * times * share, f.joules * times});
+  }
+  return calls;
+}
+
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
   const Physics physics = default_physics(gpu);
@@ -89,20 +106,7 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
     run.workload = workload;
     const auto prepared = prepare(run);
     if (!prepared) return prepared.error();
-    const Program& program = prepared->program;
-    const auto step = forecast_step(program, gpu, workload.sequences(), method, weights);
-    if (!step) return step.error();
-    std::vector<CallTime> calls;
-    calls.reserve(program.calls.size());
-    for (std::size_t i = 0; i < program.calls.size(); ++i) {
-      const KernelCall& call = program.calls[i];
-      const CallForecast& f = step->calls[i];
-      const auto times = static_cast<double>(call.times);
-      const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
-      calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
-                       f.unheated * times * share, f.joules * times});
-    }
-    return calls;
+    return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;
 }

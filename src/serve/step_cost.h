@@ -60,6 +60,10 @@ struct StepPricer {
   std::function<double(double watts)> stretch;
 };
 
+// The calls of a program on a GPU.
+Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights);
+
 // Steps of a model on one GPU.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights);
 
