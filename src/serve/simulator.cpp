@@ -26,22 +26,6 @@ struct Replica {
   Count load = 0;        // requests sent to it that have not ended
 };
 
-// The step's time beside the kernels': padding, launches, what the host adds.
-Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
-  const HostTimes& host = o.host;
-  StepBatch& batch = plan.batch;
-  const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
-  const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
-  if (size > 0) batch.padding = size - batch.tokens();
-  Seconds gpu = o.cost->of(batch);
-  if (batch.decodes > 0 && o.limits.speculation.draft > 0)
-    gpu += gpu * (o.draft_cost * static_cast<double>(o.limits.speculation.draft));
-  if (size == 0) gpu = std::max(gpu, host.per_launch * static_cast<double>(o.launches));
-  const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
-  if (!host.overlapped || from_idle) return gpu + between;
-  return std::max(gpu + host.gap, between);
-}
-
 // At one time, in this order: a replica that was idle starts with all that came at once.
 enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
 struct Event {
@@ -178,7 +162,7 @@ class Simulation {
     else r.scheduler->plan(r.now);
     r.planned = false;
     if (r.now.items.empty()) return;
-    const Seconds time = duration_of(r.now, r.options, r.free_at < now_);
+    const Seconds time = step_time(r.now.batch, r.options, r.free_at < now_);
     for (const PlannedItem& item : r.now.items) {
       Sequence& s = *item.sequence;
       if (!s.started) s.started = true, s.scheduled = now_;
@@ -276,6 +260,20 @@ Status check(const PoolOptions& pool, const char* name) {
 }
 
 }  // namespace
+
+Seconds step_time(StepBatch& batch, const PoolOptions& o, bool from_idle) {
+  const HostTimes& host = o.host;
+  const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
+  const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
+  if (size > 0) batch.padding = size - batch.tokens();
+  Seconds gpu = o.cost->of(batch);
+  if (batch.decodes > 0 && o.limits.speculation.draft > 0)
+    gpu += gpu * (o.draft_cost * static_cast<double>(o.limits.speculation.draft));
+  if (size == 0) gpu = std::max(gpu, host.per_launch * static_cast<double>(o.launches));
+  const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
+  if (!host.overlapped || from_idle) return gpu + between;
+  return std::max(gpu + host.gap, between);
+}
 
 Result<ServedRun> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
                          const std::function<void(double)>& progress) {
