@@ -34,6 +34,14 @@ Result<std::vector<Request>> requests_of(const ServingCase& one, const std::vect
   return generate(w);
 }
 
+// A first round before the others, whose answers end one after the other over the length of an answer.
+void stagger(std::vector<Request>& requests, std::size_t first) {
+  std::vector<Request> round(first, requests.front());
+  for (std::size_t i = 0; i < first; ++i)
+    round[i].output = 1 + static_cast<Count>(i) * round[i].output / static_cast<Count>(first);
+  requests.insert(requests.begin(), round.begin(), round.end());
+}
+
 class Judge {
  public:
   explicit Judge(const ServingInputs& inputs) : inputs_(inputs) {}
@@ -50,10 +58,14 @@ class Judge {
       options.prefill = *prompts;
       options.link = {one.deployment.spread->cluster.intra.bandwidth, microseconds(50)};
     }
-    const auto requests = requests_of(one, inputs_.people);
-    if (!requests) return requests.error();
-    const auto outcome = simulate(*requests, options);
-    if (!outcome) return outcome.error();
+    auto requests = requests_of(one, inputs_.people);
+    if (!requests) return std::move(requests).error();
+    // The first round has answers cut at random places: requests are then out of step, and it is not counted.
+    const auto first = one.staggered ? static_cast<std::size_t>(one.concurrency) : 0;
+    if (one.staggered) stagger(*requests, first);
+    auto outcome = simulate(*requests, options);
+    if (!outcome) return std::move(outcome).error();
+    outcome->requests.erase(outcome->requests.begin(), outcome->requests.begin() + static_cast<std::ptrdiff_t>(first));
     const ServingMetrics m = metrics_of(*outcome);
     if (m.completed == 0) return error("no request could be served");
     return m;

@@ -28,6 +28,7 @@ struct ServingCase {
   std::optional<DeploymentOptions> prefill = {};  // disaggregated
   CaseLengths lengths;
   Count requests = 0;
+  bool staggered = false;  // measured after a while, when requests no longer begin and end together
   Count concurrency = 0;  // 0: all at once
   // Figures by name: ttft, tpot (seconds, means), throughput (output tokens a second).
   std::vector<std::pair<std::string, double>> measured;

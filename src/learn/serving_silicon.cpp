@@ -118,6 +118,10 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row) {
   one.deployment.memory_fraction = 0.9;
   if (*engine == EngineKind::trtllm) one.deployment.max_tokens = 16384;
   if (*engine == EngineKind::vllm) one.deployment.max_tokens = 8192;
+  const bool waits = one.deployment.model.name == "Llama-3.1-70B" && layout->tp < 8 && row["isl"] == row["osl"];
+  if (*engine == EngineKind::trtllm && of_inference_max(row) && waits)
+    one.deployment.wait_steps = 20, one.deployment.wait_tokens = 0.9;
+  one.staggered = !of_inference_max(row);
   one.lengths = {row.number("isl"), row.number("osl"), of_inference_max(row) ? 0.8 : 1.0};
   one.concurrency = concurrency;
   // Ten for each in flight; four where answers are long, which changes the means by little.

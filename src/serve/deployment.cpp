@@ -145,6 +145,8 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
   if (o.chunk > 0) l.chunk = o.chunk;
   if (o.chunked_prefill) l.chunked_prefill = *o.chunked_prefill;
+  l.wait_steps = o.wait_steps;
+  l.wait_tokens = static_cast<Count>(o.wait_tokens * static_cast<double>(l.max_tokens));
   return l;
 }
 

@@ -34,6 +34,8 @@ struct DeploymentOptions {
   Count max_tokens = 0;
   Count chunk = 0;  // SGLang's chunked_prefill_size
   Count block_tokens = 0;
+  Count wait_steps = 0;        // TensorRT-LLM's batch_wait_timeout_iters
+  double wait_tokens = 0;      // ... and batch_wait_max_tokens_ratio
   std::optional<bool> chunked_prefill;
   bool reuse = true;       // prefix caching
   bool overlapped = true;  // async scheduling, overlap

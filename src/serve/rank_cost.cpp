@@ -43,8 +43,9 @@ StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, 
     run.workload = workload;
     auto graph = rank_graph(model, spread.layout, workload);
     if (!graph) return std::move(graph).error();
-    const auto prepared = prepare(run, *graph);
-    if (!prepared) return prepared.error();
+    auto prepared = prepare(run, *graph);
+    if (!prepared) return std::move(prepared).error();
+    as_served(prepared->program, run.engine.kind, spread.layout.tp);
     auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
     if (!calls) return calls;
     const ExchangeSetting setting{model, spread.layout, workload, run.engine, run.training,

@@ -30,8 +30,21 @@ void TrtllmScheduler::fill(StepPlan& plan) {
     put(plan, s, tokens);
     budget -= tokens;
   }
-  if (running_.size() == before) admit_waiting(plan, budget);
+  if (running_.size() == before && !waits()) admit_waiting(plan, budget);
   drop_ended();
+}
+
+// tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests: only while answers are computed meanwhile.
+bool TrtllmScheduler::waits() {
+  if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) {
+    waited_ = 0;
+    return false;
+  }
+  Count tokens = static_cast<Count>(running_.size()) * turn();
+  for (const Sequence* s : waiting_) tokens += s->pending();
+  const bool waits = tokens < limits_.wait_tokens && waited_ < limits_.wait_steps;
+  waited_ = waits ? waited_ + 1 : 0;
+  return waits;
 }
 
 void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {

@@ -18,6 +18,8 @@ class TrtllmScheduler final : public Scheduler {
   void fill(StepPlan& plan) override;
   bool make_room(Sequence& s, Count tokens);
   void admit_waiting(StepPlan& plan, Count budget);
+  bool waits();            // prompts are to wait for more of them
+  Count waited_ = 0;       // steps so far
   Count promised() const;  // blocks that running requests will still need
 };
 
