@@ -124,8 +124,8 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row) {
   one.staggered = !of_inference_max(row);
   one.lengths = {row.number("isl"), row.number("osl"), of_inference_max(row) ? 0.8 : 1.0};
   one.concurrency = concurrency;
-  // Ten for each in flight; four where answers are long, which changes the means by little.
-  one.requests = concurrency * (row.number("osl") > 2048 ? 4 : 10);
+
+  one.requests = concurrency * 10;
   one.measured = {{"ttft", row.number("silicon_ttft_ms") / 1e3}, {"tpot", row.number("silicon_tpot_ms") / 1e3}};
   return std::optional<ServingCase>(std::move(one));
 }

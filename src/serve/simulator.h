@@ -72,7 +72,7 @@ struct StepRecord {
   float cache = 0;  // share of the blocks in use
 };
 
-struct ServedRun {
+struct ServingOutcome {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
   std::vector<float> gaps;           // seconds between two tokens, of all requests
@@ -87,7 +87,7 @@ struct ServedRun {
 };
 
 // `progress` is called now and then with the share of requests that ended.
-Result<ServedRun> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
                          const std::function<void(double)>& progress = {});
 
 }  // namespace tilecast
