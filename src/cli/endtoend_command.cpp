@@ -1,6 +1,7 @@
 #include "cli/endtoend_command.h"
 
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_report.h"
+#include "learn/serving.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -59,12 +61,29 @@ Results judge_neusight(const EndToEndCommand& command) {
   return all;
 }
 
+Results judge_llmservingsim(const EndToEndCommand& command, const ModelSource& weights) {
+  const auto cases = llmservingsim_cases(command.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz");
+  if (!cases) return cases.error();
+  return judge_serving(cases->cases, Method::tilecast, &weights);
+}
+// Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
+Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {
+  const auto recorded = llmservingsim_cases(command.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz");
+  if (!recorded) return recorded.error();
+  const auto cases =
+      gpustack_cases(command.data + "/e2e/gpustack_performance_lab.csv.gz", recorded->cases.front().requests);
+  if (!cases) return cases.error();
+  for (const auto& [why, runs] : cases->left_out)
+    std::fprintf(stderr, "gpustack: %ld runs left out: %s\n", static_cast<long>(runs), why.c_str());
+  return judge_serving(cases->cases, Method::tilecast, &weights);
+}
+
 struct Source {
   std::string_view name;
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 4> kSources = {
+constexpr std::array<Source, 6> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -75,7 +94,9 @@ constexpr std::array<Source, 4> kSources = {
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
-     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
+     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
+     {"llmservingsim", false, judge_llmservingsim},
+     {"gpustack", false, judge_gpustack}}};
 
 }  // namespace
 
@@ -100,7 +121,9 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
-  if (!known) return Error{"--only", "", "must be h200, argonne, synperf or neusight, not '" + command.only + "'", ""};
+  if (!known)
+    return Error{"--only", "",
+                 "must be h200, argonne, synperf, neusight, llmservingsim or gpustack, not '" + command.only + "'", ""};
   return results;
 }
 

@@ -54,7 +54,7 @@ std::vector<Request> random_requests(Random& random, Count count, Count most) {
 }
 
 // Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
-void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const Outcome& out) {
+void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
   ASSERT_EQ(out.requests.size(), requests.size());
   EXPECT_EQ(out.unfinished, 0);
   EXPECT_EQ(out.blocks_left, 0);
@@ -303,7 +303,7 @@ TEST(ServeMetrics, PercentilesAsNumpy) {
 }
 
 TEST(ServeMetrics, ByHand) {
-  Outcome out;
+  ServingOutcome out;
   RequestRecord a, b;
   a.input = 100, a.output = 11, a.sent = seconds(1), a.scheduled = seconds(1.5), a.first = seconds(2),
   a.last = seconds(4);
