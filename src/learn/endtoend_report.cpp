@@ -285,6 +285,22 @@ std::string gpustack_report(const Results& all) {
              nullptr);
 }
 
+std::string silicon_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Serving points of AIConfigurator, one GPU\n\n"
+         "The clean subset of its sample (aggregated, no attention DP, TTFT under 10 s, copies removed) that ran on "
+         "one "
+         "GPU; closed loop at the concurrency given. Nothing was fitted to these points.\n\n" +
+         table_by(
+             {"quantity", "GPU", "engine", "model", "dtype"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.gpu, r.label.engine, r.label.model, r.label.detail};
+             },
+             nullptr) +
+         table_by(
+             {"quantity"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr);
+}
+
 }  // namespace
 
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
@@ -292,7 +308,8 @@ std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
   return "## Whole models\n\n" + h200_report(of_source(results, "h200")) +
          argonne_report(of_source(results, "argonne")) + synperf_report(of_source(results, "synperf")) +
          neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
-         llmservingsim_report(of_source(results, "llmservingsim")) + gpustack_report(of_source(results, "gpustack"));
+         llmservingsim_report(of_source(results, "llmservingsim")) + gpustack_report(of_source(results, "gpustack")) +
+         silicon_report(of_source(results, "silicon"));
 }
 
 }  // namespace tilecast

@@ -38,4 +38,7 @@ Result<ServingCases> llmservingsim_cases(const std::string& path);
 // random data has equal ones.
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths);
 
+// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README, one GPU.
+Result<ServingCases> silicon_cases(const std::string& path);
+
 }  // namespace tilecast

@@ -82,6 +82,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   SchedulerLimits l;
   l.policy = policy_of(o);
   l.speculation = o.speculation;
+  l.wait_steps = o.wait_steps, l.wait_share = o.wait_share;
   // vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults): more on cards of 70 GiB and above, not on A100.
   const bool large = gib_of(o.gpu) >= 70 && !is_a100(o.gpu);
   if (o.engine.kind == EngineKind::sglang) {

@@ -33,6 +33,8 @@ struct DeploymentOptions {
   std::optional<bool> chunked_prefill;
   bool reuse = true;       // prefix caching
   bool overlapped = true;  // async scheduling, overlap
+  Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
+  double wait_share = 0;
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;
