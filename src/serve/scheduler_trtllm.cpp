@@ -30,24 +30,29 @@ void TrtllmScheduler::fill(StepPlan& plan) {
     put(plan, s, tokens);
     budget -= tokens;
   }
-  if (running_.size() == before && !waits()) admit_waiting(plan, budget);
+  if (running_.size() == before) admit_waiting(plan, budget);
   drop_ended();
 }
 
-// tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests: only while answers are computed meanwhile.
-bool TrtllmScheduler::waits() {
-  if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) {
-    waited_ = 0;
-    return false;
+// tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests.
+bool TrtllmScheduler::keeps_waiting(Count budget) {
+  if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) return false;
+  Count tokens = limits_.max_tokens - budget;
+  for (const Sequence* s : waiting_) {
+    tokens += s->request.input + s->generated;
+    if (tokens >= limits_.max_tokens) break;
   }
-  Count tokens = static_cast<Count>(running_.size()) * turn();
-  for (const Sequence* s : waiting_) tokens += s->pending();
-  const bool waits = tokens < limits_.wait_tokens && waited_ < limits_.wait_steps;
-  waited_ = waits ? waited_ + 1 : 0;
-  return waits;
+  const bool few = static_cast<double>(tokens) < limits_.wait_share * static_cast<double>(limits_.max_tokens);
+  if (few && waited_ < limits_.wait_steps) {
+    ++waited_;
+    return true;
+  }
+  waited_ = 0;
+  return false;
 }
 
 void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
+  if (keeps_waiting(budget)) return;
   const bool no_evict = limits_.policy == Policy::trtllm_no_evict;
   Count reserved = no_evict ? promised() : 0;
   while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {

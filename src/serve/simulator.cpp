@@ -278,7 +278,7 @@ Status check(const PoolOptions& pool, const char* name) {
 }  // namespace
 
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress) {
+                                const std::function<void(double)>& progress) {
   if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();

@@ -30,7 +30,7 @@ struct PoolOptions {
   Count in_step = 1;       // replicas that step together, the slowest setting the pace (experts shared by them)
   Count stages = 1;        // of a pipeline: as many steps at a time, each of other requests
   double stage_share = 1;  // of a step's time that the longest stage is busy with it
-  double draft_cost = 0;  // time of making one draft token, as a share of the step that checks it
+  double draft_cost = 0;   // time of making one draft token, as a share of the step that checks it
 };
 
 enum class Router : std::uint8_t { round_robin, least_loaded };
@@ -88,6 +88,6 @@ struct ServingOutcome {
 
 // `progress` is called now and then with the share of requests that ended.
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress = {});
+                                const std::function<void(double)>& progress = {});
 
 }  // namespace tilecast
