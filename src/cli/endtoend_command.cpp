@@ -1,5 +1,7 @@
 #include "cli/endtoend_command.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -60,15 +62,22 @@ Results judge_neusight(const EndToEndCommand& command) {
   return all;
 }
 
+// What a table holds beside the cases goes to the terminal: it is no result.
+Results judge_runs(const Result<ServingCases>& cases, const char* source, const ModelSource& weights) {
+  if (!cases) return cases.error();
+  for (const auto& [why, runs] : cases->left_out) fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, why);
+  return judge_serving(cases->cases, Method::tilecast, &weights);
+}
+// Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
+Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {
+  const auto recorded = llmservingsim_cases(command.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz");
+  if (!recorded) return recorded.error();
+  return judge_runs(
+      gpustack_cases(command.data + "/e2e/gpustack_performance_lab.csv.gz", recorded->cases.front().requests),
+      "gpustack", weights);
+}
 Results judge_silicon(const EndToEndCommand& command, const ModelSource& weights) {
-  const auto rows = silicon_cases(command.data + "/aiconfigurator/e2e_silicon_sample.csv.gz");
-  if (!rows) return rows.error();
-  ServingInputs inputs;
-  inputs.weights = &weights;
-    std::vector<std::string> refused;
-  auto results = judge_serving(rows->cases, inputs, refused);
-  for (const std::string& line : refused) std::fprintf(stderr, "left out: %s\n", line.c_str());
-  return results;
+  return judge_runs(silicon_cases(command.data + "/aiconfigurator/e2e_silicon_sample.csv.gz"), "silicon", weights);
 }
 
 struct Source {
@@ -76,7 +85,7 @@ struct Source {
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 5> kSources = {
+constexpr std::array<Source, 7> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -88,6 +97,12 @@ constexpr std::array<Source, 5> kSources = {
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
      {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
+     {"llmservingsim", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_runs(llmservingsim_cases(c.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz"),
+                          "llmservingsim", w);
+      }},
+     {"gpustack", false, judge_gpustack},
      {"silicon", false, judge_silicon}}};
 
 }  // namespace
@@ -113,7 +128,10 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
-  if (!known) return Error{"--only", "", "must be h200, argonne, synperf or neusight, not '" + command.only + "'", ""};
+  if (!known)
+    return Error{
+        "--only", "",
+        "must be h200, argonne, synperf, neusight, llmservingsim, gpustack or silicon, not '" + command.only + "'", ""};
   return results;
 }
 

@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
+#include <charconv>
 
-#include "serve/metrics.h"
+#include "gpu/registry.h"
+#include "learn/endtoend_table.h"
+#include "model/library.h"
 
 namespace tilecast {
+
 namespace {
 
-// Cases whose steps are the same: all that their times depend on, and nothing that only bounds batches.
+// All that step times depend on, and nothing that only bounds batches.
 std::string key_of(const DeploymentOptions& o) {
   const Precision& p = o.engine.precision;
   const std::string spread = o.spread ? o.spread->cluster.name + text_of(o.spread->layout) : std::string();
@@ -19,91 +20,98 @@ std::string key_of(const DeploymentOptions& o) {
                      o.gpu.name, spread, p.linear.name, p.experts.name, p.attention.name, static_cast<int>(p.cache));
 }
 
-Result<std::vector<Request>> requests_of(const ServingCase& one, const std::vector<Request>& people) {
-  WorkloadOptions w;
-  w.requests = one.requests;
-  if (one.lengths.of_people) return resampled(people, one.lengths.input, one.lengths.output, w);
-  const auto lengths = [&](double longest) {
-    const double least = longest * one.lengths.least, mean = (longest + least) / 2;
-    LengthDistribution d;
-    d.mean = std::max<Count>(1, std::llround(mean));
-    if (one.lengths.least < 1) d.kind = LengthDistribution::Kind::uniform, d.spread = (longest - mean) / mean;
-    return d;
-  };
-  w.input = lengths(one.lengths.input), w.output = lengths(one.lengths.output);
-  return generate(w);
+}  // namespace
+
+Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
+                                                  const ModelSource* weights) {
+  std::map<std::string, std::unique_ptr<StepTable>> tables;
+  std::vector<EndToEndResult> results;
+  for (const ServingCase& one : cases) {
+    const auto named = [&](Error e) {
+      return std::move(e).at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
+    };
+    std::unique_ptr<StepTable>& table = tables[key_of(one.deployment)];
+    auto deployment = deploy(one.deployment, method, weights, table.get());
+    if (!deployment) return named(deployment.error());
+    if (deployment->steps) table = std::move(deployment->steps);
+    SimulationOptions simulation;
+    simulation.pool = deployment->pool;
+    simulation.concurrency = one.concurrency;
+    simulation.context_limit = one.context_limit;
+    const auto outcome = simulate(one.requests, simulation);
+    if (!outcome) return named(outcome.error());
+    if (auto fine = table->status(); !fine) return named(fine.error());
+    const ServingMetrics m = metrics_of(*outcome);
+    const std::map<std::string, double> forecast = {{"ttft", m.ttft.mean},
+                                                    {"tpot", m.tpot.mean},
+                                                    {"throughput", m.output_throughput},
+                                                    {"peak", static_cast<double>(m.peak_tokens)}};
+    for (const auto& [figure, measured] : one.measured)
+      results.push_back({one.label, figure, measured, forecast.at(figure)});
+  }
+  return results;
 }
 
-class Judge {
- public:
-  explicit Judge(const ServingInputs& inputs) : inputs_(inputs) {}
+namespace {
 
-  Result<ServingMetrics> run(const ServingCase& one) {
-    auto pool = deployed(one.deployment);
-    if (!pool) return std::move(pool).error();
-    SimulationOptions options;
-    options.pool = *pool;
-    options.concurrency = one.concurrency;
-    if (one.prefill) {
-      auto prompts = deployed(*one.prefill);
-      if (!prompts) return std::move(prompts).error();
-      options.prefill = *prompts;
-      options.link = {one.deployment.spread->cluster.intra.bandwidth, microseconds(50)};
-    }
-    const auto requests = requests_of(one, inputs_.people);
-    if (!requests) return requests.error();
-    const auto outcome = simulate(*requests, options);
-    if (!outcome) return outcome.error();
-    const ServingMetrics m = metrics_of(*outcome);
-    if (m.completed == 0) return error("no request could be served");
-    return m;
-  }
-
- private:
-  // The limits and the cache are the case's own, the step times those of the first like it.
-  Result<PoolOptions> deployed(const DeploymentOptions& o) {
-    const std::string key = key_of(o);
-    const auto known = tables_.find(key);
-    auto made = deploy(o, inputs_.method, inputs_.weights, known == tables_.end() ? nullptr : known->second.get());
-    if (!made) return std::move(made).error();
-    if (made->steps) tables_[key] = std::move(made->steps);
-    return made->pool;
-  }
-
-  const ServingInputs& inputs_;
-  std::map<std::string, std::unique_ptr<StepTable>> tables_;
-};
-
-double figure_of(const ServingMetrics& m, const std::string& name) {
-  if (name == "ttft") return m.ttft.mean;
-  if (name == "ttft_median") return m.ttft.median;
-  if (name == "tpot") return m.tpot.mean;
-  return m.output_throughput;
+// "...;arrival_s=0.2651;sched_delay_ms=0.010": the number after a name.
+std::optional<double> named_number(std::string_view notes, std::string_view name) {
+  const auto at = notes.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  notes.remove_prefix(at + name.size());
+  return to_double(notes.substr(0, notes.find(';')));
 }
 
 }  // namespace
 
-Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, const ServingInputs& inputs,
-                                                  std::vector<std::string>& refused) {
-  Judge judge(inputs);
-  std::vector<EndToEndResult> results;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const ServingCase& one = cases[i];
-    if (inputs.progress) inputs.progress(i, cases.size());
-    const auto metrics = judge.run(one);
-    if (!metrics) {
-      refused.push_back(fmt::format("{} on {} under {}: {}", one.label.model, one.label.gpu, one.label.engine,
-                                    metrics.error().line()));
-      continue;
-    }
-    for (const auto& [name, value] : one.measured) {
-      EndToEndResult r;
-      r.label = one.label, r.quantity = name, r.measured = value;
-      r.forecast = figure_of(*metrics, name);
-      results.push_back(std::move(r));
-    }
+Result<ServingCases> llmservingsim_cases(const std::string& path) {
+  const auto rows = read_table(path, {"isl", "osl", "metric", "value", "notes"});
+  if (!rows) return rows.error();
+  ServingCase one;
+  one.label = {"llmservingsim", "RTX-4090", "vllm", "Llama-3.1-8B", "serve", "300 requests, arrivals given", 0, 0};
+  auto model = find_model(one.label.model);
+  if (!model) return std::move(model).error();
+  one.deployment.model = *std::move(model);
+  one.deployment.gpu = *find_gpu(one.label.gpu);
+  one.deployment.engine.kind = EngineKind::vllm;
+  one.deployment.engine.precision = *precision_from("bf16");
+  one.deployment.max_sequences = 256, one.deployment.max_tokens = 2048;  // as the rows say
+  // Three rows a request: first token, time a token, the whole.
+  std::map<Count, RequestRecord> records;
+  double tpot = 0, end = 0;
+  Count tokens = 0;
+  for (const TableRow& row : *rows) {
+    const auto arrival = named_number(row["notes"], "arrival_s="),
+               delay = named_number(row["notes"], "sched_delay_ms=");
+    Count id = 0;
+    const std::string& notes = row["notes"];
+    if (!notes.starts_with("bench-") || !arrival || !delay ||
+        std::from_chars(notes.data() + 6, notes.data() + notes.size(), id).ec != std::errc())
+      return Error{row.place(), "notes", "are not 'bench-N;arrival_s=...;sched_delay_ms=...'", ""};
+    RequestRecord& r = records[id];
+    r.input = row.count("isl"), r.output = row.count("osl");
+    r.sent = seconds(*arrival), r.scheduled = seconds(*arrival + *delay * 1e-3);
+    const double value = row.number("value") * 1e-3;
+    if (row["metric"] == "req_ttft") r.first = seconds(*arrival + value);
+    else if (row["metric"] == "req_e2e_latency") r.last = seconds(*arrival + value);
+    else if (row["metric"] == "req_tpot") tpot += value;
   }
-  return results;
+  std::vector<RequestRecord> list;
+  double ttft = 0;
+  for (const auto& [id, r] : records) {
+    one.requests.push_back({r.sent, r.input, r.output});
+    list.push_back(r);
+    ttft += r.ttft().base();
+    end = std::max(end, r.last.base());
+    tokens += r.output;
+  }
+  if (list.empty()) return Error{path, "", "holds no requests", ""};
+  const auto n = static_cast<double>(list.size());
+  one.measured = {{"ttft", ttft / n},
+                  {"tpot", tpot / n},
+                  {"throughput", static_cast<double>(tokens) / (end - list.front().sent.base())},
+                  {"peak", static_cast<double>(peak_tokens(list))}};
+  return ServingCases{{std::move(one)}, {}};
 }
 
 }  // namespace tilecast

@@ -1,10 +1,9 @@
 // AIConfigurator's serving points: a closed loop of a number of requests at a time.
 //
-// Most were measured by InferenceMAX (github SemiAnalysisAI/InferenceMAX, benchmarks/*.sh, read as of late 2025): ten
-// requests for each in flight, lengths drawn evenly between 0.8 of the nominal and the nominal, keys and values in fp8,
-// no prefix cache, 8192 tokens a step under vLLM and 16384 under TensorRT-LLM. AIConfigurator's own ("gap analysis")
-// have the nominal lengths.
+// Most were measured by InferenceX (SemiAnalysis, first called InferenceMAX), the rest by the tool's own authors ("gap
+// analysis").
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -16,13 +15,27 @@
 namespace tilecast {
 namespace {
 
-const std::vector<std::string> kColumns = {
-    "silicon_data_source", "backend", "model_path", "system", "precision", "mode", "isl", "osl", "gemm_quant_mode",
-    "moe_quant_mode", "batch_size", "tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size",
-    "silicon_ttft_ms", "silicon_tpot_ms"};
+const std::vector<std::string> kColumns = {"silicon_data_source",
+                                           "backend",
+                                           "model_path",
+                                           "system",
+                                           "precision",
+                                           "mode",
+                                           "isl",
+                                           "osl",
+                                           "gemm_quant_mode",
+                                           "moe_quant_mode",
+                                           "batch_size",
+                                           "tp_size",
+                                           "pp_size",
+                                           "attention_dp_size",
+                                           "moe_tp_size",
+                                           "moe_ep_size",
+                                           "silicon_ttft_ms",
+                                           "silicon_tpot_ms"};
 
-const std::map<std::string, std::string> kClusters = {{"h100_sxm", "H100-SXM"}, {"h200_sxm", "H200-SXM"},
-                                                      {"b200_sxm", "B200"},     {"gb200", "GB200"},
+const std::map<std::string, std::string> kClusters = {{"h100_sxm", "H100-SXM"},      {"h200_sxm", "H200-SXM"},
+                                                      {"b200_sxm", "B200"},          {"gb200", "GB200"},
                                                       {"a100_sxm", "A100-SXM-80GB"}, {"l40s", "L40S"}};
 
 bool is_sparse(const ModelSpec& model) {
@@ -72,10 +85,10 @@ std::optional<RankLayout> layout_of(const TableRow& row, const ModelSpec& model)
   layout.tp = size("tp_size"), layout.pp = size("pp_size");
   if (!has_experts(model)) return layout;
   layout.ep = size("moe_ep_size"), layout.expert_tp = size("moe_tp_size");
-  if (layout.ep * layout.expert_tp != layout.tp) {
-    if (layout.ep > 1) return std::nullopt;
-    layout.expert_tp = layout.tp;
-  }
+  // Blank attention dp and experts over more ranks than tp: attention was data parallel after all.
+  const int ranks = layout.ep * layout.expert_tp;
+  if (ranks % layout.tp != 0 || ranks > layout.tp) return std::nullopt;
+  if (ranks < layout.tp) layout.ep = 1, layout.expert_tp = layout.tp;
   return layout;
 }
 
@@ -91,7 +104,23 @@ bool is_clean(const TableRow& row) {
          row.number("silicon_ttft_ms") < 10e3 && row.number("silicon_ttft_ms") > 0 && row.number("silicon_tpot_ms") > 0;
 }
 
-Result<std::optional<ServingCase>> case_of(const TableRow& row) {
+// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025): no prefix
+// cache, ten requests for each in flight, --random-range-ratio 0.8.
+void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
+  d.reuse = false;
+  d.memory_fraction = 0.9;
+  if (engine == EngineKind::vllm) {
+    d.max_tokens = 8192;
+    d.max_sequences = row["system"] == "b200_sxm" ? 512 : row.count("batch_size");
+  } else if (engine == EngineKind::trtllm) {
+    d.max_tokens = 16384;
+    const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
+    if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
+  }
+}
+
+// Nothing, and `why`, for rows that cannot be judged.
+Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why) {
   const std::string& path = row["model_path"];
   auto model = find_model(path.substr(path.find('/') + 1));
   if (!model) return std::move(model).error().at(row.place());
@@ -99,54 +128,63 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row) {
   const auto engine = engine_from(row["backend"]);
   if (!engine) return engine.error();
   const auto layout = layout_of(row, *model);
-  if (system == kClusters.end() || is_sparse(*model) || !layout) return std::optional<ServingCase>();
   const auto precision = precision_of(row, *model);
-  if (!precision) return std::optional<ServingCase>();
-  const Cluster* cluster = built_in_cluster_of(system->second);
-  if (!cluster) return std::optional<ServingCase>();
+  const Cluster* cluster = system == kClusters.end() ? nullptr : built_in_cluster_of(system->second);
+  why = !cluster                      ? "another GPU"
+        : is_sparse(*model)           ? "sparse attention: " + model->name
+        : !layout || !precision       ? "a layout or format that is not known"
+        : row.count("batch_size") < 1 ? "no concurrency"
+                                      : "";
+  if (!why.empty()) return std::optional<ServingCase>();
 
   ServingCase one;
   const Count concurrency = row.count("batch_size");
   one.label = {"silicon", cluster->gpu.name, row["backend"], model->name, "agg", "", concurrency, row.count("isl")};
-  one.label.detail = std::string(precision->linear.name) + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
+  one.label.detail =
+      std::string(precision->linear.name) + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
   one.deployment.model = *std::move(model);
   one.deployment.engine.kind = *engine;
   one.deployment.engine.precision = *precision;
   one.deployment.gpu = cluster->gpu;
   if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
-  one.deployment.reuse = false;
-  one.deployment.memory_fraction = 0.9;
-  if (*engine == EngineKind::trtllm) one.deployment.max_tokens = 16384;
-  if (*engine == EngineKind::vllm) one.deployment.max_tokens = 8192;
-  one.lengths = {row.number("isl"), row.number("osl"), of_inference_max(row) ? 0.8 : 1.0};
+  const bool theirs = of_inference_max(row);
+  if (theirs) set_as_inferencex(one.deployment, row, *engine);
+  // InferenceX draws lengths between 0.8 and 1 of the nominal ones. The others' are not said; answers that end a little
+  // apart keep requests from marching in step, as they do not over a long run.
+  const double mean = theirs ? 0.9 : 1, spread = theirs ? 1 / 0.9 - 1 : 0.1;
+  WorkloadOptions w;
+  w.requests = 10 * concurrency;
+  w.input = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("isl"))), spread};
+  w.output = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("osl"))), spread};
+  auto requests = generate(w);
+  if (!requests) return std::move(requests).error().at(row.place());
+  one.requests = *std::move(requests);
   one.concurrency = concurrency;
-  // Ten for each in flight; four where answers are long, which changes the means by little.
-  one.requests = concurrency * (row.number("osl") > 2048 ? 4 : 10);
-  one.measured = {{"ttft", row.number("silicon_ttft_ms") / 1e3}, {"tpot", row.number("silicon_tpot_ms") / 1e3}};
+  one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
   return std::optional<ServingCase>(std::move(one));
 }
 
 }  // namespace
 
-Result<SiliconRows> silicon_cases(const std::string& path) {
+Result<ServingCases> silicon_cases(const std::string& path) {
   const auto rows = read_table(path, kColumns);
   if (!rows) return rows.error();
-  SiliconRows read;
+  ServingCases read;
   std::set<std::string> seen;
   for (const TableRow& row : *rows) {
-    ++read.rows;
     if (!is_clean(row)) {
-      ++read.unclean;
+      ++read.left_out["outside the clean subset"];
       continue;
     }
     if (!seen.insert(key_of(row)).second) {
-      ++read.repeated;
+      ++read.left_out["a copy"];
       continue;
     }
-    auto one = case_of(row);
+    std::string why;
+    auto one = case_of(row, why);
     if (!one) return std::move(one).error();
     if (*one) read.cases.push_back(**std::move(one));
-    else ++read.declined;
+    else ++read.left_out[why];
   }
   return read;
 }

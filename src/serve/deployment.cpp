@@ -24,13 +24,11 @@ double visible_share(const Gpu& gpu) {
 // Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
 constexpr double kOtherGib = 0.1;
 
-// vLLM's profile run also samples for the most sequences, and that is its peak unless the step is long. Bytes a logit,
-// from public logs: 10.7 GB for 1024 x 262144 (gemma-3-4b on B200, vllm pull request 21489); and what Llama 3.1 8B with
-// 256 x 128256 leaves of the usable share beside weights and cache: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on
-// RTX 4090 (published start-up logs of vLLM's V1), of which kOtherGib is not PyTorch's. Copies in fp32, sorted values
-// and indices: the sampler of PyTorch operations. Triton's and FlashInfer's, default in 2026's later releases, need a
-// third.
-constexpr double kSamplerBytes = 39;
+// What vLLM's profile run leaves of the usable share beside weights and cache, in published start-up logs of its V1
+// with Llama 3.1 8B (vocabulary 128256), kOtherGib included: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on RTX 4090,
+// where it samples for 256 sequences; 2.24 GiB on H100, where it does for 1024. Hence 10 bytes a logit, and a part
+// whatever the model: compiled code's and libraries' workspaces.
+constexpr double kSamplerBytes = 10, kProfileGib = 0.9;
 
 // vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
 // graphs (0.2 to 0.8 GiB) taken off: about the same cache.
@@ -128,6 +126,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   SchedulerLimits l;
   l.policy = policy_of(o);
   l.speculation = o.speculation;
+  l.wait_steps = o.wait_steps, l.wait_share = o.wait_share;
   // vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults): more on cards of 70 GiB and above, not on A100.
   const bool large = gib_of(o.gpu) >= 70 && !is_a100(o.gpu);
   if (o.engine.kind == EngineKind::sglang) {
@@ -167,7 +166,8 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
   } else {
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
-    b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab)));
+    b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab))) +
+                    gibibytes(kProfileGib);
     b.usable = b.visible * share(kVllmShare);
     b.cache = b.usable - b.weights - b.activations - b.other;
   }

@@ -37,6 +37,8 @@ struct DeploymentOptions {
   std::optional<bool> chunked_prefill;
   bool reuse = true;       // prefix caching
   bool overlapped = true;  // async scheduling, overlap
+  Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
+  double wait_share = 0;
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;
@@ -54,8 +56,8 @@ CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits
                          Bytes weights, Bytes activations);
 SchedulerLimits limits_of(const DeploymentOptions& options);
 
-// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve. `known`: the step
-// times of a deployment that differs in its limits alone, in place of new ones.
+// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve. `known`: the
+// step times of a deployment that differs in its limits alone, in place of new ones.
 Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights,
                           const StepTable* known = nullptr);
 

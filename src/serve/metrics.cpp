@@ -65,7 +65,7 @@ Count peak_tokens(const std::vector<RequestRecord>& requests) {
   return std::llround(most);
 }
 
-ServingMetrics metrics_of(const ServedRun& outcome, const Slo& slo) {
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
   ServingMetrics m;
   std::vector<float> ttft, tpot, e2el, queue;
   Count good = 0, hits = 0;
@@ -110,7 +110,7 @@ ServingMetrics metrics_of(const ServedRun& outcome, const Slo& slo) {
   return m;
 }
 
-std::vector<Slice> over_time(const ServedRun& outcome, int slices) {
+std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
   const double begin = outcome.begin.base(), length = outcome.end.base() - begin;
   std::vector<Slice> out(static_cast<std::size_t>(slices));
   if (!(length > 0)) return out;

@@ -42,13 +42,13 @@ struct ServingMetrics {
 // Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
 // last token. A preempted request counts all the while, so that this can be more than the cache holds.
 Count peak_tokens(const std::vector<RequestRecord>& requests);
-ServingMetrics metrics_of(const ServedRun& outcome, const Slo& slo = {});
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {});
 
 // The run in equal slices of time: for plots and timelines.
 struct Slice {
   double time = 0;  // its middle, seconds
   double cache = 0, busy = 0, running = 0, waiting = 0;
 };
-std::vector<Slice> over_time(const ServedRun& outcome, int slices);
+std::vector<Slice> over_time(const ServingOutcome& outcome, int slices);
 
 }  // namespace tilecast

@@ -17,8 +17,8 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
                      std::vector<CallTime>& calls) {
   const CommConstants& links = shipped_comm_constants();
   for (const Exchange& e : layer_exchanges(graph, setting)) {
-    const auto timed = e.experts ? forecast_exchange(*e.experts, cluster, links)
-                                 : forecast_collective(e.call, cluster, links);
+    const auto timed =
+        e.experts ? forecast_exchange(*e.experts, cluster, links) : forecast_collective(e.call, cluster, links);
     if (!timed) return timed.error();
     const Section& section = graph.sections[e.section];
     const Seconds time = timed->latency * (e.times * static_cast<double>(section.repeats));
@@ -36,19 +36,21 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 
 }  // namespace
 
-StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method, const ModelSource* weights) {
+StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
+                      const ModelSource* weights) {
   StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its stretch
   pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
                   weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto graph = rank_graph(model, spread.layout, workload);
     if (!graph) return std::move(graph).error();
-    const auto prepared = prepare(run, *graph);
-    if (!prepared) return prepared.error();
+    auto prepared = prepare(run, *graph);
+    if (!prepared) return std::move(prepared).error();
+    as_served(prepared->program, run.engine.kind, spread.layout.tp);
     auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
     if (!calls) return calls;
-    const ExchangeSetting setting{model, spread.layout, workload, run.engine, run.training,
-                                  spread.cluster.gpus_per_node};
+    const ExchangeSetting setting{model,      spread.layout, workload,
+                                  run.engine, run.training,  spread.cluster.gpus_per_node};
     if (auto added = add_exchanges(*graph, setting, spread.cluster, *calls); !added) return std::move(added).error();
     return calls;
   };

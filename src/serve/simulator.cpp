@@ -54,7 +54,7 @@ class Simulation {
     out_.replicas = static_cast<Count>(replicas_.size());
   }
 
-  ServedRun run() {
+  ServingOutcome run() {
     send_next();
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -244,7 +244,7 @@ class Simulation {
   Seconds now_, front_free_at_;
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
-  ServedRun out_;
+  ServingOutcome out_;
 };
 
 Status check(const PoolOptions& pool, const char* name) {
@@ -275,8 +275,8 @@ Seconds step_time(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   return std::max(gpu + host.gap, between);
 }
 
-Result<ServedRun> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress) {
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                                const std::function<void(double)>& progress) {
   if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
@@ -284,7 +284,7 @@ Result<ServedRun> simulate(const std::vector<Request>& requests, const Simulatio
   }
   for (const Request& r : requests)
     if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");
-  ServedRun outcome = Simulation(requests, options, progress).run();
+  ServingOutcome outcome = Simulation(requests, options, progress).run();
   // What waits fits an empty cache: refuse() saw to it.
   assert(outcome.unfinished == 0);
   return outcome;

@@ -77,6 +77,24 @@ bool of_attention(const CallTime& c) {
 
 }  // namespace
 
+void as_served(Program& program, EngineKind engine, int ranks) {
+  for (KernelCall& call : program.calls) {
+    // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
+    // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
+    if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
+        call.kernel.format.math == DType::fp4)
+      call.kernel.format.quantise = Quantise::none;
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
+  }
+  // The sum over ranks, the residual and the norm are one kernel (TensorRT-LLM's AllReduceFusionOp, vLLM's
+  // fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
+  if (ranks > 1)
+    std::erase_if(program.calls, [](const KernelCall& call) {
+      const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape);
+      return norm && norm->residual;
+    });
+}
+
 Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                          const ModelSource* weights) {
   const auto step = forecast_step(program, gpu, sequences, method, weights);
@@ -104,8 +122,9 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
                   weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
-    const auto prepared = prepare(run);
-    if (!prepared) return prepared.error();
+    auto prepared = prepare(run);
+    if (!prepared) return std::move(prepared).error();
+    as_served(prepared->program, run.engine.kind, 1);
     return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;
