@@ -106,8 +106,9 @@ std::string none_text(const PlanServeResult& r) {
                     text_of(d.steady.tpot_at(r.query.statistic)), d.usd_per_hour);
   } else if (r.plan.nearest) {
     text += fmt::format("; what fits the GPUs and the budget gives way to {}", name_of(r.plan.nearest->steady.limit));
-  } else if (r.plan.too_large > 0 && r.plan.tried == 0) {
-    text += "; the model does not fit any of the GPUs";
+  } else {
+    text += r.plan.too_dear > 0 ? "; the budget or the number of GPUs allows no copy of the model"
+                                : "; the model does not fit any of the GPUs";
   }
   return text + "\n";
 }
@@ -193,6 +194,7 @@ std::string plan_serve_json(const PlanServeResult& r) {
                {"tried", p.tried},
                {"too_large", p.too_large},
                {"too_slow", p.too_slow},
+               {"too_dear", p.too_dear},
                {"prices", r.notes},
                {"front", Json::array()},
                {"finalists", Json::array()}};

@@ -27,6 +27,9 @@ Count smallest(Count most, const std::function<bool(Count)>& fits) {
   return high;
 }
 
+// Margins that differ by less than forecasts err are the same: the engine's defaults, which come first, stay first.
+double in_steps(double margin) { return std::round(margin * 20); }
+
 class Search {
  public:
   Search(const ServeQuery& query, Method method, const ModelSource* weights,
@@ -91,6 +94,10 @@ class Search {
   // The smallest number of copies that meets the objectives, or nearly does, and some more for the front.
   void size_together(const std::shared_ptr<const ServeSetup>& setup) {
     const Count most = most_copies(*setup);
+    if (most == 0) {
+      ++plan_.too_dear;
+      return;
+    }
     const Count least = smallest(most, [&](Count n) {
       PlannedDeployment d = evaluated({setup, n}, {});
       const bool fits = margin_of(d) >= -kDoubt;
@@ -165,7 +172,8 @@ class Search {
   // No other is cheaper and faster in both respects. Of those, and of the cheapest, a few.
   void pick_finalists() {
     std::stable_sort(found_.begin(), found_.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-      return a.usd_per_hour != b.usd_per_hour ? a.usd_per_hour < b.usd_per_hour : margin_of(a) > margin_of(b);
+      return a.usd_per_hour != b.usd_per_hour ? a.usd_per_hour < b.usd_per_hour
+                                              : in_steps(margin_of(a)) > in_steps(margin_of(b));
     });
     std::vector<const PlannedDeployment*> chosen;
     int of_this_cost = 0;
@@ -218,7 +226,8 @@ class Search {
     std::stable_sort(plan_.finalists.begin(), plan_.finalists.end(),
                      [&](const PlannedDeployment& a, const PlannedDeployment& b) {
                        if (a.usd_per_hour != b.usd_per_hour) return a.usd_per_hour < b.usd_per_hour;
-                       return margin(q_.slo, *a.simulated, q_.statistic) > margin(q_.slo, *b.simulated, q_.statistic);
+                       return in_steps(margin(q_.slo, *a.simulated, q_.statistic)) >
+                              in_steps(margin(q_.slo, *b.simulated, q_.statistic));
                      });
     for (std::size_t i = 0; i < plan_.finalists.size(); ++i) {
       const PlannedDeployment& d = plan_.finalists[i];

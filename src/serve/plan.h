@@ -83,6 +83,7 @@ struct ServePlan {
   Count tried = 0;                                // deployments whose steady state was computed
   Count too_large = 0;                            // set-ups whose model does not fit
   Count too_slow = 0;                             // set-ups that miss with however many replicas
+  Count too_dear = 0;                             // set-ups of which not one is allowed
   std::vector<PlannedDeployment> finalists;       // simulated, cheapest first
   std::vector<std::size_t> front;                 // of those that meet: nothing is cheaper and as fast
   std::optional<std::size_t> best;                // the cheapest that meets

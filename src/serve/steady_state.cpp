@@ -53,7 +53,7 @@ std::vector<double> step_times(const BacklogChain& chain) {
   std::vector<double> times(static_cast<std::size_t>(chain.served) + 1);
   times[0] = chain.time(0);
   for (Count low = 0; low < chain.served;) {
-    const Count high = std::min(chain.served, low < 4 ? low + 1 : low + low / 2);
+    const Count high = std::min(chain.served, low < 2 ? low + 1 : 2 * low);
     times[static_cast<std::size_t>(high)] = chain.time(high);
     for (Count i = low + 1; i < high; ++i) {
       const double share = static_cast<double>(i - low) / static_cast<double>(high - low);
@@ -173,10 +173,27 @@ class Replica {
   double steps_of_answer() const { return tokens_left_; }
   Count streams() const { return streams_; }
 
-  // A step of `decodes` answers and `tokens` tokens of prompts.
+  // A step of `decodes` answers and `tokens` tokens of prompts. Asked at few numbers of answers and straight between
+  // them, since every new one is forecasts of whole steps: 1, 2, 4, 8, then 1.5 and 2 times a power of two; with
+  // prompts, which outweigh answers, powers of four.
   double step(double decodes, double tokens, bool from_idle = false) const {
+    if (decodes < 0.5) return whole_step(0, tokens, from_idle);
+    double low = 1, high = 2;
+    if (tokens > 0) {
+      while (4 * low <= decodes) low *= 4;
+      high = 4 * low;
+    } else if (decodes >= 2) {
+      low = std::exp2(std::floor(std::log2(decodes)));
+      high = 2 * low;
+      if (low >= 8) (decodes < 1.5 * low ? high : low) = 1.5 * low;
+    }
+    const double share = std::clamp((decodes - low) / (high - low), 0.0, 1.0);
+    const double below = whole_step(std::llround(low), tokens, from_idle);
+    return share == 0 ? below : below * (1 - share) + share * whole_step(std::llround(high), tokens, from_idle);
+  }
+  double whole_step(Count decodes, double tokens, bool from_idle) const {
     StepBatch batch;
-    batch.decodes = std::llround(decodes);
+    batch.decodes = decodes;
     batch.decode_tokens = 1 + pool_.limits.speculation.draft;
     batch.decode_context = std::llround(answer_context_ * static_cast<double>(batch.decodes));
     Count left = std::llround(tokens);
@@ -258,7 +275,9 @@ class Replica {
 // Smallest D with time per token(D) x rate x steps + 1 <= D, at most `most`; 0 where there is none.
 double fixed_point(double most, const std::function<double(double)>& wanted) {
   double low = 1, high = 0;
-  if (wanted(1) <= 1 + 1e-9) return 1;
+  const double first = wanted(1);
+  if (first <= 1 + 1e-9) return 1;
+  if (!(first < kInfinite)) return 0;  // prompts alone are too many
   for (double d = 2; high == 0; d *= 2) {
     d = std::min(d, most);
     if (d <= low) return 0;
@@ -306,10 +325,10 @@ Answers answers_of(const Replica& replica, const SteadyLoad& load, double cache_
   const auto wanted = [&](double d) { return std::max(1.0, own + flow * token_time(d)); };
   const double most = std::floor(std::min(cache_places, replica.sequences()));
   if (most < 1) return a.limit = Limit::cache, a;
-  a.decoding = fixed_point(most, wanted);
+  a.decoding = fixed_point(most + own, wanted);
   if (a.decoding == 0) {
     // Where even all the places that the cache denies would not help, the GPUs are too slow.
-    const bool helps = fixed_point(8 * most, wanted) > 0;
+    const bool helps = wanted(8 * most) <= 8 * most;
     a.limit = !helps ? Limit::throughput : cache_places < replica.sequences() ? Limit::cache : Limit::sequences;
     return a;
   }
@@ -373,7 +392,8 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
   const ChainResult chain = replica.prompts(d, false, steps);
   if (!chain.stable) return stopped(Limit::throughput);
   const auto fresh = static_cast<double>(load.input.mean - load.cached);
-  const double alone = replica.step(0, std::min(fresh, std::max(1.0, replica.room(0))), true);
+  const double pieces_alone = std::ceil(fresh / std::max(1.0, replica.room(0)));
+  const double alone = replica.step(0, fresh / pieces_alone, true) * pieces_alone;
   const double pieces = std::ceil(fresh / std::max(1.0, replica.room(d)));
   const double beside = replica.step(replica.prompts_alone() ? 0 : d, fresh / pieces) * pieces;
   // A plan is made a step ahead of its running.
@@ -382,7 +402,7 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
   busy = std::max(beside, beside + (busy - beside) * (1 + v * v));
   const double idle = std::exp(-answers.in_flight - replica.rate() * chain.delay);
   SteadyState s;
-  const double service = front + idle * alone * pieces + (1 - idle) * beside;
+  const double service = front + idle * alone + (1 - idle) * beside;
   const double wait = (1 - idle) * (busy - beside) + answers.place_wait;
   s.ttft = seconds(service + wait), s.ttft_wait = seconds(wait);
   const Sway sway = sway_of(chain, replica.steps_of_answer());
