@@ -90,7 +90,7 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect(fine + "--budget -1", "--budget");
   expect(fine + "--price inf", "--price");
   expect(fine + "--aggregated --disaggregated", "exclude each other");
-  expect(fine + "--prefixes 2 --prefix-tokens 9999", "prefix");
+  expect(fine + "--prefixes -2", "prefixes");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus 0xH100-SXM", "1 to 4096");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus V100-SXM", "no price of V100-SXM");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H1000", "H100");
