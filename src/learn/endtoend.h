@@ -42,6 +42,7 @@ struct OverGpus {
   RankLayout layout;
   Cluster cluster;
   Count micro_batch = 0;
+  Seconds per_step = {};  // what the host adds to a step of several ranks beside what it adds to one
 };
 
 struct EndToEndCase {

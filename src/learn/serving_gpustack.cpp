@@ -14,6 +14,11 @@
 namespace tilecast {
 namespace {
 
+// What a request in a step costs the host on these machines, whose clients (`vllm bench serve`, a thousand requests at
+// once) ran beside the servers: chosen on Qwen3-14B, where steps of vLLM take that much longer than its kernels; other
+// models are the judge.
+const Seconds kHostPerSequence = microseconds(150);
+
 // One run: consecutive rows, one a metric.
 struct MeasuredRun {
   const TableRow* row = nullptr;
@@ -128,6 +133,7 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   d.model = *std::move(model);
   d.gpu = *find_gpu(gpu);
   d.engine.kind = engine;
+  d.host_per_sequence = kHostPerSequence;
   const RankLayout layout = layout_of(words, d.model);
   if (layout.ranks() > 1) {
     const Cluster* cluster = built_in_cluster_of(gpu);

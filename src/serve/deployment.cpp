@@ -69,6 +69,10 @@ Count block_of(const DeploymentOptions& o) {
   return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
 }
 
+// Operators that an engine's Python calls for a layer, each some kernels: norms, projections, rotation, attention,
+// activation, sums over ranks; a mixture of experts is one (TensorRT-LLM's fused_moe, vLLM's FusedMoE).
+constexpr Count kLayerCalls = 9;
+
 // One rank's share of the model and of a step.
 struct RankShare {
   ModelSpec model;
@@ -81,25 +85,17 @@ RankShare rank_of(const DeploymentOptions& o) {
 }
 
 // Weights and activations of the fullest rank in the engine's profile run.
-struct ProfileRun {
-  MemoryNeed need;
-  Count launches = 0;
-};
-Result<ProfileRun> profile_run(const DeploymentOptions& o, const RankShare& rank, Count tokens, Count each) {
+Result<MemoryNeed> profile_run(const DeploymentOptions& o, const RankShare& rank, Count tokens, Count each) {
   Run run{rank.model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
   const auto prepared = prepare(run);
   if (!prepared) return prepared.error();
-  ProfileRun profile;
-  profile.launches = prepared->program.launches();
-  if (rank.layout.pp == 1) {
-    profile.need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
-    return profile;
-  }
+  if (rank.layout.pp == 1) return memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+  MemoryNeed most;
   for (const Graph& part : rank_parts(o.model, rank.layout, prepared->forward)) {
     const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, o.gpu);
-    if (need.weights + need.activations > profile.need.weights + profile.need.activations) profile.need = need;
+    if (need.weights + need.activations > most.weights + most.activations) most = need;
   }
-  return profile;
+  return most;
 }
 
 Status check_spread(const DeploymentOptions& o) {
@@ -200,18 +196,18 @@ Result<Deployment> deploy(const DeploymentOptions& given, Method method, const M
   const Count profile =
       pool.limits.policy == Policy::sglang && pool.limits.chunk > 0 ? pool.limits.chunk : pool.limits.max_tokens;
   const Count each = longest > 0 ? std::min(profile, longest) : profile;
-  const auto ran = profile_run(o, rank, profile, each);
-  if (!ran) return ran.error();
-  const MemoryNeed& need = ran->need;
-  d.budget = cache_budget(o, pool.limits, pool.geometry, need.weights, need.activations + need.workspace);
+  const auto need = profile_run(o, rank, profile, each);
+  if (!need) return need.error();
+  d.budget = cache_budget(o, pool.limits, pool.geometry, need->weights, need->activations + need->workspace);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",
                  fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.launches = ran->launches;
+  pool.launches = kLayerCalls * o.model.decoder->layer_count();
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
+  if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
   pool.host.overlapped = o.overlapped && !o.static_batches;
   if (o.spread) {
     const RankLayout& layout = o.spread->layout;
