@@ -213,7 +213,8 @@ Result<Deployment> deploy(const DeploymentOptions& given, Method method, const M
     const RankLayout& layout = o.spread->layout;
     pool.replicas *= layout.dp;
     if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
-    pool.stages = layout.pp, pool.stage_share = rank.layers;
+    pool.stages = o.static_batches ? 1 : layout.pp, pool.stage_share = rank.layers;
+    pool.limits.pipelined = pool.stages > 1;
   }
   pool.cost = known;
   if (known) return d;
