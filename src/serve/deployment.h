@@ -40,6 +40,16 @@ struct DeploymentOptions {
   Count replicas = 1;
 };
 
+// What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.
+struct RankProfile {
+  StepPricer pricer;    // of the slowest rank, collectives included
+  Bytes weights;        // of one GPU
+  Bytes activations;    // at the peak of a step of the most tokens
+  KvGeometry geometry;  // what one GPU keeps of a token
+  Count launches = 0;   // kernels of a step
+  Count longest = 0;    // tokens of one request that the model takes (learned positions end); 0: no end
+};
+
 struct Deployment {
   PoolOptions pool;
   CacheBudget budget;
@@ -47,11 +57,16 @@ struct Deployment {
 };
 
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
-CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const KvGeometry& geometry,
-                         Bytes weights, Bytes activations);
+Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
+// Tokens of the step that an engine profiles its memory with.
+Count profile_tokens(const SchedulerLimits& limits);
+CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
-// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve.
+// The whole model on one GPU. `weights`: what was learned, null for methods without.
+Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// Refuses engines and models that do not serve, and what does not fit.
+Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank);
 Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
 
 }  // namespace tilecast
