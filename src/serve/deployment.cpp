@@ -166,7 +166,7 @@ Status check(const DeploymentOptions& o) {
 
 }  // namespace
 
-Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank) {
+Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::shared_ptr<StepTable> steps) {
   if (auto fine = check(o); !fine) return fine.error();
   Deployment d;
   PoolOptions& pool = d.pool;
@@ -185,9 +185,12 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank) {
   pool.blocks = d.budget.blocks;
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
   pool.host.overlapped = o.overlapped && !o.static_batches;
-  auto table = StepTable::make(std::move(rank.pricer), rank.longest);
-  if (!table) return std::move(table).error();
-  d.steps = *std::move(table);
+  if (!steps) {
+    auto table = StepTable::make(std::move(rank.pricer), rank.longest);
+    if (!table) return std::move(table).error();
+    steps = *std::move(table);
+  }
+  d.steps = std::move(steps);
   pool.cost = d.steps.get();
   return d;
 }

@@ -53,7 +53,7 @@ struct RankProfile {
 struct Deployment {
   PoolOptions pool;
   CacheBudget budget;
-  std::unique_ptr<StepTable> steps;  // pool.cost
+  std::shared_ptr<StepTable> steps;  // pool.cost
 };
 
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
@@ -65,8 +65,10 @@ CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits
 
 // The whole model on one GPU. `weights`: what was learned, null for methods without.
 Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
-// Refuses engines and models that do not serve, and what does not fit.
-Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank);
+// Refuses engines and models that do not serve, and what does not fit. `steps` may be those of another deployment with
+// the same model, engine, format and GPU; else they are made.
+Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank,
+                          std::shared_ptr<StepTable> steps = nullptr);
 Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
 
 }  // namespace tilecast

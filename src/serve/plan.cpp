@@ -156,21 +156,24 @@ Result<std::vector<Setting>> settings_of(const PlanOptions& o, const Profiler& p
     for (const std::string& dtype : o.dtypes) {
       const auto precision = precision_from(dtype, o.kv_dtype);
       if (!precision) return precision.error();
-      for (const EngineKind engine : o.engines)
+      for (const EngineKind engine : o.engines) {
+        std::shared_ptr<StepTable> steps;  // limits of a step do not change how long one takes
         for (const Count tokens : {2048, 8192, 16384}) {
           PlanCandidate base;
           base.gpu = gpu, base.engine = engine, base.dtype = dtype, base.max_tokens = tokens;
           const DeploymentOptions options = deployment_of(o, base, *precision);
           auto rank = profiler(options);
           if (!rank) return std::move(rank).error();
-          auto deployment = deploy(options, *std::move(rank));
+          auto deployment = deploy(options, *std::move(rank), steps);
           if (!deployment) {
             const std::string why = deployment.error().line();
             if (std::find(plan.notes.begin(), plan.notes.end(), why) == plan.notes.end()) plan.notes.push_back(why);
             continue;
           }
+          steps = deployment->steps;
           settings.push_back({std::move(base), *std::move(deployment)});
         }
+      }
     }
   return settings;
 }
@@ -210,19 +213,24 @@ Result<ServingPlan> plan_serving(const PlanOptions& o, const Profiler& profiler)
 }
 
 std::string launch_command(const PlanCandidate& c, const std::string& model, const std::string& kv_dtype) {
+  // Engines quantise to fp8 as they load; other formats need a checkpoint that is quantised.
+  const bool plain = c.dtype == "bf16" || c.dtype == "fp16", online = c.dtype == "fp8";
+  const std::string quantised = online ? " --quantization fp8" : "";
+  const std::string remark = plain || online ? "" : "  # a checkpoint in " + c.dtype;
   const bool fp8_cache = kv_dtype == "fp8";
   switch (c.engine) {
     case EngineKind::sglang:
-      return fmt::format("python3 -m sglang.launch_server --model-path {} --chunked-prefill-size {}{}", model,
-                         c.max_tokens, fp8_cache ? " --kv-cache-dtype fp8_e4m3" : "");
+      return fmt::format("python3 -m sglang.launch_server --model-path {} --chunked-prefill-size {}{}{}{}", model,
+                         c.max_tokens, quantised, fp8_cache ? " --kv-cache-dtype fp8_e4m3" : "", remark);
     case EngineKind::trtllm:
       return fmt::format(
           "trtllm-serve {} --max_batch_size 2048 --max_num_tokens {} --enable_chunked_prefill "
-          "--kv_cache_free_gpu_memory_fraction 0.9",
-          model, c.max_tokens);
+          "--kv_cache_free_gpu_memory_fraction 0.9{}",
+          model, c.max_tokens, plain ? "" : "  # a checkpoint in " + c.dtype);
     default:
-      return fmt::format("vllm serve {} --max-num-batched-tokens {} --gpu-memory-utilization 0.9 --async-scheduling{}",
-                         model, c.max_tokens, fp8_cache ? " --kv-cache-dtype fp8" : "");
+      return fmt::format(
+          "vllm serve {} --max-num-batched-tokens {} --gpu-memory-utilization 0.9 --async-scheduling{}{}{}", model,
+          c.max_tokens, quantised, fp8_cache ? " --kv-cache-dtype fp8" : "", remark);
   }
 }
 

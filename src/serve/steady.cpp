@@ -77,6 +77,27 @@ double next_step(const StepTimes& times, double step, double gain) {
   return times.of(decodes, prompts, chunk);
 }
 
+// The length at which a step follows one of its own length, from below, by secants; `limit` says why there is none.
+template <class Next>
+double settled(double step, Next next, Limit& limit) {
+  double last = 0, last_next = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double longer = next(step);
+    if (longer < 0 || longer > kLongestStep) {
+      limit = longer < 0 ? Limit::tokens : Limit::time;
+      return step;
+    }
+    if (std::abs(longer - step) < 1e-3 * step) return longer;
+    // A slope of one and more never meets; the bound lets the search run past where it would, and so find out.
+    double slope = last > 0 && step != last ? (longer - last_next) / (step - last) : 0;
+    slope = std::clamp(slope, 0.0, 0.9);
+    last = step, last_next = longer;
+    step += (longer - step) / (1 - slope);
+  }
+  limit = Limit::time;
+  return step;
+}
+
 }  // namespace
 
 Limit SteadyState::scarcest() const {
@@ -89,17 +110,9 @@ SteadyState steady_state(const PoolOptions& pool, const ReplicaLoad& d) {
   SteadyState s;
   const StepTimes times{pool, d};
   const double gain = tokens_a_step(pool.limits.speculation);
-  double step = times.of(1, 0, 0);
-  for (int i = 0; i < 200; ++i) {
-    const double next = next_step(times, step, gain);
-    if (next < 0 || next > kLongestStep) {
-      s.limit = next < 0 ? Limit::tokens : Limit::time;
-      return s;
-    }
-    const bool still = std::abs(next - step) < 1e-4 * step;
-    step = next;
-    if (still) break;
-  }
+  const double step = settled(
+      times.of(1, 0, 0), [&](double t) { return next_step(times, t, gain); }, s.limit);
+  if (!s.stable()) return s;
   s.tpot = seconds(step / gain);
   s.running = d.rate * static_cast<double>(d.output) * s.tpot.base();
   set_cache(s, pool, s.running, d);
@@ -140,17 +153,8 @@ SteadyState steady_decode(const PoolOptions& pool, const ReplicaLoad& d) {
   const StepTimes times{pool, d};
   const double gain = tokens_a_step(pool.limits.speculation);
   const auto next = [&](double step) { return times.of(d.rate * static_cast<double>(d.output) / gain * step, 0, 0); };
-  double step = times.of(1, 0, 0);
-  for (int i = 0; i < 200; ++i) {
-    const double longer = next(step);
-    if (longer > kLongestStep) {
-      s.limit = Limit::time;
-      return s;
-    }
-    const bool still = std::abs(longer - step) < 1e-4 * step;
-    step = longer;
-    if (still) break;
-  }
+  const double step = settled(times.of(1, 0, 0), next, s.limit);
+  if (!s.stable()) return s;
   s.tpot = seconds(step / gain);
   s.running = d.rate * static_cast<double>(d.output) * s.tpot.base();
   s.time_share = std::clamp((next(step * 1.05) - step) / (0.05 * step), 0.0, 1.0);
