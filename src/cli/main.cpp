@@ -15,6 +15,7 @@
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
 #include "cli/parallel_command.h"
+#include "cli/plan_command.h"
 #include "cli/predict_command.h"
 #include "cli/simulate_command.h"
 #include "cli/train_command.h"
@@ -442,6 +443,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
   sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
   sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
+  sub->add_option("--ep", o.ep, "tensor parallel ranks that share the experts out")->capture_default_str();
+  sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
   sub->add_option("--requests", o.requests, "how many")->capture_default_str();
@@ -494,6 +497,39 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
 }
 
+void add_plan_command(CLI::App& app, PlanCommand& o, Command& chosen) {
+  CLI::App* sub =
+      app.get_subcommand("plan")->add_subcommand("serve", "search GPUs, engines, formats, replicas and limits for a serving load");
+  sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+      ->required();
+  sub->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
+  sub->add_option("--rate", o.rate, "requests a second")->required();
+  sub->add_option("--quantile", o.quantile, "share of requests that must meet them")->capture_default_str();
+  sub->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  sub->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  sub->add_option("--gpus", o.gpus, "GPUs to choose from, comma separated")->delimiter(',')->capture_default_str();
+  sub->add_option("--engines", o.engines, "engines, comma separated")->delimiter(',')->capture_default_str();
+  sub->add_option("--dtypes", o.dtypes, "number formats, comma separated (default: the checkpoint's)")->delimiter(',');
+  sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  sub->add_option("--price", o.prices, "of a GPU and hour, comma separated: H100-SXM=2.5,L40S=0.9 (default: 1 each)")
+      ->delimiter(',');
+  sub->add_option("--budget", o.budget, "the most an hour may cost");
+  sub->add_option("--most-gpus", o.most_gpus, "largest deployment")->capture_default_str();
+  sub->add_flag("--aggregated-only", o.aggregated_only, "no prompts on replicas of their own");
+  sub->add_option("--link", o.link_gb_per_s, "GB/s between those and the others")->capture_default_str();
+  sub->add_option("--finalists", o.finalists, "candidates to simulate at most")->capture_default_str();
+  sub->add_option("--requests", o.requests, "requests of a simulation")->capture_default_str();
+  sub->add_option("--seed", o.seed, "of the simulations")->capture_default_str();
+  sub->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer(
+      "Example:\n  tilecast plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20\n\nMore examples:\n"
+      "  tilecast plan serve Qwen3-14B --slo tpot=40ms --rate 50 --gpus H100-SXM,L40S --price H100-SXM=2.5,L40S=0.9 "
+      "--dtypes bf16,fp8");
+  sub->callback([&] { chosen = [&o] { return run_plan_serve(o); }; });
+}
+
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -534,6 +570,7 @@ int main(int argc, char** argv) {
   PredictOptions predict_options;
   CommOptions comm_options;
   SimulateOptions simulate_options;
+  PlanCommand plan_command;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
   LayoutOptions layout_options;
@@ -541,6 +578,7 @@ int main(int argc, char** argv) {
   PlanOptions plan_options;
   add_plan_commands(app, plan_options, chosen);
   add_simulate_command(app, simulate_options, chosen);
+  add_plan_command(app, plan_command, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);
