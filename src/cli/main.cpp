@@ -492,6 +492,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
   sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
   sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
+  sub->add_option("--ep", o.ep, "tensor parallel ranks that share the experts out")->capture_default_str();
+  sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
   sub->add_option("--requests", o.requests, "how many")->capture_default_str();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "learn/endtoend_table.h"
 #include "learn/serving.h"
@@ -12,6 +13,11 @@
 
 namespace tilecast {
 namespace {
+
+// What a request in a step costs the host on these machines, whose clients (`vllm bench serve`, a thousand requests at
+// once) ran beside the servers: chosen on Qwen3-14B, where steps of vLLM take that much longer than its kernels; other
+// models are the judge.
+const Seconds kHostPerSequence = microseconds(150);
 
 // One run: consecutive rows, one a metric.
 struct MeasuredRun {
@@ -55,11 +61,22 @@ std::optional<double> value_of(const std::vector<std::string>& words, std::initi
   return std::nullopt;
 }
 
-// The model that ran: that of the command, since quantised runs are listed under the plain model's name.
-std::string served_model(const std::vector<std::string>& words, const std::string& listed) {
+// The part of a model's name after its owner's.
+std::string own_name(const std::string& model) { return name_key(model.substr(model.find('/') + 1)); }
+
+// The model that ran: the one its page is about, or where the command names a quantised form of it, that. Three
+// commands name another model than their page; figures are the page's.
+std::string served_model(const std::vector<std::string>& words, const TableRow& row) {
+  constexpr std::string_view kPages = "performance-lab/";
+  std::string listed = row["model"];
+  if (const auto at = row["source"].find(kPages); at != std::string::npos) {
+    const std::string page = split(row["source"].substr(at + kPages.size()), '/').front();
+    if (find_model(page)) listed = page;
+  }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "--model-path" || words[i] == "--model") return words[i + 1];
-    if ((words[i] == "serve" && i > 0 && words[i - 1] == "vllm") || words[i] == "trtllm-serve") return words[i + 1];
+    const bool named = words[i] == "--model-path" || words[i] == "--model" || words[i] == "trtllm-serve" ||
+                       (words[i] == "serve" && i > 0 && words[i - 1] == "vllm");
+    if (named) return own_name(words[i + 1]).starts_with(own_name(listed)) ? words[i + 1] : listed;
   }
   return listed;
 }
@@ -75,15 +92,29 @@ bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
 std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
   const std::string& gpus = (*run.row)["num_gpus"];
   if (gpus.find("A100") == std::string::npos && gpus.find("H100") == std::string::npos) return "another GPU";
-  if (gpus.find("single NVIDIA") == std::string::npos && !gpus.starts_with("NVIDIA")) return "several GPUs";
   for (const std::string& word : words)
     if (word.find("speculative") != std::string::npos) return "speculative decoding";
-  for (const char* flag : {"--tensor-parallel-size", "-tp", "--tp-size", "--tp", "--tp-size", "--data-parallel-size"})
-    if (value_of(words, {flag}).value_or(1) != 1) return "several GPUs";
+  for (const char* flag : {"--data-parallel-size", "-dp", "--dp-size", "--dp"})
+    if (value_of(words, {flag}).value_or(1) != 1) return "data parallel";
   for (const char* metric : {"ttft_mean", "tpot_mean", "output_throughput", "request_throughput"})
     if (!(run.metrics.count(metric) && run.metrics.at(metric) > 0)) return "figures missing";
   if ((*run.row)["engine_version"].empty()) return "engine version not said";
   return "";
+}
+
+// As the command spreads the model; a table's own column says tp 1 of runs over several GPUs.
+RankLayout layout_of(const std::vector<std::string>& words, const ModelSpec& model) {
+  const auto size = [&](std::initializer_list<std::string_view> flags) {
+    return std::max(1, static_cast<int>(value_of(words, flags).value_or(1)));
+  };
+  RankLayout layout;
+  layout.tp = size({"--tensor-parallel-size", "-tp", "--tp-size", "--tp"});
+  layout.pp = size({"--pipeline-parallel-size", "-pp", "--pp-size", "--pp"});
+  const bool experts = std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(), [](const LayerRun& run) {
+    return std::holds_alternative<MoeSpec>(run.layer.feed_forward);
+  });
+  if (experts) layout.ep = has(words, "--enable-expert-parallel") ? layout.tp : size({"--ep-size", "--ep"});
+  return layout;
 }
 
 // Requests in flight by Little's law: what tells a closed loop from a rate that is not written down.
@@ -104,7 +135,7 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   const TableRow& row = *run.row;
   ServingCase one;
   const std::string gpu = row["gpu"].starts_with("A100") ? "A100-SXM-80GB" : "H100-SXM";
-  auto model = find_model(served_model(words, row["model"]));
+  auto model = find_model(served_model(words, row));
   if (!model) return std::move(model).error().at(row.place());
   one.label = {
       "gpustack",      gpu, std::string(name_of(engine)), model->name, "serve", row["engine_version"], concurrency,
@@ -113,6 +144,14 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   d.model = *std::move(model);
   d.gpu = *find_gpu(gpu);
   d.engine.kind = engine;
+  d.host_per_sequence = kHostPerSequence;
+  const RankLayout layout = layout_of(words, d.model);
+  if (layout.ranks() > 1) {
+    const Cluster* cluster = built_in_cluster_of(gpu);
+    if (!cluster) return Error{row.place(), "gpu", "no cluster of " + gpu + " is built in", ""};
+    d.spread = RankSpread{layout, *cluster};
+    one.label.detail += ", " + text_of(layout);
+  }
   auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
                                   has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
   if (!precision) return std::move(precision).error().at(row.place());
@@ -144,8 +183,8 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
 }  // namespace
 
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "model", "engine", "engine_version", "batch_or_concurrency",
-                                      "isl", "osl", "metric", "value", "notes"});
+  const auto rows = read_table(path, {"source", "gpu", "num_gpus", "model", "engine", "engine_version",
+                                      "batch_or_concurrency", "isl", "osl", "metric", "value", "notes"});
   if (!rows) return rows.error();
   ServingCases cases;
   for (const MeasuredRun& run : runs_of(*rows)) {
@@ -165,7 +204,7 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     if (why.empty() && limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
       why = "sent at a rate that is not said";
     if (why.empty()) {
-      const auto model = find_model(served_model(words, row["model"]));
+      const auto model = find_model(served_model(words, row));
       if (!model) why = "unknown model";
       // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
       else if (row["gpu"].starts_with("A100") && model->quantization.starts_with("fp8"))
@@ -177,6 +216,10 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     }
     auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
     if (!one) return std::move(one).error();
+    if (!deploy(one->deployment, Method::roofline, nullptr)) {
+      ++cases.left_out["does not fit as its command says"];
+      continue;
+    }
     cases.cases.push_back(*std::move(one));
   }
   return cases;

@@ -41,10 +41,9 @@ class Search {
       auto setups = serving_setups(q_, offer, method_, weights_);
       if (!setups) return std::move(setups).error();
       plan_.too_large += setups->too_large;
-      for (auto& table : setups->steps) plan_.steps.push_back(std::move(table));
       search(setups->all, offer);
-      for (const auto& table : plan_.steps)
-        if (auto fine = table->status(); !fine) return fine.error();
+      for (const auto& setup : setups->all)
+        if (auto fine = setup->steps->status(); !fine) return fine.error();
     }
     pick_finalists();
     if (auto done = simulate_finalists(); !done) return done.error();

@@ -52,6 +52,7 @@ struct ServeSetup {
   RankLayout layout;  // more than one data parallel rank: attention only, the experts are shared
   PoolOptions pool;
   CacheBudget budget;
+  std::shared_ptr<StepTable> steps;  // pool.cost
 };
 struct PlannedPool {
   std::shared_ptr<const ServeSetup> setup;
@@ -80,16 +81,15 @@ struct BreakingPoint {
 };
 
 struct ServePlan {
-  Count tried = 0;                                // deployments whose steady state was computed
-  Count too_large = 0;                            // set-ups whose model does not fit
-  Count too_slow = 0;                             // set-ups that miss with however many replicas
-  Count too_dear = 0;                             // set-ups of which not one is allowed
-  std::vector<PlannedDeployment> finalists;       // simulated, cheapest first
-  std::vector<std::size_t> front;                 // of those that meet: nothing is cheaper and as fast
-  std::optional<std::size_t> best;                // the cheapest that meets
-  BreakingPoint breaks;                           // of the best
-  std::optional<PlannedDeployment> nearest;       // where none meets: the steady state that misses by least
-  std::vector<std::unique_ptr<StepTable>> steps;  // what set-ups point to
+  Count tried = 0;                           // deployments whose steady state was computed
+  Count too_large = 0;                       // set-ups whose model does not fit
+  Count too_slow = 0;                        // set-ups that miss with however many replicas
+  Count too_dear = 0;                        // set-ups of which not one is allowed
+  std::vector<PlannedDeployment> finalists;  // simulated, cheapest first
+  std::vector<std::size_t> front;            // of those that meet: nothing is cheaper and as fast
+  std::optional<std::size_t> best;           // the cheapest that meets
+  BreakingPoint breaks;                      // of the best
+  std::optional<PlannedDeployment> nearest;  // where none meets: the steady state that misses by least
 };
 
 // `progress` hears how much of how much is done. Refuses queries without a rate, an objective or a GPU.
@@ -117,7 +117,6 @@ double memory_fraction(EngineKind engine, const CacheBudget& budget);
 // Every set-up of one offer. Limits of a scheduler that differ share the times of their steps.
 struct ServeSetups {
   std::vector<std::shared_ptr<const ServeSetup>> all;
-  std::vector<std::unique_ptr<StepTable>> steps;
   Count too_large = 0;
 };
 Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t offer, Method method,

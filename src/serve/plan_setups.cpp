@@ -105,22 +105,21 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
   for (const EngineKind engine : query.engines)
     for (const Formats& formats : formats_for(query, offer.gpu))
       for (const RankLayout& layout : layouts) {
-        const StepTable* known = nullptr;
+        std::shared_ptr<StepTable> known;
         DeploymentOptions options = options_for(query, offer, engine, formats, layout);
         for (const LimitChoice& limits : limit_choices(engine, query)) {
           options.max_sequences = limits.max_sequences, options.max_tokens = limits.max_tokens;
           options.chunk = limits.chunk, options.chunked_prefill = limits.chunked_prefill;
-          auto deployed = deploy(options, method, weights, known);
+          auto rank = whole_model(options, method, weights);
+          if (!rank) return std::move(rank).error();
+          auto deployed = deploy(options, *std::move(rank), known);
           if (!deployed) {
             ++setups.too_large;
             continue;
           }
-          if (deployed->steps) {
-            known = deployed->steps.get();
-            setups.steps.push_back(std::move(deployed->steps));
-          }
+          known = deployed->steps;
           setups.all.push_back(std::make_shared<ServeSetup>(
-              ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget}));
+              ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget, known}));
         }
       }
   return setups;

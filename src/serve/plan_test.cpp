@@ -48,8 +48,7 @@ TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
   EXPECT_LE(metrics.ttft.p90, 0.2);
   EXPECT_LE(metrics.tpot.p90, 0.008);
   EXPECT_NEAR(best.usd_per_hour, best.gpus() * q.gpus[best.pool.setup->offer].usd_per_hour, 1e-9);
-  for (const PlannedDeployment& d : plan->finalists)
-    EXPECT_TRUE(!d.meets || d.usd_per_hour >= best.usd_per_hour);
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_TRUE(!d.meets || d.usd_per_hour >= best.usd_per_hour);
   // Nothing on the front is beaten in cost and both times.
   for (std::size_t i = 1; i < plan->front.size(); ++i) {
     const PlannedDeployment &a = plan->finalists[plan->front[i - 1]], &b = plan->finalists[plan->front[i]];

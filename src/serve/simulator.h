@@ -22,7 +22,7 @@ struct PoolOptions {
   SchedulerLimits limits;
   HostTimes host;
   const StepCost* cost = nullptr;  // outlives the simulation
-  Count launches = 0;              // kernels of a step, where no graph holds them
+  Count launches = 0;              // operators of a step, where no graph holds them
   KvGeometry geometry;
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
