@@ -54,7 +54,7 @@ std::string table_text(const PlanServeResult& r, const std::vector<std::size_t>&
                {"TTFT " + at},
                {"TPOT " + at},
                {"margin"},
-               {"cache"},
+               {"cache peak"},
                {"steady TTFT"},
                {"TPOT"}});
   for (const std::size_t i : rows) {
@@ -66,7 +66,7 @@ std::string table_text(const PlanServeResult& r, const std::vector<std::size_t>&
                fmt::format("{} × {}", d.gpus(), r.query.gpus[s.offer].gpu.name), std::string(name_of(s.engine)),
                formats_text(s.formats), spread_text(d), limits_text(s),
                text_of(statistic_of(m.ttft, r.query.statistic)), text_of(statistic_of(m.tpot, r.query.statistic)),
-               percent(left), percent(m.cache_mean), text_of(d.steady.ttft_at(r.query.statistic)),
+               percent(left), percent(m.cache_peak), text_of(d.steady.ttft_at(r.query.statistic)),
                text_of(d.steady.tpot_at(r.query.statistic))});
   }
   return table.text();
@@ -153,7 +153,7 @@ Json deployment_json(const PlanServeResult& r, const PlannedDeployment& d) {
                          {"tpot_ms", ms(m.tpot)},
                          {"e2el_ms", ms(m.e2el)},
                          {"request_goodput", m.goodput.value_or(0)},
-                         {"cache_mean", m.cache_mean},
+                         {"cache_peak", m.cache_peak},
                          {"meets", d.meets},
                          {"margin", margin(r.query.slo, m, r.query.statistic)}};
   }

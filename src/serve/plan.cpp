@@ -14,6 +14,8 @@ constexpr double kDoubt = 0.15;
 // Set-ups that cost the same are many; of each cost this many of the best are simulated.
 constexpr int kOfOneCost = 2;
 constexpr std::size_t kMostFinalists = 12;
+// Times that are longer by less are not worth a line of the front.
+constexpr double kSame = 1.02;
 
 // Smallest number of 1 ... most with fits(n), which stays true from there on; 0 where there is none.
 Count smallest(Count most, const std::function<bool(Count)>& fits) {
@@ -236,8 +238,8 @@ class Search {
         return statistic_of((*plan_.finalists[k].simulated).*of, q_.statistic);
       };
       const bool beaten = std::any_of(plan_.front.begin(), plan_.front.end(), [&](std::size_t k) {
-        return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) &&
-               time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot);
+        return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSame &&
+               time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot) * kSame;
       });
       if (!beaten) plan_.front.push_back(i);
     }

@@ -161,7 +161,7 @@ class Replica {
   Replica(const PoolOptions& pool, const SteadyLoad& load) : pool_(pool), load_(load) {
     // Micro-batches of a pipeline share a replica's places and blocks and take turns for its requests.
     streams_ = pool.replicas * pool.stages;
-    group_ = std::max<Count>(1, pool.in_step);
+    group_ = std::max<Count>(1, pool.in_step * pool.stages);
     rate_ = load.rate / static_cast<double>(streams_);
     fresh_ = std::max<Count>(1, load.input.mean - load.cached);
     const double v = variation(load.output);
@@ -231,7 +231,8 @@ class Replica {
       chain.each = 4;
       piece = fresh / 4;
     }
-    // Ranks that step together share one chain; the one with most prompts sets the pace.
+    // Ranks that step together share one chain, and so do micro-batches, which follow each other through the stages:
+    // the one with most prompts sets the pace.
     const auto group = static_cast<double>(group_);
     chain.served = std::clamp<Count>(static_cast<Count>(room_left / piece * group), 1, 256);
     chain.rate = rate_ * group;
@@ -396,8 +397,10 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
   const double alone = replica.step(0, fresh / pieces_alone, true) * pieces_alone;
   const double pieces = std::ceil(fresh / std::max(1.0, replica.room(d)));
   const double beside = replica.step(replica.prompts_alone() ? 0 : d, fresh / pieces) * pieces;
-  // A plan is made a step ahead of its running.
-  double busy = chain.delay + (o.pool.host.overlapped ? chain.between : 0);
+  // A plan is made a step ahead of its running; into a pipeline a step enters for each stage of a round.
+  double busy = chain.delay;
+  if (o.pool.stages > 1) busy -= chain.step / 2 * (1 - 1 / static_cast<double>(o.pool.stages));
+  else if (o.pool.host.overlapped) busy += chain.between;
   const double v = variation(load.input);
   busy = std::max(beside, beside + (busy - beside) * (1 + v * v));
   const double idle = std::exp(-answers.in_flight - replica.rate() * chain.delay);

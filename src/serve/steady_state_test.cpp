@@ -190,6 +190,23 @@ TEST(ServeSteadyState, AgreesWithTheSimulation) {
   EXPECT_LT(ttft_error / count, 0.1);
 }
 
+TEST(ServeSteadyState, PipelinesAndRanksInStep) {
+  const LineCost cost(8, 20, 5);
+  for (const bool pipeline : {true, false})
+    for (const double share : {0.3, 0.6}) {
+      SimulationOptions o = deployment_of(Policy::vllm, cost, 8000);
+      if (pipeline) o.pool.stages = 2, o.pool.stage_share = 0.5, o.pool.limits.pipelined = true;
+      else o.pool.in_step = o.pool.replicas = 4;
+      SteadyLoad load = load_of(0, 900, 150);
+      load.rate = highest_rate(o, load) * share;
+      SCOPED_TRACE(testing::Message() << pipeline << " share " << share << " rate " << load.rate);
+      const SteadyState s = steady_state(o, load);
+      const ServingMetrics m = simulated(o, load, 1500);
+      EXPECT_NEAR(s.tpot.base() / m.tpot.mean, 1, 0.15);
+      EXPECT_NEAR(s.ttft.base() / m.ttft.mean, 1, 0.3);
+    }
+}
+
 TEST(ServeSteadyState, MoreReplicasAreNeverSlower) {
   const LineCost cost(5, 20, 5);
   for (const Policy policy : {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict}) {
