@@ -59,7 +59,7 @@ TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
 
 TEST(ServePlan, LooserObjectivesNeverCostMore) {
   double cost = 1e9;
-  for (const double factor : {0.6, 1.0, 2.0, 6.0}) {
+  for (const double factor : {0.6, 1.5, 6.0}) {
     const double now = cost_of(query_of(150 * factor, 4 * factor, 100));
     EXPECT_LE(now, cost) << factor;
     cost = now;
@@ -71,7 +71,7 @@ TEST(ServePlan, MoreGpusNeverServeLess) {
   double most = 0;
   for (const int gpus : {1, 2, 8}) {
     double low = 0, high = 2000;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 3; ++i) {
       ServeQuery q = query_of(300, 10, (low + high) / 2);
       q.gpus = {offer_of("A100-SXM-80GB", 2, gpus)};
       (planned(q)->best ? low : high) = q.workload.rate;
