@@ -64,7 +64,7 @@ struct Source {
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 4> kSources = {
+constexpr std::array<Source, 5> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -75,6 +75,10 @@ constexpr std::array<Source, 4> kSources = {
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
+     {"mosaic", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(mosaic_cases(c.data + "/e2e/train_mosaicml_llm_foundry.csv.gz"), w);
+      }},
      {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
 
 }  // namespace
@@ -100,7 +104,8 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
-  if (!known) return Error{"--only", "", "must be h200, argonne, synperf or neusight, not '" + command.only + "'", ""};
+  if (!known)
+    return Error{"--only", "", "must be h200, argonne, synperf, mosaic or neusight, not '" + command.only + "'", ""};
   return results;
 }
 

@@ -214,7 +214,7 @@ class BackwardWriter {
 
 Section again(const Section& forward) {
   Section section = forward;
-  section.name += " (recomputed)";
+  section.name += kRecomputedMark;
   section.pass = Pass::backward;
   for (Operator& op : section.operators) op.weights = {};
   return section;

@@ -48,6 +48,12 @@ Count weights_of(const Operator& op, bool untied) {
   return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
 }
 
+// A layer that runs forward again before its gradients (model/backward.cpp) counts as part of them.
+std::string layer_name(const std::string& name) {
+  const std::size_t end = name.find(kRecomputedMark);
+  return end == std::string::npos ? name : name.substr(0, end);
+}
+
 }  // namespace
 
 double host_stretch(const StepForecast& step) {
@@ -79,7 +85,7 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const KernelCall& call = program.calls[c];
     const ProgramSection& section = program.sections[call.section];
     if (section.pass == Pass::optimizer) continue;
-    const auto found = by_name.find(section.name);
+    const auto found = by_name.find(layer_name(section.name));
     if (found == by_name.end()) continue;
     PassCost& cost = costs[found->second].of(section.pass);
     const Seconds time =
