@@ -86,6 +86,7 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
                                  .dropout = options.dropout && training,
                                  .low_precision = p.activation.activation_bits < 32,
                                  .static_cache = options.static_cache || options.kind == EngineKind::compile,
+                                 .fused_loss = options.fused_loss,
                                  .fused_norm = options.fused_norms || options.kind == EngineKind::compile};
   const auto differentiated = [&](Graph forward) {
     if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
@@ -122,7 +123,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
            Kernel{
                padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
                format_for(op, section, options.precision)},
-           context, op.times * section.repeats, model_flops(op), op.unknown});
+           context, op.times * section.repeats, model_flops(op), op.unknown,
+           attention_longer(op.shape, options.kind, options.era)});
     }
   }
   return program;

@@ -22,6 +22,7 @@ struct EngineOptions {
   bool eager_attention = false;  // pytorch: attention as separate products and a softmax
   bool static_cache = false;     // pytorch: the cache has its full size from the start
   bool fused_norms = false;      // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  bool fused_loss = false;       // pytorch: the loss reads logits as they are and keeps nothing else (flash-attn's)
   bool dropout = false;          // pytorch, training: the code's dropouts are live
 };
 
@@ -35,6 +36,7 @@ struct KernelCall {
   Count times = 1;
   double flops = 0;  // model FLOPs of one call
   bool unknown = false;
+  double longer = 1;  // than the kernel that is priced: an older one of its kind
 };
 
 struct ProgramSection {

@@ -28,6 +28,7 @@ constexpr bool serves(EngineKind e) {
 // Releases of one engine differ in their host program and their attention kernel more than cards do.
 enum class EngineEra : std::uint8_t {
   current,    // vLLM's V1 with asynchronous scheduling, SGLang and TensorRT-LLM with overlapped ones
+  year_2023,  // PyTorch 1.13 and 2.0: FlashAttention in Triton
   year_2024,  // vLLM before 0.6, TensorRT-LLM before 0.12: the scheduler waits for each step's tokens
 };
 

@@ -27,6 +27,7 @@ struct TrainingSetup {
   Count accumulation = 1;        // micro-batches a step
   bool update = true;            // the step ends with the optimizer
   bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
+  bool narrow_exchange = false;  // gradients travel in the products' format whatever they are kept in (Composer)
   bool wide_gradients = false;   // summed and kept in fp32 whatever the parameters are (Megatron)
 };
 

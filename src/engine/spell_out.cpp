@@ -176,8 +176,15 @@ void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write,
   out.finish(op, ".v", copy_of(elements), {op.inputs.back()});
 }
 
-// Logits are cast up before the loss.
-void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss) {
+// Logits are cast up before the loss; a fused one reads them once and writes their gradient once.
+void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss, bool fused) {
+  if (fused) {
+    Reduction sum;
+    sum.rows = loss.rows, sum.cols = loss.cols;
+    out.finish(op, "", sum, op.inputs);
+    out.last().spelling = Spelling::fused_loss;
+    return;
+  }
   const Count elements = loss.rows * loss.cols;
   const int full = out.add(op.name + ".float", copy_of(elements + elements / 2), op.inputs, elements);
   out.set_kind(full, TensorKind::wide);
@@ -199,8 +206,8 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   if (const auto* moe = std::get_if<Moe>(&op.shape)) return spell_experts(out, op, *moe);
   if (const auto* write = std::get_if<KvWrite>(&op.shape))
     return spell_cache(out, op, *write, section, options.static_cache);
-  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && options.low_precision)
-    return spell_loss(out, op, *loss);
+  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && (options.low_precision || options.fused_loss))
+    return spell_loss(out, op, *loss, options.fused_loss);
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
       return spell_attention(out, op, eager_of(*a), options.dropout);

@@ -81,7 +81,8 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
       return failure;
     }
     const Estimate& e = priced->estimate;
-    step.calls.push_back({e.latency, e.interval, e.bound, e.limited_by, e.seen});
+    const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
+    step.calls.push_back({e.latency * call.longer, interval, e.bound, e.limited_by, e.seen});
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
     joules += joules_of(physics, priced->plan, moved) * static_cast<double>(call.times);

@@ -260,7 +260,9 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
                    [&](const MlaPrefill&) { inputs(op), output(op); },
                    [&](const Copy&) {},
                    [&](const Rope&) {},
-                   [&](const Reduction&) {},
+                   [&](const Reduction&) {
+                     if (op.spelling == Spelling::fused_loss) inputs(op);
+                   },
                    [&](const auto&) { inputs(op); },
                },
                op.shape);

@@ -45,6 +45,7 @@ enum class Spelling : std::uint8_t {
   masked_add,    // attention that scales the scores and adds a mask (BERT and most)
   clamped,       // attention that scales queries, adds a mask and clamps the scores (OPT)
   unscaled,      // attention that adds a bias to unscaled scores (T5)
+  fused_loss,    // cross-entropy as one reduction over the logits, which its gradient reads again
   dropout,       // random zeros; a byte an element remembers which
 };
 
