@@ -82,12 +82,14 @@ Count Program::launches() const {
 
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
-  const SpellingOptions spelling{.eager_attention = options.eager_attention,
-                                 .dropout = options.dropout && training,
-                                 .low_precision = p.activation.activation_bits < 32,
-                                 .static_cache = options.static_cache || options.kind == EngineKind::compile,
-                                 .fused_loss = options.fused_loss,
-                                 .fused_norm = options.fused_norms || options.kind == EngineKind::compile};
+  const SpellingOptions spelling{
+      .eager_attention = options.eager_attention,
+      .dropout = options.dropout,
+      .low_precision = p.activation.activation_bits < 32,
+      .static_cache = options.static_cache || options.kind == EngineKind::compile,
+      .fused_norm = options.fused_norms || options.fused_layers || options.kind == EngineKind::compile,
+      .fused_layers = options.fused_layers,
+      .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
     if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
     return training ? with_backward(forward, *training) : forward;

@@ -32,8 +32,11 @@ struct TrainingSetup {
 };
 
 // What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.
-struct StateShares {
+struct StateShare {
   double parameters = 1, gradients = 1, optimizer = 1;
+};
+struct StateShares {
+  StateShare dense, experts;
   double micro_batches = 1;
 };
 

@@ -84,6 +84,9 @@ Result<std::vector<EndToEndCase>> synperf_cases(const std::string& folder);
 // MPT models trained with FSDP on 8 to 512 GPUs (e2e/train_mosaicml_llm_foundry.csv.gz): tokens a second.
 Result<std::vector<EndToEndCase>> mosaic_cases(const std::string& path);
 
+// Megatron-LM's continuous tests (e2e/train_megatron_lm_ci_golden.csv.gz): the last rank's peak memory, and step times.
+Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path);
+
 // NeuSight's models on one GPU each (neusight/e2e_labels.csv): totals, and the two passes of training steps.
 Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder);
 // Tilecast trained on the rows NeuSight's experiment allows: kernels_train of NVIDIA GPUs; or those of AMD's, where the

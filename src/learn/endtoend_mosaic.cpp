@@ -88,7 +88,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
   run.engine.era = EngineEra::year_2023;
   run.engine.fused_norms = true;  // torch.nn's LayerNorm and GELU
-  run.engine.fused_loss = true;   // flash-attn's, llm-foundry's default
+  run.engine.loss = LossForm::fused;  // flash-attn's, llm-foundry's default
   run.training.narrow_exchange = true;
   if (recomputed) run.training.options.recompute = Recompute::full;
 
