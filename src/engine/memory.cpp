@@ -197,7 +197,8 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
                                             shares.micro_batches);
     need.activations = peak.forward;
-    if (training.accumulation == 1 && !training.options.accumulate)
+    // Buffers of gradients that stay (Megatron) take nothing over.
+    if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)
       need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);
     return need;
   }

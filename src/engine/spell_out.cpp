@@ -4,6 +4,7 @@
 
 #include "engine/arrange.h"
 #include "engine/rewriter.h"
+#include "model/backward.h"
 
 namespace tilecast {
 namespace {
@@ -216,6 +217,8 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
       return spell_attention(out, op, eager_of(*a), options);
+    if (const auto* a = std::get_if<MlaPrefill>(&op.shape))
+      return spell_attention(out, op, eager_of(as_prefill(*a)), options);
     if (const auto* a = std::get_if<AttentionDecode>(&op.shape)) return spell_attention(out, op, eager_of(*a), options);
   }
   out.keep(op);

@@ -87,6 +87,10 @@ Result<std::vector<EndToEndCase>> mosaic_cases(const std::string& path);
 // Megatron-LM's continuous tests (e2e/train_megatron_lm_ci_golden.csv.gz): the last rank's peak memory, and step times.
 Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path);
 
+// NVIDIA's own tables of training (e2e/train_megatron_bridge.csv.gz, train_nemo_megatron_readme.csv.gz): tokens a
+// second of the rows whose model and layout are known; nothing is recomputed. `source` is the label's.
+Result<std::vector<EndToEndCase>> nemo_cases(const std::string& path, const std::string& source);
+
 // NeuSight's models on one GPU each (neusight/e2e_labels.csv): totals, and the two passes of training steps.
 Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder);
 // Tilecast trained on the rows NeuSight's experiment allows: kernels_train of NVIDIA GPUs; or those of AMD's, where the
