@@ -119,12 +119,13 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     for (const Operator& op : section.operators) {
-      context.kernel_source = attention_source(op.shape, options.kind, options.era);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{
-               padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
-               format_for(op, section, options.precision)},
+           Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.newest_attention),
+                                    options.precision.cache),
+                         options),
+                  format_for(op, section, options.precision)},
            context, op.times * section.repeats, model_flops(op), op.unknown,
            attention_longer(op.shape, options.kind, options.era)});
     }

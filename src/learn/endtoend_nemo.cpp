@@ -122,6 +122,7 @@ std::optional<EndToEndCase> case_of(const TableRow& row, const std::string& sour
   Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   run.engine.kind = EngineKind::cudagraph, run.engine.precision = *std::move(precision);
   run.engine.loss = LossForm::in_place;
+  run.engine.newest_attention = true;
   run.training.fused_optimizer = run.training.wide_gradients = true;
   EndToEndCase one;
   one.label = {source, cluster->gpu.name, "megatron", row["model"], "train", "", batch, length};
