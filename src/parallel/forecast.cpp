@@ -190,12 +190,19 @@ class Forecasting {
     const Seconds busy = out_.stages[out_.busiest].forward + out_.stages[out_.busiest].backward;
     out_.bubble = pipeline_total_ - busy * each;
     out_.step = pipeline_total_;
+    out_.bound = busiest.bound * each;
+    if (!trains()) {  // one batch through all stages
+      out_.bound = seconds(0);
+      for (const StageCost& s : stages_) out_.bound += s.bound;
+    }
+    const OptimizerCost whole = optimizer_cost();
     Seconds update;
     for (std::size_t rank = 0; rank < pp; ++rank) {
       StageCost own;
       for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
-      update = std::max(update, costs_optimizer() * share);
+      update = std::max(update, whole.time * share);
+      if (rank == out_.busiest) out_.bound += whole.bound * share;
     }
     if (auto added = add_step_exchanges(busiest); !added) return added;
     out_.optimizer = update + between_steps();
@@ -229,12 +236,18 @@ class Forecasting {
     return sum;
   }
   // Of all layers.
-  Seconds costs_optimizer() const {
-    Seconds sum;
-    for (std::size_t i = 0; i < out_.program.calls.size(); ++i)
-      if (out_.program.sections[out_.program.calls[i].section].pass == Pass::optimizer)
-        sum += out_.rank.calls[i].each * static_cast<double>(out_.program.calls[i].times);
-    return sum * host_stretch(out_.rank);
+  struct OptimizerCost {
+    Seconds time, bound;
+  };
+  OptimizerCost optimizer_cost() const {
+    OptimizerCost sum;
+    for (std::size_t i = 0; i < out_.program.calls.size(); ++i) {
+      if (out_.program.sections[out_.program.calls[i].section].pass != Pass::optimizer) continue;
+      const auto times = static_cast<double>(out_.program.calls[i].times);
+      sum.time += out_.rank.calls[i].each * times, sum.bound += out_.rank.calls[i].bound * times;
+    }
+    sum.time = sum.time * host_stretch(out_.rank);
+    return sum;
   }
   Seconds between_steps() const { return out_.rank.total - std::max(out_.rank.gpu, out_.rank.host); }
 
@@ -291,8 +304,6 @@ class Forecasting {
     flops *= groups * each * (trains() ? 3 : 1);
     const double peak = dense_peak(cluster_.gpu, parallel_.run.engine.precision.linear).base() * layout().ranks();
     if (peak > 0) out_.utilisation = flops / (peak * out_.step.base());
-    const double share = out_.rank.gpu > seconds(0) ? out_.compute / out_.rank.gpu : 0;
-    out_.bound = out_.rank.bound * std::min(1.0, share);
     Seconds seen;
     for (std::size_t i = 0; i < out_.rank.calls.size(); ++i)
       if (out_.rank.calls[i].seen != Seen::no)

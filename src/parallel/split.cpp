@@ -129,7 +129,8 @@ bool is_repeated(const Operator& op, const RankLayout& layout) {
   if (layout.tp == 1) return false;
   if (on_stream(op)) return !layout.sequence_parallel;
   for (const char* name : {"attention.q_a", "attention.kv_a", "indexer.", "pooler", "classifier", "projection",
-                           "embedding.project", "head.transform", "head.project", "patches.", "audio."})
+                           "embedding.project", "embedding.positions", "embedding.types", "scan.decay_down",
+                           "scan.gate_down", "head.transform", "head.project", "patches.", "audio."})
     if (op.name.starts_with(name)) return true;
   return false;
 }
