@@ -58,24 +58,15 @@ Result<RankLayout> layout_from(const LayoutOptions& o) {
 // Clusters by name, or those that have the GPUs named; grown to as many nodes as the ranks need.
 Result<std::vector<Cluster>> clusters_from(const PredictOptions& o, const LayoutOptions& layout, int ranks) {
   std::vector<Cluster> clusters;
-  for (const std::string& name : layout.clusters) {
-    auto cluster = load_cluster(name);
+  std::vector<std::string> names = layout.clusters;
+  if (names.empty())
+    for (const std::string& gpu : o.gpus) names.push_back(fmt::format("{}x{}", ranks, gpu));
+  if (names.empty()) return flag_error("--cluster", "is missing", "for example --cluster hgx-h100");
+  for (const std::string& name : names) {
+    auto cluster = cluster_of(name, ranks);
     if (!cluster) return std::move(cluster).error();
     clusters.push_back(*std::move(cluster));
   }
-  for (const std::string& name : layout.clusters.empty() ? o.gpus : std::vector<std::string>()) {
-    auto gpu = load_gpu(name);
-    if (!gpu) return std::move(gpu).error();
-    const Cluster* known = built_in_cluster_of(gpu->name);
-    if (!known)
-      return flag_error("--cluster", "is missing, and no cluster of " + gpu->name + " is built in",
-                        "describe one (docs/clusters.md)");
-    clusters.push_back(*known);
-  }
-  if (clusters.empty()) return flag_error("--cluster", "is missing", "for example --cluster hgx-h100");
-  for (Cluster& cluster : clusters)
-    if (cluster.inter && ranks > cluster.gpus())
-      cluster.nodes = static_cast<int>(ceil_div(ranks, cluster.gpus_per_node));
   return clusters;
 }
 
@@ -127,31 +118,6 @@ class Countdown {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_ = start_;
   bool printed_ = false;
 };
-
-// "64xH100", "64×H100" or "64 H100".
-struct GpusAsked {
-  int count = 0;
-  Cluster cluster;
-};
-Result<GpusAsked> gpus_from(const std::string& text) {
-  GpusAsked asked;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), asked.count);
-  std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const std::string_view sign : {"×", "x", "X", "*", " "})
-    if (name.starts_with(sign)) {
-      name.remove_prefix(sign.size());
-      break;
-    }
-  if (problem != std::errc() || asked.count < 1 || asked.count > (1 << 20) || name.empty())
-    return flag_error("--gpus", "'" + text + "' is no number of GPUs", "for example 64xH100-SXM");
-  auto gpu = load_gpu(std::string(name));
-  if (!gpu) return std::move(gpu).error();
-  const Cluster* known = built_in_cluster_of(gpu->name);
-  if (!known)
-    return flag_error("--gpus", "no cluster of " + gpu->name + " is built in", "describe one and give it as --cluster");
-  asked.cluster = *known;
-  return asked;
-}
 
 Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note) {
   if (o.price > 0) {
@@ -217,22 +183,17 @@ Result<std::string> run_plan_train(const PlanOptions& o) {
     return flag_error("--global-batch", "is missing: sequences of a step", "for example --global-batch 512");
   if (!(o.tokens > 0) || !std::isfinite(o.tokens)) return flag_error("--tokens", "must be positive");
   if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
-  auto asked = gpus_from(o.gpus);
-  if (!asked) return std::move(asked).error();
+  auto cluster = cluster_of(o.gpus);
+  if (!cluster) return std::move(cluster).error();
   PredictOptions predict = o.predict;
   predict.mode = "train", predict.batch = o.global_batch;
   if (predict.engines.empty()) predict.engines = {"cudagraph"};
   auto runs = runs_from(predict);
   if (!runs) return std::move(runs).error();
   if (runs->size() > 1) return flag_error("--dtype", "takes one format here", "plan twice to compare");
-  TrainingQuery query{std::move(runs->front()), std::move(asked->cluster), asked->count};
+  TrainingQuery query{std::move(runs->front()), *std::move(cluster), 0};
+  query.gpus = query.cluster.gpus();
   query.run.training.wide_gradients = true;
-  if (query.cluster.inter) query.cluster.nodes = static_cast<int>(ceil_div(query.gpus, query.cluster.gpus_per_node));
-  if (query.gpus > query.cluster.gpus())
-    return flag_error("--gpus",
-                      fmt::format("{} are more than the {} of {}, and nothing joins several", query.gpus,
-                                  query.cluster.gpus(), query.cluster.name),
-                      "describe a network between nodes (docs/clusters.md)");
   auto pricing = pricing_from(predict);
   if (!pricing) return std::move(pricing).error();
   if (pricing->own) pricing->with.weights = &*pricing->own;

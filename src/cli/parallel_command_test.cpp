@@ -73,7 +73,7 @@ TEST(ParallelCommand, PlansATraining) {
 }
 
 TEST(ParallelCommand, AsksForWhatIsMissing) {
-  EXPECT_NE(run_tilecast("plan train Llama-3.1-8B --gpus x --global-batch 8 --seq 128").err.find("64xH100"),
+  EXPECT_NE(run_tilecast("plan train Llama-3.1-8B --gpus hgx-h1 --global-batch 8 --seq 128").err.find("HGX-H100"),
             std::string::npos);
   EXPECT_NE(run_tilecast("predict Llama-3.1-8B --tp 2 --seq 128").err.find("--cluster"), std::string::npos);
 }

@@ -1,6 +1,7 @@
 #include "parallel/exchange.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/build.h"
 
@@ -78,6 +79,7 @@ class ExchangeWriter {
     const int passes = again_ && repeats ? 2 : 1;
     for (const char* way : {"dispatch", "combine"}) {
       add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward);
+      if (!trains_) serve_experts(moe, tokens_ / tp, way == std::string_view("dispatch"));
       if (trains_)
         add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes);
     }
@@ -102,6 +104,23 @@ class ExchangeWriter {
   double element() const { return element_; }
 
  private:
+  // Serving engines have kernels for it: DeepEP's for throughput in prefill, for latency in decode (vLLM's and SGLang's
+  // deepep backends), TensorRT-LLM's own over NVLink.
+  void serve_experts(const MoeSpec& moe, double tokens, bool there) {
+    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
+    ExpertExchange e;
+    e.kind = at_.engine.kind == EngineKind::trtllm ? ExchangeKind::trtllm_one_sided
+             : at_.workload.mode == Mode::decode   ? ExchangeKind::deepep_ll
+                                                   : ExchangeKind::deepep;
+    e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
+    e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
+    e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
+    e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
+    const double bits = at_.engine.precision.experts.activation_bits;
+    e.element_bytes = !there || bits >= 16 ? kBf16Element : bits >= 8 ? kFp8Element : kNvfp4Element;
+    exchanges_.back().experts = e;
+  }
+
   void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
                  bool beside = false) {
     if (group.ranks <= 1 || !(size > 0)) return;

@@ -112,7 +112,9 @@ class Forecasting {
   }
 
   Result<Seconds> time_of(const Exchange& exchange) {
-    auto timed = forecast_collective(exchange.call, cluster_, *with_.links, with_.links_of);
+    auto timed = exchange.experts
+                     ? forecast_exchange(*exchange.experts, cluster_, *with_.links, with_.links_of)
+                     : forecast_collective(exchange.call, cluster_, *with_.links, with_.links_of);
     if (!timed) return std::move(timed).error();
     out_.exchange_times.push_back(*std::move(timed));
     out_.exchanges.push_back(exchange);
