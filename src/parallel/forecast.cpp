@@ -41,7 +41,14 @@ Result<Batches> batches_of(const ParallelRun& parallel) {
   const RankLayout& layout = parallel.layout;
   Batches batches{1, parallel.run.workload};
   if (parallel.run.workload.mode != Mode::train) {
-    for (Requests& r : batches.each.requests) r.count = ceil_div(r.count, static_cast<Count>(layout.dp));
+    // Requests are dealt out in turn; the first replica has as many as any.
+    Count before = 0;
+    for (Requests& r : batches.each.requests) {
+      const Count after = before + r.count;
+      r.count = ceil_div(after, static_cast<Count>(layout.dp)) - ceil_div(before, static_cast<Count>(layout.dp));
+      before = after;
+    }
+    std::erase_if(batches.each.requests, [](const Requests& r) { return r.count == 0; });
     return batches;
   }
   const Count global = parallel.run.workload.sequences();
@@ -112,9 +119,8 @@ class Forecasting {
   }
 
   Result<Seconds> time_of(const Exchange& exchange) {
-    auto timed = exchange.experts
-                     ? forecast_exchange(*exchange.experts, cluster_, *with_.links, with_.links_of)
-                     : forecast_collective(exchange.call, cluster_, *with_.links, with_.links_of);
+    auto timed = exchange.experts ? forecast_exchange(*exchange.experts, cluster_, *with_.links, with_.links_of)
+                                  : forecast_collective(exchange.call, cluster_, *with_.links, with_.links_of);
     if (!timed) return std::move(timed).error();
     out_.exchange_times.push_back(*std::move(timed));
     out_.exchanges.push_back(exchange);
@@ -355,11 +361,13 @@ Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster
   const auto* spec = std::get_if<ModelSpec>(&run.run.model);
   if (!spec) return error("a graph with given shapes cannot be spread over GPUs", "give the model's configuration");
   if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give --batch and --seq");
-  const Count sequence = run.run.workload.requests.front().new_tokens;
-  if (auto fine = check(run.layout, *spec, run.run.workload.mode == Mode::decode ? 0 : sequence); !fine)
-    return std::move(fine).error();
-  if (run.layout.cp > 1 && run.run.workload.mode == Mode::decode)
-    return Error{"layout", "cp", "shares out a prompt's tokens; a decode step has none to share", "leave cp at 1"};
+  if (auto fine = check(run.layout, *spec); !fine) return std::move(fine).error();
+  if (run.layout.cp > 1)
+    for (const Requests& r : run.run.workload.requests) {
+      if (run.run.workload.mode == Mode::decode || r.new_tokens == 1)
+        return Error{"layout", "cp", "shares out a prompt's tokens; a decode step has none to share", "leave cp at 1"};
+      if (auto fine = check(run.layout, *spec, r.new_tokens); !fine) return std::move(fine).error();
+    }
   if (auto fine = check(run.layout, cluster); !fine) return std::move(fine).error();
   auto batches = batches_of(run);
   if (!batches) return std::move(batches).error();

@@ -251,6 +251,13 @@ TEST(Spread, RefusesBatchesThatDoNotDivide) {
   const auto micro = forecast_parallel({train, layout_of(1, 1, 2, 1), 2}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(micro);
   EXPECT_EQ(micro.error().field, "micro-batch");
+  // Context parallel ranks share prompts, of whichever request.
+  auto mixed = run_of("Llama-3.1-8B", EngineKind::vllm, Mode::mixed, {{1, 512, 0}, {4, 1, 300}});
+  EXPECT_FALSE(forecast_parallel({mixed, layout_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic()));
+  mixed.workload.requests = {{1, 512, 0}, {4, 30, 0}};
+  const auto odd = forecast_parallel({mixed, layout_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic());
+  ASSERT_FALSE(odd);
+  EXPECT_NE(odd.error().problem.find("not 30 tokens"), std::string::npos) << odd.error().line();
 }
 
 TEST(Together, TakesTheExchangesShareOfTheGpu) {

@@ -117,6 +117,37 @@ INSTANTIATE_TEST_SUITE_P(Parallel, Splits,
                                          SplitCase{"mla_cp", "DeepSeek-V3", layout_of(1, 4, 2, 8)}),
                          [](const auto& param) { return std::string(param.param.name); });
 
+// Prompts of many lengths, one of them after cached tokens.
+TEST(ContextSplits, ConserveWhatQueriesSee) {
+  Workload w;
+  w.requests = {{1, 512, 0}, {2, 256, 100}, {3, 64, 0}};
+  for (const char* name : {"Llama-3.1-8B", "DeepSeek-V2-Lite", "BERT-Large"}) {
+    const auto spec = find_model(name);
+    if (!spec->decoder) w.requests = {{1, 512, 0}, {3, 64, 0}};
+    const RankLayout l = layout_of(1, 4, 1);
+    const auto alone = build(*spec, w), share = rank_graph(*spec, l, w);
+    ASSERT_TRUE(alone && share) << name;
+    for (std::size_t s = 0; s < alone->sections.size(); ++s)
+      for (std::size_t i = 0; i < alone->sections[s].operators.size(); ++i) {
+        const Operator &whole = alone->sections[s].operators[i], &own = share->sections[s].operators[i];
+        if (class_of(whole) != OpClass::attention) continue;
+        EXPECT_NEAR(model_flops(own) * 4, model_flops(whole), 1e-9 * model_flops(whole)) << name << " " << own.name;
+      }
+  }
+}
+
+TEST(DataSplits, DealOutRequestsOfManyLengths) {
+  Workload w;
+  w.mode = Mode::decode;
+  w.requests = {{1, 1, 10}, {1, 1, 20}, {5, 1, 30}, {1, 1, 40}};
+  const auto batches = batches_of({{*find_model("Llama-3.1-8B"), w, {}, {}}, layout_of(1, 1, 4), 0});
+  ASSERT_TRUE(batches);
+  EXPECT_EQ(batches->each.sequences(), 2);  // of 8 requests over 4 replicas: the first and the fifth
+  ASSERT_EQ(batches->each.requests.size(), 2u);
+  EXPECT_EQ(batches->each.requests[0].cached, 10);
+  EXPECT_EQ(batches->each.requests[1].cached, 30);
+}
+
 // Where fewer key heads than ranks are copied, there is more than the whole.
 bool copies_keys(const ModelSpec& spec, int tp) {
   for (const LayerRun& run : spec.decoder ? spec.decoder->layers : spec.encoder->layers)
