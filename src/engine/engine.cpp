@@ -115,6 +115,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
+    const bool again = section.name.ends_with(kRecomputedMark);  // the model has no more work for it
     for (const Operator& op : section.operators) {
       context.kernel_source = attention_source(op.shape, options.kind, options.era);
       program.calls.push_back(
@@ -122,7 +123,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
            Kernel{
                padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
                format_for(op, section, options.precision)},
-           context, op.times * section.repeats, model_flops(op), op.unknown});
+           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown});
     }
   }
   return program;

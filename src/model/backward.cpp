@@ -180,6 +180,7 @@ class BackwardWriter {
     for (const Gradient& g : gradients_of(op)) {
       last =
           out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
+      out_.last().times = op.times;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.suffix == "grad_weight") accumulate(op);
@@ -214,7 +215,7 @@ class BackwardWriter {
 
 Section again(const Section& forward) {
   Section section = forward;
-  section.name += " (recomputed)";
+  section.name += kRecomputedMark;
   section.pass = Pass::backward;
   for (Operator& op : section.operators) op.weights = {};
   return section;

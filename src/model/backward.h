@@ -10,6 +10,9 @@ enum class Recompute : std::uint8_t {
   full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
 };
 
+// Follows the name of a section that runs forward again.
+inline constexpr std::string_view kRecomputedMark = " (recomputed)";
+
 struct TrainingOptions {
   Recompute recompute = Recompute::none;
   // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks

@@ -17,7 +17,7 @@ Seconds sum_of(const AxisTimes& times) {
 }
 
 // A layer that runs forward again before its gradients is still that layer.
-std::string plain_name(const std::string& section) { return section.substr(0, section.find(" (recomputed)")); }
+std::string plain_name(const std::string& section) { return section.substr(0, section.find(kRecomputedMark)); }
 
 // How often each section of the graph runs in each virtual stage.
 std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
@@ -86,9 +86,10 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const auto found = by_name.find(plain_name(section.name));
     assert(found != by_name.end() && "a pass of a section that the graph does not have");
     PassCost& cost = costs[found->second].of(section.pass);
-    const Seconds time =
-        step.calls[c].each * (static_cast<double>(call.times) / static_cast<double>(section.repeats) * stretch);
+    const double times = static_cast<double>(call.times) / static_cast<double>(section.repeats);
+    const Seconds time = step.calls[c].each * (times * stretch);
     cost.compute += time;
+    cost.bound += step.calls[c].bound * times;
     if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias")) cost.weights += time;
   }
   return costs;
@@ -97,7 +98,7 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
 StageCost& StageCost::operator+=(const StageCost& o) {
   layers += o.layers;
   forward += o.forward, backward_input += o.backward_input, backward_weight += o.backward_weight;
-  compute += o.compute;
+  compute += o.compute, bound += o.bound;
   for (std::size_t a = 0; a < total.size(); ++a) total[a] += o.total[a], exposed[a] += o.exposed[a];
   dense += o.dense, experts += o.experts;
   return *this;
@@ -119,6 +120,7 @@ std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& 
       out.backward_weight += c.backward.weights * times;
       out.backward_input += (c.backward.elapsed - c.backward.weights) * times;
       out.compute += (c.forward.compute + c.backward.compute) * times;
+      out.bound += (c.forward.bound + c.backward.bound) * times;
       for (std::size_t a = 0; a < out.total.size(); ++a) {
         for (const PassCost* pass : {&c.forward, &c.backward})
           out.total[a] += (pass->exposed[a] + pass->beside[a]) * times;

@@ -15,6 +15,7 @@ using AxisTimes = std::array<Seconds, kAxisNames.size()>;
 // One pass of one repeat of a section, for one micro-batch.
 struct PassCost {
   Seconds compute;
+  Seconds bound;              // of the kernels
   Seconds weights;            // of compute: gradients of weights
   AxisTimes exposed, beside;  // exchanges that stop the section, and those that may run while it computes
   Seconds elapsed;            // with all of them
@@ -39,7 +40,7 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
 struct StageCost {
   Count layers = 0;
   Seconds forward, backward_input, backward_weight;  // elapsed
-  Seconds compute;                                   // of all three, without exchanges
+  Seconds compute, bound;                            // of all three, without exchanges
   AxisTimes total, exposed;
   Count dense = 0, experts = 0;  // weights
   StageCost& operator+=(const StageCost& other);
