@@ -15,6 +15,7 @@ struct CallForecast {
   Seconds bound;
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
+  Bytes moved = {};  // to and from memory, of one run
 };
 
 struct StepForecast {

@@ -82,6 +82,7 @@ class Forecasting {
     if (auto done = end_step(); !done) return std::move(done).error();
     add_memory();
     add_summary();
+    out_.sections = std::move(costs_);
     return std::move(out_);
   }
 
@@ -196,7 +197,8 @@ class Forecasting {
       StageCost own;
       for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
-      update = std::max(update, costs_optimizer() * share);
+      out_.stages[rank].update = costs_optimizer() * share;
+      update = std::max(update, out_.stages[rank].update);
     }
     if (auto added = add_step_exchanges(busiest); !added) return added;
     out_.optimizer = update + between_steps();
@@ -218,6 +220,7 @@ class Forecasting {
       }
       AxisTime& axis = out_.axes[static_cast<std::size_t>(e.axis)];
       axis.total += *time, axis.exposed += exposed;
+      out_.step_exposed.push_back(exposed);
       out_.step += exposed;
     }
     return Ok{};
