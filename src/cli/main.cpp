@@ -16,6 +16,7 @@
 #include "cli/papers_command.h"
 #include "cli/parallel_command.h"
 #include "cli/predict_command.h"
+#include "cli/simulate_command.h"
 #include "cli/train_command.h"
 #include "support/text.h"
 
@@ -199,25 +200,40 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
 
   CollectiveCommand& o = options.one;
   CLI::App* one = app.add_subcommand("collective", "forecast one collective between GPUs");
-  one->add_option("OP", o.op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send_recv")->required();
-  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
-      ->delimiter(',')
+  one->add_option("OP", o.op,
+                  "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; of experts' tokens: "
+                  "dispatch, combine, prepare")
       ->required();
+  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+      ->delimiter(',');
+  one->add_option("--tokens", o.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
+  one->add_option("--hidden", o.hidden, "dispatch, combine: elements of a token")->capture_default_str();
+  one->add_option("--topk", o.topk, "dispatch, combine: experts of a token")->capture_default_str();
+  one->add_option("--experts", o.experts, "dispatch, combine: experts on all ranks")->capture_default_str();
+  one->add_option("--most-nodes", o.most_nodes, "dispatch, combine: nodes the experts of a token lie on (0: any)")
+      ->capture_default_str();
+  one->add_option("--sms", o.sms, "deepep: SMs its kernels get")->capture_default_str();
+  one->add_flag("--balanced", o.balanced, "dispatch, combine: a token's experts on as many ranks as they can");
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
+  one->add_option("--local", o.local,
+                  "of them on one node, while the node's other GPUs make the same call (default: all, alone)");
   one->add_option("--cluster", o.clusters,
                   "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
   one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
-  one->add_option("--library", o.library, "nccl, or an engine's own all-reduce: vllm (custom), sglang, trtllm")
-      ->capture_default_str();
-  one->add_option("--dtype", o.dtype, "number format of the sums")->capture_default_str();
+  one->add_option("--library", o.library,
+                  "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; dispatch, combine: "
+                  "deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided");
+  one->add_option("--dtype", o.dtype, "number format (default: bf16; of dispatch fp8 with scales)");
   one->add_flag("--eager", o.eager, "engines: launched by the host, not from a CUDA graph");
   one->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
   one->footer(
       "Example:\n  tilecast collective all_reduce --bytes 64K,1M,64M --ranks 8 --cluster hgx-h100-8,hgx-b200-8\n\n"
       "More examples:\n  tilecast collective all_reduce --bytes 256K --ranks 4 --cluster hgx-h200-8 --library vllm\n"
-      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4");
+      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4\n"
+      "  tilecast collective dispatch --tokens 128,4096 --topk 8 --experts 256 --ranks 32 --cluster hgx-h200 --library "
+      "deepep-ll");
   one->callback([&] { chosen = [&o] { return run_collective(o); }; });
 
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
@@ -433,6 +449,68 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
   models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
 }
 
+void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("simulate", "serve requests: TTFT, TPOT, throughput of an engine under load");
+  sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+      ->required();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file")->capture_default_str();
+  sub->add_option("--engine", o.engine, "vllm, sglang or trtllm")->capture_default_str();
+  sub->add_option("--dtype", o.dtype, "number format (default: the checkpoint's)");
+  sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
+  sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
+  sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
+  sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
+  sub->add_option("--requests", o.requests, "how many")->capture_default_str();
+  sub->add_option("--rate", o.rate, "requests a second (default: all at once)");
+  sub->add_option("--burstiness", o.burstiness, "1 is Poisson, less is burstier (as vllm bench serve)")
+      ->capture_default_str();
+  sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)");
+  sub->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  sub->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  sub->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
+  sub->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  sub->add_option("--trace", o.trace, "requests from a CSV or JSON lines file (docs/serving.md)");
+  sub->add_option("--seed", o.seed, "the same seed gives the same run")->capture_default_str();
+  sub->add_option("--gpu-memory-utilization,--mem-fraction-static,--free-gpu-memory-fraction", o.memory_fraction,
+                  "the engine's share of memory (default: the engine's)");
+  sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)");
+  sub->add_option("--max-num-batched-tokens", o.max_tokens, "tokens of a step (default: the engine's)");
+  sub->add_option("--chunked-prefill-size", o.chunk, "sglang: prompt tokens of a step (default: by the card)");
+  sub->add_option("--block-size", o.block_tokens, "tokens of a block of the cache (default: the engine's)");
+  sub->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  sub->add_flag("--no-prefix-caching", o.no_prefix_cache, "prefixes are computed each time");
+  sub->add_flag("--no-chunked-prefill", o.no_chunked_prefill, "prompts are not cut");
+  sub->add_flag("--chunked-prefill", o.chunked_prefill, "trtllm: prompts are cut");
+  sub->add_flag("--no-overlap", o.no_overlap, "steps are planned one after the other (no async scheduling)");
+  sub->add_option("--policy", o.policy, "static (batches), or max-utilization (trtllm)");
+  sub->add_option("--draft", o.draft, "speculative decoding or MTP: draft tokens a step");
+  sub->add_option("--acceptance", o.acceptance, "... probability that a draft token is accepted")
+      ->capture_default_str();
+  sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
+      ->capture_default_str();
+  sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
+  sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
+  sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
+  sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");
+  sub->add_option("--sweep", o.sweep, "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256");
+  sub->add_option("--requests-out", o.requests_file, "also write every request to this CSV file");
+  sub->add_option("--timeline", o.timeline, "also write a Chrome trace of the steps (opens in Perfetto)");
+  sub->add_flag("--no-interval", o.no_interval, "leave out the intervals, which take two more runs");
+  sub->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
+  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer(
+      "Example:\n  tilecast simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256\n\nMore "
+      "examples:\n"
+      "  tilecast simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms\n"
+      "  tilecast simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens "
+      "512\n"
+      "  tilecast simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests-out out.csv --timeline out.json");
+  sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
+}
+
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -472,12 +550,14 @@ int main(int argc, char** argv) {
   DataOptions data_options;
   PredictOptions predict_options;
   CommOptions comm_options;
+  SimulateOptions simulate_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
   LayoutOptions layout_options;
   add_model_commands(app, predict_options, layout_options, chosen);
   PlanOptions plan_options;
   add_plan_commands(app, plan_options, chosen);
+  add_simulate_command(app, simulate_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);

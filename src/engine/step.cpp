@@ -81,11 +81,11 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
       return failure;
     }
     const Estimate& e = priced->estimate;
-    step.calls.push_back({e.latency, e.interval, e.bound, e.limited_by, e.seen});
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
-    step.calls.back().moved = moved;
-    joules += joules_of(physics, priced->plan, moved) * static_cast<double>(call.times);
+    const double each = joules_of(physics, priced->plan, moved);
+    step.calls.push_back({e.latency, e.interval, e.bound, e.limited_by, e.seen, e.latency, each, moved});
+    joules += each * static_cast<double>(call.times);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
   for (std::size_t i = 0; i < step.calls.size(); ++i) {

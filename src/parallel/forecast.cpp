@@ -113,8 +113,9 @@ class Forecasting {
   }
 
   Result<Seconds> time_of(const Exchange& exchange) {
-    auto timed = exchange.experts ? forecast_exchange(*exchange.experts, cluster_, *with_.links)
-                                  : forecast_collective(exchange.call, cluster_, *with_.links);
+    auto timed = exchange.experts
+                     ? forecast_exchange(*exchange.experts, cluster_, *with_.links, with_.links_of)
+                     : forecast_collective(exchange.call, cluster_, *with_.links, with_.links_of);
     if (!timed) return std::move(timed).error();
     out_.exchange_times.push_back(*std::move(timed));
     out_.exchanges.push_back(exchange);
@@ -143,7 +144,7 @@ class Forecasting {
     p.micro_batches = static_cast<int>(batches_.micro_batches);
     for (const StageCost& s : stages_) p.stages.push_back({s.forward, s.backward_input, s.backward_weight});
     if (p.ranks > 1) {
-      auto send = forecast_collective(stage_send(*setting_), cluster_, *with_.links);
+      auto send = forecast_collective(stage_send(*setting_), cluster_, *with_.links, with_.links_of);
       if (!send) return std::move(send).error();
       p.send = send->latency;
       if (trains())

@@ -76,6 +76,7 @@ struct StepPricing {
   Method method = Method::tilecast;
   const ModelSource* weights = nullptr;
   const CommConstants* links = nullptr;
+  std::string links_of = std::string(kPlainSource);  // whose measurements of collectives are meant
   // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
   std::function<Result<StepForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };
