@@ -96,7 +96,7 @@ class ExchangeWriter {
            bool beside = false) {
     RankGroup group = group_of(at_.layout, axis, at_.gpus_per_node);
     if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
-      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
+      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0, group.stride};
     add_group(std::move(name), axis, op, size, pass, times, group, beside);
   }
   std::vector<Exchange> finish() && { return std::move(exchanges_); }
@@ -126,6 +126,7 @@ class ExchangeWriter {
     if (group.ranks <= 1 || !(size > 0)) return;
     Exchange e;
     e.name = std::move(name), e.axis = axis, e.pass = pass, e.section = section_, e.times = times, e.beside = beside;
+    e.stride = group.stride;
     e.call.op = op, e.call.bytes = bytes(size), e.call.ranks = group.ranks, e.call.local = group.local;
     e.call.library = library_of(at_.engine.kind);
     exchanges_.push_back(std::move(e));

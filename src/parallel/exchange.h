@@ -20,8 +20,9 @@ struct Exchange {
   std::size_t section = 0;  // of the rank's forward graph
   Collective call;
   std::optional<ExpertExchange> experts = {};  // by kernels made for it, in place of `call`
-  double times = 1;     // for one micro-batch and one repeat of the section
-  bool beside = false;  // may run while the section computes
+  double times = 1;                            // for one micro-batch and one repeat of the section
+  bool beside = false;                         // may run while the section computes
+  int stride = 1;                              // between the ranks that take part, as they are numbered
 };
 
 // Facts about a run that sizes of messages follow from.

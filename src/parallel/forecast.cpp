@@ -89,6 +89,7 @@ class Forecasting {
     if (auto done = end_step(); !done) return std::move(done).error();
     add_memory();
     add_summary();
+    out_.sections = std::move(costs_);
     return std::move(out_);
   }
 
@@ -209,7 +210,8 @@ class Forecasting {
       StageCost own;
       for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
-      update = std::max(update, whole.time * share);
+      out_.stages[rank].update = whole.time * share;
+      update = std::max(update, out_.stages[rank].update);
       if (rank == out_.busiest) out_.bound += whole.bound * share;
     }
     if (auto added = add_step_exchanges(busiest); !added) return added;
@@ -232,6 +234,7 @@ class Forecasting {
       }
       AxisTime& axis = out_.axes[static_cast<std::size_t>(e.axis)];
       axis.total += *time, axis.exposed += exposed;
+      out_.step_exposed.push_back(exposed);
       out_.step += exposed;
     }
     return Ok{};

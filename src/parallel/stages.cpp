@@ -19,7 +19,17 @@ Seconds sum_of(const AxisTimes& times) {
 // A layer that runs forward again before its gradients is still that layer.
 std::string plain_name(const std::string& section) { return section.substr(0, section.find(kRecomputedMark)); }
 
-// How often each section of the graph runs in each virtual stage.
+// Embedding and head of one table stand on different ranks: the last has a copy.
+bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
+  return spec.tied_head && layout.virtual_stages() > 1;
+}
+
+Count weights_of(const Operator& op, bool untied) {
+  return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
+}
+
+}  // namespace
+
 std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
   const auto stages = static_cast<std::size_t>(layout.virtual_stages());
   std::vector<std::vector<Count>> counts(stages, std::vector<Count>(graph.sections.size(), 0));
@@ -42,17 +52,6 @@ std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const Rank
     for (int n = 0; n < each[s]; ++n) ++counts[s][first_layer + static_cast<std::size_t>(kinds.order[layer++])];
   return counts;
 }
-
-// Embedding and head of one table stand on different ranks: the last has a copy.
-bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
-  return spec.tied_head && layout.virtual_stages() > 1;
-}
-
-Count weights_of(const Operator& op, bool untied) {
-  return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
-}
-
-}  // namespace
 
 double host_stretch(const StepForecast& step) {
   return step.host_bound() && step.gpu > seconds(0) ? step.host / step.gpu : 1;
@@ -86,11 +85,14 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const auto found = by_name.find(plain_name(section.name));
     assert(found != by_name.end() && "a pass of a section that the graph does not have");
     PassCost& cost = costs[found->second].of(section.pass);
-    const double times = static_cast<double>(call.times) / static_cast<double>(section.repeats);
-    const Seconds time = step.calls[c].each * (times * stretch);
-    cost.compute += time;
-    cost.bound += step.calls[c].bound * times;
-    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias")) cost.weights += time;
+    const double runs = static_cast<double>(call.times) / static_cast<double>(section.repeats);
+    const Seconds time = step.calls[c].each * (runs * stretch);
+    const Ops work = ops(call.flops * runs);
+    const Bytes moved = step.calls[c].moved * runs;
+    cost.compute += time, cost.work += work, cost.moved += moved;
+    cost.bound += step.calls[c].bound * runs;
+    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias"))
+      cost.weights += time, cost.weights_work += work, cost.weights_moved += moved;
   }
   return costs;
 }
