@@ -30,4 +30,7 @@ std::string fuzz_onnx(std::string_view input);
 // Whatever a graph's JSON holds, reading it ends in a graph or an Error, and a graph's own text reads back.
 std::string fuzz_model_graph(std::string_view input);
 
+// Whatever a trace of requests holds, reading it ends in requests in order, each with tokens, or in an Error.
+std::string fuzz_trace_file(std::string_view input);
+
 }  // namespace tilecast

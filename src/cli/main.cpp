@@ -14,7 +14,9 @@
 #include "cli/import_command.h"
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
+#include "cli/parallel_command.h"
 #include "cli/predict_command.h"
+#include "cli/simulate_command.h"
 #include "cli/train_command.h"
 #include "support/text.h"
 
@@ -198,24 +200,40 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
 
   CollectiveCommand& o = options.one;
   CLI::App* one = app.add_subcommand("collective", "forecast one collective between GPUs");
-  one->add_option("OP", o.op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send_recv")->required();
-  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
-      ->delimiter(',')
+  one->add_option("OP", o.op,
+                  "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; of experts' tokens: "
+                  "dispatch, combine, prepare")
       ->required();
+  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+      ->delimiter(',');
+  one->add_option("--tokens", o.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
+  one->add_option("--hidden", o.hidden, "dispatch, combine: elements of a token")->capture_default_str();
+  one->add_option("--topk", o.topk, "dispatch, combine: experts of a token")->capture_default_str();
+  one->add_option("--experts", o.experts, "dispatch, combine: experts on all ranks")->capture_default_str();
+  one->add_option("--most-nodes", o.most_nodes, "dispatch, combine: nodes the experts of a token lie on (0: any)")
+      ->capture_default_str();
+  one->add_option("--sms", o.sms, "deepep: SMs its kernels get")->capture_default_str();
+  one->add_flag("--balanced", o.balanced, "dispatch, combine: a token's experts on as many ranks as they can");
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
-  one->add_option("--cluster", o.clusters, "cluster names or description files, comma separated")
+  one->add_option("--local", o.local,
+                  "of them on one node, while the node's other GPUs make the same call (default: all, alone)");
+  one->add_option("--cluster", o.clusters,
+                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
   one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
-  one->add_option("--library", o.library, "nccl, or an engine's own all-reduce: vllm (custom), sglang, trtllm")
-      ->capture_default_str();
-  one->add_option("--dtype", o.dtype, "number format of the sums")->capture_default_str();
+  one->add_option("--library", o.library,
+                  "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; dispatch, combine: "
+                  "deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided");
+  one->add_option("--dtype", o.dtype, "number format (default: bf16; of dispatch fp8 with scales)");
   one->add_flag("--eager", o.eager, "engines: launched by the host, not from a CUDA graph");
   one->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
   one->footer(
       "Example:\n  tilecast collective all_reduce --bytes 64K,1M,64M --ranks 8 --cluster hgx-h100-8,hgx-b200-8\n\n"
       "More examples:\n  tilecast collective all_reduce --bytes 256K --ranks 4 --cluster hgx-h200-8 --library vllm\n"
-      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4");
+      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4\n"
+      "  tilecast collective dispatch --tokens 128,4096 --topk 8 --experts 256 --ranks 32 --cluster hgx-h200 --library "
+      "deepep-ll");
   one->callback([&] { chosen = [&o] { return run_collective(o); }; });
 
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
@@ -337,21 +355,87 @@ void add_run_options(CLI::App& sub, PredictOptions& o) {
   sub.add_flag("--json", o.json, "machine-readable output (docs/json.md)");
 }
 
-void add_model_commands(CLI::App& app, PredictOptions& o, Command& chosen) {
+void add_layout_options(CLI::App& sub, LayoutOptions& o) {
+  const char* group = "Many GPUs";
+  sub.add_option("--cluster", o.clusters, "clusters by name (`tilecast clusters`) or file (docs/clusters.md)")
+      ->delimiter(',')
+      ->group(group);
+  sub.add_option("--tp", o.tp, "tensor parallel ranks")->group(group);
+  sub.add_option("--pp", o.pp, "pipeline stages")->group(group);
+  sub.add_option("--dp", o.dp, "data parallel ranks")->group(group);
+  sub.add_option("--ep", o.ep, "ranks that share the experts")->group(group);
+  sub.add_option("--cp", o.cp, "context parallel ranks: each has a part of every sequence")->group(group);
+  sub.add_option("--expert-tp", o.expert_tp, "ranks that share an expert's width (default: tp, with --ep 1)")
+      ->group(group);
+  sub.add_flag("--sequence-parallel", o.sequence_parallel, "norms and sums shared by token among tp ranks")
+      ->group(group);
+  sub.add_option("--context-scheme", o.context, "with --cp: ring or all-gather")->capture_default_str()->group(group);
+  sub.add_option("--sharding", o.sharding, "train: none (DDP), zero1, zero2, zero3 or fsdp")
+      ->capture_default_str()
+      ->group(group);
+  sub.add_option("--shard-group", o.shard_group, "ranks that hold one copy together (hybrid sharding; default all)")
+      ->group(group);
+  sub.add_option("--schedule", o.schedule, "pipeline: 1f1b, interleaved, zero-bubble or gpipe")
+      ->capture_default_str()
+      ->group(group);
+  sub.add_option("--chunks", o.chunks, "interleaved: runs of layers a rank holds")->group(group);
+  sub.add_option("--stage-layers", o.stage_layers, "layers of each stage: 13,14,13 (default: even)")->group(group);
+  sub.add_flag("--no-overlap", o.no_overlap, "gradients and weights are exchanged after the computation, not beside it")
+      ->group(group);
+  sub.add_flag("--fp32-gradients", o.wide_gradients, "train: gradients are summed and kept in fp32 (Megatron)")
+      ->group(group);
+  sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")->group(group);
+  sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")->group(group);
+  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group(group);
+}
+
+void add_plan_commands(CLI::App& app, PlanOptions& o, Command& chosen) {
+  CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
+  plan->require_subcommand(1);
+  CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
+  train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
+  train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
+  train->add_option("--global-batch", o.global_batch, "sequences of a step")->required();
+  train->add_option("--seq", o.predict.seq, "tokens of a sequence")->required();
+  train->add_option("--dtype", o.predict.dtypes, "number format of the products (default bf16)");
+  train->add_option("--engine", o.predict.engines, "pytorch, compile or cudagraph (default: one fused kernel each)");
+  o.predict.mixed = "master";
+  train->add_option("--mixed", o.predict.mixed, "none, autocast or master (fp32 copy in the optimizer)")
+      ->capture_default_str();
+  train->add_option("--optimizer", o.predict.optimizer, "adamw, adam or sgd")->capture_default_str();
+  train->add_option("--tokens", o.tokens, "of the whole training, for its cost")->capture_default_str();
+  train->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  train->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
+  train->add_option("--top", o.top, "layouts to show")->capture_default_str();
+  train->add_option("--method", o.predict.method, "tilecast, analytic or roofline")->capture_default_str();
+  train->add_option("--weights", o.predict.weights, "weights of `tilecast train` in place of the shipped ones");
+  train->add_flag("--json", o.predict.json, "machine-readable output (docs/json.md)");
+  train->footer("Example:\n  tilecast plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096");
+  train->callback([&] { chosen = [&o] { return run_plan_train(o); }; });
+}
+
+void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout, Command& chosen) {
   CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
   add_run_options(*predict, o);
+  add_layout_options(*predict, layout);
   predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
   predict->add_flag("--kernels", o.kernels, "every kernel of the step");
-  predict->add_option("--trace", o.trace, "also write a Chrome trace (opens in Perfetto)");
+  predict->add_option("--trace", o.trace,
+                      "also write a Chrome trace (opens in Perfetto); with --cluster, one lane a pipeline rank");
   predict->footer(
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048\n\n"
       "More examples:\n"
       "  tilecast predict Llama-3.1-8B --gpu H100-SXM --mode prefill --seq 8192 --dtype bf16,fp8 --compare\n"
       "  tilecast predict Qwen3-30B-A3B --gpu H100-SXM --mode mixed --requests 64x1+4096,1x2048 --engine vllm,sglang\n"
-      "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast");
-  predict->callback([&] { chosen = [&o] { return run_predict(o); }; });
+      "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast\n"
+      "  tilecast predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 --micro-batch "
+      "1 "
+      "--global-batch 128 --trace step.json --export-chakra traces");
+  predict->callback(
+      [&] { chosen = [&] { return layout.asked() ? run_predict_parallel(o, layout) : run_predict(o); }; });
 
   CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
   add_run_options(*memory, o);
@@ -363,6 +447,68 @@ void add_model_commands(CLI::App& app, PredictOptions& o, Command& chosen) {
   models->add_flag("--json", o.json, "machine-readable output");
   models->footer("Example:\n  tilecast models");
   models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
+}
+
+void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("simulate", "serve requests: TTFT, TPOT, throughput of an engine under load");
+  sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+      ->required();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file")->capture_default_str();
+  sub->add_option("--engine", o.engine, "vllm, sglang or trtllm")->capture_default_str();
+  sub->add_option("--dtype", o.dtype, "number format (default: the checkpoint's)");
+  sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
+  sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
+  sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
+  sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
+  sub->add_option("--requests", o.requests, "how many")->capture_default_str();
+  sub->add_option("--rate", o.rate, "requests a second (default: all at once)");
+  sub->add_option("--burstiness", o.burstiness, "1 is Poisson, less is burstier (as vllm bench serve)")
+      ->capture_default_str();
+  sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)");
+  sub->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  sub->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  sub->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
+  sub->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  sub->add_option("--trace", o.trace, "requests from a CSV or JSON lines file (docs/serving.md)");
+  sub->add_option("--seed", o.seed, "the same seed gives the same run")->capture_default_str();
+  sub->add_option("--gpu-memory-utilization,--mem-fraction-static,--free-gpu-memory-fraction", o.memory_fraction,
+                  "the engine's share of memory (default: the engine's)");
+  sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)");
+  sub->add_option("--max-num-batched-tokens", o.max_tokens, "tokens of a step (default: the engine's)");
+  sub->add_option("--chunked-prefill-size", o.chunk, "sglang: prompt tokens of a step (default: by the card)");
+  sub->add_option("--block-size", o.block_tokens, "tokens of a block of the cache (default: the engine's)");
+  sub->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  sub->add_flag("--no-prefix-caching", o.no_prefix_cache, "prefixes are computed each time");
+  sub->add_flag("--no-chunked-prefill", o.no_chunked_prefill, "prompts are not cut");
+  sub->add_flag("--chunked-prefill", o.chunked_prefill, "trtllm: prompts are cut");
+  sub->add_flag("--no-overlap", o.no_overlap, "steps are planned one after the other (no async scheduling)");
+  sub->add_option("--policy", o.policy, "static (batches), or max-utilization (trtllm)");
+  sub->add_option("--draft", o.draft, "speculative decoding or MTP: draft tokens a step");
+  sub->add_option("--acceptance", o.acceptance, "... probability that a draft token is accepted")
+      ->capture_default_str();
+  sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
+      ->capture_default_str();
+  sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
+  sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
+  sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
+  sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");
+  sub->add_option("--sweep", o.sweep, "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256");
+  sub->add_option("--requests-out", o.requests_file, "also write every request to this CSV file");
+  sub->add_option("--timeline", o.timeline, "also write a Chrome trace of the steps (opens in Perfetto)");
+  sub->add_flag("--no-interval", o.no_interval, "leave out the intervals, which take two more runs");
+  sub->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
+  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer(
+      "Example:\n  tilecast simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256\n\nMore "
+      "examples:\n"
+      "  tilecast simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms\n"
+      "  tilecast simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens "
+      "512\n"
+      "  tilecast simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests-out out.csv --timeline out.json");
+  sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
 }
 
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
@@ -404,9 +550,14 @@ int main(int argc, char** argv) {
   DataOptions data_options;
   PredictOptions predict_options;
   CommOptions comm_options;
+  SimulateOptions simulate_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
-  add_model_commands(app, predict_options, chosen);
+  LayoutOptions layout_options;
+  add_model_commands(app, predict_options, layout_options, chosen);
+  PlanOptions plan_options;
+  add_plan_commands(app, plan_options, chosen);
+  add_simulate_command(app, simulate_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);

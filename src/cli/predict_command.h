@@ -60,6 +60,8 @@ Result<std::string> run_memory(const PredictOptions& options);
 Result<std::string> run_models(bool json);
 
 // Views.
+std::string grouped(Count n);          // 131072 -> "131,072"
+std::string describe(const Run& run);  // "decode 32 × 1 token after 2,048"
 std::string predict_table(const std::vector<Variant>& variants);
 std::string breakdown_text(const Variant& variant);
 std::string compare_table(const std::vector<Variant>& variants);

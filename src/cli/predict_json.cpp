@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/predict_command.h"
+#include "support/chrome_trace.h"
 
 namespace tilecast {
 namespace {
@@ -74,53 +75,38 @@ std::string predict_json(const std::vector<Variant>& variants) {
 
 // One process a variant; every repetition of a section is drawn, kernels back to back.
 std::string trace_json(const std::vector<Variant>& variants) {
-  Json events = Json::array();
-  int pid = 0;
+  constexpr int kSections = 1, kKernels = 2;
+  ChromeTrace trace;
+  int process = 0;
   for (const Variant& v : variants) {
     const Program& program = v.prepared.program;
-    events.push_back({{"name", "process_name"},
-                      {"ph", "M"},
-                      {"pid", ++pid},
-                      {"args", {{"name", v.gpu.name + " " + std::string(name_of(v.run.engine.kind))}}}});
-    double now = 0;
+    trace.process(++process, v.gpu.name + " " + std::string(name_of(v.run.engine.kind)));
+    Seconds now;
     std::size_t first = 0;
     while (first < program.calls.size()) {
       std::size_t end = first;
       while (end < program.calls.size() && program.calls[end].section == program.calls[first].section) ++end;
       const ProgramSection& section = program.sections[program.calls[first].section];
       for (Count repeat = 0; repeat < section.repeats; ++repeat) {
-        const double start = now;
+        const Seconds start = now;
         for (std::size_t i = first; i < end; ++i) {
           const KernelCall& call = program.calls[i];
-          const double duration = in_microseconds(v.forecast.step.calls[i].each) *
-                                  static_cast<double>(call.times / std::max<Count>(1, section.repeats));
-          events.push_back(
-              {{"name", call.name},
-               {"cat", name_of(call.op_class)},
-               {"ph", "X"},
-               {"pid", pid},
-               {"tid", 2},
-               {"ts", now},
-               {"dur", duration},
-               {"args",
-                {{"kernel", std::string(family_of(call.kernel.shape)) + " " + dims_text(call.kernel.shape)},
-                 {"limited_by", name_of(v.forecast.step.calls[i].limited_by)}}}});
+          const CallForecast& forecast = v.forecast.step.calls[i];
+          const Seconds duration =
+              forecast.each * static_cast<double>(call.times / std::max<Count>(1, section.repeats));
+          const std::string kernel = std::string(family_of(call.kernel.shape)) + " " + dims_text(call.kernel.shape);
+          trace.span(process, kKernels, {call.name, name_of(call.op_class), now, duration},
+                     {{"kernel", kernel}, {"limited_by", name_of(forecast.limited_by)}});
           now += duration;
         }
         std::string name = section.name;
         if (section.repeats > 1) name += " " + std::to_string(repeat + 1);
-        events.push_back({{"name", name},
-                          {"cat", name_of(section.pass)},
-                          {"ph", "X"},
-                          {"pid", pid},
-                          {"tid", 1},
-                          {"ts", start},
-                          {"dur", now - start}});
+        trace.span(process, kSections, {name, name_of(section.pass), start, now - start});
       }
       first = end;
     }
   }
-  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+  return trace.text();
 }
 
 }  // namespace tilecast

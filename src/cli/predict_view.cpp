@@ -10,7 +10,6 @@
 #include "support/text.h"
 
 namespace tilecast {
-namespace {
 
 std::string grouped(Count n) {  // 131072 -> 131,072
   std::string digits = std::to_string(n);
@@ -27,6 +26,8 @@ std::string describe(const Run& run) {
                                 r.cached > 0 ? " after " + grouped(r.cached) : ""));
   return std::string(name_of(w.mode)) + " " + join(parts, ", ");
 }
+
+namespace {
 
 // What most of the step's time is limited by.
 std::string_view limit_of(const Variant& v) {

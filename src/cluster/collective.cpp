@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cluster/collective_physics.h"
-#include "support/text.h"
+#include "cluster/named.h"
 
 namespace tilecast {
 namespace {
@@ -18,30 +18,13 @@ constexpr double kCopyShare = 0.9;
 // And that is a kernel of its own. Fitted to eager rows beside graph rows of the same message (held-out sizes apart).
 constexpr Seconds kCopyLaunch = microseconds(6);
 
-template <class Enum, std::size_t N>
-Result<Enum> named(std::string_view name, const std::array<std::string_view, N>& names, const char* what) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (name_key(names[i]) == name_key(name)) return static_cast<Enum>(i);
-  const std::vector<std::string> known(names.begin(), names.end());
-  return error("unknown " + std::string(what) + " '" + std::string(name) + "'",
-               suggestion(name, known, "one of " + join(known, ", ")));
-}
-
 // One forecast's fixed circumstances.
 struct Setting {
   const Cluster& cluster;
   const CommConstants& constants;
   std::string source;
 
-  bool pcie() const { return cluster.intra.kind == LinkKind::pcie; }
-  bool has_kin() const { return !constants.kin_of(cluster.gpu, {cluster.gpu.name, source, "nccl"}, pcie()).empty(); }
-  Seconds time(const Flow& flow) const {
-    const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
-    const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie());
-    const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
-    const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie()), v);
-    return flow.empty * std::exp2(scale.latency + level);
-  }
+  Seconds time(const Flow& flow) const { return flow_time(flow, cluster, constants, source); }
 };
 
 struct Timed {
@@ -77,7 +60,7 @@ Timed engine_time(const Collective& call, const Setting& setting) {
     grow(call.bytes, [&](const Collective& part) { return nccl_time(part, setting); });
   if (call.eager) {
     const Seconds host =
-        microseconds(setting.constants.host_of(setting.cluster.gpu.name, std::string(name_of(call.library))));
+        microseconds(setting.constants.host_of(setting.cluster.gpu, std::string(name_of(call.library))));
     best.latency =
         std::max(host, best.latency + kCopyLaunch + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kCopyShare));
   }
@@ -124,12 +107,12 @@ Status check(const Collective& call, const Cluster& cluster) {
 }  // namespace
 
 Result<CollectiveOp> collective_from(std::string_view name) {
-  return named<CollectiveOp>(name, kCollectiveNames, "collective");
+  return enum_named<CollectiveOp>(name, kCollectiveNames, "collective");
 }
 
 Result<CommLibrary> comm_library_from(std::string_view name) {
   if (name == "custom") return CommLibrary::vllm;
-  return named<CommLibrary>(name, kCommLibraryNames, "library");
+  return enum_named<CommLibrary>(name, kCommLibraryNames, "library");
 }
 
 SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::string& standing) {
@@ -181,7 +164,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.latency = std::max(timed.latency, forecast.bound);
   forecast.seen = constants.has_seen(cluster.gpu.name);
   const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
-  forecast.standing = forecast.seen && !beyond ? setting.source : setting.has_kin() ? kAkin : kAlone;
+  forecast.standing = standing_of("nccl", cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(call, cluster, forecast.standing));
   const double doubt = beyond ? kDoubt : 0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);

@@ -14,6 +14,12 @@ Flow nccl_flow(const Collective& call, const Cluster& cluster);
 // The engines' kernels: one-shot (everyone reads everything and adds) or two-shot (reduce-scatter, then all-gather).
 Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots);
 
+// Physics x the curve, for the machine measured so or what is nearest to it.
+Seconds flow_time(const Flow& flow, const Cluster& cluster, const CommConstants& constants, std::string_view source);
+// See SpreadKey: the source where the GPU was measured, else whether another of its architecture was.
+std::string standing_of(const std::string& library, const Cluster& cluster, const CommConstants& constants,
+                        std::string_view source, bool measured);
+
 // Where an engine changes from one-shot to two-shot, and where from its own kernel to NCCL.
 struct ShotLimits {
   Bytes one_shot, own_kernel;

@@ -17,24 +17,31 @@ constexpr double kPlainHost = 30;                 // microseconds of an eager la
 constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
 double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
 
+// NVIDIA's superchips have an Arm processor of their own as host.
+bool on_grace(std::string_view gpu) { return gpu.starts_with("GB") || gpu.starts_with("GH"); }
+
 double at(const Curve& curve, int knot) {
   const auto place = std::clamp(knot - curve.first, 0, static_cast<int>(curve.values.size()) - 1);
   return curve.values[static_cast<std::size_t>(place)];
 }
 
+// Curves of one scheme lie together, from this one on.
+CurveKey first_of(const CurveKey& key) { return {key.library, key.link, key.op, 0, false}; }
+bool same_scheme(const CurveKey& a, const CurveKey& b) {
+  return a.library == b.library && a.link == b.link && a.op == b.op;
+}
+
 // Curves to try for a scheme nobody measured, nearest first: other formats, other links, schemes that move alike.
 std::vector<CurveKey> stand_ins(const CurveKey& key) {
+  std::vector<std::pair<std::string, std::string>> schemes = {{key.library, key.op}};
+  const bool exchange = key.op.starts_with("dispatch") || key.op.starts_with("combine");
+  if (exchange) schemes.emplace_back("deepep-ll", key.op.substr(0, key.op.find('_')));
+  schemes.emplace_back("nccl", "all_gather");
   std::vector<CurveKey> list;
-  for (const std::string& op : {key.op, std::string("all_gather")})
+  for (const auto& [library, op] : schemes)
     for (const std::string& link : {key.link, std::string("nvlink"), std::string("nvls"), std::string("pcie")})
-      for (const bool integers : {key.integers, !key.integers}) {
-        CurveKey candidate = key;
-        candidate.op = op;
-        candidate.link = link;
-        candidate.integers = integers;
-        if (op == "all_gather") candidate.library = "nccl";
-        list.push_back(candidate);
-      }
+      for (const bool integers : {key.integers, !key.integers})
+        list.push_back({library, link, op, key.ranks, integers});
   return list;
 }
 
@@ -104,12 +111,29 @@ bool CommConstants::has_seen(const std::string& gpu) const {
   return std::any_of(machines.begin(), machines.end(), [&](const auto& entry) { return entry.first.gpu == gpu; });
 }
 
-double CommConstants::host_of(const std::string& gpu, const std::string& library) const {
-  if (const auto found = host_us.find({gpu, library}); found != host_us.end()) return found->second;
+bool CommConstants::has_run(const std::string& gpu, const CurveKey& curve) const {
+  return std::any_of(machines.begin(), machines.end(), [&](const auto& entry) {
+    if (entry.first.gpu != gpu || entry.first.library != curve.library) return false;
+    const auto first = own.lower_bound({entry.first, first_of(curve)});
+    return first != own.end() && first->first.first == entry.first && same_scheme(first->first.second, curve);
+  });
+}
+
+double CommConstants::host_of(const Gpu& gpu, const std::string& library) const {
+  if (const auto found = host_us.find({gpu.name, library}); found != host_us.end()) return found->second;
+  // How far another GPU's host is: Grace or not, then architectures in the order of their years.
+  const auto distance = [&](const std::string& name) {
+    const Gpu* other = built_in_gpu(name);
+    const int years = other ? std::abs(static_cast<int>(other->architecture) - static_cast<int>(gpu.architecture)) : 99;
+    return std::pair(on_grace(name) != on_grace(gpu.name), years);
+  };
+  auto nearest = std::pair(true, 100);
+  for (const auto& [key, us] : host_us)
+    if (key.second == library) nearest = std::min(nearest, distance(key.first));
   double logs = 0;
   int count = 0;
   for (const auto& [key, us] : host_us)
-    if (key.second == library) logs += std::log(us), ++count;
+    if (key.second == library && distance(key.first) == nearest) logs += std::log(us), ++count;
   return count > 0 ? std::exp(logs / count) : kPlainHost;
 }
 
@@ -134,14 +158,13 @@ std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& 
 
 int CommConstants::most_ranks(const CurveKey& key) const {
   int most = 0;
-  for (const auto& [other, curve] : curves)
-    if (other.library == key.library && other.link == key.link && other.op == key.op)
-      most = std::max(most, other.ranks);
+  for (auto at = curves.lower_bound(first_of(key)); at != curves.end() && same_scheme(at->first, key); ++at)
+    most = std::max(most, at->first.ranks);
   return most;
 }
 
 double CommConstants::level(const CurveKey& key, const std::vector<MachineKey>& kin, double v) const {
-  for (CurveKey candidate : stand_ins(key)) {
+  for (const CurveKey& candidate : stand_ins(key)) {
     const auto value = [&](const std::pair<const CurveKey, Curve>& entry) {
       double sum = 0;
       int count = 0;
@@ -151,11 +174,12 @@ double CommConstants::level(const CurveKey& key, const std::vector<MachineKey>& 
       return count > 0 ? sum / count : curve_at(entry.second, nullptr, v);
     };
     const std::pair<const CurveKey, Curve>*fewer = nullptr, *more = nullptr;
-    for (const auto& entry : curves) {
-      candidate.ranks = entry.first.ranks;
-      if (entry.first != candidate) continue;
-      if (candidate.ranks <= key.ranks && (!fewer || candidate.ranks > fewer->first.ranks)) fewer = &entry;
-      if (candidate.ranks >= key.ranks && (!more || candidate.ranks < more->first.ranks)) more = &entry;
+    for (auto at = curves.lower_bound(first_of(candidate)); at != curves.end() && same_scheme(at->first, candidate);
+         ++at) {
+      if (at->first.integers != candidate.integers) continue;
+      const int ranks = at->first.ranks;
+      if (ranks <= key.ranks && (!fewer || ranks > fewer->first.ranks)) fewer = &*at;
+      if (ranks >= key.ranks && (!more || ranks < more->first.ranks)) more = &*at;
     }
     if (!fewer && !more) continue;
     if (!fewer || !more || fewer == more) return value(fewer ? *fewer : *more);

@@ -24,9 +24,9 @@ namespace tilecast {
 inline constexpr std::string_view kPlainSource = "aiconfigurator";
 
 struct CurveKey {
-  std::string library;  // nccl, vllm, sglang, trtllm
-  std::string link;     // nvlink, nvls (the switch adds), pcie
-  std::string op;       // a collective, one_shot or two_shot
+  std::string library;  // nccl, vllm, sglang, trtllm; those of expert_exchange.h
+  std::string link;     // nvlink, nvls (the switch adds), pcie, network
+  std::string op;       // a collective, one_shot or two_shot; dispatch, combine, combine_low, prepare
   int ranks = 2;
   bool integers = false;
   auto operator<=>(const CurveKey&) const = default;
@@ -54,7 +54,7 @@ struct CommSpread {
 };
 struct SpreadKey {
   std::string library;   // with "-eager" where the host launches
-  std::string link;      // nvlink or pcie; "any" for GPUs that were measured
+  std::string link;      // nvlink or pcie, network of exchanges; "any" for GPUs that were measured
   std::string standing;  // the source a GPU was measured by; else kAkin or kAlone
   auto operator<=>(const SpreadKey&) const = default;
 };
@@ -72,8 +72,11 @@ struct CommConstants {
   MachineKey machine_of(const std::string& gpu, std::string_view source, const std::string& library) const;
   // Of a machine, or what is nearest to it.
   MachineScale scale_of(const Gpu& gpu, std::string_view source, const std::string& library, bool pcie) const;
-  bool has_seen(const std::string& gpu) const;
-  double host_of(const std::string& gpu, const std::string& library) const;
+  bool has_seen(const std::string& gpu) const;  // in any library
+  // Whether a machine with this GPU ran the scheme of a curve, over any ranks.
+  bool has_run(const std::string& gpu, const CurveKey& curve) const;
+  // An eager launch on the hosts of this GPU; else on those nearest to it: a server's processor is of its GPU's time.
+  double host_of(const Gpu& gpu, const std::string& library) const;
   CommSpread spread_of(const SpreadKey& key) const;
   // The machine itself where it was measured, else those of its architecture and kind of link: whose departures from
   // the curves it shares.

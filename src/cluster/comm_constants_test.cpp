@@ -48,9 +48,23 @@ TEST(CommConstants, ScalesComeFromTheNearestMachines) {
   EXPECT_DOUBLE_EQ(c.scale_of(*built_in_gpu("A40"), kPlainSource, "vllm", true).latency, 0);
   EXPECT_EQ(c.machine_of("L40S", "synperf", "nccl").source, "aiconfigurator");  // measured otherwise
   EXPECT_EQ(c.machine_of("A40", "synperf", "nccl").source, "synperf");          // not measured
-  EXPECT_DOUBLE_EQ(c.host_of("B200", "vllm"), 80);
-  EXPECT_DOUBLE_EQ(c.host_of("A40", "vllm"), 40);  // the geometric mean
+  EXPECT_TRUE(c.has_run("H100-SXM", {"nccl", "nvlink", "all_reduce", 8, false}));
+  EXPECT_FALSE(c.has_run("H100-SXM", {"nccl", "nvlink", "all_gather", 8, false}));
+  EXPECT_FALSE(c.has_run("B200", {"nccl", "nvlink", "all_reduce", 8, false}));
   EXPECT_DOUBLE_EQ(c.spread_of({"nccl", "nvlink", kAkin}).high, 0.25);
+}
+
+TEST(CommConstants, HostsOfTheNearestTimeAndKind) {
+  CommConstants c = small();
+  c.host_us[{"GB200", "vllm"}] = 300;
+  c.host_us[{"H200-SXM", "vllm"}] = 45;
+  const auto us = [&](const char* gpu, const char* library = "vllm") { return c.host_of(*built_in_gpu(gpu), library); };
+  EXPECT_DOUBLE_EQ(us("B200"), 80);
+  EXPECT_DOUBLE_EQ(us("B300"), 80);            // Blackwell's, but not Grace's
+  EXPECT_DOUBLE_EQ(us("GB300"), 300);          // Grace's
+  EXPECT_NEAR(us("H20"), 30, 1e-9);            // the geometric mean of Hopper's
+  EXPECT_NEAR(us("A100-SXM-80GB"), 30, 1e-9);  // Hopper is nearer than Blackwell
+  EXPECT_DOUBLE_EQ(us("B200", "sglang"), 30);  // none measured
 }
 
 TEST(CommConstants, LevelsGoBetweenRanksAndStandIn) {

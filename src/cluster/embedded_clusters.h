@@ -1,4 +1,4 @@
-// The files of data/clusters and data/collectives as compiled in.
+// The files of data/clusters, data/collectives and data/prices as compiled in.
 #pragma once
 
 #include "support/embedded.h"
@@ -7,5 +7,6 @@ namespace tilecast {
 
 std::span<const EmbeddedFile> embedded_cluster_files();
 std::span<const EmbeddedFile> embedded_collective_files();
+std::span<const EmbeddedFile> embedded_price_files();
 
 }  // namespace tilecast

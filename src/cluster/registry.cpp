@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <optional>
 
 #include "cluster/cluster_file.h"
 #include "cluster/embedded_clusters.h"
+#include "gpu/registry.h"
 #include "support/file.h"
 #include "support/text.h"
 
@@ -24,6 +27,68 @@ std::vector<Cluster> parse_built_in() {
   }
   std::sort(clusters.begin(), clusters.end(), [](const Cluster& a, const Cluster& b) { return a.name < b.name; });
   return clusters;
+}
+
+constexpr int kMostNodes = 1 << 20;
+
+bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
+
+std::optional<int> count_of(std::string_view digits) {
+  int value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMostNodes) return {};
+  return value;
+}
+
+Result<Cluster> with_nodes(Cluster cluster, int nodes) {
+  if (nodes > kMostNodes) return error("more than " + std::to_string(kMostNodes) + " nodes", "ask for fewer GPUs");
+  if (nodes > 1 && !cluster.inter)
+    return error("the nodes of " + cluster.name + " cannot reach each other", "its file needs \"inter\"");
+  cluster.nodes = nodes;
+  return cluster;
+}
+
+// "64xH100" cut in two; nothing where the text is no such.
+std::optional<std::pair<int, std::string>> counted_gpu(const std::string& text) {
+  const auto after = text.find_first_not_of("0123456789");
+  if (after == 0 || after == std::string::npos) return {};
+  for (const std::string_view times : {"x", "X", "*", "\u00d7"})
+    if (text.compare(after, times.size(), times) == 0)
+      if (const auto count = count_of(std::string_view(text).substr(0, after)))
+        return std::pair{*count, text.substr(after + times.size())};
+  return {};
+}
+
+// A GPU of another's architecture and links stands where that one does: A100 of 40 GB on the board of 80 GB.
+std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
+  std::optional<Cluster> best;
+  for (const Cluster& cluster : built_in_clusters()) {
+    const Gpu& other = cluster.gpu;
+    const bool alike = other.architecture == gpu.architecture && other.links.nvlink == gpu.links.nvlink &&
+                       other.links.pcie == gpu.links.pcie;
+    if (alike && (!best || cluster.gpus_per_node > best->gpus_per_node)) best = cluster;
+  }
+  if (best) best->gpu = gpu;
+  return best;
+}
+
+Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
+  auto gpu = find_gpu(name);
+  if (!gpu) return std::move(gpu).error();
+  std::optional<Cluster> largest;
+  if (const Cluster* own = built_in_cluster_of(gpu->name)) largest = *own;
+  else largest = on_siblings_board(*gpu);
+  if (!largest) return error("no built-in cluster has " + gpu->name, "describe one in a file (docs/clusters.md)");
+  const int node = largest->gpus_per_node;
+  if (count % node == 0) return with_nodes(*largest, count / node);
+  if (count > node)
+    return error(std::to_string(count) + " " + gpu->name + " do not fill nodes of " + std::to_string(node),
+                 std::to_string(count / node * node) + " or " + std::to_string((count / node + 1) * node) + " do");
+  for (const Cluster& cluster : built_in_clusters())
+    if (cluster.gpu.name == gpu->name && cluster.gpus_per_node == count) return cluster;
+  Cluster part = *largest;
+  part.gpus_per_node = count;
+  return part;
 }
 
 }  // namespace
@@ -60,11 +125,26 @@ Result<std::string> built_in_cluster_text(std::string_view name) {
 }
 
 Result<Cluster> load_cluster(const std::string& name_or_path) {
-  const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
-  if (!is_path) return find_cluster(name_or_path);
+  if (!is_path(name_or_path)) return find_cluster(name_or_path);
   auto text = read_text_file(name_or_path, kMostFileBytes);
   if (!text) return std::move(text).error();
   return parse_cluster(*text, name_or_path, built_in_cluster_text);
+}
+
+Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
+  const auto counted = counted_gpu(text);
+  const auto colon = text.rfind(':');
+  const auto nodes =
+      counted || colon == std::string::npos ? std::nullopt : count_of(std::string_view(text).substr(colon + 1));
+  const std::string name = nodes ? text.substr(0, colon) : text;
+  auto cluster = counted ? cluster_of_gpus(counted->first, counted->second) : load_cluster(name);
+  if (cluster && nodes) cluster = with_nodes(*std::move(cluster), *nodes);
+  if (!cluster || gpus_needed <= cluster->gpus()) return cluster;
+  const int needed = static_cast<int>(ceil_div(gpus_needed, cluster->gpus_per_node));
+  if (!counted && !nodes && !is_path(name)) return with_nodes(*std::move(cluster), needed);
+  return error(
+      std::to_string(gpus_needed) + " GPUs are needed and " + text + " has " + std::to_string(cluster->gpus()),
+      "say " + (counted ? std::to_string(gpus_needed) + "x" + counted->second : name + ":" + std::to_string(needed)));
 }
 
 }  // namespace tilecast

@@ -23,6 +23,13 @@ Result<Cluster> find_cluster(std::string_view name);
 // A name, or the path of a description file (anything with a '/' or ending in .json).
 Result<Cluster> load_cluster(const std::string& name_or_path);
 
+// What `--cluster` and `--gpus` say, with as many GPUs as a layout needs (0: as described):
+//   hgx-h100      a built-in cluster, grown to as many nodes as are needed
+//   hgx-h100:8    of exactly eight nodes; so too a file, ours.json:8
+//   64xH100       that many GPUs (also 64×H100): nodes of the built-in cluster that has them
+//   ours.json     a file, as it is
+Result<Cluster> cluster_of(const std::string& text, int gpus_needed = 0);
+
 Result<std::string> built_in_cluster_text(std::string_view name);
 
 }  // namespace tilecast

@@ -118,6 +118,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
+    const bool again = section.name.ends_with(kRecomputedMark);  // the model has no more work for it
     for (const Operator& op : section.operators) {
       context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
       program.calls.push_back(
@@ -126,7 +127,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
                                     options.precision.cache),
                          options),
                   format_for(op, section, options.precision)},
-           context, op.times * section.repeats, model_flops(op), op.unknown,
+           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown,
            attention_longer(op.shape, options.kind, options.era)});
     }
   }

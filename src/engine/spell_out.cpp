@@ -138,10 +138,10 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   out.finish(op, ".contiguous", copy_of(result), {y});
 }
 
-// Experts one after another: their tokens gathered, three (or two) products, scaled and added back.
+// The rank's experts one after another: their tokens gathered, three (or two) products, scaled and added back.
 void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
-  const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts);
-  const Count active = std::min(moe.experts, moe.tokens * moe.topk);
+  const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts), inter = moe.local_inter();
+  const Count active = std::min(moe.local_experts(), ceil_div(moe.tokens * moe.topk, moe.ep));
   const auto repeated = [&] { out.last().times = active; };
   const auto linear = [&](const std::string& name, int x, Count in, Count width) {
     Gemm g;
@@ -152,17 +152,17 @@ void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
   };
   const int x = out.add(op.name + ".gather", copy_of(rows * moe.hidden), {op.inputs.front()}, rows * moe.hidden);
   repeated();
-  int inner = linear(".up", x, moe.hidden, moe.inter);
+  int inner = linear(".up", x, moe.hidden, inter);
   if (moe.gated) {
-    const int gate = linear(".gate", x, moe.hidden, moe.inter);
-    const int act = out.pointwise(op.name + ".act", PointwiseOp::silu, {gate}, rows * moe.inter);
+    const int gate = linear(".gate", x, moe.hidden, inter);
+    const int act = out.pointwise(op.name + ".act", PointwiseOp::silu, {gate}, rows * inter);
     repeated();
-    inner = out.pointwise(op.name + ".mul", PointwiseOp::mul, {act, inner}, rows * moe.inter);
+    inner = out.pointwise(op.name + ".mul", PointwiseOp::mul, {act, inner}, rows * inter);
   } else {
-    inner = out.pointwise(op.name + ".act", PointwiseOp::relu, {inner}, rows * moe.inter);
+    inner = out.pointwise(op.name + ".act", PointwiseOp::relu, {inner}, rows * inter);
   }
   repeated();
-  const int y = linear(".down", inner, moe.inter, moe.hidden);
+  const int y = linear(".down", inner, inter, moe.hidden);
   out.finish(op, ".scatter", elementwise(PointwiseOp::mul, 2, rows * moe.hidden), {y});
   repeated();
 }

@@ -81,11 +81,13 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
       return failure;
     }
     const Estimate& e = priced->estimate;
+    const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
-    step.calls.push_back({e.latency * call.longer, interval, e.bound, e.limited_by, e.seen});
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
-    joules += joules_of(physics, priced->plan, moved) * static_cast<double>(call.times);
+    const double each = joules_of(physics, priced->plan, moved);
+    step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
+    joules += each * static_cast<double>(call.times);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
   for (std::size_t i = 0; i < step.calls.size(); ++i) {

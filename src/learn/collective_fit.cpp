@@ -28,12 +28,19 @@ struct Point {
   double weight = 1;
 };
 
+SpreadKey spread_key_of(const CollectiveRow& row, const std::string& standing) {
+  const Cluster& cluster = *built_in_cluster_of(row.gpu);
+  return row.exchange ? spread_key(*row.exchange, cluster, standing) : spread_key(row.call, cluster, standing);
+}
+
 // Rows whose scheme is known and not hidden behind the host.
 std::optional<Point> point_of(const CollectiveRow& row) {
   const Cluster* cluster = built_in_cluster_of(row.gpu);
   if (!cluster || row.call.eager) return std::nullopt;
   Flow flow;
-  if (row.call.library == CommLibrary::nccl) {
+  if (row.exchange) {
+    flow = exchange_flow(*row.exchange, *cluster);
+  } else if (row.call.library == CommLibrary::nccl) {
     flow = nccl_flow(row.call, *cluster);
   } else {
     const ShotLimits limits = shot_limits(row.call.library, row.call.ranks, cluster->gpu);
@@ -240,8 +247,7 @@ Spreads spreads_of(const std::vector<CollectiveRow>& rows, const std::vector<Col
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (is_apart(rows[i]) || !counts(rows[i]) || (!standing.empty() && outcomes[i].standing != standing)) continue;
     const double residual = std::log2(rows[i].measured / outcomes[i].forecast);
-    residuals[spread_key(rows[i].call, *built_in_cluster_of(rows[i].gpu), outcomes[i].standing)].push_back(
-        standing.empty() ? residual : std::abs(residual));
+    residuals[spread_key_of(rows[i], outcomes[i].standing)].push_back(standing.empty() ? residual : std::abs(residual));
   }
   Spreads spreads;
   for (auto& [key, list] : residuals) {
@@ -285,8 +291,7 @@ void set_unseen_intervals(CollectiveJudgement& judged) {
   for (std::size_t i = 0; i < judged.rows.size(); ++i) {
     const CollectiveRow& row = judged.rows[i];
     for (CollectiveOutcome* o : {&judged.without_gpu[i], &judged.without_architecture[i]}) {
-      const CommSpread spread =
-          without[row.gpu].spread_of(spread_key(row.call, *built_in_cluster_of(row.gpu), o->standing));
+      const CommSpread spread = without[row.gpu].spread_of(spread_key_of(row, o->standing));
       o->low = std::max(o->bound, o->forecast * std::exp2(spread.low));
       o->high = o->forecast * std::exp2(spread.high);
     }
@@ -319,12 +324,16 @@ CommConstants fit_collectives(const std::vector<CollectiveRow>& rows) {
 
 Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<CollectiveRow>& rows,
                                                         const CommConstants& constants) {
+  constexpr int kMostNodes = 64;  // of exchanges: their clusters are as large as they need
+  std::map<std::string, Cluster> wide;
   std::vector<CollectiveOutcome> outcomes;
   outcomes.reserve(rows.size());
   for (const CollectiveRow& row : rows) {
     const Cluster* cluster = built_in_cluster_of(row.gpu);
     if (!cluster) return error("no built-in cluster has " + row.gpu);
-    const auto forecast = forecast_collective(row.call, *cluster, constants, row.source);
+    if (row.exchange && !wide.contains(row.gpu)) wide.emplace(row.gpu, *cluster).first->second.nodes = kMostNodes;
+    const auto forecast = row.exchange ? forecast_exchange(*row.exchange, wide.at(row.gpu), constants, row.source)
+                                       : forecast_collective(row.call, *cluster, constants, row.source);
     if (!forecast) return forecast.error();
     outcomes.push_back({forecast->latency, forecast->low, forecast->high, forecast->bound, forecast->standing});
   }

@@ -56,7 +56,32 @@ TEST(CollectiveFit, FindsWhatRowsWereMadeOf) {
     return judged->constants.machines.at({gpu, std::string(kPlainSource), "nccl"}).latency;
   };
   EXPECT_NEAR(latency("B200") - latency("H100-SXM"), std::log2(1.5), 0.05);
-  EXPECT_THAT(collective_report(*judged), HasSubstr("0 forecasts lie below their bound; 0 of"));
+  EXPECT_THAT(collective_report(*judged),
+              HasSubstr("0 forecasts lie below their bound, of every row at its three standings; 0 of"));
+}
+
+// Exchanges of machines that follow the model: a latency each, a share of the links each.
+TEST(CollectiveFit, FindsWhatExchangesWereMadeOf) {
+  std::vector<CollectiveRow> rows;
+  for (const auto& [gpu, slower, share] :
+       {std::tuple("H100-SXM", 1.0, 0.8), std::tuple("H200-SXM", 1.1, 0.8), std::tuple("B200", 1.5, 0.7)})
+    for (const ExchangeOp op : {ExchangeOp::dispatch, ExchangeOp::combine})
+      for (int tokens = 1; tokens <= 1 << 17; tokens *= 2) {
+        CollectiveRow row;
+        row.gpu = gpu;
+        row.source = kPlainSource;
+        row.exchange = ExpertExchange{};
+        row.exchange->op = op;
+        row.exchange->tokens = tokens;
+        const Flow flow = exchange_flow(*row.exchange, *built_in_cluster_of(gpu));
+        row.measured = flow.empty * slower + flow.wire / share;
+        rows.push_back(row);
+      }
+  const auto judged = judge_collectives(rows);
+  ASSERT_TRUE(judged.ok()) << judged.error().line();
+  EXPECT_LT(mean_error(judged->rows, judged->seen), 0.02);
+  EXPECT_LT(mean_error(judged->rows, judged->without_gpu), 0.2);
+  EXPECT_THAT(collective_report(*judged), HasSubstr("| deepep_normal | 3 |"));
 }
 
 TEST(CollectiveFit, HeldOutAndApartRowsTeachNothing) {
@@ -91,7 +116,7 @@ TEST(CollectiveFit, OneRunThatWentAstrayChangesLittle) {
   EXPECT_NEAR(after / before, 1, 0.1);
 }
 
-TEST(CollectiveRows, ReadTheThreeSources) {
+TEST(CollectiveRows, ReadTheSources) {
   const TestFolder folder;
   std::filesystem::create_directories(folder.file("aiconfigurator"));
   std::filesystem::create_directories(folder.file("synperf/collective"));
@@ -103,9 +128,25 @@ TEST(CollectiveRows, ReadTheThreeSources) {
               "a100_sxm,sglang,SGLang_CustomAllReduce_eager,2,128,0.04\n");
   folder.gzip("synperf/collective/H20_send_recv.csv.gz",
               "time_stats.send_recv.median,num_workers,size\n0.005,2,2048\n");
-  const auto rows = read_collectives(folder.file(""));
+  folder.gzip("aiconfigurator/deepep_normal.csv.gz",
+              "gpu,version,node_num,hidden_size,num_token,num_topk,num_experts,dispatch_sms,dispatch_transmit_us,"
+              "dispatch_notify_us,combine_sms,combine_transmit_us,combine_notify_us\n"
+              "h100_sxm,0.5.6.post2,2,7168,16,8,256,24,31,30.5,24,62,31.75\n"
+              "h200_sxm,0.5.6.post2,2,7168,16,8,256,24,31,30.5,24,62,31.75\n");
+  folder.gzip("aiconfigurator/deepep_ll.csv.gz",
+              "gpu,version,node_num,hidden_size,num_token,num_topk,num_experts,combine_avg_t_us,dispatch_avg_t_us\n"
+              "gb200,0.5.12,1,4096,17,6,128,21,20\n");
+  folder.gzip("aiconfigurator/trtllm_alltoall.csv.gz",
+              "gpu,op_name,kernel_source,moe_dtype,num_tokens,hidden_size,topk,num_experts,moe_ep_size,latency\n"
+              "gb200,alltoall_dispatch,NVLinkTwoSided,fp8,64,7168,8,256,32,0.0193\n"
+              "gb200,alltoall_combine,NVLinkOneSided,nvfp4,64,7168,8,256,4,0.0203\n"
+              "gb200,alltoall_combine_low_precision,NVLinkTwoSided,nvfp4,64,7168,8,256,4,0.0218\n");
+  auto rows = read_collectives(folder.file(""));
   ASSERT_TRUE(rows.ok()) << rows.error().line();
-  ASSERT_EQ(rows->size(), 3U);  // oneCCL's row is not NCCL's; 128 B are too few
+  ASSERT_EQ(rows->size(), 10U);  // oneCCL's row is not NCCL's; 128 B are too few; H200's repeats H100's
+  const auto first = rows->begin() + 2, last = rows->begin() + 9;
+  const std::vector<CollectiveRow> exchanges(first, last);
+  rows->erase(first, last);
   EXPECT_EQ((*rows)[0].call.op, CollectiveOp::all_to_all);
   EXPECT_DOUBLE_EQ(in_bytes((*rows)[0].call.bytes), 2048);
   EXPECT_DOUBLE_EQ(in_microseconds((*rows)[0].measured), 20);
@@ -113,6 +154,23 @@ TEST(CollectiveRows, ReadTheThreeSources) {
   EXPECT_TRUE((*rows)[1].call.eager);
   EXPECT_EQ((*rows)[2].gpu, "H20");
   EXPECT_EQ((*rows)[2].call.op, CollectiveOp::send_recv);
+  const auto& normal = exchanges[0];
+  EXPECT_EQ(normal.exchange->ranks, 16);
+  EXPECT_EQ(normal.exchange->most_nodes, 4);
+  EXPECT_EQ(normal.exchange->sms, 24);
+  EXPECT_DOUBLE_EQ(in_microseconds(normal.measured), 61.5);  // both kernels
+  EXPECT_TRUE(is_held_out(normal));
+  EXPECT_EQ(exchanges[1].exchange->op, ExchangeOp::combine);
+  EXPECT_DOUBLE_EQ(in_microseconds(exchanges[1].measured), 93.75);
+  EXPECT_EQ(exchanges[2].exchange->kind, ExchangeKind::deepep_ll);
+  EXPECT_EQ(exchanges[2].exchange->ranks, 4);  // a tray of GB200
+  EXPECT_DOUBLE_EQ(in_microseconds(exchanges[2].measured), 20);
+  EXPECT_FALSE(is_held_out(exchanges[2]));
+  EXPECT_EQ(exchanges[4].exchange->kind, ExchangeKind::trtllm_two_sided);
+  EXPECT_DOUBLE_EQ(exchanges[4].exchange->element(), 1);
+  EXPECT_NEAR(in_microseconds(exchanges[4].measured), 19.3, 1e-9);
+  EXPECT_DOUBLE_EQ(exchanges[5].exchange->element(), 2);  // experts give bf16 back
+  EXPECT_DOUBLE_EQ(exchanges[6].exchange->element(), kNvfp4Element);
   folder.gzip("aiconfigurator/nccl.csv.gz",
               "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\nh100_sxm,alltoall,half,8,1024,-1\n");
   EXPECT_THAT(read_collectives(folder.file("")).error().line(),
@@ -132,7 +190,9 @@ TEST(CollectiveData, MeasuredRowsKeepTheBoundAndTheTarget) {
   for (std::size_t i = 0; i < rows->size(); ++i) {
     EXPECT_GE((*rows)[i].measured, (*outcomes)[i].bound) << (*rows)[i].gpu << " " << in_bytes((*rows)[i].call.bytes);
     EXPECT_GE((*outcomes)[i].forecast, (*outcomes)[i].bound);
-    if (!is_held_out((*rows)[i]) || is_apart((*rows)[i]) || (*rows)[i].call.library != CommLibrary::nccl) continue;
+    if (!is_held_out((*rows)[i]) || is_apart((*rows)[i]) || (*rows)[i].exchange ||
+        (*rows)[i].call.library != CommLibrary::nccl)
+      continue;
     sum += std::abs((*outcomes)[i].forecast / (*rows)[i].measured - 1);
     ++held;
   }

@@ -13,9 +13,20 @@
 namespace tilecast {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds = {"NCCL, aiconfigurator", "NCCL, SynPerf",
-                                                    "engines' all-reduce, graph", "engines' all-reduce, eager"};
+constexpr int kNodeGpus = 8;  // of DeepEP's rows
+constexpr std::array<std::string_view, 9> kKinds = {
+    "NCCL, aiconfigurator",   "NCCL, SynPerf",         "engines' all-reduce, graph", "engines' all-reduce, eager",
+    "DeepEP, within a node",  "DeepEP, between nodes", "DeepEP low latency, within", "DeepEP low latency, between",
+    "TensorRT-LLM all-to-all"};
 std::string_view kind_of(const CollectiveRow& row) {
+  if (row.exchange) {
+    const bool between = row.exchange->ranks > kNodeGpus;
+    switch (row.exchange->kind) {
+      case ExchangeKind::deepep: return kKinds[between ? 5 : 4];
+      case ExchangeKind::deepep_ll: return kKinds[between ? 7 : 6];
+      default: return kKinds[8];
+    }
+  }
   if (row.call.library == CommLibrary::nccl) return kKinds[row.source == kPlainSource ? 0 : 1];
   return kKinds[row.call.eager ? 3 : 2];
 }
@@ -85,6 +96,10 @@ struct BoundCounts {
 // Averages over GPUs by table of the data, without the machine of eight L40S.
 std::string summary(const CollectiveJudgement& judged) {
   const auto table_of = [](const CollectiveRow& row) {
+    if (row.exchange)
+      return row.exchange->kind == ExchangeKind::deepep      ? "deepep_normal"
+             : row.exchange->kind == ExchangeKind::deepep_ll ? "deepep_ll"
+                                                             : "trtllm_alltoall";
     if (row.source != kPlainSource) return "synperf/collective";
     return row.call.library == CommLibrary::nccl ? "nccl" : "custom_allreduce";
   };
@@ -126,6 +141,7 @@ std::string collective_report(const CollectiveJudgement& judged) {
     line.unseen.add(row, judged.without_gpu[i]);
     below.forecasts_below += judged.seen[i].forecast < judged.seen[i].bound;
     below.forecasts_below += judged.without_gpu[i].forecast < judged.without_gpu[i].bound;
+    below.forecasts_below += judged.without_architecture[i].forecast < judged.without_architecture[i].bound;
     below.rows_below += row.measured < judged.seen[i].bound;
   }
   MarkdownTable table({"what", "GPU"}, {"held-out rows", "mean", "p90", "bias", "in interval", "GPU left out: rows",
@@ -135,14 +151,19 @@ std::string collective_report(const CollectiveJudgement& judged) {
   return fmt::format(
              "## Collectives\n\n"
              "NCCL's all-reduce, all-gather, reduce-scatter, all-to-all and send/recv, and the engines' own "
-             "all-reduce, of 2 "
-             "to 8 GPUs in a node and from 256 B to 1 GiB. *Held out*: a tenth of the message sizes, the same on every "
-             "GPU. "
-             "*GPU left out*: all its rows, of every source; H100 and H200, and B200 and GB200, are siblings. Eager "
-             "engines wait for the host below some megabytes, which a GPU's description does not tell. The machine of "
-             "eight L40S runs NCCL at 1 to 5 GB/s over four and eight GPUs; such rows train nothing and stand "
-             "apart.\n\n"
-             "{} forecasts lie below their bound; {} of {} rows were measured below it.\n\n",
+             "all-reduce, "
+             "of 2 to 8 GPUs in a node and from 256 B to 1 GiB; dispatch and combine of experts' tokens by DeepEP (8 "
+             "GPUs, GB200 4; between nodes 16 to 64) and TensorRT-LLM (2 to 64), 1 to 131,072 tokens of a rank. *Held "
+             "out*: a tenth of the message sizes, the same on every GPU; of exchanges all rows of 16, 256 and 4,096 "
+             "tokens. *GPU left out*: all its rows, of every source; H100 and H200, and B200 and GB200, are siblings. "
+             "Eager engines wait for the host below some megabytes: a GPU left out gets the hosts of the nearest "
+             "architecture, and nothing tells of a Grace host but GB200's own. DeepEP between nodes was measured on "
+             "one GPU, TensorRT-LLM's all-to-all too: left out, other curves stand in. The constants of exchanges' "
+             "physics were read off DeepEP's rows of H100 and TensorRT-LLM's of GB200, whose left-out figures they "
+             "flatter. The machine of eight L40S runs "
+             "NCCL at 1 to 5 GB/s over four and eight GPUs; such rows train nothing and stand apart.\n\n"
+             "{} forecasts lie below their bound, of every row at its three standings; {} of {} rows were measured "
+             "below it.\n\n",
              below.forecasts_below, below.rows_below, judged.rows.size()) +
          summary(judged) + table.text();
 }

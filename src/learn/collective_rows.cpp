@@ -49,8 +49,8 @@ class Table {
 };
 
 using Rows = std::vector<CollectiveRow>;
-// Turns a row whose ranks, size and milliseconds are read into ours; false: not one of ours.
-using Fill = bool (*)(const Table& table, CollectiveRow& row, double& bytes_per_item);
+// Adds what a line of a table says to the rows; lines that are none of ours add nothing.
+using Fill = Status (*)(const Table& table, CollectiveRow row, Rows& into);
 
 Status read_table(const std::string& path, const std::vector<std::string>& columns, const CollectiveRow& pattern,
                   Fill fill, Rows& into) {
@@ -61,21 +61,20 @@ Status read_table(const std::string& path, const std::vector<std::string>& colum
     if (!more) return more.error();
     if (!*more) return Ok{};
     if (table->bad()) continue;
-    CollectiveRow row = pattern;
-    double item = 1;
-    if (!fill(*table, row, item)) continue;
-    std::array<double, 3> numbers{};
-    for (std::size_t i = 0; i < 3; ++i) {
-      const auto value = table->number(i);
-      if (!value) return value.error();
-      numbers[i] = *value;
-    }
-    row.call.ranks = static_cast<int>(numbers[0]);
-    row.call.bytes = bytes(numbers[1] * item);
-    row.measured = milliseconds(numbers[2]);
-    if (in_bytes(row.call.bytes) >= kLeastBytes && in_bytes(row.call.bytes) <= kMostBytes)
-      into.push_back(std::move(row));
+    if (auto done = fill(*table, pattern, into); !done) return done;
   }
+}
+
+// The first columns as numbers.
+template <std::size_t N>
+Result<std::array<double, N>> numbers_of(const Table& table) {
+  std::array<double, N> numbers{};
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto value = table.number(i);
+    if (!value) return value.error();
+    numbers[i] = *value;
+  }
+  return numbers;
 }
 
 bool fill_gpu(std::string_view name, CollectiveRow& row) {
@@ -85,25 +84,142 @@ bool fill_gpu(std::string_view name, CollectiveRow& row) {
   return true;
 }
 
-bool fill_nccl(const Table& table, CollectiveRow& row, double& item) {
-  const auto op = collective_from(table[4]);  // "alltoall" is all_to_all to a forgiving reader
-  if (!op || !fill_gpu(table[3], row)) return false;
-  row.call.op = *op;
-  row.call.integers = table[5] == "int8";
-  item = row.call.integers ? 1 : 2;
-  return true;
+// Columns of collectives: ranks, items, milliseconds, then what says which.
+Status add_call(const Table& table, CollectiveRow row, double bytes_per_item, Rows& into) {
+  const auto numbers = numbers_of<3>(table);
+  if (!numbers) return numbers.error();
+  row.call.ranks = static_cast<int>((*numbers)[0]);
+  row.call.bytes = bytes((*numbers)[1] * bytes_per_item);
+  row.measured = milliseconds((*numbers)[2]);
+  if (in_bytes(row.call.bytes) >= kLeastBytes && in_bytes(row.call.bytes) <= kMostBytes) into.push_back(std::move(row));
+  return Ok{};
 }
 
-bool fill_custom(const Table& table, CollectiveRow& row, double& item) {
+Status fill_nccl(const Table& table, CollectiveRow row, Rows& into) {
+  const auto op = collective_from(table[4]);  // "alltoall" is all_to_all to a forgiving reader
+  if (!op || !fill_gpu(table[3], row)) return Ok{};
+  row.call.op = *op;
+  const bool integers = row.call.integers = table[5] == "int8";
+  return add_call(table, std::move(row), integers ? 1 : 2, into);
+}
+
+Status fill_custom(const Table& table, CollectiveRow row, Rows& into) {
   const auto library = comm_library_from(table[4]);
-  if (!library || !fill_gpu(table[3], row)) return false;
+  if (!library || !fill_gpu(table[3], row)) return Ok{};
   row.call.library = *library;
   row.call.eager = table[5].ends_with("_eager");
-  item = 2;  // bf16
-  return true;
+  return add_call(table, std::move(row), 2, into);  // bf16
 }
 
-bool fill_synperf(const Table&, CollectiveRow&, double&) { return true; }
+Status fill_synperf(const Table& table, CollectiveRow row, Rows& into) {
+  return add_call(table, std::move(row), 1, into);
+}
+
+void add_exchange(CollectiveRow row, ExchangeOp op, double us, Rows& into) {
+  row.exchange->op = op;
+  row.measured = microseconds(us);
+  into.push_back(std::move(row));
+}
+
+// DeepEP's tables: nodes, hidden size, tokens, topk, experts, then times; H100's rows under H200's name are left out.
+// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most.
+const std::vector<std::string> kDeepEpColumns = {"node_num", "hidden_size", "num_token", "num_topk", "num_experts"};
+constexpr int kTestNodes = 4;
+
+template <std::size_t N>
+Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>& numbers, bool& ours) {
+  const std::string_view gpu = table[N], version = table[N + 1];
+  ours = fill_gpu(gpu, row) && !(gpu == "h200_sxm" && version == "0.5.6.post2");
+  if (!ours) return Ok{};
+  const auto read = numbers_of<N>(table);
+  if (!read) return read.error();
+  numbers = *read;
+  ExpertExchange x;
+  const int nodes = static_cast<int>(numbers[0]);
+  x.hidden = static_cast<int>(numbers[1]);
+  x.tokens = static_cast<int>(numbers[2]);
+  x.topk = static_cast<int>(numbers[3]);
+  x.experts = static_cast<int>(numbers[4]);
+  x.ranks = nodes * (gpu == "gb200" ? 4 : 8);  // a tray of GB200 has four GPUs
+  row.exchange = x;
+  return Ok{};
+}
+
+Status fill_deepep_normal(const Table& table, CollectiveRow row, Rows& into) {
+  std::array<double, 8> n{};
+  bool ours = false;
+  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  // Between nodes a kernel that tells counts runs first; within one it was left out of the measurement.
+  const auto dispatch_notify = to_double(table[10]), combine_notify = to_double(table[11]);
+  row.exchange->kind = ExchangeKind::deepep;
+  row.exchange->most_nodes = kTestNodes;
+  row.exchange->sms = static_cast<int>(n[5]);
+  add_exchange(row, ExchangeOp::dispatch, n[6] + dispatch_notify.value_or(0), into);
+  add_exchange(row, ExchangeOp::combine, n[7] + combine_notify.value_or(0), into);
+  return Ok{};
+}
+
+Status fill_deepep_ll(const Table& table, CollectiveRow row, Rows& into) {
+  std::array<double, 7> n{};
+  bool ours = false;
+  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  row.exchange->kind = ExchangeKind::deepep_ll;
+  add_exchange(row, ExchangeOp::dispatch, n[5], into);
+  add_exchange(row, ExchangeOp::combine, n[6], into);
+  return Ok{};
+}
+
+Status fill_trtllm(const Table& table, CollectiveRow row, Rows& into) {
+  const std::string_view op = table[7], source = table[8], dtype = table[9];
+  if (!fill_gpu(table[6], row)) return Ok{};
+  const auto n = numbers_of<6>(table);
+  if (!n) return n.error();
+  ExpertExchange x;
+  x.tokens = static_cast<int>((*n)[0]);
+  x.hidden = static_cast<int>((*n)[1]);
+  x.topk = static_cast<int>((*n)[2]);
+  x.experts = static_cast<int>((*n)[3]);
+  x.ranks = static_cast<int>((*n)[4]);
+  x.kind = source == "NVLinkOneSided" ? ExchangeKind::trtllm_one_sided : ExchangeKind::trtllm_two_sided;
+  x.balanced = true;
+  x.element_bytes = dtype == "nvfp4" ? kNvfp4Element : dtype == "fp8" ? 1 : kBf16Element;
+  if (op == "alltoall_combine") x.element_bytes = kBf16Element;
+  row.exchange = x;
+  add_exchange(row,
+               op == "alltoall_dispatch"  ? ExchangeOp::dispatch
+               : op == "alltoall_prepare" ? ExchangeOp::prepare
+                                          : ExchangeOp::combine,
+               (*n)[5] * 1000, into);
+  return Ok{};
+}
+
+Status read_exchanges(const std::string& folder, const CollectiveRow& pattern, Rows& into) {
+  const auto with = [](std::vector<std::string> columns, std::initializer_list<const char*> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+    return columns;
+  };
+  struct File {
+    const char* name;
+    std::vector<std::string> columns;
+    Fill fill;
+  };
+  const File files[] = {
+      {"deepep_normal",
+       with(kDeepEpColumns, {"dispatch_sms", "dispatch_transmit_us", "combine_transmit_us", "gpu", "version",
+                             "dispatch_notify_us", "combine_notify_us"}),
+       fill_deepep_normal},
+      {"deepep_ll", with(kDeepEpColumns, {"dispatch_avg_t_us", "combine_avg_t_us", "gpu", "version"}), fill_deepep_ll},
+      {"trtllm_alltoall",
+       {"num_tokens", "hidden_size", "topk", "num_experts", "moe_ep_size", "latency", "gpu", "op_name", "kernel_source",
+        "moe_dtype"},
+       fill_trtllm}};
+  for (const File& file : files)
+    if (auto done = read_table(fmt::format("{}/aiconfigurator/{}.csv.gz", folder, file.name), file.columns, pattern,
+                               file.fill, into);
+        !done)
+      return done;
+  return Ok{};
+}
 
 struct SynperfFile {
   const char *file, *gpu;
@@ -127,6 +243,7 @@ Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
                              fill_custom, rows);
       !done)
     return std::move(done).error();
+  if (auto done = read_exchanges(folder, pattern, rows); !done) return std::move(done).error();
   pattern.source = "synperf";
   for (const SynperfFile& file : kSynperf)
     for (const CollectiveOp op : {CollectiveOp::all_reduce, CollectiveOp::send_recv}) {
@@ -141,9 +258,10 @@ Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
   return rows;
 }
 
-bool is_apart(const CollectiveRow& row) { return row.gpu == "L40S" && row.call.ranks > 2; }
+bool is_apart(const CollectiveRow& row) { return !row.exchange && row.gpu == "L40S" && row.call.ranks > 2; }
 
 bool is_held_out(const CollectiveRow& row) {
+  if (row.exchange) return row.exchange->tokens == 16 || row.exchange->tokens == 256 || row.exchange->tokens == 4096;
   // FNV-1a of what makes a shape: the same on every machine, unlike std::hash.
   const std::string shape = fmt::format("{}|{}|{:.0f}", name_of(row.call.op), row.call.ranks, in_bytes(row.call.bytes));
   std::uint64_t hash = 1469598103934665603ULL;

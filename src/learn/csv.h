@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "learn/gzip_reader.h"
+#include "support/gzip_reader.h"
 
 namespace tilecast {
 

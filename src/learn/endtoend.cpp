@@ -60,6 +60,7 @@ Result<StepForecast> forecast_between_kernels(const Program& program, const Eage
 Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
   const OverGpus& spread = *one.spread;
   StepPricing with{method, weights, &shipped_comm_constants()};
+  with.links_of = spread.links;
   if (one.eager)
     with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
       return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);

@@ -173,6 +173,7 @@ class BackwardWriter {
     for (const Gradient& g : gradients_of(op)) {
       last =
           out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
+      out_.last().times = op.times;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.suffix == "grad_weight") accumulate(op);

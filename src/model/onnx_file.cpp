@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/protobuf.h"
+#include "support/protobuf.h"
 
 namespace tilecast {
 namespace {

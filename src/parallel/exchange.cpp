@@ -1,6 +1,7 @@
 #include "parallel/exchange.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/build.h"
 
@@ -78,6 +79,7 @@ class ExchangeWriter {
     const int passes = again_ && repeats ? 2 : 1;
     for (const char* way : {"dispatch", "combine"}) {
       add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward);
+      if (!trains_) serve_experts(moe, tokens_ / tp, way == std::string_view("dispatch"));
       if (trains_)
         add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes);
     }
@@ -94,7 +96,7 @@ class ExchangeWriter {
            bool beside = false) {
     RankGroup group = group_of(at_.layout, axis, at_.gpus_per_node);
     if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
-      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
+      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0, group.stride};
     add_group(std::move(name), axis, op, size, pass, times, group, beside);
   }
   std::vector<Exchange> finish() && { return std::move(exchanges_); }
@@ -102,11 +104,29 @@ class ExchangeWriter {
   double element() const { return element_; }
 
  private:
+  // Serving engines have kernels for it: DeepEP's for throughput in prefill, for latency in decode (vLLM's and SGLang's
+  // deepep backends), TensorRT-LLM's own over NVLink.
+  void serve_experts(const MoeSpec& moe, double tokens, bool there) {
+    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
+    ExpertExchange e;
+    e.kind = at_.engine.kind == EngineKind::trtllm ? ExchangeKind::trtllm_one_sided
+             : at_.workload.mode == Mode::decode   ? ExchangeKind::deepep_ll
+                                                   : ExchangeKind::deepep;
+    e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
+    e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
+    e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
+    e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
+    const double bits = at_.engine.precision.experts.activation_bits;
+    e.element_bytes = !there || bits >= 16 ? kBf16Element : bits >= 8 ? kFp8Element : kNvfp4Element;
+    exchanges_.back().experts = e;
+  }
+
   void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
                  bool beside = false) {
     if (group.ranks <= 1 || !(size > 0)) return;
     Exchange e;
     e.name = std::move(name), e.axis = axis, e.pass = pass, e.section = section_, e.times = times, e.beside = beside;
+    e.stride = group.stride;
     e.call.op = op, e.call.bytes = bytes(size), e.call.ranks = group.ranks, e.call.local = group.local;
     e.call.library = library_of(at_.engine.kind);
     exchanges_.push_back(std::move(e));

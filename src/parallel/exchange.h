@@ -1,10 +1,12 @@
 // What ranks send each other while a micro-batch passes through a model's sections, and once in a step.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/collective.h"
+#include "cluster/expert_exchange.h"
 #include "engine/run.h"
 #include "parallel/layout.h"
 
@@ -17,8 +19,10 @@ struct Exchange {
   Pass pass = Pass::forward;
   std::size_t section = 0;  // of the rank's forward graph
   Collective call;
-  double times = 1;     // for one micro-batch and one repeat of the section
-  bool beside = false;  // may run while the section computes
+  std::optional<ExpertExchange> experts = {};  // by kernels made for it, in place of `call`
+  double times = 1;                            // for one micro-batch and one repeat of the section
+  bool beside = false;                         // may run while the section computes
+  int stride = 1;                              // between the ranks that take part, as they are numbered
 };
 
 // Facts about a run that sizes of messages follow from.

@@ -1,4 +1,4 @@
-#include "model/protobuf.h"
+#include "support/protobuf.h"
 
 #include <bit>
 
@@ -17,6 +17,15 @@ std::optional<std::uint64_t> take_varint(std::string_view& rest, std::string_vie
     if (byte < 0x80) return value;
   }
   return problem = "holds a number of more than 64 bits", std::nullopt;
+}
+
+void put_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void put_tag(std::string& out, std::uint32_t number, WireType type) {
+  put_varint(out, std::uint64_t{number} << 3 | static_cast<std::uint64_t>(type));
 }
 
 }  // namespace
@@ -60,6 +69,39 @@ std::optional<WireField> WireReader::next() {
   if (!value) return std::nullopt;
   field.value = *value;
   return field;
+}
+
+WireWriter& WireWriter::varint(std::uint32_t number, std::uint64_t value) {
+  put_tag(message_, number, WireType::varint);
+  put_varint(message_, value);
+  return *this;
+}
+
+WireWriter& WireWriter::bytes(std::uint32_t number, std::string_view value) {
+  put_tag(message_, number, WireType::bytes);
+  append_delimited(message_, value);
+  return *this;
+}
+
+WireWriter& WireWriter::packed(std::uint32_t number, std::span<const std::uint64_t> values) {
+  if (values.empty()) return *this;
+  std::string numbers;
+  for (const std::uint64_t v : values) put_varint(numbers, v);
+  return bytes(number, numbers);
+}
+
+void append_delimited(std::string& out, std::string_view message) {
+  put_varint(out, message.size());
+  out += message;
+}
+
+std::optional<std::string_view> take_delimited(std::string_view& rest) {
+  std::string_view problem;
+  const auto size = take_varint(rest, problem);
+  if (!size || *size > rest.size()) return std::nullopt;
+  const std::string_view message = rest.substr(0, *size);
+  rest.remove_prefix(*size);
+  return message;
 }
 
 bool append_varints(const WireField& field, std::size_t most, std::vector<Count>& out) {

@@ -1,4 +1,4 @@
-#include "model/protobuf.h"
+#include "support/protobuf.h"
 
 #include <gtest/gtest.h>
 
@@ -69,6 +69,41 @@ TEST(Protobuf, RepeatedNumbersPackedOrNot) {
   EXPECT_TRUE(append_floats({4, WireType::bytes, 0, "\x00\x00\xc0\x3f\x00\x00\x00\x40"sv}, 4, 10, numbers));
   EXPECT_EQ(numbers, (std::vector<double>{1.5, 2}));
   EXPECT_FALSE(append_floats({4, WireType::bytes, 0, "\x00\x00\xc0"sv}, 4, 10, numbers));
+}
+
+TEST(Protobuf, WrittenAsRead) {
+  WireWriter writer;
+  const std::vector<std::uint64_t> list = {3, 270, 86942};
+  writer.varint(1, 150).bytes(2, "testing").packed(6, list).packed(7, {});
+  // The format's own documentation, "Simple", "Length-Delimited" and "Packed Repeated Fields".
+  EXPECT_EQ(writer.message(), "\x08\x96\x01\x12\x07testing\x32\x06\x03\x8e\x02\x9e\xa7\x05"sv);
+  for (const std::uint64_t value : {0ull, 1ull, 127ull, 128ull, 16383ull, 16384ull, 1ull << 63, ~0ull}) {
+    WireWriter one;
+    one.varint(300, value);
+    WireReader reader(one.message());
+    const auto field = reader.next();
+    ASSERT_TRUE(field);
+    EXPECT_EQ(field->number, 300u);
+    EXPECT_EQ(field->value, value);
+    EXPECT_FALSE(reader.next());
+    EXPECT_EQ(reader.problem(), "");
+  }
+}
+
+TEST(Protobuf, MessagesOneAfterTheOther) {
+  std::string file;
+  const std::string large(300, 'x');
+  for (const std::string_view message : {"abc"sv, ""sv, std::string_view(large)}) append_delimited(file, message);
+  std::string_view rest = file;
+  EXPECT_EQ(take_delimited(rest), "abc");
+  EXPECT_EQ(take_delimited(rest), "");
+  EXPECT_EQ(take_delimited(rest), large);
+  EXPECT_TRUE(rest.empty());
+  EXPECT_FALSE(take_delimited(rest));
+  rest = std::string_view(file).substr(0, file.size() - 1);
+  EXPECT_TRUE(take_delimited(rest));
+  EXPECT_TRUE(take_delimited(rest));
+  EXPECT_FALSE(take_delimited(rest));
 }
 
 }  // namespace

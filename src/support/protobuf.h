@@ -3,10 +3,18 @@
 //
 //   for (WireReader reader(message); auto field = reader.next();)
 //     if (field->number == 2 && field->type == WireType::bytes) name = field->bytes;
+//
+// Written the same way, a message inside another as its bytes:
+//
+//   WireWriter writer;
+//   writer.varint(1, 150).bytes(2, "testing");
+//   save(writer.message());
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +49,23 @@ class WireReader {
   std::string_view rest_;
   std::string_view problem_;
 };
+
+// Fields come out in the order of the calls; that of their numbers is what other writers keep.
+class WireWriter {
+ public:
+  // Of the types int32, int64, uint32, uint64, bool and enum; negative numbers as two's complement.
+  WireWriter& varint(std::uint32_t number, std::uint64_t value);
+  WireWriter& bytes(std::uint32_t number, std::string_view value);  // a text or a message
+  WireWriter& packed(std::uint32_t number, std::span<const std::uint64_t> values);
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string message_;
+};
+// A message of a file of several: its length, then its bytes.
+void append_delimited(std::string& out, std::string_view message);
+// Takes such a message off the front; nothing where the bytes are none.
+std::optional<std::string_view> take_delimited(std::string_view& rest);
 
 // Appends a repeated number's field, packed or single, until there are `most` of them. False: not a number's bytes.
 bool append_varints(const WireField& field, std::size_t most, std::vector<Count>& out);

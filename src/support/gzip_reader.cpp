@@ -1,4 +1,4 @@
-#include "learn/gzip_reader.h"
+#include "support/gzip_reader.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

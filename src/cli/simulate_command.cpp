@@ -1,0 +1,301 @@
+#include "cli/simulate_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+#include "serve/trace.h"
+#include "support/file.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<Seconds> duration(std::string_view text) {
+  double unit = 1;
+  if (text.ends_with("ms")) unit = 1e-3, text.remove_suffix(2);
+  else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
+  else if (text.ends_with("s")) text.remove_suffix(1);
+  const auto value = number(text);
+  if (!value || *value <= 0) return std::nullopt;
+  return seconds(*value * unit);
+}
+
+Status check(const SimulateOptions& o) {
+  const auto bad = [](const char* flag, const std::string& problem, const char* remedy = "") {
+    return Error{flag, "", problem, remedy};
+  };
+  if (o.tp != 1 || o.pp != 1)
+    return bad("--tp", "simulations run on one GPU a replica so far", "--dp gives more replicas");
+  constexpr Count kMost = Count{1} << 30;
+  for (const auto& [value, flag, least] : {std::tuple(o.dp, "--dp", Count{1}),
+                                           {o.concurrency, "--concurrency", Count{0}},
+                                           {o.max_sequences, "--max-num-seqs", 0},
+                                           {o.max_tokens, "--max-num-batched-tokens", 0},
+                                           {o.chunk, "--chunked-prefill-size", 0},
+                                           {o.block_tokens, "--block-size", 0},
+                                           {o.context_limit, "--max-model-len", 0},
+                                           {o.prefill_replicas, "--prefill-replicas", 0},
+                                           {o.seed, "--seed", 0}})
+    if (value < least || value > kMost) return bad(flag, fmt::format("must lie between {} and {}", least, kMost));
+  if (o.dp + o.prefill_replicas > 4096) return bad("--dp", "simulates at most 4096 replicas");
+  if (!(o.memory_fraction >= 0) || o.memory_fraction > 1)
+    return bad("--gpu-memory-utilization", "must lie between 0 and 1");
+  if (!(o.draft_cost >= 0) || o.draft_cost > 10) return bad("--draft-cost", "must lie between 0 and 10");
+  if (!(o.link_gb_per_s > 0) || !(o.link_us >= 0)) return bad("--link", "needs a positive bandwidth");
+  if (o.router != "round-robin" && o.router != "least-loaded")
+    return bad("--router", "must be round-robin or least-loaded, not '" + o.router + "'");
+  if (!o.policy.empty() && o.policy != "static" && o.policy != "max-utilization")
+    return bad("--policy", "must be static or max-utilization, not '" + o.policy + "'");
+  if (o.policy == "max-utilization" && o.engine != "trtllm")
+    return bad("--policy", "max-utilization is TensorRT-LLM's", "--engine trtllm");
+  if (!o.sweep.empty() && (!o.timeline.empty() || !o.requests_file.empty()))
+    return bad("--sweep", "has no --requests-out or --timeline of its own", "run one load at a time for those");
+  return Ok{};
+}
+
+Result<DeploymentOptions> deployment_from(const SimulateOptions& o) {
+  DeploymentOptions d;
+  auto model = find_model(o.model);
+  if (!model) return std::move(model).error();
+  d.model = *std::move(model);
+  auto gpu = load_gpu(o.gpu);
+  if (!gpu) return std::move(gpu).error();
+  d.gpu = *std::move(gpu);
+  const auto kind = engine_from(o.engine);
+  if (!kind) return kind.error();
+  d.engine.kind = *kind;
+  const std::string own = d.model.quantization.empty() ? d.model.dtype : d.model.quantization;
+  auto precision = precision_from(o.dtype.empty() ? own : o.dtype, o.kv_dtype);
+  if (!precision) return std::move(precision).error();
+  d.engine.precision = *std::move(precision);
+  d.static_batches = o.policy == "static";
+  d.max_utilization = o.policy == "max-utilization";
+  d.memory_fraction = o.memory_fraction;
+  d.max_sequences = o.max_sequences, d.max_tokens = o.max_tokens, d.chunk = o.chunk, d.block_tokens = o.block_tokens;
+  if (o.no_chunked_prefill) d.chunked_prefill = false;
+  if (o.chunked_prefill) d.chunked_prefill = true;
+  d.reuse = !o.no_prefix_cache;
+  d.overlapped = !o.no_overlap;
+  d.speculation = {o.draft, o.acceptance};
+  d.draft_cost = o.draft_cost;
+  d.replicas = o.dp;
+  return d;
+}
+
+Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector<std::string>& notes) {
+  if (!o.trace.empty()) {
+    auto trace = read_trace(o.trace);
+    if (!trace) return std::move(trace).error();
+    for (const std::string& note : trace->notes) notes.push_back(o.trace + ": " + note);
+    return std::move(trace->requests);
+  }
+  WorkloadOptions w;
+  w.requests = o.requests, w.rate = o.rate, w.burstiness = o.burstiness;
+  w.prefixes = o.prefixes, w.prefix_tokens = o.prefix_tokens;
+  w.seed = static_cast<std::uint64_t>(o.seed);
+  auto input = lengths_from(o.input, "--input"), output = lengths_from(o.output, "--output");
+  if (!input) return std::move(input).error();
+  if (!output) return std::move(output).error();
+  w.input = *input, w.output = *output;
+  auto requests = generate(w);
+  if (!requests) {
+    Error e = std::move(requests).error();
+    e.field = "--" + e.field;
+    return e;
+  }
+  return requests;
+}
+
+// How much a typical step of the run may be shorter or longer: the interval of its forecast.
+Interval step_interval(const DeploymentOptions& d, const Outcome& outcome, Method method, const ModelSource* weights) {
+  double decodes = 0, context = 0, count = 0;
+  for (const StepRecord& s : outcome.steps) decodes += s.decodes, count += s.decodes > 0;
+  for (const RequestRecord& r : outcome.requests) context += static_cast<double>(r.input + r.output / 2);
+  if (!(count > 0)) return {seconds(1), seconds(1)};
+  const auto batch = std::max<Count>(1, std::llround(decodes / count));
+  const auto each = std::max<Count>(1, std::llround(context / static_cast<double>(outcome.requests.size())));
+  const Run run{d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
+  const auto prepared = prepare(run);
+  if (!prepared) return {seconds(1), seconds(1)};
+  const auto step = forecast_step(prepared->program, d.gpu, batch, method, weights);
+  if (!step) return {seconds(1), seconds(1)};
+  return {seconds(step->interval.low / step->total), seconds(step->interval.high / step->total)};
+}
+
+std::function<void(double)> progress_bar(const std::string& name) {
+  if (!isatty(STDERR_FILENO)) return {};
+  return [name](double share) {
+    constexpr int kWidth = 40;
+    const int done = static_cast<int>(share * kWidth);
+    std::fprintf(stderr, "\r%s [%s%s] %3.0f %% ", name.c_str(),
+                 std::string(static_cast<std::size_t>(done), '#').c_str(),
+                 std::string(static_cast<std::size_t>(kWidth - done), ' ').c_str(), share * 100);
+    if (share >= 1) std::fprintf(stderr, "\r\033[K");
+    std::fflush(stderr);
+  };
+}
+
+// What all loads share.
+struct Setup {
+  SimulationOptions simulation;
+  Deployment deployment;
+  Method method = Method::tilecast;
+  const ModelSource* weights = nullptr;
+};
+
+Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setup& setup, const std::string& name) {
+  SimulatedLoad load;
+  load.name = name;
+  const auto requests = requests_from(o, run.notes);
+  if (!requests) return requests.error();
+  SimulationOptions simulation = setup.simulation;
+  simulation.concurrency = o.concurrency;
+  const auto bar = progress_bar(name);
+  auto outcome = simulate(*requests, simulation, bar);
+  if (bar) bar(1);
+  if (!outcome) return std::move(outcome).error();
+  if (auto fine = setup.deployment.steps->status(); !fine) return fine.error();
+  load.outcome = *std::move(outcome);
+  load.metrics = metrics_of(load.outcome, run.slo);
+  if (o.no_interval || load.metrics.completed == 0) return load;
+  const Interval width = step_interval(run.deployment, load.outcome, setup.method, setup.weights);
+  for (const bool slow : {false, true}) {
+    const ScaledCost cost(*setup.deployment.steps, slow ? width.high.base() : width.low.base());
+    simulation.pool.cost = &cost;
+    if (simulation.prefill) simulation.prefill->cost = &cost;
+    const auto again = simulate(*requests, simulation);
+    if (!again) return again.error();
+    (slow ? load.slow : load.fast) = metrics_of(*again, run.slo);
+  }
+  return load;
+}
+
+}  // namespace
+
+Result<Sweep> sweep_from(const std::string& text) {
+  const auto bad = [&] {
+    return Error{"--sweep", "", "'" + text + "' is no sweep",
+                 "rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256"};
+  };
+  Sweep sweep;
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) return bad();
+  const std::string name = text.substr(0, equals), values = text.substr(equals + 1);
+  if (name != "rate" && name != "concurrency") return bad();
+  sweep.of_rate = name == "rate";
+  if (const auto dots = values.find(".."); dots != std::string::npos) {
+    const auto from = number(std::string_view(values).substr(0, dots));
+    const auto to = number(std::string_view(values).substr(dots + 2));
+    if (!from || !to || !(*from > 0) || *to < *from || *to / *from > 1e6) return bad();
+    for (double v = *from; v < *to * (1 - 1e-9); v *= 2) sweep.values.push_back(v);
+    sweep.values.push_back(*to);
+  } else {
+    for (const std::string& part : split(values, ',')) {
+      const auto v = number(part);
+      if (!v || !(*v > 0)) return bad();
+      sweep.values.push_back(*v);
+    }
+  }
+  if (sweep.values.size() > 64) return bad();
+  if (!sweep.of_rate)
+    for (double& v : sweep.values) v = std::round(v);
+  return sweep;
+}
+
+Result<Slo> slo_from(const std::string& text) {
+  Slo slo;
+  if (text.empty()) return slo;
+  for (const std::string& part : split(text, ',')) {
+    const auto equals = part.find('=');
+    const auto time = equals == std::string::npos ? std::nullopt : duration(std::string_view(part).substr(equals + 1));
+    const std::string name = part.substr(0, equals);
+    if (!time || (name != "ttft" && name != "tpot" && name != "e2el"))
+      return Error{"--slo", "", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s"};
+    (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
+  }
+  return slo;
+}
+
+Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
+  if (auto fine = check(o); !fine) return fine.error();
+  SimulatedRun run;
+  run.options = o;
+  auto slo = slo_from(o.slo);
+  if (!slo) return std::move(slo).error();
+  run.slo = *slo;
+  Setup setup;
+  const auto method = method_from(o.method);
+  if (!method) return method.error();
+  if (needs_weights(*method))
+    return Error{"--method", "", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline"};
+  setup.method = *method;
+  std::optional<Weights> given;
+  if (!o.weights.empty()) {
+    auto loaded = load_weights(o.weights);
+    if (!loaded) return std::move(loaded).error();
+    given = *std::move(loaded);
+  }
+  if (*method == Method::tilecast) setup.weights = given ? static_cast<const ModelSource*>(&*given) : &shipped_models();
+  auto options = deployment_from(o);
+  if (!options) return std::move(options).error();
+  run.deployment = *std::move(options);
+  auto deployment = deploy(run.deployment, setup.method, setup.weights);
+  if (!deployment) return std::move(deployment).error();
+  setup.deployment = *std::move(deployment);
+  run.budget = setup.deployment.budget;
+  run.pool = setup.deployment.pool;
+  setup.simulation.pool = run.pool;
+  if (o.prefill_replicas > 0) {
+    setup.simulation.prefill = run.pool;
+    setup.simulation.prefill->replicas = o.prefill_replicas;
+    setup.simulation.link = {gigabytes_per_second(o.link_gb_per_s), microseconds(o.link_us)};
+  }
+  setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;
+  setup.simulation.context_limit = o.context_limit > 0 ? o.context_limit : run.deployment.model.max_context;
+
+  Sweep sweep{true, {o.rate}};
+  if (!o.sweep.empty()) {
+    auto given_sweep = sweep_from(o.sweep);
+    if (!given_sweep) return std::move(given_sweep).error();
+    sweep = *std::move(given_sweep);
+  }
+  for (const double value : sweep.values) {
+    SimulateOptions at = o;
+    if (!o.sweep.empty()) (sweep.of_rate ? at.rate = value : static_cast<double>(at.concurrency = std::llround(value)));
+    auto load = one_load(run, at, setup, fmt::format("{} {:g}", sweep.of_rate ? "rate" : "concurrency", value));
+    if (!load) return std::move(load).error();
+    load->value = value;
+    run.loads.push_back(*std::move(load));
+    if (!o.sweep.empty()) run.loads.back().outcome = {};  // only its figures are shown
+  }
+  return run;
+}
+
+Result<std::string> run_simulate(const SimulateOptions& o) {
+  const auto run = simulate_loads(o);
+  if (!run) return run.error();
+  if (!o.requests_file.empty())
+    if (auto written = write_text_file(o.requests_file, requests_csv(run->loads.front().outcome)); !written)
+      return std::move(written).error();
+  if (!o.timeline.empty())
+    if (auto written = write_text_file(o.timeline, timeline_json(*run, run->loads.front().outcome)); !written)
+      return std::move(written).error();
+  return o.json ? simulate_json(*run) : simulate_text(*run);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,274 @@
+// A simulated deployment as text, JSON, a table of requests and a timeline.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/simulate_command.h"
+#include "cli/table.h"
+#include "cli/units_text.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string workload_text(const SimulateOptions& o, const ServingMetrics& m) {
+  if (!o.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused, o.trace);
+  std::string text = fmt::format("{} requests, input {}, output {}", o.requests, o.input, o.output);
+  if (o.prefixes > 0) text += fmt::format(", {} prefixes of {} tokens", o.prefixes, o.prefix_tokens);
+  return text;
+}
+
+std::string deployment_text(const SimulatedRun& run) {
+  const SchedulerLimits& l = run.pool.limits;
+  std::string text = fmt::format("{} on {}{}, {} {}", run.deployment.model.name,
+                                 run.pool.replicas > 1 ? fmt::format("{} × ", run.pool.replicas) : std::string(),
+                                 run.deployment.gpu.name, name_of(run.deployment.engine.kind),
+                                 run.deployment.engine.precision.linear.name);
+  if (run.options.prefill_replicas > 0)
+    text +=
+        fmt::format(", prompts on {} more, link {:g} GB/s", run.options.prefill_replicas, run.options.link_gb_per_s);
+  text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
+                      l.max_sequences, l.policy == Policy::sglang && l.chunk > 0 ? l.chunk : l.max_tokens,
+                      run.pool.blocks, run.pool.geometry.block_tokens, run.pool.blocks * run.pool.geometry.block_tokens,
+                      text_of(run.budget.cache));
+  return text;
+}
+
+std::string latency_table(const SimulatedLoad& load) {
+  Table table({{"", Align::left}, {"mean"}, {"median"}, {"p90"}, {"p99"}, {"80 % interval of the mean"}});
+  const auto row = [&](const char* name, Summary ServingMetrics::*figure) {
+    const Summary& s = load.metrics.*figure;
+    std::string interval = "–";
+    if (load.fast && load.slow)
+      interval = text_of(seconds(((*load.fast).*figure).mean)) + " – " + text_of(seconds(((*load.slow).*figure).mean));
+    table.add({name, text_of(seconds(s.mean)), text_of(seconds(s.median)), text_of(seconds(s.p90)),
+               text_of(seconds(s.p99)), interval});
+  };
+  row("TTFT", &ServingMetrics::ttft);
+  row("TPOT", &ServingMetrics::tpot);
+  row("ITL", &ServingMetrics::itl);
+  row("E2EL", &ServingMetrics::e2el);
+  row("queue", &ServingMetrics::queue);
+  return table.text();
+}
+
+std::string load_text(const SimulatedLoad& load) {
+  const ServingMetrics& m = load.metrics;
+  std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
+                                 text_of(seconds(m.duration)), m.steps, m.mean_batch);
+  text += fmt::format("throughput {:.4g} requests/s, {:.5g} output tokens/s, {:.5g} tokens/s", m.request_throughput,
+                      m.output_throughput, m.total_throughput);
+  if (load.fast && load.slow)
+    text += fmt::format("  (output 80 % interval {:.5g} – {:.5g})", load.slow->output_throughput,
+                        load.fast->output_throughput);
+  if (m.goodput) text += fmt::format("\ngoodput {:.4g} requests/s within the objectives", *m.goodput);
+  text += fmt::format("\ncache {} in use on average, {} at most; GPU busy {}", percent(m.cache_mean),
+                      percent(m.cache_peak), percent(m.gpu_busy));
+  if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
+  if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
+  text += "\n";
+  if (load.outcome.refusals > 0) {
+    text += fmt::format("refused {}:\n", load.outcome.refusals);
+    for (const std::string& why : load.outcome.refused) text += "  " + why + "\n";
+  }
+  return text + "\n" + latency_table(load);
+}
+
+// One curve over loads, each column a load; the height is logarithmic, as latencies explode.
+std::string curve(const std::string& title, const std::vector<SimulatedLoad>& loads,
+                  double (*value)(const SimulatedLoad&)) {
+  constexpr int kHeight = 8, kColumn = 8;
+  double low = 1e300, high = 0;
+  for (const SimulatedLoad& load : loads)
+    if (value(load) > 0) low = std::min(low, value(load)), high = std::max(high, value(load));
+  if (!(high > 0)) return "";
+  const double span = std::max(std::log(high / low), 0.05);
+  std::string text = title + "\n";
+  for (int row = kHeight; row >= 0; --row) {
+    std::string line;
+    for (const SimulatedLoad& load : loads) {
+      const double v = value(load);
+      const int at = v > 0 ? static_cast<int>(std::lround(std::log(v / low) / span * kHeight)) : -1;
+      line += fmt::format("{:>{}}", at == row ? "o" : "", kColumn);
+    }
+    const bool end = row == kHeight || row == 0;
+    text += fmt::format("{:>10} |{}\n", end ? text_of(seconds(row == 0 ? low : high)) : "", line);
+  }
+  text += fmt::format("{:>10} +{}\n{:>12}", "", std::string(loads.size() * kColumn, '-'), "");
+  for (const SimulatedLoad& load : loads) text += fmt::format("{:>{}}", fmt::format("{:g}", load.value), kColumn);
+  return text + "\n";
+}
+
+std::string sweep_text(const SimulatedRun& run) {
+  const bool of_rate = run.options.sweep.starts_with("rate");
+  Table table({{of_rate ? "rate" : "concurrency"},
+               {"requests/s"},
+               {"output tok/s"},
+               {"TTFT mean"},
+               {"TTFT p99"},
+               {"TPOT mean"},
+               {"TPOT p99"},
+               {"E2EL mean"},
+               {"cache"},
+               {"GPU busy"},
+               {"goodput"}});
+  for (const SimulatedLoad& load : run.loads) {
+    const ServingMetrics& m = load.metrics;
+    table.add({fmt::format("{:g}", load.value), fmt::format("{:.4g}", m.request_throughput),
+               fmt::format("{:.5g}", m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
+               text_of(seconds(m.tpot.mean)), text_of(seconds(m.tpot.p99)), text_of(seconds(m.e2el.mean)),
+               percent(m.cache_mean), percent(m.gpu_busy), m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
+  }
+  const std::string x = of_rate ? "rate, requests a second" : "concurrency";
+  return table.text() + "\n" +
+         curve("mean TTFT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.ttft.mean; }) + "\n" +
+         curve("mean TPOT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.tpot.mean; });
+}
+
+Json summary_json(const Summary& s) {
+  return {{"mean_ms", s.mean * 1e3}, {"median_ms", s.median * 1e3}, {"p90_ms", s.p90 * 1e3}, {"p99_ms", s.p99 * 1e3}};
+}
+
+Json metrics_json(const ServingMetrics& m) {
+  Json json = {{"completed", m.completed},
+               {"refused", m.refused},
+               {"duration_s", m.duration},
+               {"total_input_tokens", m.input_tokens},
+               {"total_output_tokens", m.output_tokens},
+               {"request_throughput", m.request_throughput},
+               {"output_throughput", m.output_throughput},
+               {"total_token_throughput", m.total_throughput},
+               {"ttft", summary_json(m.ttft)},
+               {"tpot", summary_json(m.tpot)},
+               {"itl", summary_json(m.itl)},
+               {"e2el", summary_json(m.e2el)},
+               {"queue", summary_json(m.queue)},
+               {"preemptions", m.preemptions},
+               {"prefix_hit_rate", m.hit_rate},
+               {"cache_mean", m.cache_mean},
+               {"cache_peak", m.cache_peak},
+               {"gpu_busy", m.gpu_busy},
+               {"steps", m.steps},
+               {"mean_batch", m.mean_batch},
+               {"peak_tokens_in_flight", m.peak_tokens}};
+  if (m.goodput) json["request_goodput"] = *m.goodput;
+  return json;
+}
+
+}  // namespace
+
+std::string simulate_text(const SimulatedRun& run) {
+  std::string text = deployment_text(run) + workload_text(run.options, run.loads.front().metrics);
+  if (run.options.sweep.empty())
+    text += run.options.rate > 0 ? fmt::format(", {:g} a second", run.options.rate)
+            : run.options.trace.empty() && run.options.concurrency == 0 ? ", all at once"
+                                                                        : "";
+  if (run.options.concurrency > 0 && run.options.sweep.empty())
+    text += fmt::format(", {} in flight at most", run.options.concurrency);
+  text += "\n";
+  for (const std::string& note : run.notes) text += "note: " + note + "\n";
+  text += "\n";
+  return text + (run.options.sweep.empty() ? load_text(run.loads.front()) : sweep_text(run));
+}
+
+std::string simulate_json(const SimulatedRun& run) {
+  Json json = {{"model", run.deployment.model.name},
+               {"gpu", run.deployment.gpu.name},
+               {"engine", name_of(run.deployment.engine.kind)},
+               {"policy", name_of(run.pool.limits.policy)},
+               {"dtype", run.deployment.engine.precision.linear.name},
+               {"replicas", run.pool.replicas},
+               {"prefill_replicas", run.options.prefill_replicas},
+               {"max_num_seqs", run.pool.limits.max_sequences},
+               {"max_num_batched_tokens", run.pool.limits.max_tokens},
+               {"block_size", run.pool.geometry.block_tokens},
+               {"num_blocks", run.pool.blocks},
+               {"memory_bytes",
+                {{"visible", run.budget.visible.base()},
+                 {"usable", run.budget.usable.base()},
+                 {"weights", run.budget.weights.base()},
+                 {"activations", run.budget.activations.base()},
+                 {"graphs", run.budget.graphs.base()},
+                 {"cache", run.budget.cache.base()}}},
+               {"notes", run.notes},
+               {"loads", Json::array()}};
+  for (const SimulatedLoad& load : run.loads) {
+    Json one = {{"load", load.name}, {"metrics", metrics_json(load.metrics)}};
+    if (load.fast) one["fast"] = metrics_json(*load.fast);
+    if (load.slow) one["slow"] = metrics_json(*load.slow);
+    if (!load.outcome.steps.empty()) {
+      Json slices = Json::array();
+      for (const Slice& s : over_time(load.outcome, 50))
+        slices.push_back(
+            {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
+      one["over_time"] = slices;
+      one["refused"] = load.outcome.refused;
+    }
+    json["loads"].push_back(one);
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string requests_csv(const Outcome& outcome) {
+  std::string text =
+      "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
+  for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
+    const RequestRecord& r = outcome.requests[i];
+    fmt::format_to(std::back_inserter(text), "{},{},{:.6f},{},{}", i, r.refused ? "refused" : "completed",
+                   r.sent.base(), r.input, r.output);
+    if (r.refused) text += ",,,,,,\n";
+    else
+      fmt::format_to(std::back_inserter(text), ",{},{:.3f},{:.3f},{},{:.3f},{}\n", r.hits, in_milliseconds(r.queued()),
+                     in_milliseconds(r.ttft()), r.tpot() ? fmt::format("{:.3f}", in_milliseconds(*r.tpot())) : "",
+                     in_milliseconds(r.latency()), r.preemptions);
+  }
+  return text;
+}
+
+std::string timeline_json(const SimulatedRun& run, const Outcome& outcome) {
+  constexpr std::size_t kMostRequests = 2000;
+  std::string text = "{\"traceEvents\":[\n";
+  auto out = std::back_inserter(text);
+  for (Count i = 0; i < outcome.replicas; ++i)
+    fmt::format_to(out, "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"{} {}\"}}}},\n",
+                   i + 1, i < run.pool.replicas ? "replica" : "prefill replica", i);
+  for (const StepRecord& s : outcome.steps) {
+    const double at = in_microseconds(s.start);
+    fmt::format_to(out,
+                   "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":1,\"ts\":{:.1f},\"dur\":{:.1f},\"args\":"
+                   "{{\"prompt_tokens\":{},\"decodes\":{}}}}},\n",
+                   s.prompt_tokens == 0 ? "decode"
+                   : s.decodes == 0     ? "prefill"
+                                        : "mixed",
+                   s.replica + 1, at, in_microseconds(s.end - s.start), s.prompt_tokens, s.decodes);
+    fmt::format_to(
+        out,
+        "{{\"name\":\"load\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"running\":{},\"waiting\":{}}}}},\n"
+        "{{\"name\":\"cache %\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"used\":{:.1f}}}}},\n",
+        s.replica + 1, at, s.running, s.waiting, s.replica + 1, at, 100 * s.cache);
+  }
+  // Requests in lanes: each in the first that is free.
+  std::vector<Seconds> lanes;
+  const std::size_t shown = std::min(outcome.requests.size(), kMostRequests);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RequestRecord& r = outcome.requests[i];
+    if (r.refused) continue;
+    auto lane = std::find_if(lanes.begin(), lanes.end(), [&](Seconds free) { return free <= r.sent; });
+    if (lane == lanes.end()) lane = lanes.insert(lanes.end(), seconds(0));
+    *lane = r.last;
+    const auto span = [&](const char* name, Seconds from, Seconds to) {
+      fmt::format_to(out, "{{\"name\":\"{} {}\",\"ph\":\"X\",\"pid\":0,\"tid\":{},\"ts\":{:.1f},\"dur\":{:.1f}}},\n",
+                     name, i, lane - lanes.begin() + 1, in_microseconds(from), in_microseconds(to - from));
+    };
+    span("queue", r.sent, r.scheduled);
+    span("prefill", r.scheduled, r.first);
+    span("decode", r.first, r.last);
+  }
+  text += "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{\"name\":\"requests\"}}\n]}\n";
+  return text;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,25 @@
+// Execution traces of MLCommons Chakra, which ASTRA-sim runs as they are (docs/chakra.md): a file a rank, and one that
+// says which ranks form a group.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "parallel/step_trace.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+// ASTRA-sim numbers the messages of group g from 1,000,000 g on, in an int (system/CommunicatorGroup.cc).
+inline constexpr int kMostChakraGroups = 2147;
+
+// The content of `<prefix>.<rank>.et`.
+std::string chakra_trace(const RankTrace& trace, const CommGroups& groups);
+// The content of `<prefix>.json`: {"1": [0, 1], "2": [2, 3]}. Group 0 is ASTRA-sim's own name for all ranks.
+std::string chakra_groups(const CommGroups& groups);
+
+// Writes both for ranks 0 to ranks-1, one trace in memory at a time. All of them or, where one cannot be written, none.
+Status write_chakra(const std::string& folder, const std::string& prefix, const CommGroups& groups, int ranks,
+                    const std::function<RankTrace(int rank)>& trace_of);
+
+}  // namespace tilecast

@@ -1,0 +1,40 @@
+// Every way to train a model on a number of GPUs, ranked.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "parallel/forecast.h"
+
+namespace tilecast {
+
+struct TrainingQuery {
+  Run run;  // the workload is the global batch
+  Cluster cluster;
+  int gpus = 8;
+};
+
+struct PlannedLayout {
+  ParallelRun run;
+  Seconds step, bubble, exposed;
+  Interval interval;
+  double tokens_per_second = 0, utilisation = 0;
+  Bytes memory;  // of the fullest rank
+};
+
+struct TrainingPlan {
+  std::vector<PlannedLayout> ranked;  // those that fit, fastest first
+  Count tried = 0;
+  Count too_large = 0;
+  PlannedLayout smallest;  // of all, the one that needs least memory; what to say when none fits
+};
+
+// Layouts worth a look: tensor parallelism within a node, pipelines as deep as there are layers, every schedule,
+// contexts for long sequences, experts, sharding, recomputation and micro-batches that divide.
+std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query);
+
+// `progress` hears how many of how many are done.
+Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
+                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+}  // namespace tilecast

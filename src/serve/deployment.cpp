@@ -1,0 +1,168 @@
+#include "serve/deployment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+// Of a card's memory a program sees a little less than its nominal size: 79.1 to 79.6 of 80 GiB on A100 and H100, 23.6
+// of 24 on an RTX 4090, 178.4 of 180 on a B200 (torch's total_memory in public logs of vLLM's memory profile).
+constexpr double kVisible = 0.987;
+
+// Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
+constexpr double kOtherGib = 0.1;
+
+// Captured graphs of an 8-billion-parameter model: 0.5 to 0.65 GiB in logs (vllm pull request 21489). vLLM subtracts
+// them since 0.21, together with a default share of 0.92 in place of 0.9: either way the cache is about the same.
+constexpr double kGraphGib = 0.5;
+
+// vLLM's profile run also samples for the most sequences: 12 bytes a logit with its Triton kernels (384 MB for 256 x
+// 131072, vllm pull request 32558), which are the default since pull request 33538.
+constexpr double kSamplerBytes = 12;
+
+Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
+bool is_a100(const Gpu& gpu) { return gpu.name.find("A100") != std::string::npos; }
+
+// python/sglang/srt/server_args.py, _handle_gpu_memory_settings: by the card's memory.
+Count sglang_chunk(const Gpu& gpu) {
+  const Count gib = gib_of(gpu);
+  return gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
+}
+Count sglang_graph_batch(const Gpu& gpu) {
+  const Count gib = gib_of(gpu);
+  return gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
+}
+// ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
+double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
+  const double all = in_mebibytes(gpu.dram.size) * kVisible;
+  double reserve = 512 + 1.5 * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
+                   2.0 * static_cast<double>(sglang_graph_batch(gpu)) + 1024.0 / 8;
+  if (all > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
+  return std::round((all - reserve) / all * 1000) / 1000;
+}
+
+Policy policy_of(const DeploymentOptions& o) {
+  if (o.static_batches) return Policy::static_batch;
+  if (o.engine.kind == EngineKind::sglang) return Policy::sglang;
+  if (o.engine.kind == EngineKind::trtllm)
+    return o.max_utilization ? Policy::trtllm_max_utilization : Policy::trtllm_no_evict;
+  return Policy::vllm;
+}
+
+Count block_of(const DeploymentOptions& o) {
+  if (o.block_tokens > 0) return o.block_tokens;
+  // vLLM's block_size on CUDA, SGLang's page_size, TensorRT-LLM's tokens_per_block.
+  return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
+}
+
+Count launches_of(const Program& program) { return program.launches(); }
+
+}  // namespace
+
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens) {
+  const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
+  KvGeometry g;
+  g.block_tokens = block_tokens;
+  for (const CachePart& part : need.parts)
+    g.parts.push_back({element * static_cast<double>(part.per_token), part.window});
+  g.state = 4.0 * static_cast<double>(need.state);
+  return g;
+}
+
+SchedulerLimits limits_of(const DeploymentOptions& o) {
+  SchedulerLimits l;
+  l.policy = policy_of(o);
+  l.speculation = o.speculation;
+  // vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults): more on cards of 70 GiB and above, not on A100.
+  const bool large = gib_of(o.gpu) >= 70 && !is_a100(o.gpu);
+  if (o.engine.kind == EngineKind::sglang) {
+    l.max_sequences = 2048;  // max_running_requests: what the cache gives, 2048 to 4096
+    l.max_tokens = 16384;    // max_prefill_tokens
+    l.chunk = sglang_chunk(o.gpu);
+  } else if (o.engine.kind == EngineKind::trtllm) {
+    l.max_sequences = 2048, l.max_tokens = 8192;  // tensorrt_llm/llmapi/llm_args.py
+    l.chunked_prefill = false;
+  } else {
+    l.max_sequences = large ? 1024 : 256;
+    l.max_tokens = large ? 8192 : 2048;
+  }
+  if (o.max_sequences > 0) l.max_sequences = o.max_sequences;
+  if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
+  if (o.chunk > 0) l.chunk = o.chunk;
+  if (o.chunked_prefill) l.chunked_prefill = *o.chunked_prefill;
+  return l;
+}
+
+CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const KvGeometry& geometry,
+                         Bytes weights, Bytes activations) {
+  CacheBudget b;
+  b.visible = o.gpu.dram.size * kVisible;
+  b.weights = weights;
+  b.activations = activations;
+  b.other = gibibytes(kOtherGib);
+  const auto share = [&](double otherwise) { return o.memory_fraction > 0 ? o.memory_fraction : otherwise; };
+  if (o.engine.kind == EngineKind::sglang) {
+    // KV pool = share x free memory - weights; activations and graphs live in the rest.
+    b.usable = (b.visible - b.other) * share(sglang_share(o.gpu, limits.chunk, limits.max_tokens));
+    b.cache = b.usable - b.weights;
+  } else if (o.engine.kind == EngineKind::trtllm) {
+    // free_gpu_memory_fraction of what the loaded model and its dry run leave.
+    b.usable = (b.visible - b.weights - b.activations - b.other) * share(0.9);
+    b.cache = b.usable;
+  } else {
+    // vllm/v1/worker/gpu_worker.py, determine_available_memory.
+    const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
+    b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab)));
+    b.graphs = gibibytes(kGraphGib);
+    b.usable = b.visible * share(0.92);
+    b.cache = b.usable - b.weights - b.activations - b.graphs - b.other;
+  }
+  if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / geometry.block_bytes());
+  return b;
+}
+
+Result<Deployment> deploy(const DeploymentOptions& o, Method method, const ModelSource* weights) {
+  if (!serves(o.engine.kind))
+    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+  if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
+    return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+  if (o.speculation.draft < 0 || o.speculation.draft > 64 || !(o.speculation.acceptance >= 0) ||
+      o.speculation.acceptance > 1)
+    return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
+  Deployment d;
+  PoolOptions& pool = d.pool;
+  pool.limits = limits_of(o);
+  pool.replicas = o.replicas;
+  pool.reuse = o.reuse && !o.static_batches;
+  pool.draft_cost = o.draft_cost;
+  pool.geometry = geometry_of(cache_need(o.model), o.engine.precision, block_of(o));
+
+  const Count longest = o.model.decoder->positions == Positions::learned ? o.model.max_context : 0;
+  const Count profile =
+      pool.limits.policy == Policy::sglang && pool.limits.chunk > 0 ? pool.limits.chunk : pool.limits.max_tokens;
+  const Count each = longest > 0 ? std::min(profile, longest) : profile;
+  Run run{o.model, {Mode::prefill, {{std::max<Count>(1, profile / each), each, 0}}}, o.engine, {}};
+  const auto prepared = prepare(run);
+  if (!prepared) return prepared.error();
+  const MemoryNeed need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
+  d.budget = cache_budget(o, pool.limits, pool.geometry, need.weights, need.activations + need.workspace);
+  if (d.budget.blocks < 1)
+    return Error{o.model.name, "",
+                 fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
+                             in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
+                 "a larger GPU, more of them, or fewer bits"};
+  pool.blocks = d.budget.blocks;
+  pool.launches = launches_of(prepared->program);
+  pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
+  pool.host.overlapped = o.overlapped && !o.static_batches;
+  auto table = StepTable::make(price_on(o.model, o.engine, o.gpu, method, weights), longest);
+  if (!table) return std::move(table).error();
+  d.steps = *std::move(table);
+  pool.cost = d.steps.get();
+  return d;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,74 @@
+#include "serve/host.h"
+
+#include <algorithm>
+
+namespace tilecast {
+namespace {
+
+// vllm/config/vllm.py, _set_cudagraph_sizes: 1, 2, 4, multiples of 8 below 256, of 16 up to twice the sequences, at
+// most 512.
+std::vector<Count> vllm_graphs(Count max_sequences, Count max_tokens) {
+  const Count most = std::min({2 * max_sequences, max_tokens, Count{512}});
+  std::vector<Count> sizes = {1, 2, 4};
+  for (Count n = 8; n < 256; n += 8) sizes.push_back(n);
+  for (Count n = 256; n <= 512; n += 16) sizes.push_back(n);
+  std::erase_if(sizes, [&](Count n) { return n > most; });
+  return sizes;
+}
+
+// python/sglang/srt/server_args.py, _generate_cuda_graph_batch_sizes; cuda_graph_max_bs is 256 on cards of 80 GB and
+// more (less on smaller ones, where fewer requests fit anyway).
+std::vector<Count> sglang_graphs() {
+  std::vector<Count> sizes = {1, 2, 4, 8, 12};
+  for (Count n = 16; n <= 256; n += 8) sizes.push_back(n);
+  return sizes;
+}
+
+// tensorrt_llm/llmapi/llm_args.py, CudaGraphConfig: 1, 2, 4, multiples of 8 to 128, then powers of two; padding, which
+// is off by default and on in NVIDIA's own benchmark configurations, is taken as on.
+std::vector<Count> trtllm_graphs(Count max_sequences) {
+  std::vector<Count> sizes = {1, 2, 4};
+  for (Count n = 8; n <= 128; n += 8) sizes.push_back(n);
+  for (Count n = 256; n <= max_sequences; n *= 2) sizes.push_back(n);
+  return sizes;
+}
+
+}  // namespace
+
+Count captured_size(const std::vector<Count>& graphs, Count tokens) {
+  const auto at = std::lower_bound(graphs.begin(), graphs.end(), tokens);
+  return at == graphs.end() ? 0 : *at;
+}
+
+// Where the figures come from:
+// - per_step, per_sequence: vLLM 0.27's engine loop on a CPU without a model takes 541 us a step at its workload's mean
+//   batch and 12.7 us a running request at the largest (github openfabric-systems/simllm pull request 204).
+// - gap: 200 to 300 us between two decode steps once scheduling is asynchronous (github vllm-project/vllm issue 10634).
+//   What AIConfigurator's serving points leave unexplained, 0 to 1 ms a step (engine/host.cpp), agrees and says no
+//   more.
+// - per_launch: about 5 us of a kernel outside a graph from compiled code on a quiet host; 11 us are our own
+//   measurement of eager PyTorch (engine/host.cpp), which also dispatches each operator.
+// - receive, per_request, per_prompt_token: estimates, not measured: an HTTP request through a Python server takes 1 to
+//   3 ms, its serial part some 0.3 ms, a fast BPE tokeniser about two million tokens a second.
+// SGLang's and TensorRT-LLM's loops are of the same kind, and are given the same figures for want of others.
+HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens) {
+  HostTimes host;
+  host.receive = milliseconds(2);
+  host.per_request = microseconds(300);
+  host.per_prompt_token = microseconds(0.5);
+  host.per_step = microseconds(400);
+  host.per_sequence = microseconds(12.7);
+  host.per_launch = microseconds(5);
+  host.gap = microseconds(250);
+  if (engine == EngineKind::sglang) {
+    host.graphs = sglang_graphs();
+  } else if (engine == EngineKind::trtllm) {
+    host.graphs = trtllm_graphs(max_sequences);
+  } else {
+    host.graphs = vllm_graphs(max_sequences, max_tokens);
+    host.graphs_for_prompts = true;
+  }
+  return host;
+}
+
+}  // namespace tilecast

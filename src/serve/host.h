@@ -1,0 +1,33 @@
+// What the engine's host program adds to the GPU's time of a step, and how it shapes the batch.
+#pragma once
+
+#include <vector>
+
+#include "engine/kinds.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct HostTimes {
+  // Between a request's being sent and the scheduler's seeing it. The front end takes requests one at a time.
+  Seconds receive;           // on the way, requests side by side: HTTP, queues between processes
+  Seconds per_request;       // one at a time: parsing, tokenising
+  Seconds per_prompt_token;  // ... and for each token of the prompt
+  // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
+  Seconds per_step;
+  Seconds per_sequence;
+  Seconds per_launch;      // of a kernel that no captured graph holds
+  bool overlapped = true;  // the next step is planned and prepared while this one runs
+  Seconds gap;             // what stands between two steps even then: the graph's launch, the sampled tokens' way back
+
+  // Batch sizes that graphs were captured for, ascending; a smaller batch is padded to the next. Empty: none.
+  std::vector<Count> graphs;
+  bool graphs_for_prompts = false;  // steps with prompts are padded too (vLLM's piecewise graphs)
+};
+
+HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens);
+
+// The captured size for this many tokens; 0 where none is large enough.
+Count captured_size(const std::vector<Count>& graphs, Count tokens);
+
+}  // namespace tilecast

@@ -1,0 +1,102 @@
+// The paged cache of keys and values as a count of blocks: who holds them, and which of them a later request finds
+// again.
+//
+// Blocks are counted, not numbered. Blocks with the same beginning form a chain: a shared prefix, or what one request
+// computed. A chain that somebody uses is pinned; one that nobody uses stays until its blocks are needed, least
+// recently used chain first, from its end: the order in which vLLM's free queue hands out blocks that a request
+// returned (vllm/v1/core/block_pool.py, freed last block first) and in which SGLang's radix tree loses its leaves.
+//
+//   free + idle + held = capacity, always.
+#pragma once
+
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "units/units.h"
+
+namespace tilecast {
+
+// What a sequence keeps of its tokens.
+struct KvGeometry {
+  struct Part {
+    double bytes = 0;  // a token
+    Count window = 0;  // tokens kept at most; 0: all
+  };
+  Count block_tokens = 16;
+  std::vector<Part> parts;
+  double state = 0;  // bytes of a sequence whatever its length (linear attention)
+
+  Bytes block_bytes() const;  // of `block_tokens` tokens in all parts
+  // Blocks' worth of bytes that `tokens` tokens keep: their number over the block's size, rounded up, where nothing has
+  // a window or a state.
+  Count blocks_for(Count tokens) const;
+  bool plain() const { return state == 0 && parts.size() == 1 && parts.front().window == 0; }
+};
+
+// Names what a request's keys are: the shared beginning of its prompt, and the rest of its own.
+struct KvKey {
+  Count request = 0;
+  Count prefix = -1;  // -1: none
+  Count prefix_tokens = 0;
+};
+
+// What a request holds.
+struct KvHolding {
+  Count shared = 0;  // blocks of its prefix's chain
+  Count own = 0;     // all others
+  Count blocks() const { return shared + own; }
+};
+
+class KvCache {
+ public:
+  // `reuse`: blocks are kept after use and found again (automatic prefix caching, radix cache).
+  KvCache(Count blocks, KvGeometry geometry, bool reuse);
+
+  Count capacity() const { return capacity_; }
+  Count available() const { return free_ + idle_; }  // for the asking: free, or idle and given up for it
+  Count held() const { return capacity_ - available(); }
+  Count idle() const { return idle_; }
+  double utilisation() const { return capacity_ ? static_cast<double>(held()) / static_cast<double>(capacity_) : 0; }
+  const KvGeometry& geometry() const { return geometry_; }
+
+  // Of a request's first `tokens` tokens, those whose keys are here: whole blocks, and never all of them, since the
+  // last token must be computed to have something to sample from.
+  Count cached(const KvKey& key, Count tokens) const;
+  // Blocks that taking hold of them makes unavailable: those that are idle now.
+  Count cached_idle_blocks(const KvKey& key, Count tokens) const;
+  // Takes hold of them; `holding` must be empty. Returns their tokens.
+  Count take(KvHolding& holding, const KvKey& key, Count tokens);
+  // Blocks for `tokens` tokens in all; false, and nothing changed, where not enough are available.
+  bool grow(KvHolding& holding, Count tokens);
+  Count lacking(const KvHolding& holding, Count tokens) const;  // blocks that grow() would have to find
+  // The first `tokens` tokens are computed: others may use what they share.
+  void publish(KvHolding& holding, const KvKey& key, Count tokens);
+  // Gives everything back. The first `tokens` tokens were computed.
+  void release(KvHolding& holding, const KvKey& key, Count tokens);
+
+ private:
+  struct Chain {
+    Count blocks = 0;
+    Count users = 0;
+    std::list<Count>::iterator place;  // in the queue, while nobody uses it
+  };
+  using Chains = std::unordered_map<Count, Chain>;
+  static Count prefix_id(Count prefix) { return 2 * prefix; }
+  static Count own_id(Count request) { return 2 * request + 1; }
+  Count prefix_blocks(const KvKey& key) const {
+    return key.prefix < 0 ? 0 : key.prefix_tokens / geometry_.block_tokens;
+  }
+  // Blocks found of the prefix and of the request's own chain.
+  KvHolding found(const KvKey& key, Count tokens) const;
+  void give_up(Count blocks);
+  void retire(Count id, Chain& chain);
+
+  Count capacity_, free_, idle_ = 0;
+  KvGeometry geometry_;
+  bool reuse_;
+  Chains chains_;
+  std::list<Count> queue_;  // chains nobody uses, least recently used first
+};
+
+}  // namespace tilecast

@@ -1,0 +1,142 @@
+#include "serve/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+// numpy.percentile: linear between the neighbours of rank share x (n - 1).
+double percentile(std::vector<float>& values, double share) {
+  const double rank = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(rank);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(low);
+  std::nth_element(values.begin(), at, values.end());
+  const double below = *at;
+  if (low + 1 >= values.size()) return below;
+  const double above = *std::min_element(at + 1, values.end());
+  return below + (above - below) * (rank - static_cast<double>(low));
+}
+
+bool meets(const RequestRecord& r, const Slo& slo) {
+  if (slo.ttft && r.ttft() > *slo.ttft) return false;
+  if (slo.e2el && r.latency() > *slo.e2el) return false;
+  // vLLM gives a request of one token a TPOT of zero.
+  return !slo.tpot || !r.tpot() || *r.tpot() <= *slo.tpot;
+}
+
+// Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
+// last token.
+Count peak_tokens(const std::vector<RequestRecord>& requests) {
+  struct Change {
+    double time, slope, level;
+  };
+  std::vector<Change> changes;
+  for (const RequestRecord& r : requests) {
+    if (r.refused) continue;
+    const double begin = r.first.base(), end = std::max(r.last.base(), begin);
+    const double slope = end > begin ? static_cast<double>(r.output - 1) / (end - begin) : 0;
+    changes.push_back({r.scheduled.base(), 0, static_cast<double>(r.input)});
+    changes.push_back({begin, slope, 1});
+    changes.push_back({end, -slope, -static_cast<double>(r.input) - 1 - slope * (end - begin)});
+  }
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
+  double level = 0, slope = 0, last = 0, most = 0;
+  for (const Change& c : changes) {
+    level += slope * (c.time - last);
+    most = std::max(most, level);
+    level += c.level;
+    slope += c.slope;
+    last = c.time;
+    most = std::max(most, level);
+  }
+  return std::llround(most);
+}
+
+}  // namespace
+
+Summary summary_of(std::vector<float> values) {
+  if (values.empty()) return {};
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v);
+  Summary s;
+  s.mean = sum / static_cast<double>(values.size());
+  s.median = percentile(values, 0.5);
+  s.p90 = percentile(values, 0.9);
+  s.p99 = percentile(values, 0.99);
+  return s;
+}
+
+ServingMetrics metrics_of(const Outcome& outcome, const Slo& slo) {
+  ServingMetrics m;
+  std::vector<float> ttft, tpot, e2el, queue;
+  Count good = 0, hits = 0;
+  const auto as_float = [](Seconds t) { return static_cast<float>(t.base()); };
+  for (const RequestRecord& r : outcome.requests) {
+    if (r.refused) {
+      ++m.refused;
+      continue;
+    }
+    ++m.completed;
+    m.input_tokens += r.input, m.output_tokens += r.output, hits += r.hits;
+    m.preemptions += r.preemptions;
+    ttft.push_back(as_float(r.ttft()));
+    e2el.push_back(as_float(r.latency()));
+    queue.push_back(as_float(r.queued()));
+    if (r.tpot()) tpot.push_back(as_float(*r.tpot()));
+    good += meets(r, slo);
+  }
+  m.duration = (outcome.end - outcome.begin).base();
+  if (m.duration > 0) {
+    m.request_throughput = static_cast<double>(m.completed) / m.duration;
+    m.output_throughput = static_cast<double>(m.output_tokens) / m.duration;
+    m.total_throughput = static_cast<double>(m.input_tokens + m.output_tokens) / m.duration;
+    m.gpu_busy = outcome.busy.base() / m.duration / static_cast<double>(outcome.replicas);
+    if (slo.any()) m.goodput = static_cast<double>(good) / m.duration;
+  }
+  m.ttft = summary_of(std::move(ttft));
+  m.tpot = summary_of(std::move(tpot));
+  m.itl = summary_of(outcome.gaps);
+  m.e2el = summary_of(std::move(e2el));
+  m.queue = summary_of(std::move(queue));
+  if (m.input_tokens > 0) m.hit_rate = static_cast<double>(hits) / static_cast<double>(m.input_tokens);
+  double cache = 0, time = 0, items = 0;
+  for (const StepRecord& s : outcome.steps) {
+    const double took = (s.end - s.start).base();
+    cache += static_cast<double>(s.cache) * took, time += took, items += s.running;
+    m.cache_peak = std::max(m.cache_peak, static_cast<double>(s.cache));
+  }
+  m.steps = static_cast<Count>(outcome.steps.size());
+  if (time > 0) m.cache_mean = cache / time, m.mean_batch = items / static_cast<double>(m.steps);
+  m.peak_tokens = peak_tokens(outcome.requests);
+  return m;
+}
+
+std::vector<Slice> over_time(const Outcome& outcome, int slices) {
+  const double begin = outcome.begin.base(), length = outcome.end.base() - begin;
+  std::vector<Slice> out(static_cast<std::size_t>(slices));
+  if (!(length > 0)) return out;
+  const double width = length / slices;
+  for (const StepRecord& s : outcome.steps) {
+    const double from = s.start.base() - begin, to = s.end.base() - begin;
+    const int first = std::clamp(static_cast<int>(from / width), 0, slices - 1);
+    const int last = std::clamp(static_cast<int>(to / width), 0, slices - 1);
+    for (int i = first; i <= last; ++i) {
+      const double share = (std::min(to, (i + 1) * width) - std::max(from, i * width)) / width;
+      if (!(share > 0)) continue;
+      Slice& slice = out[static_cast<std::size_t>(i)];
+      slice.busy += share;
+      slice.cache += share * static_cast<double>(s.cache);
+      slice.running += share * s.running, slice.waiting += share * s.waiting;
+    }
+  }
+  for (int i = 0; i < slices; ++i) {
+    Slice& slice = out[static_cast<std::size_t>(i)];
+    slice.time = (i + 0.5) * width;
+    const auto replicas = static_cast<double>(std::max<Count>(1, outcome.replicas));
+    slice.busy /= replicas, slice.cache /= replicas;
+  }
+  return out;
+}
+
+}  // namespace tilecast

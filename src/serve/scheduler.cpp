@@ -1,0 +1,83 @@
+#include "serve/scheduler.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "serve/scheduler_sglang.h"
+#include "serve/scheduler_trtllm.h"
+#include "serve/scheduler_vllm.h"
+
+namespace tilecast {
+
+Scheduler::Admission Scheduler::admission(const Sequence& s, Count upto) const {
+  Admission a;
+  if (s.received > 0) {
+    a.there = s.received;
+    a.fits = cache_.lacking({}, std::max(upto, s.received)) <= cache_.available();
+    return a;
+  }
+  a.there = cache_.cached(s.key(), s.request.input + s.generated);
+  const Count found = a.there / cache_.geometry().block_tokens;
+  const Count more = std::max<Count>(0, cache_.geometry().blocks_for(upto) - found);
+  a.fits = more + cache_.cached_idle_blocks(s.key(), s.request.input + s.generated) <= cache_.available();
+  return a;
+}
+
+void Scheduler::admit(Sequence& s, Count upto) {
+  s.computed = s.received > 0 ? s.received : cache_.take(s.kv, s.key(), s.request.input + s.generated);
+  if (s.preemptions == 0) s.hits = s.received > 0 ? 0 : s.computed;
+  s.received = 0;
+  [[maybe_unused]] const bool grown = cache_.grow(s.kv, std::max(upto, s.computed));
+  assert(grown);
+}
+
+bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
+  PlannedItem item{&s};
+  const bool decode = s.decodes();
+  item.prompt = !decode;
+  if (decode) {
+    plan.batch.decodes += 1;
+    plan.batch.decode_tokens = turn();
+    plan.batch.decode_context += s.computed;
+    item.emits = 1;
+    const Speculation& speculation = limits_.speculation;
+    while (item.emits < s.left() && item.emits <= speculation.draft && random_.uniform() < speculation.acceptance)
+      ++item.emits;
+    s.computed += item.emits;
+  } else {
+    assert(tokens <= s.pending());
+    plan.batch.prefill.push_back({tokens, s.computed});
+    item.emits = tokens == s.pending() ? 1 : 0;
+    s.computed += tokens;
+  }
+  cache_.publish(s.kv, s.key(), s.computed);
+  s.generated += item.emits;
+  item.ends = s.left() == 0;
+  plan.items.push_back(item);
+  return item.ends;
+}
+
+void Scheduler::preempt(Sequence& s, bool at_front) {
+  cache_.release(s.kv, s.key(), s.computed);
+  s.computed = 0;
+  ++s.preemptions;
+  if (at_front) waiting_.push_front(&s);
+  else waiting_.push_back(&s);
+}
+
+void Scheduler::drop_ended() {
+  std::erase_if(running_, [](const Sequence* s) { return s->left() == 0; });
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const SchedulerLimits& limits, KvCache& cache) {
+  switch (limits.policy) {
+    case Policy::vllm: return std::make_unique<VllmScheduler>(limits, cache);
+    case Policy::sglang: return std::make_unique<SglangScheduler>(limits, cache);
+    case Policy::trtllm_no_evict:
+    case Policy::trtllm_max_utilization: return std::make_unique<TrtllmScheduler>(limits, cache);
+    case Policy::static_batch: return std::make_unique<StaticScheduler>(limits, cache);
+  }
+  return nullptr;
+}
+
+}  // namespace tilecast

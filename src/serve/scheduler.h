@@ -1,0 +1,132 @@
+// Who runs in the next step: the schedulers of the engines, as their sources have it.
+//
+// A scheduler keeps requests that wait and requests that run, and makes plans of steps out of them. It does not know
+// time. Its books run ahead as the engines' own do: a plan counts its tokens as computed and its answers as given, so
+// that the next step can be planned while this one runs (vLLM's async scheduling, SGLang's and TensorRT-LLM's overlap).
+// Blocks of requests that end come back when the step has run (finish()).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/kinds.h"
+#include "serve/kv_cache.h"
+#include "serve/random.h"
+#include "serve/step_cost.h"
+#include "serve/workload.h"
+
+namespace tilecast {
+
+// A request on its way.
+struct Sequence {
+  Count id = 0;
+  Request request;
+  Count computed = 0;   // tokens whose keys are in the cache, planned steps included
+  Count generated = 0;  // tokens of the answer, planned steps included
+  Count received = 0;   // tokens whose keys come from another pool: there when it is admitted
+  KvHolding kv;
+  Count hits = 0;  // tokens of the prompt found in the cache when it was first admitted
+  int preemptions = 0;
+  Seconds sent, scheduled, first, last;       // when it was sent, first planned, its first and latest token came
+  bool started = false, first_given = false;  // `scheduled` and `first` are set
+
+  KvKey key() const { return {id, request.prefix, request.prefix_tokens}; }
+  // Tokens to compute before the next one can be sampled: one while it decodes.
+  Count pending() const { return request.input + generated - computed; }
+  bool decodes() const { return generated > 0 && pending() == 1; }
+  Count left() const { return request.output - generated; }
+};
+
+struct PlannedItem {
+  Sequence* sequence = nullptr;
+  Count emits = 0;      // tokens of the answer that the step yields; 0: a part of a prompt
+  bool ends = false;    // the last of them
+  bool prompt = false;  // its tokens are a prompt's
+};
+struct StepPlan {
+  std::vector<PlannedItem> items;
+  StepBatch batch;
+  void clear() {
+    items.clear();
+    batch.prefill.clear();
+    batch = StepBatch{std::move(batch.prefill), 0, 1, 0, 0};
+  }
+};
+
+// Draft tokens that the model checks in the same step: speculative decoding, multi-token prediction.
+struct Speculation {
+  Count draft = 0;        // tokens a step; 0: none
+  double acceptance = 0;  // probability that a draft token is accepted where those before it were
+};
+
+enum class Policy : std::uint8_t { vllm, sglang, trtllm_no_evict, trtllm_max_utilization, static_batch };
+inline constexpr std::array<std::string_view, 5> kPolicyNames = {"vllm", "sglang", "trtllm", "trtllm-max-utilization",
+                                                                 "static"};
+constexpr std::string_view name_of(Policy p) { return kPolicyNames[static_cast<std::size_t>(p)]; }
+
+struct SchedulerLimits {
+  Policy policy = Policy::vllm;
+  Count max_sequences = 256;    // that run at once
+  Count max_tokens = 2048;      // of a step; SGLang: of prompts in a step (max_prefill_tokens)
+  Count chunk = 0;              // SGLang: tokens of prompts in a step (chunked_prefill_size); 0: not cut
+  bool chunked_prefill = true;  // prompts may be cut at max_tokens (SGLang: at `chunk`)
+  Speculation speculation;
+  std::uint64_t seed = 0;  // of accepted drafts
+};
+
+class Scheduler {
+ public:
+  Scheduler(SchedulerLimits limits, KvCache& cache) : limits_(limits), cache_(cache), random_(limits.seed) {}
+  virtual ~Scheduler() = default;
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void add(Sequence& sequence) { waiting_.push_back(&sequence); }
+  // The next step; without items where nothing can run.
+  void plan(StepPlan& plan) {
+    plan.clear();
+    fill(plan);
+  }
+  // A request that ended has run its last step.
+  void finish(Sequence& sequence) { cache_.release(sequence.kv, sequence.key(), sequence.computed); }
+
+  std::size_t waiting() const { return waiting_.size(); }
+  std::size_t running() const { return running_.size(); }
+  virtual bool idle() const { return waiting_.empty() && running_.empty(); }
+  const SchedulerLimits& limits() const { return limits_; }
+
+ protected:
+  virtual void fill(StepPlan& plan) = 0;
+
+  // Tokens of one request's turn while it decodes.
+  Count turn() const { return 1 + limits_.speculation.draft; }
+  // Tokens that are there when a waiting request is admitted, and whether blocks for `upto` tokens would be available.
+  struct Admission {
+    Count there = 0;
+    bool fits = false;
+  };
+  Admission admission(const Sequence& s, Count upto) const;
+  // Admits the request: what is cached is its own, and blocks for `upto` tokens. Only after admission() said it fits.
+  void admit(Sequence& s, Count upto);
+  // Puts `tokens` tokens of a request into the plan and moves its books on. True where it ends with them.
+  bool put(StepPlan& plan, Sequence& s, Count tokens);
+  // The request loses its blocks and waits again, to compute everything anew.
+  void preempt(Sequence& s, bool at_front);
+  // Removes the requests that ended from `running_`, keeping the order.
+  void drop_ended();
+
+  SchedulerLimits limits_;
+  KvCache& cache_;
+  std::deque<Sequence*> waiting_;
+  std::vector<Sequence*> running_;
+
+ private:
+  Random random_;
+};
+
+std::unique_ptr<Scheduler> make_scheduler(const SchedulerLimits& limits, KvCache& cache);
+
+}  // namespace tilecast

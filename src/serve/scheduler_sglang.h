@@ -1,0 +1,34 @@
+// SGLang (python/sglang/srt/managers/scheduler.py, schedule_policy.py and schedule_batch.py; 0.5, read in 2026).
+#pragma once
+
+#include "serve/scheduler.h"
+
+namespace tilecast {
+
+// Prompts first: as long as a waiting request fits, a step computes prompts only, and answers wait. A request fits
+// where its prompt and its whole answer, and a share of what the running answers may still need, have room. The share
+// (new_token_ratio) starts at 0.7, falls with every decode step to 0.098, and rises where memory ran out and requests
+// had to be retracted.
+class SglangScheduler final : public Scheduler {
+ public:
+  using Scheduler::Scheduler;
+  bool idle() const override { return !cut_ && Scheduler::idle(); }
+
+ private:
+  void fill(StepPlan& plan) override;
+  void fill_prompts(StepPlan& plan);
+  void fill_decode(StepPlan& plan);
+  void retract();
+  double room() const;  // tokens that are neither taken nor promised
+
+  Sequence* cut_ = nullptr;  // the request whose prompt is computed in chunks: one at a time
+  double ratio_ = kInitialRatio;
+
+  // sglang/srt/environ.py: SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
+  // SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS, SGLANG_RETRACT_DECODE_STEPS, SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION.
+  static constexpr double kInitialRatio = 0.7, kLeastRatio = 0.7 * 0.14;
+  static constexpr double kDecay = (kInitialRatio - kLeastRatio) / 600;
+  static constexpr Count kRetractSteps = 20, kMostPromised = 4096;
+};
+
+}  // namespace tilecast

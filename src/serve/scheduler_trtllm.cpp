@@ -1,0 +1,91 @@
+#include "serve/scheduler_trtllm.h"
+
+#include <algorithm>
+
+namespace tilecast {
+
+Count TrtllmScheduler::promised() const {
+  Count blocks = 0;
+  for (const Sequence* s : running_) blocks += cache_.lacking(s->kv, s->request.input + s->request.output);
+  return blocks;
+}
+
+bool TrtllmScheduler::make_room(Sequence& s, Count tokens) {
+  while (!cache_.grow(s.kv, tokens)) {
+    Sequence* last = running_.back();
+    running_.pop_back();
+    preempt(*last, true);
+    if (last == &s) return false;
+  }
+  return true;
+}
+
+void TrtllmScheduler::fill(StepPlan& plan) {
+  Count budget = limits_.max_tokens;
+  const std::size_t before = running_.size();
+  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
+    Sequence& s = *running_[i];
+    const Count tokens = std::min(s.decodes() ? turn() : s.pending(), budget);
+    if (!make_room(s, s.computed + tokens)) break;
+    put(plan, s, tokens);
+    budget -= tokens;
+  }
+  if (running_.size() == before) admit_waiting(plan, budget);
+  drop_ended();
+}
+
+void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
+  const bool no_evict = limits_.policy == Policy::trtllm_no_evict;
+  Count reserved = no_evict ? promised() : 0;
+  while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
+    Sequence& s = *waiting_.front();
+    const Count known = s.request.input + s.generated;
+    const Count there = s.received > 0 ? s.received : cache_.cached(s.key(), known);
+    Count tokens = known - there;
+    if (tokens > budget) {
+      if (!limits_.chunked_prefill && s.preemptions == 0) return;
+      // Chunks end at a block's edge (microBatchScheduler.cpp, the chunk unit is a block).
+      const Count block = cache_.geometry().block_tokens;
+      tokens = budget / block * block;
+      if (tokens == 0) return;
+    }
+    if (!admission(s, there + tokens).fits) return;
+    const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.output);
+    if (no_evict && whole + reserved > cache_.available()) return;
+    waiting_.pop_front();
+    admit(s, there + tokens);
+    if (no_evict) reserved += cache_.lacking(s.kv, s.request.input + s.request.output);
+    running_.push_back(&s);
+    put(plan, s, tokens);
+    budget -= tokens;
+  }
+}
+
+void StaticScheduler::fill(StepPlan& plan) {
+  if (running_.empty()) {
+    ended_ = ended_context_ = 0;
+    Count promised = 0;
+    while (!waiting_.empty() && static_cast<Count>(running_.size()) < limits_.max_sequences) {
+      Sequence& s = *waiting_.front();
+      const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.output);
+      if (promised + whole > cache_.available()) break;
+      promised += whole;
+      waiting_.pop_front();
+      running_.push_back(&s);
+    }
+    for (Sequence* s : running_) {
+      admit(*s, s->request.input + s->request.output);
+      put(plan, *s, s->pending());
+    }
+  } else {
+    for (Sequence* s : running_) put(plan, *s, 1);
+    plan.batch.decodes += ended_;
+    ended_context_ += ended_;
+    plan.batch.decode_context += ended_context_;
+  }
+  for (const Sequence* s : running_)
+    if (s->left() == 0) ++ended_, ended_context_ += s->computed;
+  drop_ended();
+}
+
+}  // namespace tilecast

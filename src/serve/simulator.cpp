@@ -1,0 +1,295 @@
+#include "serve/simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <queue>
+#include <tuple>
+
+namespace tilecast {
+namespace {
+
+// One engine: its cache, its scheduler, and the step that runs.
+struct Replica {
+  Replica(const PoolOptions& o, std::int32_t number)
+      : options(o), number(number), cache(o.blocks, o.geometry, o.reuse), scheduler(make_scheduler(o.limits, cache)) {}
+
+  const PoolOptions& options;
+  std::int32_t number;
+  KvCache cache;
+  std::unique_ptr<Scheduler> scheduler;
+  StepPlan now, next;
+  bool busy = false, planned = false;
+  Seconds free_at;       // when its last step ended
+  Seconds link_free_at;  // when its last transfer ended
+  Count load = 0;        // requests sent to it that have not ended
+};
+
+// The step's time beside the kernels': padding, launches, what the host adds.
+Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
+  const HostTimes& host = o.host;
+  StepBatch& batch = plan.batch;
+  const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
+  const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
+  if (size > 0) batch.padding = size - batch.tokens();
+  Seconds gpu = o.cost->of(batch);
+  if (batch.decodes > 0 && o.limits.speculation.draft > 0)
+    gpu += gpu * (o.draft_cost * static_cast<double>(o.limits.speculation.draft));
+  if (size == 0) gpu = std::max(gpu, host.per_launch * static_cast<double>(o.launches));
+  const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
+  if (!host.overlapped || from_idle) return gpu + between;
+  return std::max(gpu + host.gap, between);
+}
+
+// At one time, in this order: a replica that was idle starts with all that came at once.
+enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
+struct Event {
+  Seconds time;
+  EventKind kind = EventKind::arrival;
+  Count order = 0;  // events alike happen in the order they were made
+  Count subject = 0;  // a replica, or a request
+};
+struct Later {
+  bool operator()(const Event& a, const Event& b) const {
+    return std::tie(a.time, a.kind, a.order) > std::tie(b.time, b.kind, b.order);
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const std::vector<Request>& requests, const SimulationOptions& options,
+             const std::function<void(double)>& progress)
+      : o_(options), requests_(requests), progress_(progress) {
+    for (Count i = 0; i < o_.pool.replicas; ++i) add_replica(o_.pool);
+    if (o_.prefill)
+      for (Count i = 0; i < o_.prefill->replicas; ++i) add_replica(*o_.prefill);
+    sequences_.resize(requests.size());
+    if (o_.prefill) prompts_.resize(requests.size());
+    out_.requests.resize(requests.size());
+    out_.replicas = static_cast<Count>(replicas_.size());
+  }
+
+  Outcome run() {
+    send_next();
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      switch (event.kind) {
+        case EventKind::arrival: arrive(event.subject); break;
+        case EventKind::step_end: end_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
+        case EventKind::transferred: receive(event.subject); break;
+        case EventKind::wake: start_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
+      }
+    }
+    for (const auto& replica : replicas_) out_.blocks_left += replica->cache.held();
+    out_.unfinished = static_cast<Count>(requests_.size()) - ended_;
+    return std::move(out_);
+  }
+
+ private:
+  void add_replica(const PoolOptions& o) {
+    replicas_.push_back(std::make_unique<Replica>(o, static_cast<std::int32_t>(replicas_.size())));
+  }
+  void at(Seconds time, EventKind kind, Count subject) { events_.push({time, kind, order_++, subject}); }
+
+  // Requests leave the client in order, when they arrive and when a place is free.
+  void send_next() {
+    while (next_ < static_cast<Count>(requests_.size()) && (o_.concurrency == 0 || in_flight_ < o_.concurrency)) {
+      const Request& r = requests_[static_cast<std::size_t>(next_)];
+      RequestRecord& record = out_.requests[static_cast<std::size_t>(next_)];
+      record.input = r.input, record.output = r.output;
+      record.sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, now_);
+      if (next_ == 0) out_.begin = record.sent;
+      if (refuse(r)) {
+        record.refused = true;
+        ++next_, ++ended_;
+        continue;
+      }
+      // Only one future arrival needs to be known at a time where nothing limits the requests in flight.
+      const HostTimes& host = front().host;
+      const Seconds work = host.per_request + host.per_prompt_token * static_cast<double>(r.input);
+      front_free_at_ = std::max(front_free_at_, record.sent) + work;
+      at(front_free_at_ + host.receive, EventKind::arrival, next_);
+      ++next_, ++in_flight_;
+      if (o_.concurrency == 0) return;
+    }
+  }
+
+  // A server answers with an error at once.
+  bool refuse(const Request& r) {
+    const Count whole = r.input + r.output, draft = o_.pool.limits.speculation.draft;
+    std::string why;
+    const PoolOptions& f = front();
+    if (o_.context_limit > 0 && whole > o_.context_limit)
+      why = fmt::format("the context limit is {}", o_.context_limit);
+    else if (o_.pool.geometry.blocks_for(whole + draft) > o_.pool.blocks ||
+             f.geometry.blocks_for(r.input + 1) > f.blocks)
+      why = fmt::format("the cache holds {}", std::min(o_.pool.blocks, f.blocks) * o_.pool.geometry.block_tokens);
+    else if (!f.limits.chunked_prefill && r.input > f.limits.max_tokens && f.limits.policy != Policy::sglang)
+      why = fmt::format("a step computes {} and prompts are not cut", f.limits.max_tokens);
+    else return false;
+    ++out_.refusals;
+    if (out_.refused.size() < 5)
+      out_.refused.push_back(fmt::format("request {}: {} + {} tokens, {}", next_, r.input, r.output, why));
+    return true;
+  }
+
+  const PoolOptions& front() const { return o_.prefill ? *o_.prefill : o_.pool; }
+
+  Replica& route(bool to_front) {
+    const Count first = to_front && o_.prefill ? o_.pool.replicas : 0;
+    const Count count = to_front && o_.prefill ? o_.prefill->replicas : o_.pool.replicas;
+    Count& turn = turns_[to_front ? 0 : 1];
+    Count best = first + turn++ % count;
+    if (o_.router == Router::least_loaded)
+      for (Count i = first; i < first + count; ++i)
+        if (replicas_[static_cast<std::size_t>(i)]->load < replicas_[static_cast<std::size_t>(best)]->load) best = i;
+    return *replicas_[static_cast<std::size_t>(best)];
+  }
+
+  void arrive(Count i) {
+    Sequence& s = o_.prefill ? prompts_[static_cast<std::size_t>(i)] : sequences_[static_cast<std::size_t>(i)];
+    s.id = i;
+    s.request = requests_[static_cast<std::size_t>(i)];
+    if (o_.prefill) s.request.output = 1;
+    enter(s, route(true));
+    if (o_.concurrency == 0) send_next();
+  }
+  void enter(Sequence& s, Replica& replica) {
+    ++replica.load;
+    replica.scheduler->add(s);
+    if (!replica.busy) at(now_, EventKind::wake, replica.number);
+  }
+  // Keys and values have come to the pool that decodes.
+  void receive(Count i) {
+    Sequence& s = sequences_[static_cast<std::size_t>(i)];
+    s.id = i;
+    s.request = requests_[static_cast<std::size_t>(i)];
+    s.generated = 1;
+    s.received = s.request.input;
+    enter(s, route(false));
+  }
+
+  void start_step(Replica& r) {
+    if (r.busy) return;
+    if (r.planned) std::swap(r.now, r.next);
+    else r.scheduler->plan(r.now);
+    r.planned = false;
+    if (r.now.items.empty()) return;
+    const Seconds time = duration_of(r.now, r.options, r.free_at < now_);
+    for (const PlannedItem& item : r.now.items) {
+      Sequence& s = *item.sequence;
+      if (!s.started) s.started = true, s.scheduled = now_;
+    }
+    record_step(r, now_ + time);
+    r.busy = true;
+    at(now_ + time, EventKind::step_end, r.number);
+    if (r.options.host.overlapped) {
+      r.scheduler->plan(r.next);
+      r.planned = !r.next.items.empty();
+    }
+  }
+
+  void record_step(const Replica& r, Seconds end) {
+    StepRecord step;
+    step.start = now_, step.end = end;
+    step.replica = r.number;
+    step.prompt_tokens = static_cast<std::int32_t>(r.now.batch.prefill_tokens());
+    step.decodes = static_cast<std::int32_t>(r.now.batch.decodes);
+    step.running = static_cast<std::int32_t>(r.now.items.size());
+    step.waiting = static_cast<std::int32_t>(r.scheduler->waiting());
+    step.cache = static_cast<float>(r.cache.utilisation());
+    out_.steps.push_back(step);
+    out_.busy += end - now_;
+    if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
+  }
+
+  void end_step(Replica& r) {
+    for (const PlannedItem& item : r.now.items) {
+      Sequence& s = *item.sequence;
+      if (item.emits > 0) give_tokens(s, r);
+      if (!item.ends) continue;
+      r.scheduler->finish(s);
+      --r.load;
+      if (r.number >= o_.pool.replicas && requests_[static_cast<std::size_t>(s.id)].output > 1) transfer(s, r);
+      else end_request(s);
+    }
+    r.busy = false;
+    r.free_at = now_;
+    start_step(r);
+  }
+
+  void give_tokens(Sequence& s, const Replica& r) {
+    RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
+    const bool decodes_elsewhere = o_.prefill && r.number < o_.pool.replicas;
+    if (!decodes_elsewhere && !s.first_given) {
+      s.first_given = true;
+      record.first = now_;
+      record.scheduled = s.scheduled;
+      record.hits = s.hits;
+    } else {
+      out_.gaps.push_back(static_cast<float>((now_ - record.last).base()));
+    }
+    record.last = now_;
+  }
+
+  void transfer(const Sequence& s, Replica& r) {
+    const KvGeometry& g = r.options.geometry;
+    const Bytes size = g.block_bytes() * static_cast<double>(g.blocks_for(s.request.input));
+    r.link_free_at = std::max(r.link_free_at, now_) + o_.link.latency + size / o_.link.bandwidth;
+    at(r.link_free_at, EventKind::transferred, s.id);
+  }
+
+  void end_request(const Sequence& s) {
+    RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
+    record.preemptions = s.preemptions;
+    out_.end = std::max(out_.end, now_);
+    ++ended_, --in_flight_;
+    if (progress_ && ended_ % 256 == 0) progress_(static_cast<double>(ended_) / static_cast<double>(requests_.size()));
+    if (o_.concurrency > 0) send_next();
+  }
+
+  const SimulationOptions& o_;
+  const std::vector<Request>& requests_;
+  const std::function<void(double)>& progress_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<Sequence> sequences_, prompts_;
+  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  Seconds now_, front_free_at_;
+  Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
+  Count turns_[2] = {0, 0};
+  Outcome out_;
+};
+
+Status check(const PoolOptions& pool, const char* name) {
+  if (!pool.cost) return field_error(name, "has no step cost");
+  if (pool.replicas < 1) return field_error(name, "needs a replica at least");
+  if (pool.blocks < 1)
+    return field_error(name, "has no memory left for keys and values", "a larger GPU, or more of them");
+  if (pool.limits.max_sequences < 1 || pool.limits.max_tokens < 1)
+    return field_error(name, "its limits of sequences and tokens must be at least 1");
+  if (pool.limits.max_tokens < 1 + pool.limits.speculation.draft)
+    return field_error(name, "a step must have room for a token and its drafts");
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                         const std::function<void(double)>& progress) {
+  if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
+  if (options.prefill) {
+    if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
+    if (!(options.link.bandwidth.base() > 0)) return field_error("link", "needs a bandwidth");
+  }
+  for (const Request& r : requests)
+    if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");
+  Outcome outcome = Simulation(requests, options, progress).run();
+  // What waits fits an empty cache: refuse() saw to it.
+  assert(outcome.unfinished == 0);
+  return outcome;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,90 @@
+// Requests through a deployment, step by step: a discrete-event simulation.
+//
+// A pool is some replicas of one engine behind a router. Requests enter when they arrive, or when one of `concurrency`
+// before them has ended; a front end tokenises them one at a time; a replica's scheduler plans its steps; a step takes
+// what its kernels take on the GPU and what the host adds. With a pool for prompts of their own (disaggregated), keys
+// and values travel over a link to the pool that decodes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/host.h"
+#include "serve/scheduler.h"
+#include "serve/step_cost.h"
+#include "serve/workload.h"
+
+namespace tilecast {
+
+struct PoolOptions {
+  SchedulerLimits limits;
+  HostTimes host;
+  const StepCost* cost = nullptr;  // outlives the simulation
+  Count launches = 0;              // kernels of a step, where no graph holds them
+  KvGeometry geometry;
+  Count blocks = 0;   // of one replica
+  bool reuse = true;  // prefixes are cached
+  Count replicas = 1;
+  double draft_cost = 0;  // time of making one draft token, as a share of the step that checks it
+};
+
+enum class Router : std::uint8_t { round_robin, least_loaded };
+
+// Between the pools of a disaggregated deployment; one transfer at a time from each prefill replica.
+struct KvLink {
+  BytesPerSecond bandwidth;
+  Seconds latency;
+};
+
+struct SimulationOptions {
+  PoolOptions pool;                    // serves, or decodes where there is another for prompts
+  std::optional<PoolOptions> prefill;  // disaggregated
+  KvLink link;
+  Router router = Router::round_robin;
+  Count concurrency = 0;    // requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit
+  Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
+};
+
+struct RequestRecord {
+  Count input = 0, output = 0;
+  bool refused = false;
+  Count hits = 0;
+  int preemptions = 0;
+  Seconds sent, scheduled, first, last;  // of the last token
+  Seconds ttft() const { return first - sent; }
+  Seconds queued() const { return scheduled - sent; }
+  Seconds latency() const { return last - sent; }
+  // Time of a token after the first; nothing where there is but one.
+  std::optional<Seconds> tpot() const {
+    if (output < 2) return std::nullopt;
+    return (last - first) / static_cast<double>(output - 1);
+  }
+};
+struct StepRecord {
+  Seconds start, end;
+  std::int32_t replica = 0;  // of all pools, those for prompts last
+  std::int32_t prompt_tokens = 0, decodes = 0, running = 0, waiting = 0;
+  float cache = 0;  // share of the blocks in use
+};
+
+struct Outcome {
+  std::vector<RequestRecord> requests;  // as they came in
+  std::vector<StepRecord> steps;
+  std::vector<float> gaps;           // seconds between two tokens, of all requests
+  std::vector<std::string> refused;  // why, one line a refused request, a few of them
+  Count refusals = 0;
+  Count replicas = 0;
+  Count most_blocks = 0;  // held at once by one replica of `pool`
+  Count unfinished = 0;   // always 0
+  Count blocks_left = 0;  // held when all was over: 0, or something leaked
+  Seconds begin, end;     // of the first sending, of the last token
+  Seconds busy;           // of all replicas together
+};
+
+// `progress` is called now and then with the share of requests that ended.
+Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                         const std::function<void(double)>& progress = {});
+
+}  // namespace tilecast

@@ -1,0 +1,328 @@
+#include "serve/simulator.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "serve/metrics.h"
+#include "serve/random.h"
+
+namespace tilecast {
+namespace {
+
+// A step takes 1 ms, a microsecond a token, and a nanosecond a cached token.
+class PlainCost final : public StepCost {
+ public:
+  Seconds of(const StepBatch& b) const override {
+    Count cached = b.decode_context;
+    for (const PrefillChunk& c : b.prefill) cached += c.cached;
+    return milliseconds(1) + microseconds(1) * static_cast<double>(b.tokens()) +
+           nanoseconds(1) * static_cast<double>(cached);
+  }
+};
+const PlainCost kCost;
+
+PoolOptions pool_of(Policy policy, Count blocks) {
+  PoolOptions pool;
+  pool.limits.policy = policy;
+  pool.limits.max_sequences = 16;
+  pool.limits.max_tokens = 256;
+  pool.limits.chunk = 128;
+  pool.cost = &kCost;
+  pool.geometry = {policy == Policy::sglang ? 1 : 16, {{100, 0}}, 0};
+  pool.blocks = policy == Policy::sglang ? blocks * 16 : blocks;
+  pool.reuse = policy != Policy::static_batch;
+  return pool;  // no host times: overlapped, nothing between
+}
+
+std::vector<Request> random_requests(Random& random, Count count, Count most) {
+  std::vector<Request> requests;
+  double arrival = 0;
+  for (Count i = 0; i < count; ++i) {
+    Request r;
+    arrival += random.exponential() * 0.002;
+    r.arrival = seconds(arrival);
+    r.input = 1 + static_cast<Count>(random.below(static_cast<std::uint64_t>(most)));
+    r.output = 1 + static_cast<Count>(random.below(60));
+    if (random.uniform() < 0.5) {
+      r.prefix = static_cast<Count>(random.below(3));
+      r.prefix_tokens = std::min<Count>(r.input, 64);
+    }
+    requests.push_back(r);
+  }
+  return requests;
+}
+
+// Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
+void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const Outcome& out) {
+  ASSERT_EQ(out.requests.size(), requests.size());
+  EXPECT_EQ(out.unfinished, 0);
+  EXPECT_EQ(out.blocks_left, 0);
+  EXPECT_LE(out.most_blocks, o.pool.blocks);
+  std::size_t gaps = 0;
+  Count refused = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RequestRecord& r = out.requests[i];
+    if (r.refused) {
+      ++refused;
+      continue;
+    }
+    EXPECT_EQ(r.input, requests[i].input);
+    EXPECT_EQ(r.output, requests[i].output);
+    EXPECT_GE(r.sent, requests[i].arrival);
+    EXPECT_GE(r.scheduled, r.sent);
+    EXPECT_GT(r.first, r.scheduled);
+    EXPECT_GE(r.last, r.first);
+    EXPECT_EQ(r.output == 1, r.last == r.first) << i;
+    EXPECT_LE(r.hits, r.input - 1);
+    gaps += static_cast<std::size_t>(r.output - 1);
+  }
+  EXPECT_EQ(out.refusals, refused);
+  if (o.pool.limits.speculation.draft == 0) {
+    EXPECT_EQ(out.gaps.size(), gaps);  // one gap a token after the first
+  }
+  for (const StepRecord& s : out.steps) {
+    EXPECT_GT(s.end, s.start);
+    EXPECT_LE(s.cache, 1.0f);
+    EXPECT_LE(s.running, o.pool.limits.max_sequences + (o.prefill ? o.prefill->limits.max_sequences : 0));
+  }
+}
+
+constexpr Policy kPolicies[] = {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict, Policy::trtllm_max_utilization,
+                                Policy::static_batch};
+
+TEST(ServeSimulator, ConservesRequestsTokensAndBlocks) {
+  Random random(11);
+  for (const Policy policy : kPolicies)
+    for (int round = 0; round < 24; ++round) {
+      SCOPED_TRACE(testing::Message() << name_of(policy) << " round " << round);
+      SimulationOptions o;
+      // From a cache that holds one request to one that holds all.
+      o.pool = pool_of(policy, 16 + static_cast<Count>(random.below(200)));
+      o.pool.replicas = 1 + static_cast<Count>(random.below(3));
+      o.pool.host.overlapped = round % 2 == 0;
+      o.pool.limits.chunked_prefill = round % 5 != 4;
+      o.router = round % 3 == 0 ? Router::least_loaded : Router::round_robin;
+      o.concurrency = round % 4 == 0 ? 5 : 0;
+      o.context_limit = round % 6 == 5 ? 150 : 0;
+      if (round % 3 == 1) o.pool.limits.speculation = {3, 0.6};
+      if (round % 8 == 7) {
+        o.prefill = pool_of(policy, 64);
+        o.prefill->limits.chunked_prefill = o.pool.limits.chunked_prefill;
+        o.link = {gigabytes_per_second(1e-3), microseconds(50)};
+      }
+      const auto requests = random_requests(random, 120, round % 7 == 6 ? 500 : 180);
+      const auto out = simulate(requests, o);
+      ASSERT_TRUE(out) << out.error().line();
+      expect_conserved(requests, o, *out);
+    }
+}
+
+TEST(ServeSimulator, SameInputSameOutcome) {
+  Random random(5);
+  const auto requests = random_requests(random, 200, 180);
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 60);
+  o.pool.limits.speculation = {2, 0.5};
+  const auto a = simulate(requests, o), b = simulate(requests, o);
+  ASSERT_TRUE(a);
+  EXPECT_EQ(a->gaps, b->gaps);
+  EXPECT_EQ(a->end.base(), b->end.base());
+}
+
+TEST(ServeSimulator, NothingAndOneToken) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 10);
+  const auto nothing = simulate({}, o);
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(metrics_of(*nothing).completed, 0);
+  EXPECT_EQ(metrics_of(*nothing).output_throughput, 0);
+  const auto one = simulate({Request{seconds(3), 1, 1}}, o);
+  ASSERT_TRUE(one);
+  EXPECT_NEAR(one->requests[0].ttft().base(), 1.001e-3, 1e-12);
+  EXPECT_EQ(one->steps.size(), 1u);
+  EXPECT_TRUE(one->gaps.empty());
+}
+
+// One request of 300 tokens in chunks of 256 and 44, then three more tokens.
+TEST(ServeSimulator, ChunksByHand) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 100);
+  o.pool.host.overlapped = false;
+  const auto out = simulate({Request{seconds(0), 300, 4}}, o);
+  ASSERT_TRUE(out);
+  const double first = 1e-3 + 256e-6 + 1e-3 + 44e-6 + 256e-9;
+  EXPECT_NEAR(out->requests[0].first.base(), first, 1e-12);
+  EXPECT_NEAR(out->requests[0].last.base(), first + 3 * 1.001e-3 + (300 + 301 + 302) * 1e-9, 1e-12);
+  EXPECT_EQ(out->most_blocks, 19);  // 303 tokens: the last one's keys are never needed
+}
+
+// Planned ahead, a request that arrives during a step misses the next one.
+TEST(ServeSimulator, OverlapPlansAhead) {
+  for (const bool overlapped : {false, true}) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::vllm, 100);
+    o.pool.host.overlapped = overlapped;
+    const auto out = simulate({Request{seconds(0), 10, 50}, Request{milliseconds(1.5), 10, 1}}, o);
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->requests[1].scheduled.base() > out->steps[1].end.base() + 1e-9, overlapped);
+  }
+}
+
+TEST(ServeSimulator, VllmPreemptsTheLast) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 8);  // 128 tokens
+  o.pool.reuse = false;
+  const auto out = simulate({Request{seconds(0), 48, 60}, Request{seconds(0), 48, 60}}, o);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->requests[0].preemptions, 0);
+  EXPECT_EQ(out->requests[1].preemptions, 1);
+  EXPECT_GT(out->requests[1].last, out->requests[0].last);
+  expect_conserved({Request{seconds(0), 48, 60}, Request{seconds(0), 48, 60}}, o, *out);
+}
+
+TEST(ServeSimulator, NoEvictNeverPreemptsAndMaxUtilizationDoes) {
+  const std::vector<Request> requests(6, Request{seconds(0), 48, 60});
+  for (const Policy policy : {Policy::trtllm_no_evict, Policy::trtllm_max_utilization}) {
+    SimulationOptions o;
+    o.pool = pool_of(policy, 20);
+    const auto out = simulate(requests, o);
+    ASSERT_TRUE(out);
+    EXPECT_EQ(metrics_of(*out).preemptions > 0, policy == Policy::trtllm_max_utilization) << name_of(policy);
+  }
+}
+
+TEST(ServeSimulator, SglangComputesPromptsFirst) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::sglang, 1000);
+  const std::vector<Request> requests(10, Request{seconds(0), 100, 20});
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  // No step mixes the two, and no answer goes on before the last prompt is done.
+  bool decoded = false;
+  for (const StepRecord& s : out->steps) {
+    EXPECT_TRUE(s.prompt_tokens == 0 || s.decodes == 0);
+    EXPECT_FALSE(decoded && s.prompt_tokens > 0);
+    decoded = decoded || s.decodes > 0;
+    EXPECT_LE(s.prompt_tokens, 128);
+  }
+}
+
+TEST(ServeSimulator, StaticBatchesWaitForTheLongest) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::static_batch, 1000);
+  o.pool.limits.max_sequences = 2;
+  o.pool.host.overlapped = false;
+  const auto out = simulate({Request{seconds(0), 10, 5}, Request{seconds(0), 10, 50}, Request{seconds(0), 10, 5}}, o);
+  ASSERT_TRUE(out);
+  EXPECT_LT(out->requests[0].last, out->requests[1].last);
+  EXPECT_GE(out->requests[2].scheduled, out->requests[1].last);
+}
+
+TEST(ServeSimulator, SharedPrefixesAreComputedOnce) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  std::vector<Request> requests;
+  for (int i = 0; i < 20; ++i) requests.push_back({milliseconds(20 * i), 160, 3, 0, 128});
+  const auto with = simulate(requests, o);
+  o.pool.reuse = false;
+  const auto without = simulate(requests, o);
+  ASSERT_TRUE(with && without);
+  EXPECT_EQ(with->requests[0].hits, 0);
+  EXPECT_EQ(with->requests[19].hits, 128);
+  EXPECT_NEAR(metrics_of(*with).hit_rate, 19 * 128 / (20 * 160.0), 1e-12);
+  EXPECT_LT(metrics_of(*with).ttft.mean, metrics_of(*without).ttft.mean);
+}
+
+TEST(ServeSimulator, ConcurrencyIsTheMostInFlight) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.concurrency = 4;
+  const std::vector<Request> requests(40, Request{seconds(0), 20, 10});
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  for (const StepRecord& s : out->steps) EXPECT_LE(s.running, 4);
+  for (const RequestRecord& a : out->requests) {
+    int at_once = 0;
+    for (const RequestRecord& b : out->requests) at_once += b.sent <= a.sent && b.last > a.sent;
+    EXPECT_LE(at_once, 4);
+  }
+}
+
+// A draft that is always accepted gives draft + 1 tokens a step, one that never is gives one.
+TEST(ServeSimulator, SpeculationGivesMoreTokensAStep) {
+  for (const double acceptance : {0.0, 0.5, 1.0}) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::vllm, 1000);
+    o.pool.limits.speculation = {3, acceptance};
+    const auto out = simulate({Request{seconds(0), 20, 4001}}, o);
+    ASSERT_TRUE(out);
+    const double tokens = 4000.0 / static_cast<double>(out->steps.size() - 1);
+    EXPECT_NEAR(tokens, acceptance == 0 ? 1 : acceptance == 1 ? 4 : 1 + 0.5 + 0.25 + 0.125, 0.06);
+  }
+}
+
+TEST(ServeSimulator, DisaggregatedTransfersTheCache) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.prefill = pool_of(Policy::vllm, 1000);
+  o.link = {bytes_per_second(1600e3), milliseconds(5)};  // a block a millisecond
+  const auto out = simulate({Request{seconds(0), 160, 3}}, o);
+  ASSERT_TRUE(out);
+  // Ten blocks travel between the first token and the second.
+  EXPECT_NEAR(out->gaps[0], 15e-3 + 1.001e-3 + 160e-9, 1e-6);
+}
+
+TEST(ServeSimulator, RefusesByName) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 8);
+  o.context_limit = 100;
+  const auto out = simulate({Request{seconds(0), 99, 2}, Request{seconds(0), 98, 2}}, o);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->refusals, 1);
+  EXPECT_EQ(out->refused[0], "request 0: 99 + 2 tokens, the context limit is 100");
+  EXPECT_FALSE(out->requests[1].refused);
+  o.context_limit = 0;
+  const auto large = simulate({Request{seconds(0), 120, 20}}, o);
+  EXPECT_EQ(large->refused[0], "request 0: 120 + 20 tokens, the cache holds 128");
+  o.pool.blocks = 0;
+  EXPECT_FALSE(simulate({}, o));
+}
+
+TEST(ServeMetrics, PercentilesAsNumpy) {
+  std::vector<float> values(101);
+  std::iota(values.begin(), values.end(), 0.0f);
+  const Summary s = summary_of(values);
+  EXPECT_DOUBLE_EQ(s.mean, 50);
+  EXPECT_DOUBLE_EQ(s.median, 50);
+  EXPECT_DOUBLE_EQ(s.p90, 90);
+  EXPECT_DOUBLE_EQ(s.p99, 99);
+  EXPECT_DOUBLE_EQ(summary_of({1, 2}).median, 1.5);
+  EXPECT_NEAR(summary_of({1, 2, 4}).p90, 3.6, 1e-6);
+  EXPECT_EQ(summary_of({}).p99, 0);
+}
+
+TEST(ServeMetrics, ByHand) {
+  Outcome out;
+  RequestRecord a, b;
+  a.input = 100, a.output = 11, a.sent = seconds(1), a.scheduled = seconds(1.5), a.first = seconds(2),
+  a.last = seconds(4);
+  b.input = 50, b.output = 1, b.sent = seconds(2), b.scheduled = seconds(2), b.first = b.last = seconds(3);
+  out.requests = {a, b};
+  out.begin = seconds(1), out.end = seconds(4), out.replicas = 1;
+  Slo slo;
+  slo.ttft = seconds(1), slo.tpot = seconds(0.1);
+  const ServingMetrics m = metrics_of(out, slo);
+  EXPECT_DOUBLE_EQ(m.request_throughput, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(m.output_throughput, 4);
+  EXPECT_DOUBLE_EQ(m.total_throughput, 54);
+  EXPECT_DOUBLE_EQ(m.ttft.mean, 1);
+  EXPECT_NEAR(m.tpot.mean, 0.2, 1e-7);  // the second request has none
+  EXPECT_DOUBLE_EQ(m.e2el.mean, 2);
+  EXPECT_DOUBLE_EQ(m.queue.mean, 0.25);
+  EXPECT_DOUBLE_EQ(*m.goodput, 1.0 / 3);  // the first misses its TPOT
+  EXPECT_EQ(m.peak_tokens, 106 + 51);     // at 3 s: 101 + 5, and the other's last
+}
+
+}  // namespace
+}  // namespace tilecast

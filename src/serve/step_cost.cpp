@@ -1,0 +1,228 @@
+#include "serve/step_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimate/physics.h"
+
+namespace tilecast {
+namespace {
+
+// Two neighbours on a grid around a value, and how far it stands from the lower one to the upper one.
+struct Between {
+  Count low = 0, high = 0;
+  double share = 0;
+};
+
+// Grid points: every whole number up to `dense`, then `per_octave` between powers of two.
+Count grid_point(int k, int per_octave) { return static_cast<Count>(std::llround(std::exp2(k / double(per_octave)))); }
+Between on_grid(double value, Count dense, int per_octave) {
+  Between b;
+  if (value <= static_cast<double>(dense)) {
+    b.low = std::max<Count>(1, static_cast<Count>(value));
+    b.high = b.low + 1;
+  } else {
+    int k = static_cast<int>(std::floor(std::log2(value) * per_octave + 1e-9));
+    while (static_cast<double>(grid_point(k, per_octave)) > value) --k;
+    b.low = std::max(dense, grid_point(k, per_octave));
+    while (b.high <= b.low) b.high = grid_point(++k, per_octave);
+  }
+  b.share = std::clamp((value - static_cast<double>(b.low)) / static_cast<double>(b.high - b.low), 0.0, 1.0);
+  return b;
+}
+// The share in logarithms.
+Between on_log_grid(double value, Count dense, int per_octave) {
+  Between b = on_grid(value, dense, per_octave);
+  if (b.share > 0) b.share = std::log(value / static_cast<double>(b.low)) / std::log(double(b.high) / double(b.low));
+  return b;
+}
+
+// Tokens of a step: products' time is a staircase that jumps after multiples of a tile's rows, so the grid has a point
+// at the end of each tread and one right after it.
+Between tokens_grid(Count tokens) {
+  const Count step = tokens <= 512 ? 8 : tokens <= 4096 ? 64 : tokens <= 16384 ? 128 : 1024;
+  const Count low = (tokens - 1) / step * step + 1, high = low + step - 1;
+  return {low, high, static_cast<double>(tokens - low) / static_cast<double>(step - 1)};
+}
+
+// The value at `b` from f at its two grid points; f is not asked where it has no weight.
+template <class F>
+auto blend(const Between& b, F f) -> std::decay_t<decltype(f(b.low))> {
+  if (b.share <= 0) return f(b.low);
+  if (b.share >= 1) return f(b.high);
+  return f(b.low) * (1 - b.share) + f(b.high) * b.share;
+}
+
+std::uint64_t key_of(Count a, Count b, Count c) {
+  return static_cast<std::uint64_t>(a) << 44 ^ static_cast<std::uint64_t>(b) << 14 ^ static_cast<std::uint64_t>(c);
+}
+
+Workload prefill_of(Count chunks, Count fresh, Count cached) {
+  Workload w;
+  w.mode = Mode::prefill;
+  w.requests = {{chunks, fresh, cached}};
+  return w;
+}
+Workload decode_of(Count requests, Count context, Count tokens_each) {
+  Workload w;
+  w.mode = Mode::decode;
+  w.requests = {{requests, tokens_each, context}};
+  return w;
+}
+
+bool of_head(const CallTime& c) { return c.section == "head" && c.name != "final_norm"; }
+bool of_attention(const CallTime& c) {
+  return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
+}
+
+}  // namespace
+
+StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
+  StepPricer pricer;
+  const Physics physics = default_physics(gpu);
+  const bool heats = method == Method::tilecast || method == Method::analytic;
+  pricer.stretch = [gpu, heats, most = in_watts(physics.compute_power)](double watts) {
+    return heats ? steady_stretch(gpu, watts / most) : 1;
+  };
+  pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
+                  weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+    run.workload = workload;
+    const auto prepared = prepare(run);
+    if (!prepared) return prepared.error();
+    const Program& program = prepared->program;
+    const auto step = forecast_step(program, gpu, workload.sequences(), method, weights);
+    if (!step) return step.error();
+    std::vector<CallTime> calls;
+    calls.reserve(program.calls.size());
+    for (std::size_t i = 0; i < program.calls.size(); ++i) {
+      const KernelCall& call = program.calls[i];
+      const CallForecast& f = step->calls[i];
+      const auto times = static_cast<double>(call.times);
+      const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
+      calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
+                       f.unheated * times * share, f.joules * times});
+    }
+    return calls;
+  };
+  return pricer;
+}
+
+Result<std::unique_ptr<StepTable>> StepTable::make(StepPricer pricer, Count longest) {
+  std::unique_ptr<StepTable> table(new StepTable(std::move(pricer), longest));
+  const auto prompt = table->pricer_.calls(prefill_of(1, 16, 0));
+  if (!prompt) return prompt.error();
+  const auto decode = table->pricer_.calls(decode_of(1, 16, 1));
+  if (!decode) return decode.error();
+  std::set<std::string> of_prompt;
+  for (const CallTime& c : *prompt) of_prompt.insert(c.section + "/" + c.name);
+  for (const CallTime& c : *decode)
+    if (!of_attention(c) && of_prompt.count(c.section + "/" + c.name)) table->common_.insert(c.section + "/" + c.name);
+  return table;
+}
+
+StepTable::Parts StepTable::price(const Workload& workload) const {
+  ++priced_;
+  Parts parts;
+  const auto calls = pricer_.calls(workload);
+  if (!calls) {
+    if (!problem_) problem_ = calls.error();
+    return parts;
+  }
+  for (const CallTime& c : *calls) {
+    Amount& part = of_head(c) ? parts.head : common_.count(c.section + "/" + c.name) ? parts.body : parts.attention;
+    part = part + Amount{c.cool.base(), c.stretched.base(), c.joules};
+  }
+  return parts;
+}
+
+const StepTable::Amount& StepTable::tokens_point(Count tokens) const {
+  const auto [at, fresh] = tokens_.try_emplace(tokens);
+  if (!fresh) return at->second;
+  const Count most = longest_ > 0 ? std::min(longest_, tokens) : tokens;
+  Workload w = prefill_of(tokens / most, most, 0);
+  if (tokens % most > 0) w.requests.push_back({1, tokens % most, 0});
+  return at->second = price(w).body;
+}
+
+StepTable::Amount StepTable::body(Count tokens) const {
+  if (tokens <= 0) return {};
+  return blend(tokens_grid(tokens), [&](Count n) { return tokens_point(n); });
+}
+
+// The head's rows are a product's, as tokens are: the same grid.
+StepTable::Amount StepTable::head(Count sequences) const {
+  if (sequences <= 0) return {};
+  return blend(tokens_grid(sequences), [&](Count n) {
+    const auto [at, fresh] = head_.try_emplace(n);
+    if (fresh) at->second = price(decode_of(n, 16, 1)).head;
+    return at->second;
+  });
+}
+
+const StepTable::Amount& StepTable::decode_point(Count requests, Count context, Count tokens_each) const {
+  const Count most = longest_ > 0 ? std::max<Count>(1, longest_ - tokens_each) : context;
+  const auto [at, fresh] = decode_.try_emplace(key_of(requests, context, tokens_each));
+  if (fresh) at->second = price(decode_of(requests, std::min(context, most), tokens_each)).attention;
+  return at->second;
+}
+
+StepTable::Amount StepTable::decode_attention(Count requests, double mean_context, Count tokens_each) const {
+  const Between b = on_grid(static_cast<double>(requests), 8, 8);
+  const Between c = on_grid(std::max(16.0, mean_context), 16, 4);
+  return blend(b, [&](Count n) { return blend(c, [&](Count k) { return decode_point(n, k, tokens_each); }); });
+}
+
+const StepTable::Amount& StepTable::prefill_point(Count chunks, Count fresh, Count cached) const {
+  const auto [at, is_new] = prefill_.try_emplace(key_of(chunks, fresh, cached));
+  if (is_new) {
+    const Count room = longest_ > 0 ? longest_ : fresh + cached;
+    const Count q = std::min(fresh, room), c = std::min(cached, room - q);
+    at->second = price(prefill_of(chunks, q, c)).attention;
+  }
+  return at->second;
+}
+
+// Chunks that differ are taken as fewer ones alike, with the same tokens and the same pairs of queries and keys:
+//   n = (sum q)^2 / sum q^2,  q = sum q / n,  n (q c + q^2 / 2) = sum (q_i c_i + q_i^2 / 2).
+StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& chunks) const {
+  double tokens = 0, squares = 0, pairs = 0;
+  for (const PrefillChunk& chunk : chunks) {
+    const auto q = static_cast<double>(chunk.fresh);
+    tokens += q, squares += q * q, pairs += q * static_cast<double>(chunk.cached) + q * q / 2;
+  }
+  if (tokens <= 0) return {};
+  const double n = tokens * tokens / squares, fresh = tokens / n;
+  const double cached = std::max(0.0, (pairs / n - fresh * fresh / 2) / fresh);
+  const Between bn = on_log_grid(n, 4, 4), bq = on_log_grid(fresh, 4, 4);
+  // Few cached tokens cost next to nothing: the first grid point is none, the second 64.
+  Between bc = on_log_grid(std::max(cached, 64.0), 64, 4);
+  if (cached < 64) bc = {0, 64, cached / 64};
+  // Times are close to powers of each quantity: a product of powers is straight in logarithms.
+  double cool = 0;
+  Amount rest;
+  const auto corner = [&](Count i, Count j, Count k, double share) {
+    if (share <= 0) return;
+    const Amount& a = prefill_point(i, j, k);
+    cool += share * std::log(std::max(a.cool, 1e-12));
+    rest = rest + a * (share / std::max(a.cool, 1e-12));
+  };
+  for (const bool i : {false, true})
+    for (const bool j : {false, true})
+      for (const bool k : {false, true})
+        corner(i ? bn.high : bn.low, j ? bq.high : bq.low, k ? bc.high : bc.low,
+               (i ? bn.share : 1 - bn.share) * (j ? bq.share : 1 - bq.share) * (k ? bc.share : 1 - bc.share));
+  return rest * std::exp(cool);
+}
+
+Seconds StepTable::of(const StepBatch& batch) const {
+  Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
+  if (batch.decodes > 0) {
+    const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);
+    sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
+  }
+  if (!batch.prefill.empty()) sum = sum + prefill_attention(batch.prefill);
+  if (!(sum.cool > 0)) return seconds(0);
+  return seconds(sum.cool + (pricer_.stretch(sum.joules / sum.cool) - 1) * sum.stretched);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,122 @@
+// How long one step of an engine takes: the question a serving simulation asks a hundred thousand times.
+//
+// A step computes some tokens of prompts and one token (or, speculating, a few) of each request that decodes. StepCost
+// is the interface; StepTable answers from tables that fill as they are asked, out of forecasts of whole steps.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/run.h"
+
+namespace tilecast {
+
+struct PrefillChunk {
+  Count fresh = 0;   // tokens computed in this step
+  Count cached = 0;  // tokens of the same request before them
+};
+
+struct StepBatch {
+  std::vector<PrefillChunk> prefill;
+  Count decodes = 0;         // requests that decode
+  Count decode_tokens = 1;   // of each
+  Count decode_context = 0;  // tokens cached before the step, summed over those requests
+  Count padding = 0;         // tokens that only fill a captured graph's batch
+
+  Count prefill_tokens() const {
+    Count sum = 0;
+    for (const PrefillChunk& c : prefill) sum += c.fresh;
+    return sum;
+  }
+  Count tokens() const { return prefill_tokens() + decodes * decode_tokens; }
+  Count sequences() const { return static_cast<Count>(prefill.size()) + decodes; }
+};
+
+class StepCost {
+ public:
+  virtual ~StepCost() = default;
+  // GPU time of the step, kernels back to back; what the host adds is the simulator's (serve/host.h).
+  virtual Seconds of(const StepBatch& batch) const = 0;
+};
+
+// One kernel of a step, or several alike: their time and energy together.
+struct CallTime {
+  std::string section, name;
+  OpClass op_class = OpClass::other;
+  Seconds cool;       // where the rest of the step leaves the card cool
+  Seconds stretched;  // of that, what a lower clock makes longer in proportion
+  double joules = 0;
+};
+// The kernels of a step of the deployment, whatever it consists of (one GPU, ranks with their collectives). Kernels
+// heat the card together, so a step is not the sum of its kernels: `stretch` is how much longer a clock takes at an
+// average power (estimate/physics.h).
+struct StepPricer {
+  std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
+  std::function<double(double watts)> stretch;
+};
+
+// Steps of a model on one GPU.
+StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights);
+
+// Sum of three parts, each a table filled on demand:
+//   body(tokens)                     what depends on the number of tokens alone: projections, experts, norms
+//   head(sequences)                  the vocabulary and sampling
+//   attention                        decode by requests and mean context; prefill by chunks, their length and prefix
+// Between grid points it interpolates; step_cost_test holds it to the forecast of the same step.
+class StepTable final : public StepCost {
+ public:
+  // Longest: tokens of one request that the model takes (learned positions end); 0: no end.
+  static Result<std::unique_ptr<StepTable>> make(StepPricer pricer, Count longest);
+  Seconds of(const StepBatch& batch) const override;
+  // The first error of a forecast while filling, if any: what was asked then is not to be trusted.
+  Status status() const { return problem_ ? Status(*problem_) : Status(Ok{}); }
+  Count priced() const { return priced_; }  // forecasts made so far
+
+  // What some kernels of a step add up to.
+  struct Amount {
+    double cool = 0, stretched = 0, joules = 0;  // as in CallTime, in seconds and joules
+    Amount operator+(const Amount& o) const { return {cool + o.cool, stretched + o.stretched, joules + o.joules}; }
+    Amount operator*(double f) const { return {cool * f, stretched * f, joules * f}; }
+  };
+
+ private:
+  struct Parts {
+    Amount body, head, attention;
+  };
+  Amount body(Count tokens) const;
+  Amount head(Count sequences) const;
+  Amount decode_attention(Count requests, double mean_context, Count tokens_each) const;
+  Amount prefill_attention(const std::vector<PrefillChunk>& chunks) const;
+  StepTable(StepPricer pricer, Count longest) : pricer_(std::move(pricer)), longest_(longest) {}
+  Parts price(const Workload& workload) const;
+  const Amount& decode_point(Count requests, Count context, Count tokens_each) const;
+  const Amount& prefill_point(Count chunks, Count fresh, Count cached) const;
+  const Amount& tokens_point(Count tokens) const;
+
+  StepPricer pricer_;
+  Count longest_;
+  std::set<std::string> common_;  // calls that prompts and decoding share
+  // Filled by const functions: a table belongs to one thread.
+  mutable std::unordered_map<Count, Amount> tokens_, head_;
+  mutable std::unordered_map<std::uint64_t, Amount> decode_, prefill_;
+  mutable std::optional<Error> problem_;
+  mutable Count priced_ = 0;
+};
+
+// A cost that is longer or shorter by a factor throughout: the ends of an interval.
+class ScaledCost final : public StepCost {
+ public:
+  ScaledCost(const StepCost& cost, double factor) : cost_(cost), factor_(factor) {}
+  Seconds of(const StepBatch& batch) const override { return cost_.of(batch) * factor_; }
+
+ private:
+  const StepCost& cost_;
+  double factor_;
+};
+
+}  // namespace tilecast

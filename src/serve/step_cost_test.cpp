@@ -1,0 +1,130 @@
+#include "serve/step_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+#include "serve/random.h"
+
+namespace tilecast {
+namespace {
+
+struct Case {
+  const char *model, *gpu;
+  EngineKind engine;
+};
+
+EngineOptions options_of(EngineKind kind) {
+  EngineOptions options;
+  options.kind = kind;
+  options.precision = *precision_from("bf16");
+  return options;
+}
+
+// The same step forecast whole, each request with its own length.
+double direct(const Case& c, const StepBatch& batch, const std::vector<Count>& contexts) {
+  tilecast::Run run{*find_model(c.model), {}, options_of(c.engine), {}};
+  run.workload.mode = batch.prefill.empty() ? Mode::decode : contexts.empty() ? Mode::prefill : Mode::mixed;
+  for (const PrefillChunk& chunk : batch.prefill) run.workload.requests.push_back({1, chunk.fresh, chunk.cached});
+  for (const Count context : contexts) run.workload.requests.push_back({1, 1, context});
+  const auto prepared = prepare(run);
+  return forecast_step(prepared->program, *find_gpu(c.gpu), run.workload.sequences(), Method::tilecast,
+                       &shipped_models())
+      ->gpu.base();
+}
+
+struct Errors {
+  std::vector<double> of;
+  void add(double table, double whole) { of.push_back(std::abs(table / whole - 1)); }
+  double mean() const {
+    double sum = 0;
+    for (double e : of) sum += e;
+    return sum / static_cast<double>(of.size());
+  }
+  double p90() {
+    std::sort(of.begin(), of.end());
+    return of[of.size() * 9 / 10];
+  }
+};
+
+// Mean of the absolute errors at most one or two percent; requests of one step have equal contexts here, since the
+// table knows their mean only.
+TEST(ServeStepCost, TableIsTheForecastOfTheWholeStep) {
+  for (const Case& c : {Case{"Llama-3.1-8B", "H100-SXM", EngineKind::vllm},
+                        {"Llama-3.1-8B", "RTX-4090", EngineKind::vllm},
+                        {"Qwen3-30B-A3B", "A100-SXM-80GB", EngineKind::sglang},
+                        {"DeepSeek-V2-Lite", "H200-SXM", EngineKind::vllm}}) {
+    const auto table = StepTable::make(
+        price_on(*find_model(c.model), options_of(c.engine), *find_gpu(c.gpu), Method::tilecast, &shipped_models()), 0);
+    ASSERT_TRUE(table) << table.error().line();
+    Random random(7);
+    Errors decode, prefill, mixed;
+    for (int i = 0; i < 60; ++i) {
+      StepBatch batch;
+      std::vector<Count> contexts;
+      const int kind = i % 3;
+      if (kind != 1) {
+        batch.decodes = static_cast<Count>(std::exp2(random.uniform() * 8));
+        const double mean = 200 + random.uniform() * 3000;
+        for (Count k = 0; k < batch.decodes; ++k) contexts.push_back(static_cast<Count>(mean));
+        for (Count k : contexts) batch.decode_context += k;
+      }
+      if (kind != 0) {
+        const int chunks = 1 + static_cast<int>(random.below(4));
+        for (int k = 0; k < chunks; ++k)
+          batch.prefill.push_back(
+              {2 + static_cast<Count>(random.below(2000)), k == 0 ? static_cast<Count>(random.below(3000)) : 0});
+      }
+      (kind == 0 ? decode : kind == 1 ? prefill : mixed).add((*table)->of(batch).base(), direct(c, batch, contexts));
+    }
+    // Mixtures of experts have more stairs than the grid has points.
+    const double most = std::string(c.model).starts_with("Llama") ? 0.012 : 0.017;
+    for (Errors* e : {&decode, &prefill, &mixed}) {
+      EXPECT_LT(e->mean(), most) << c.model << " " << c.gpu;
+      EXPECT_LT(e->p90(), 5 * most) << c.model << " " << c.gpu;
+    }
+    EXPECT_TRUE((*table)->status());
+    EXPECT_LT((*table)->priced(), 1000);
+  }
+}
+
+TEST(ServeStepCost, MoreTokensTakeLonger) {
+  const auto table = StepTable::make(price_on(*find_model("Llama-3.1-8B"), options_of(EngineKind::vllm),
+                                              *find_gpu("H100-SXM"), Method::analytic, nullptr),
+                                     0);
+  ASSERT_TRUE(table);
+  const auto time = [&](StepBatch b) { return (*table)->of(b).base(); };
+  StepBatch decode;
+  decode.decodes = 10;
+  decode.decode_context = 10 * 1000;
+  StepBatch longer = decode, more = decode, mixed = decode;
+  longer.decode_context *= 4;
+  more.decodes *= 8, more.decode_context *= 8;
+  mixed.prefill = {{512, 0}};
+  EXPECT_GT(time(longer), time(decode));
+  EXPECT_GT(time(more), time(decode));
+  EXPECT_GT(time(mixed), time(decode));
+  StepBatch prefix = mixed;
+  prefix.prefill = {{512, 8192}};
+  EXPECT_GT(time(prefix), time(mixed));
+  EXPECT_EQ(time({}), 0);
+  EXPECT_DOUBLE_EQ(ScaledCost(**table, 1.25).of(decode).base(), 1.25 * time(decode));
+}
+
+TEST(ServeStepCost, LearnedPositionsEnd) {
+  const auto table = StepTable::make(price_on(*find_model("OPT-1.3B"), options_of(EngineKind::vllm),
+                                              *find_gpu("A100-SXM-80GB"), Method::analytic, nullptr),
+                                     2048);
+  ASSERT_TRUE(table);
+  StepBatch batch;
+  batch.prefill = {{2000, 0}, {2047, 0}, {1500, 0}, {1024, 1000}};
+  batch.decodes = 3, batch.decode_context = 3 * 2040;
+  EXPECT_GT((*table)->of(batch).base(), 0);
+  EXPECT_TRUE((*table)->status()) << (*table)->status().error().line();
+}
+
+}  // namespace
+}  // namespace tilecast
