@@ -91,7 +91,7 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
       .fused_layers = options.fused_layers,
       .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
-    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
+    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward, options.narrow_norms);
     return training ? with_backward(forward, *training) : forward;
   };
   switch (options.kind) {
