@@ -54,6 +54,13 @@ std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra
   return flash_2(kind, era) ? "vllm_flash_attn_fa2" : "";
 }
 
+double attention_longer(const Shape& shape, EngineKind kind, EngineEra era) {
+  // FlashAttention 2 is 1.3 to 2.5 times as fast as Triton's of the time (Dao 2023, section 4.1). Chosen on MosaicML's
+  // A100 80 GB rows of 16384 to 65536 tokens (docs/accuracy.md).
+  constexpr double kTriton = 1.3;
+  return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape) ? kTriton : 1;
+}
+
 std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine) {
   if (!is_attention(shape)) return "";
   const TensorGeneration generation = gpu.tensor_generation();

@@ -17,4 +17,7 @@ std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra
 // ... where it does: what the engine (by its name in the tables) chooses on this card. Empty for other kernels.
 std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine);
 
+// How many times as long as the priced kernel an era's takes.
+double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);
+
 }  // namespace tilecast

@@ -82,11 +82,14 @@ Count Program::launches() const {
 
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
-  const SpellingOptions spelling{.eager_attention = options.eager_attention,
-                                 .dropout = options.dropout && training,
-                                 .low_precision = p.activation.activation_bits < 32,
-                                 .static_cache = options.static_cache || options.kind == EngineKind::compile,
-                                 .fused_norm = options.fused_norms || options.kind == EngineKind::compile};
+  const SpellingOptions spelling{
+      .eager_attention = options.eager_attention,
+      .dropout = options.dropout,
+      .low_precision = p.activation.activation_bits < 32,
+      .static_cache = options.static_cache || options.kind == EngineKind::compile,
+      .fused_norm = options.fused_norms || options.fused_layers || options.kind == EngineKind::compile,
+      .fused_layers = options.fused_layers,
+      .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
     if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
     return training ? with_backward(forward, *training) : forward;
@@ -123,7 +126,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
            Kernel{
                padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
                format_for(op, section, options.precision)},
-           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown});
+           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown,
+           attention_longer(op.shape, options.kind, options.era)});
     }
   }
   return program;

@@ -24,13 +24,6 @@ Shape gradient_form(S shape) {
   shape.backward = true;
   return shape;
 }
-AttentionPrefill as_prefill(const MlaPrefill& mla) {
-  AttentionPrefill a;
-  a.batch = mla.batch, a.q_len = mla.q_len, a.kv_len = mla.kv_len, a.lens = mla.lens, a.kv_lens = mla.kv_lens;
-  a.heads = a.kv_heads = mla.heads;
-  a.head_dim = mla.nope_dim + mla.rope_dim, a.v_head_dim = mla.v_dim;
-  return a;
-}
 
 // Gradients of queries, keys and values that came out of one projection are put together again.
 Shape packed(const AttentionPrefill& a) {
@@ -223,6 +216,14 @@ Section again(const Section& forward) {
 
 }  // namespace
 
+AttentionPrefill as_prefill(const MlaPrefill& mla) {
+  AttentionPrefill a;
+  a.batch = mla.batch, a.q_len = mla.q_len, a.kv_len = mla.kv_len, a.lens = mla.lens, a.kv_lens = mla.kv_lens;
+  a.heads = a.kv_heads = mla.heads;
+  a.head_dim = mla.nope_dim + mla.rope_dim, a.v_head_dim = mla.v_dim;
+  return a;
+}
+
 Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   Graph graph = forward;
   for (auto section = forward.sections.rbegin(); section != forward.sections.rend(); ++section) {
@@ -261,7 +262,9 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
                    [&](const MlaPrefill&) { inputs(op), output(op); },
                    [&](const Copy&) {},
                    [&](const Rope&) {},
-                   [&](const Reduction&) {},
+                   [&](const Reduction&) {
+                     if (op.spelling == Spelling::fused_loss) inputs(op);
+                   },
                    [&](const auto&) { inputs(op); },
                },
                op.shape);

@@ -24,6 +24,9 @@ struct TrainingOptions {
 // a tensor read by several operators gets the additions that sum its gradients.
 Graph with_backward(const Graph& forward, const TrainingOptions& options);
 
+// Latent attention once its keys and values are unfolded: the same products, so the same gradients.
+AttentionPrefill as_prefill(const MlaPrefill& mla);
+
 // Indices of the section's tensors that its gradients read: what must stay in memory after the forward pass. Sorted.
 // With `pointwise_again`, as torch.compile has it, what pointwise kernels and norms wrote is computed again from their
 // inputs.

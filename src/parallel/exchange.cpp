@@ -213,10 +213,13 @@ Count all_weights(const Section& section) {
   return n;
 }
 
-// Bytes of a weight as it travels, and of a gradient.
-double weight_size(const EngineOptions& engine) { return engine.precision.activation.activation_bits / 8; }
+// Bytes of a weight as it travels, and of a gradient: under autocast both are fp32.
+double weight_size(const EngineOptions& engine) {
+  return engine.precision.mixed == MixedPrecision::autocast ? 4 : engine.precision.activation.activation_bits / 8;
+}
 double gradient_size(const ExchangeSetting& at) {
-  return at.training.wide_gradients ? 4 : at.engine.precision.activation.activation_bits / 8;
+  const bool wide = at.training.wide_gradients || at.engine.precision.mixed == MixedPrecision::autocast;
+  return wide && !at.training.narrow_exchange ? 4 : at.engine.precision.activation.activation_bits / 8;
 }
 
 }  // namespace

@@ -266,12 +266,15 @@ class Forecasting {
     const Run& run = parallel_.run;
     TrainingSetup training = run.training;
     training.accumulation = batches_.micro_batches;
-    const double shards = layout().shards();
     const Sharding sharding = layout().sharding;
+    const auto share_of = [&](double shards) {
+      return StateShare{sharding >= Sharding::parameters ? 1 / shards : 1,
+                        sharding >= Sharding::gradients ? 1 / shards : 1,
+                        sharding >= Sharding::optimizer ? 1 / shards : 1};
+    };
     StateShares shares;
-    if (sharding >= Sharding::optimizer) shares.optimizer = 1 / shards;
-    if (sharding >= Sharding::gradients) shares.gradients = 1 / shards;
-    if (sharding >= Sharding::parameters) shares.parameters = 1 / shards;
+    shares.dense = share_of(layout().shards());
+    shares.experts = share_of(layout().expert_replicas());
     out_.usable = usable_memory(cluster_.gpu, run.engine.kind);
     const std::vector<Graph> parts = rank_parts(spec_, layout(), prepared_.forward);
     const std::optional<CacheNeed> cache = cache_need(rank_spec(spec_, layout()));
