@@ -271,13 +271,71 @@ std::string neusight_report(const Results& all, const Results& operators) {
              false);
 }
 
+// --- serving ---
+
+std::string llmservingsim_report(const Results& all) {
+  if (all.empty()) return {};
+  MarkdownTable table({"quantity"}, {"measured", "forecast", "error"});
+  for (const EndToEndResult& r : all) {
+    const bool time = r.quantity == "ttft" || r.quantity == "tpot";
+    const auto text = [&](double value) {
+      return time ? fmt::format("{:.4g} ms", value * 1e3)
+                  : fmt::format("{:.5g} {}", value, r.quantity == "peak" ? "tokens" : "tokens/s");
+    };
+    table.add({r.quantity, text(r.measured), text(r.forecast), signed_percent(r.ratio() - 1)});
+  }
+  return "### vLLM serving on an RTX 4090 (LLMServingSim's run)\n\n"
+         "300 requests of ShareGPT to Llama 3.1 8B under vLLM 0.19, arrivals as recorded, 24 GB: the cache overflows "
+         "and "
+         "requests are preempted. Means over requests; peak is the most tokens in flight, reconstructed from each "
+         "request's schedule, first and last token in both. Nothing was fitted to this run.\n\n" +
+         table.text();
+}
+
+std::string gpustack_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Serving on one A100 or H100 (GPUStack's performance lab)\n\n"
+         "Runs of `vllm bench serve` without speculation on one GPU; lengths drawn from the recorded requests of the "
+         "table above and scaled to a run's means, equal ones for random data. Nothing was fitted to these runs.\n\n" +
+         table_by(
+             {"quantity", "GPU", "engine"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.gpu, r.label.engine};
+             },
+             nullptr) +
+         table_by(
+             {"quantity", "model"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.model};
+             },
+             nullptr);
+}
+
+std::string silicon_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Serving points of AIConfigurator, one GPU\n\n"
+         "The clean subset of its sample (aggregated, no attention DP, TTFT under 10 s, copies removed) that ran on "
+         "one "
+         "GPU; closed loop at the concurrency given. Nothing was fitted to these points.\n\n" +
+         table_by(
+             {"quantity", "GPU", "engine", "model", "dtype"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.gpu, r.label.engine, r.label.model, r.label.detail};
+             },
+             nullptr) +
+         table_by(
+             {"quantity"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr);
+}
+
 }  // namespace
 
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
   if (results.empty()) return {};
   return "## Whole models\n\n" + h200_report(of_source(results, "h200")) +
          argonne_report(of_source(results, "argonne")) + synperf_report(of_source(results, "synperf")) +
-         neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators"));
+         neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
+         llmservingsim_report(of_source(results, "llmservingsim")) + gpustack_report(of_source(results, "gpustack")) +
+         silicon_report(of_source(results, "silicon"));
 }
 
 }  // namespace tilecast
