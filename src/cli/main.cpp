@@ -177,7 +177,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   CLI::App* sub = app.add_subcommand("endtoend", "compare forecasts of whole models with measured ones");
   sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
-  sub->add_option("--only", options.only, "h200, argonne, synperf or neusight (default: all)");
+  sub->add_option("--only", options.only,
+                  "h200, argonne, synperf, neusight, llmservingsim, gpustack or silicon (default: all)");
   sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
   sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");

@@ -70,7 +70,8 @@ TEST(ParallelCommand, DrawsALaneAPipelineRank) {
   ASSERT_EQ(run.code, 0) << run.err;
   std::set<std::string> lanes, names;
   double end = 0;
-  for (const Json& e : Json::parse(folder.content("step.json"))["traceEvents"]) {
+  const Json trace = Json::parse(folder.content("step.json"));
+  for (const Json& e : trace["traceEvents"]) {
     if (e["name"] == "thread_name") lanes.insert(e["args"]["name"].get<std::string>());
     if (e["ph"] != "X") continue;
     names.insert(e["name"].get<std::string>());

@@ -122,7 +122,8 @@ Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector
 }
 
 // How much a typical step of the run may be shorter or longer: the interval of its forecast.
-Interval step_interval(const DeploymentOptions& d, const Outcome& outcome, Method method, const ModelSource* weights) {
+Interval step_interval(const DeploymentOptions& d, const ServingOutcome& outcome, Method method,
+                       const ModelSource* weights) {
   double decodes = 0, context = 0, count = 0;
   for (const StepRecord& s : outcome.steps) decodes += s.decodes, count += s.decodes > 0;
   for (const RequestRecord& r : outcome.requests) context += static_cast<double>(r.input + r.output / 2);

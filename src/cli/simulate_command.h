@@ -48,7 +48,7 @@ struct SimulateOptions {
 struct SimulatedLoad {
   std::string name;  // "rate 4"
   double value = 0;
-  Outcome outcome;
+  ServingOutcome outcome;
   ServingMetrics metrics;
   std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their interval
 };
@@ -77,8 +77,8 @@ Result<Slo> slo_from(const std::string& text);
 // Views.
 std::string simulate_text(const SimulatedRun& run);
 std::string simulate_json(const SimulatedRun& run);
-std::string requests_csv(const Outcome& outcome);
+std::string requests_csv(const ServingOutcome& outcome);
 // Chrome's trace format: steps of each replica, its cache and queue, and the first requests.
-std::string timeline_json(const SimulatedRun& run, const Outcome& outcome);
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome);
 
 }  // namespace tilecast

@@ -81,11 +81,11 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
       return failure;
     }
     const Estimate& e = priced->estimate;
-    const Seconds latency = e.latency * call.longer;
-    const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
     const double each = joules_of(physics, priced->plan, moved);
+    const Seconds latency = e.latency * call.longer;
+    const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
     joules += each * static_cast<double>(call.times);
   }

@@ -167,7 +167,9 @@ TEST(ShardedStep, IsTheSumOfItsSections) {
     for (const PassCost* pass : {&section.forward, &section.backward}) {
       const bool forward = pass == &section.forward;
       const Seconds beside = pass->beside[static_cast<std::size_t>(Axis::data)];
-      if (is_layer) EXPECT_DOUBLE_EQ(beside.base(), (forward ? gather : gather + scatter).base());
+      if (is_layer) {
+        EXPECT_DOUBLE_EQ(beside.base(), (forward ? gather : gather + scatter).base());
+      }
       sum += together(pass->compute, beside, share) * (2.0 * static_cast<double>(section.repeats));
     }
   }

@@ -14,7 +14,6 @@ struct CacheBudget {
   Bytes usable;   // the share the engine may fill
   Bytes weights;
   Bytes activations;  // at the peak of its profile run
-  Bytes graphs;       // captured graphs, where they count
   Bytes other;        // the driver's and libraries' own
   Bytes cache;        // what is left for keys and values; negative: the model does not fit
   Count blocks = 0;   // 0: not even one
@@ -34,9 +33,21 @@ struct DeploymentOptions {
   std::optional<bool> chunked_prefill;
   bool reuse = true;       // prefix caching
   bool overlapped = true;  // async scheduling, overlap
+  Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
+  double wait_share = 0;
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;
+};
+
+// What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.
+struct RankProfile {
+  StepPricer pricer;    // of the slowest rank, collectives included
+  Bytes weights;        // of one GPU
+  Bytes activations;    // at the peak of a step of the most tokens
+  KvGeometry geometry;  // what one GPU keeps of a token
+  Count launches = 0;   // kernels of a step
+  Count longest = 0;    // tokens of one request that the model takes (learned positions end); 0: no end
 };
 
 struct Deployment {
@@ -46,11 +57,16 @@ struct Deployment {
 };
 
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
-CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const KvGeometry& geometry,
-                         Bytes weights, Bytes activations);
+Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
+// Tokens of the step that an engine profiles its memory with.
+Count profile_tokens(const SchedulerLimits& limits);
+CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
-// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve.
+// The whole model on one GPU. `weights`: what was learned, null for methods without.
+Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// Refuses engines and models that do not serve, and what does not fit.
+Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank);
 Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
 
 }  // namespace tilecast

@@ -73,6 +73,10 @@ struct SchedulerLimits {
   Count max_tokens = 2048;      // of a step; SGLang: of prompts in a step (max_prefill_tokens)
   Count chunk = 0;              // SGLang: tokens of prompts in a step (chunked_prefill_size); 0: not cut
   bool chunked_prefill = true;  // prompts may be cut at max_tokens (SGLang: at `chunk`)
+  // TensorRT-LLM: prompts wait while answers run, at most so many steps, until they and the answers fill this share of
+  // max_tokens (batch_wait_timeout_iters, batch_wait_max_tokens_ratio); 0: never.
+  Count wait_steps = 0;
+  double wait_share = 0;
   Speculation speculation;
   std::uint64_t seed = 0;  // of accepted drafts
 };

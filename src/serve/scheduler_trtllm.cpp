@@ -34,7 +34,25 @@ void TrtllmScheduler::fill(StepPlan& plan) {
   drop_ended();
 }
 
+// tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests.
+bool TrtllmScheduler::keeps_waiting(Count budget) {
+  if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) return false;
+  Count tokens = limits_.max_tokens - budget;
+  for (const Sequence* s : waiting_) {
+    tokens += s->request.input + s->generated;
+    if (tokens >= limits_.max_tokens) break;
+  }
+  const bool few = static_cast<double>(tokens) < limits_.wait_share * static_cast<double>(limits_.max_tokens);
+  if (few && waited_ < limits_.wait_steps) {
+    ++waited_;
+    return true;
+  }
+  waited_ = 0;
+  return false;
+}
+
 void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
+  if (keeps_waiting(budget)) return;
   const bool no_evict = limits_.policy == Policy::trtllm_no_evict;
   Count reserved = no_evict ? promised() : 0;
   while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {

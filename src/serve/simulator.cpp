@@ -47,7 +47,7 @@ enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
 struct Event {
   Seconds time;
   EventKind kind = EventKind::arrival;
-  Count order = 0;  // events alike happen in the order they were made
+  Count order = 0;    // events alike happen in the order they were made
   Count subject = 0;  // a replica, or a request
 };
 struct Later {
@@ -70,7 +70,7 @@ class Simulation {
     out_.replicas = static_cast<Count>(replicas_.size());
   }
 
-  Outcome run() {
+  ServingOutcome run() {
     send_next();
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -260,7 +260,7 @@ class Simulation {
   Seconds now_, front_free_at_;
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
-  Outcome out_;
+  ServingOutcome out_;
 };
 
 Status check(const PoolOptions& pool, const char* name) {
@@ -277,8 +277,8 @@ Status check(const PoolOptions& pool, const char* name) {
 
 }  // namespace
 
-Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress) {
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                                const std::function<void(double)>& progress) {
   if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
@@ -286,7 +286,7 @@ Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationO
   }
   for (const Request& r : requests)
     if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");
-  Outcome outcome = Simulation(requests, options, progress).run();
+  ServingOutcome outcome = Simulation(requests, options, progress).run();
   // What waits fits an empty cache: refuse() saw to it.
   assert(outcome.unfinished == 0);
   return outcome;

@@ -69,7 +69,7 @@ struct StepRecord {
   float cache = 0;  // share of the blocks in use
 };
 
-struct Outcome {
+struct ServingOutcome {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
   std::vector<float> gaps;           // seconds between two tokens, of all requests
@@ -84,7 +84,7 @@ struct Outcome {
 };
 
 // `progress` is called now and then with the share of requests that ended.
-Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress = {});
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                                const std::function<void(double)>& progress = {});
 
 }  // namespace tilecast

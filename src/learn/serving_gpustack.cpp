@@ -1,0 +1,185 @@
+// GPUStack's performance lab: the full output of `vllm bench serve`, with the command that served in the notes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "gpu/registry.h"
+#include "learn/endtoend_table.h"
+#include "learn/serving.h"
+#include "model/library.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// One run: consecutive rows, one a metric.
+struct MeasuredRun {
+  const TableRow* row = nullptr;
+  std::map<std::string, double> metrics;
+};
+
+std::vector<MeasuredRun> runs_of(const std::vector<TableRow>& rows) {
+  std::vector<MeasuredRun> runs;
+  for (const TableRow& row : rows) {
+    const bool same = !runs.empty() && (*runs.back().row)["notes"] == row["notes"] &&
+                      (*runs.back().row)["isl"] == row["isl"] && (*runs.back().row)["model"] == row["model"] &&
+                      (*runs.back().row)["batch_or_concurrency"] == row["batch_or_concurrency"] &&
+                      !runs.back().metrics.count(row["metric"]);
+    if (!same) runs.push_back({&row, {}});
+    runs.back().metrics[row["metric"]] = row.number("value");
+  }
+  return runs;
+}
+
+// The words of a serve command; "--flag=value" counts as two.
+std::vector<std::string> words_of(const std::string& notes) {
+  std::string text = notes;
+  for (char& c : text)
+    if (c == '\\' || c == '\n' || c == '=') c = ' ';
+  std::vector<std::string> words;
+  for (std::string& word : split(text, ' ')) {
+    if (word.starts_with("--")) std::replace(word.begin(), word.end(), '_', '-');
+    if (!word.empty()) words.push_back(std::move(word));
+  }
+  return words;
+}
+bool has(const std::vector<std::string>& words, std::string_view flag) {
+  return std::find(words.begin(), words.end(), flag) != words.end();
+}
+std::optional<double> value_of(const std::vector<std::string>& words, std::initializer_list<std::string_view> flags) {
+  for (const std::string_view flag : flags) {
+    const auto at = std::find(words.begin(), words.end(), flag);
+    if (at != words.end() && at + 1 != words.end()) return to_double(*(at + 1));
+  }
+  return std::nullopt;
+}
+
+// The model that ran: that of the command, since quantised runs are listed under the plain model's name.
+std::string served_model(const std::vector<std::string>& words, const std::string& listed) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "--model-path" || words[i] == "--model") return words[i + 1];
+    if ((words[i] == "serve" && i > 0 && words[i - 1] == "vllm") || words[i] == "trtllm-serve") return words[i + 1];
+  }
+  return listed;
+}
+
+// Whether a step's planning overlaps the step before: vLLM's flag until its default changed in 0.14; always in the
+// other engines unless switched off.
+bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
+  if (engine == EngineKind::vllm) return has(words, "--async-scheduling");
+  return !has(words, "--disable-overlap-schedule");
+}
+
+// What cannot be simulated, or is not said; empty where all is.
+std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
+  const std::string& gpus = (*run.row)["num_gpus"];
+  if (gpus.find("A100") == std::string::npos && gpus.find("H100") == std::string::npos) return "another GPU";
+  if (gpus.find("single NVIDIA") == std::string::npos && !gpus.starts_with("NVIDIA")) return "several GPUs";
+  for (const std::string& word : words)
+    if (word.find("speculative") != std::string::npos) return "speculative decoding";
+  for (const char* flag : {"--tensor-parallel-size", "-tp", "--tp-size", "--tp", "--tp-size", "--data-parallel-size"})
+    if (value_of(words, {flag}).value_or(1) != 1) return "several GPUs";
+  for (const char* metric : {"ttft_mean", "tpot_mean", "output_throughput", "request_throughput"})
+    if (!(run.metrics.count(metric) && run.metrics.at(metric) > 0)) return "figures missing";
+  if ((*run.row)["engine_version"].empty()) return "engine version not said";
+  return "";
+}
+
+// Requests in flight by Little's law: what tells a closed loop from a rate that is not written down.
+double in_flight(const MeasuredRun& run, double output) {
+  const double latency = (run.metrics.at("ttft_mean") + run.metrics.at("tpot_mean") * (output - 1)) * 1e-3;
+  return run.metrics.at("request_throughput") * latency;
+}
+
+// Random prompts have one length; recorded ones (ShareGPT) have any.
+bool random_data(double input) {
+  for (const double round : {128.0, 1000.0, 1024.0, 2000.0, 4000.0, 32000.0})
+    if (std::abs(input / round - 1) < 0.005) return true;
+  return false;
+}
+
+Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::string>& words, EngineKind engine,
+                            const std::vector<Request>& lengths, Count count, Count concurrency) {
+  const TableRow& row = *run.row;
+  ServingCase one;
+  const std::string gpu = row["gpu"].starts_with("A100") ? "A100-SXM-80GB" : "H100-SXM";
+  auto model = find_model(served_model(words, row["model"]));
+  if (!model) return std::move(model).error().at(row.place());
+  one.label = {
+      "gpustack",      gpu, std::string(name_of(engine)), model->name, "serve", row["engine_version"], concurrency,
+      row.count("isl")};
+  DeploymentOptions& d = one.deployment;
+  d.model = *std::move(model);
+  d.gpu = *find_gpu(gpu);
+  d.engine.kind = engine;
+  auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
+                                  has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
+  if (!precision) return std::move(precision).error().at(row.place());
+  d.engine.precision = *std::move(precision);
+  d.overlapped = overlaps(words, engine);
+  d.max_tokens = static_cast<Count>(
+      value_of(words, {"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"}).value_or(0));
+  d.max_sequences =
+      static_cast<Count>(value_of(words, {"--max-num-seqs", "--max-batch-size", "--max-running-requests"}).value_or(0));
+  d.chunk = static_cast<Count>(value_of(words, {"--chunked-prefill-size"}).value_or(0));
+  d.memory_fraction =
+      value_of(words, {"--gpu-memory-utilization", "--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"})
+          .value_or(0);
+  if (has(words, "--enable-chunked-prefill")) d.chunked_prefill = true;
+  const double input = row.number("isl"), output = row.number("osl");
+  WorkloadOptions w;
+  w.requests = count;
+  const std::vector<Request> equal = {{seconds(0), std::llround(input), std::max<Count>(1, std::llround(output))}};
+  auto requests = resampled(random_data(input) ? equal : lengths, input, output, w);
+  if (!requests) return std::move(requests).error().at(row.place());
+  one.requests = *std::move(requests);
+  one.concurrency = concurrency;
+  one.measured = {{"ttft", run.metrics.at("ttft_mean") * 1e-3},
+                  {"tpot", run.metrics.at("tpot_mean") * 1e-3},
+                  {"throughput", run.metrics.at("output_throughput")}};
+  return one;
+}
+
+}  // namespace
+
+Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
+  const auto rows = read_table(path, {"gpu", "num_gpus", "model", "engine", "engine_version", "batch_or_concurrency",
+                                      "isl", "osl", "metric", "value", "notes"});
+  if (!rows) return rows.error();
+  ServingCases cases;
+  for (const MeasuredRun& run : runs_of(*rows)) {
+    const TableRow& row = *run.row;
+    const std::vector<std::string> words = words_of(row["notes"]);
+    std::string why = unusable(run, words);
+    std::optional<EngineKind> engine;
+    for (const auto& [name, kind] :
+         {std::pair("vLLM", EngineKind::vllm), {"SGLang", EngineKind::sglang}, {"TensorRT-LLM", EngineKind::trtllm}})
+      if (row["engine"] == name) engine = kind;
+    if (why.empty() && !engine) why = "another engine";
+    const auto count = value_of(words, {"n"});  // "n=1000"
+    const std::string& load = row["batch_or_concurrency"];
+    const auto limit = to_count(load);
+    if (why.empty() && (!count || *count < 1)) why = "number of requests not said";
+    if (why.empty() && !limit && !load.starts_with("inf-rate")) why = "load not said";
+    if (why.empty() && limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
+      why = "sent at a rate that is not said";
+    if (why.empty()) {
+      const auto model = find_model(served_model(words, row["model"]));
+      if (!model) why = "unknown model";
+      // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
+      else if (row["gpu"].starts_with("A100") && model->quantization.starts_with("fp8"))
+        why = "fp8 weights on a card without fp8";
+    }
+    if (!why.empty()) {
+      ++cases.left_out[why];
+      continue;
+    }
+    auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
+    if (!one) return std::move(one).error();
+    cases.cases.push_back(*std::move(one));
+  }
+  return cases;
+}
+
+}  // namespace tilecast
