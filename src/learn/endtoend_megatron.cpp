@@ -212,7 +212,7 @@ Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path) {
   std::vector<EndToEndCase> cases;
   for (const TableRow& row : *rows) {
     const auto kind = kind_of(row["model"]);
-    if (!kind || row["metric"] == "train_step_time_min") continue;
+    if (!kind || row["metric"] == "train_step_time_min" || row.count("seqlen") <= 0) continue;
     auto one = case_of(row, *kind);
     if (!one) return std::move(one).error();
     cases.push_back(*std::move(one));
