@@ -85,7 +85,7 @@ struct Source {
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 11> kSources = {
+constexpr std::array<Source, 12> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -93,6 +93,10 @@ constexpr std::array<Source, 11> kSources = {
      {"argonne", false,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(argonne_cases(c.data + "/e2e/argonne_llm_inference_bench.csv.gz"), w);
+      }},
+     {"trtllm", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(trtllm_cases(c.data + "/e2e/trtllm_perf_overview.csv.gz"), w);
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
@@ -145,12 +149,12 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known)
-    return Error{
-        "--only", "",
-        "must be h200, argonne, synperf, mosaic, megatron, bridge, nemo, neusight, llmservingsim, gpustack or silicon, "
-        "not '" +
-            command.only + "'",
-        ""};
+    return Error{"--only", "",
+                 "must be h200, argonne, trtllm, synperf, mosaic, megatron, bridge, nemo, neusight, llmservingsim, "
+                 "gpustack or silicon, "
+                 "not '" +
+                     command.only + "'",
+                 ""};
   return results;
 }
 

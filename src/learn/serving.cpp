@@ -10,22 +10,37 @@
 
 namespace tilecast {
 
+namespace {
+
+// All that step times depend on, and nothing that only bounds batches.
+std::string key_of(const DeploymentOptions& o) {
+  const Precision& p = o.engine.precision;
+  const std::string spread = o.spread ? o.spread->cluster.name + text_of(o.spread->layout) : std::string();
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
+                     o.gpu.name, spread, p.linear.name, p.experts.name, p.attention.name, static_cast<int>(p.cache));
+}
+
+}  // namespace
+
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights) {
+  std::map<std::string, std::unique_ptr<StepTable>> tables;
   std::vector<EndToEndResult> results;
   for (const ServingCase& one : cases) {
     const auto named = [&](Error e) {
       return std::move(e).at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
     };
-    const auto deployment = deploy(one.deployment, method, weights);
+    std::unique_ptr<StepTable>& table = tables[key_of(one.deployment)];
+    auto deployment = deploy(one.deployment, method, weights, table.get());
     if (!deployment) return named(deployment.error());
+    if (deployment->steps) table = std::move(deployment->steps);
     SimulationOptions simulation;
     simulation.pool = deployment->pool;
     simulation.concurrency = one.concurrency;
     simulation.context_limit = one.context_limit;
     const auto outcome = simulate(one.requests, simulation);
     if (!outcome) return named(outcome.error());
-    if (auto fine = deployment->steps->status(); !fine) return named(fine.error());
+    if (auto fine = table->status(); !fine) return named(fine.error());
     const ServingMetrics m = metrics_of(*outcome);
     const std::map<std::string, double> forecast = {{"ttft", m.ttft.mean},
                                                     {"tpot", m.tpot.mean},

@@ -26,7 +26,8 @@ struct ServingCases {
   std::map<std::string, Count> left_out;  // runs of the table, by why
 };
 
-// One result for each figure measured. A deployment that does not fit its card is an error: it was measured there.
+// One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A
+// deployment that does not fit its card is an error: it was measured there.
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights);
 
@@ -34,11 +35,12 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
 Result<ServingCases> llmservingsim_cases(const std::string& path);
 
 // GPUStack's performance lab (e2e/gpustack_performance_lab.csv.gz): runs of `vllm bench serve` against vLLM, SGLang and
-// TensorRT-LLM on one A100 or H100, without speculation. Lengths are drawn from `lengths` and scaled to a run's means;
+// TensorRT-LLM on A100s or H100s, without speculation. Lengths are drawn from `lengths` and scaled to a run's means;
 // random data has equal ones.
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths);
 
-// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README, one GPU.
+// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README. Models
+// with sparse attention are left out.
 Result<ServingCases> silicon_cases(const std::string& path);
 
 }  // namespace tilecast

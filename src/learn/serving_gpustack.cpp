@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "learn/endtoend_table.h"
 #include "learn/serving.h"
@@ -75,15 +76,29 @@ bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
 std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
   const std::string& gpus = (*run.row)["num_gpus"];
   if (gpus.find("A100") == std::string::npos && gpus.find("H100") == std::string::npos) return "another GPU";
-  if (gpus.find("single NVIDIA") == std::string::npos && !gpus.starts_with("NVIDIA")) return "several GPUs";
   for (const std::string& word : words)
     if (word.find("speculative") != std::string::npos) return "speculative decoding";
-  for (const char* flag : {"--tensor-parallel-size", "-tp", "--tp-size", "--tp", "--tp-size", "--data-parallel-size"})
-    if (value_of(words, {flag}).value_or(1) != 1) return "several GPUs";
+  for (const char* flag : {"--data-parallel-size", "-dp", "--dp-size", "--dp"})
+    if (value_of(words, {flag}).value_or(1) != 1) return "data parallel";
   for (const char* metric : {"ttft_mean", "tpot_mean", "output_throughput", "request_throughput"})
     if (!(run.metrics.count(metric) && run.metrics.at(metric) > 0)) return "figures missing";
   if ((*run.row)["engine_version"].empty()) return "engine version not said";
   return "";
+}
+
+// As the command spreads the model; a table's own column says tp 1 of runs over several GPUs.
+RankLayout layout_of(const std::vector<std::string>& words, const ModelSpec& model) {
+  const auto size = [&](std::initializer_list<std::string_view> flags) {
+    return std::max(1, static_cast<int>(value_of(words, flags).value_or(1)));
+  };
+  RankLayout layout;
+  layout.tp = size({"--tensor-parallel-size", "-tp", "--tp-size", "--tp"});
+  layout.pp = size({"--pipeline-parallel-size", "-pp", "--pp-size", "--pp"});
+  const bool experts = std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(), [](const LayerRun& run) {
+    return std::holds_alternative<MoeSpec>(run.layer.feed_forward);
+  });
+  if (experts) layout.ep = has(words, "--enable-expert-parallel") ? layout.tp : size({"--ep-size", "--ep"});
+  return layout;
 }
 
 // Requests in flight by Little's law: what tells a closed loop from a rate that is not written down.
@@ -113,6 +128,13 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   d.model = *std::move(model);
   d.gpu = *find_gpu(gpu);
   d.engine.kind = engine;
+  const RankLayout layout = layout_of(words, d.model);
+  if (layout.ranks() > 1) {
+    const Cluster* cluster = built_in_cluster_of(gpu);
+    if (!cluster) return Error{row.place(), "gpu", "no cluster of " + gpu + " is built in", ""};
+    d.spread = RankSpread{layout, *cluster};
+    one.label.detail += ", " + text_of(layout);
+  }
   auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
                                   has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
   if (!precision) return std::move(precision).error().at(row.place());
@@ -177,6 +199,10 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     }
     auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
     if (!one) return std::move(one).error();
+    if (!deploy(one->deployment, Method::roofline, nullptr)) {
+      ++cases.left_out["does not fit as its command says"];
+      continue;
+    }
     cases.cases.push_back(*std::move(one));
   }
   return cases;

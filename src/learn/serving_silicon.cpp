@@ -1,9 +1,13 @@
-// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): a model, an engine, equal or nearly equal
-// lengths, a concurrency; mean TTFT and TPOT. Most come from InferenceX (SemiAnalysis), the rest from runs of the
-// tool's own authors.
+// AIConfigurator's serving points: a closed loop of a number of requests at a time.
+//
+// Most were measured by InferenceX (SemiAnalysis, first called InferenceMAX), the rest by the tool's own authors ("gap
+// analysis").
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
-#include "gpu/registry.h"
+#include "cluster/registry.h"
 #include "learn/endtoend_table.h"
 #include "learn/serving.h"
 #include "model/library.h"
@@ -13,7 +17,6 @@ namespace {
 
 const std::vector<std::string> kColumns = {"silicon_data_source",
                                            "backend",
-                                           "backend_version",
                                            "model_path",
                                            "system",
                                            "precision",
@@ -31,66 +34,124 @@ const std::vector<std::string> kColumns = {"silicon_data_source",
                                            "silicon_ttft_ms",
                                            "silicon_tpot_ms"};
 
-// The clean subset as the data's README has it: aggregated, tp up to 8, no attention DP, TTFT under ten seconds.
-bool clean(const TableRow& row) {
-  const std::string& dp = row["attention_dp_size"];
-  return row["mode"] == "agg" && row.number("tp_size") >= 1 && row.number("tp_size") <= 8 &&
-         (dp.empty() || row.number("attention_dp_size") <= 1) && row.number("silicon_ttft_ms") < 10000;
+const std::map<std::string, std::string> kClusters = {{"h100_sxm", "H100-SXM"},      {"h200_sxm", "H200-SXM"},
+                                                      {"b200_sxm", "B200"},          {"gb200", "GB200"},
+                                                      {"a100_sxm", "A100-SXM-80GB"}, {"l40s", "L40S"}};
+
+bool is_sparse(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (const auto* mla = std::get_if<MlaSpec>(&run.layer.mixer); mla && mla->index_heads > 0) return true;
+  return false;
+}
+bool has_experts(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (std::holds_alternative<MoeSpec>(run.layer.feed_forward)) return true;
+  return false;
+}
+bool has_latent(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (std::holds_alternative<MlaSpec>(run.layer.mixer)) return true;
+  return false;
 }
 
-std::string gpu_name(const std::string& system) {
-  if (system == "h100_sxm") return "H100-SXM";
-  if (system == "h200_sxm") return "H200-SXM";
-  if (system == "b200_sxm") return "B200";
-  return system == "gb200" ? "GB200" : "";
-}
-
-// Names of number formats in the table, and ours.
-std::string dtype_of(const TableRow& row) {
-  const std::string& mode = row["gemm_quant_mode"];
-  if (mode == "nvfp4" || mode == "fp8" || mode == "fp8_block") return mode;
-  if (row["precision"] == "fp4") return "nvfp4";
-  return row["precision"] == "fp8" ? "fp8" : "bf16";
-}
-
-bool of_inferencex(const TableRow& row) {
+bool of_inference_max(const TableRow& row) {
   return row["silicon_data_source"].find("aic-auto-gap-analysis") == std::string::npos;
 }
 
-// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, 2025): no prefix cache, fp8
-// keys and values with quantised weights, ten requests for each in flight, --random-range-ratio 0.8.
+// The checkpoint's own format where it has one of that width; else NVIDIA's, whose scales of activations are fixed.
+std::string format_of(const std::string& mode, const ModelSpec& model) {
+  if (mode.empty()) return "bf16";
+  if (mode.starts_with("fp8"))
+    return mode == "fp8_block" || model.quantization == "fp8_block" ? "fp8_block" : "fp8_static";
+  return mode;
+}
+
+Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
+  const std::string linear = format_of(row["gemm_quant_mode"], model);
+  const bool small = !row["gemm_quant_mode"].empty();
+  auto p = precision_from(linear, small ? "fp8" : "");
+  if (!p) return p;
+  const auto experts = precision_from(format_of(row["moe_quant_mode"], model));
+  if (!experts) return experts;
+  p->experts = experts->linear;
+  // Latent attention stays in bf16 where experts have four bits (DeepSeek-R1-FP4's and Kimi K2's checkpoints).
+  if (has_latent(model) && experts->linear.weight_bits < 8) p->linear = p->activation;
+  return p;
+}
+
+std::optional<RankLayout> layout_of(const TableRow& row, const ModelSpec& model) {
+  RankLayout layout;
+  const auto size = [&](const char* column) { return std::max(1, static_cast<int>(row.number(column))); };
+  layout.tp = size("tp_size"), layout.pp = size("pp_size");
+  if (!has_experts(model)) return layout;
+  layout.ep = size("moe_ep_size"), layout.expert_tp = size("moe_tp_size");
+  // Blank attention dp and experts over more ranks than tp: attention was data parallel after all.
+  const int ranks = layout.ep * layout.expert_tp;
+  if (ranks % layout.tp != 0 || ranks > layout.tp) return std::nullopt;
+  if (ranks < layout.tp) layout.ep = 1, layout.expert_tp = layout.tp;
+  return layout;
+}
+
+std::string key_of(const TableRow& row) {
+  std::string key;
+  for (const std::string& column : kColumns)
+    if (column != "silicon_data_source" && !column.starts_with("silicon_t")) key += row[column] + "|";
+  return key;
+}
+
+bool is_clean(const TableRow& row) {
+  return row["mode"] == "agg" && row.number("tp_size") <= 8 && row.number("attention_dp_size") <= 1 &&
+         row.number("silicon_ttft_ms") < 10e3 && row.number("silicon_ttft_ms") > 0 && row.number("silicon_tpot_ms") > 0;
+}
+
+// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025): no prefix
+// cache, ten requests for each in flight, --random-range-ratio 0.8.
 void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
   d.reuse = false;
+  d.memory_fraction = 0.9;
   if (engine == EngineKind::vllm) {
     d.max_tokens = 8192;
-    d.max_sequences = row["system"] == "h200_sxm" ? row.count("batch_size") : 512;
+    d.max_sequences = row["system"] == "b200_sxm" ? 512 : row.count("batch_size");
   } else if (engine == EngineKind::trtllm) {
-    d.max_tokens = row.count("isl") + row.count("osl") + 200;  // its max_seq_len
-    if (row.count("isl") == 1024 && row.count("osl") == 1024 && row.count("tp_size") < 8)
-      d.wait_steps = 20, d.wait_share = 0.9;
+    d.max_tokens = 16384;
+    const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
+    if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
   }
 }
 
-Result<ServingCase> case_of(const TableRow& row, EngineKind engine) {
-  ServingCase one;
-  auto model = find_model(row["model_path"]);
+// Nothing, and `why`, for rows that cannot be judged.
+Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why) {
+  const std::string& path = row["model_path"];
+  auto model = find_model(path.substr(path.find('/') + 1));
   if (!model) return std::move(model).error().at(row.place());
+  const auto system = kClusters.find(row["system"]);
+  const auto engine = engine_from(row["backend"]);
+  if (!engine) return engine.error();
+  const auto layout = layout_of(row, *model);
+  const auto precision = precision_of(row, *model);
+  const Cluster* cluster = system == kClusters.end() ? nullptr : built_in_cluster_of(system->second);
+  why = !cluster                      ? "another GPU"
+        : is_sparse(*model)           ? "sparse attention: " + model->name
+        : !layout || !precision       ? "a layout or format that is not known"
+        : row.count("batch_size") < 1 ? "no concurrency"
+                                      : "";
+  if (!why.empty()) return std::optional<ServingCase>();
+
+  ServingCase one;
   const Count concurrency = row.count("batch_size");
-  one.label = {"silicon",   gpu_name(row["system"]), std::string(name_of(engine)), model->name, "serve", dtype_of(row),
-               concurrency, row.count("isl")};
-  DeploymentOptions& d = one.deployment;
-  d.model = *std::move(model);
-  d.gpu = *find_gpu(one.label.gpu);
-  d.engine.kind = engine;
-  const bool inferencex = of_inferencex(row);
-  auto precision = precision_from(one.label.detail, inferencex && one.label.detail != "bf16" ? "fp8" : "");
-  if (!precision) return std::move(precision).error().at(row.place());
-  d.engine.precision = *std::move(precision);
-  if (inferencex) set_as_inferencex(d, row, engine);
-  one.label.detail += inferencex ? ", InferenceX" : "";
+  one.label = {"silicon", cluster->gpu.name, row["backend"], model->name, "agg", "", concurrency, row.count("isl")};
+  one.label.detail =
+      std::string(precision->linear.name) + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
+  one.deployment.model = *std::move(model);
+  one.deployment.engine.kind = *engine;
+  one.deployment.engine.precision = *precision;
+  one.deployment.gpu = cluster->gpu;
+  if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
+  const bool theirs = of_inference_max(row);
+  if (theirs) set_as_inferencex(one.deployment, row, *engine);
   // InferenceX draws lengths between 0.8 and 1 of the nominal ones. The others' are not said; answers that end a little
   // apart keep requests from marching in step, as they do not over a long run.
-  const double mean = inferencex ? 0.9 : 1, spread = inferencex ? 1 / 0.9 - 1 : 0.1;
+  const double mean = theirs ? 0.9 : 1, spread = theirs ? 1 / 0.9 - 1 : 0.1;
   WorkloadOptions w;
   w.requests = 10 * concurrency;
   w.input = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("isl"))), spread};
@@ -100,7 +161,7 @@ Result<ServingCase> case_of(const TableRow& row, EngineKind engine) {
   one.requests = *std::move(requests);
   one.concurrency = concurrency;
   one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
-  return one;
+  return std::optional<ServingCase>(std::move(one));
 }
 
 }  // namespace
@@ -108,39 +169,24 @@ Result<ServingCase> case_of(const TableRow& row, EngineKind engine) {
 Result<ServingCases> silicon_cases(const std::string& path) {
   const auto rows = read_table(path, kColumns);
   if (!rows) return rows.error();
-  ServingCases cases;
+  ServingCases read;
   std::set<std::string> seen;
   for (const TableRow& row : *rows) {
-    if (!clean(row)) {
-      ++cases.left_out["outside the clean subset"];
+    if (!is_clean(row)) {
+      ++read.left_out["outside the clean subset"];
       continue;
     }
-    std::string key;
-    for (const std::string& column : kColumns)
-      if (column != "silicon_data_source") key += row[column] + "|";
+    if (!seen.insert(key_of(row)).second) {
+      ++read.left_out["a copy"];
+      continue;
+    }
     std::string why;
-    if (!seen.insert(key).second) why = "a copy";
-    else if (row.number("tp_size") > 1 || row.number("pp_size") > 1 || row.number("moe_ep_size") > 1)
-      why = "several GPUs";
-    else if (gpu_name(row["system"]).empty()) why = "another GPU";
-    else if (row.number("batch_size") < 1 || row.number("silicon_tpot_ms") <= 0) why = "figures missing";
-    else if (!find_model(row["model_path"])) why = "unknown model";
-    const auto engine = engine_from(row["backend"]);
-    if (why.empty() && !engine) why = "another engine";
-    if (!why.empty()) {
-      ++cases.left_out[why];
-      continue;
-    }
-    auto one = case_of(row, *engine);
+    auto one = case_of(row, why);
     if (!one) return std::move(one).error();
-    // Some say tp 1 of models that no single card holds: experts were spread.
-    if (!deploy(one->deployment, Method::roofline, nullptr)) {
-      ++cases.left_out["several GPUs"];
-      continue;
-    }
-    cases.cases.push_back(*std::move(one));
+    if (*one) read.cases.push_back(**std::move(one));
+    else ++read.left_out[why];
   }
-  return cases;
+  return read;
 }
 
 }  // namespace tilecast

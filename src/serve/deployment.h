@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "serve/rank_cost.h"
 #include "serve/simulator.h"
 
 namespace tilecast {
@@ -23,6 +24,9 @@ struct DeploymentOptions {
   ModelSpec model;
   EngineOptions engine;  // vLLM, SGLang or TensorRT-LLM
   Gpu gpu;
+  // Several GPUs: those of the cluster, in place of `gpu`. Data parallel ranks that share experts step together; others
+  // are replicas.
+  std::optional<RankSpread> spread = {};
   bool static_batches = false;
   bool max_utilization = false;  // TensorRT-LLM's other capacity policy
   double memory_fraction = 0;    // gpu_memory_utilization, mem_fraction_static, free_gpu_memory_fraction; 0: default
@@ -40,33 +44,21 @@ struct DeploymentOptions {
   Count replicas = 1;
 };
 
-// What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.
-struct RankProfile {
-  StepPricer pricer;    // of the slowest rank, collectives included
-  Bytes weights;        // of one GPU
-  Bytes activations;    // at the peak of a step of the most tokens
-  KvGeometry geometry;  // what one GPU keeps of a token
-  Count launches = 0;   // kernels of a step
-  Count longest = 0;    // tokens of one request that the model takes (learned positions end); 0: no end
-};
-
 struct Deployment {
   PoolOptions pool;
   CacheBudget budget;
-  std::unique_ptr<StepTable> steps;  // pool.cost
+  std::unique_ptr<StepTable> steps;  // pool.cost, unless it was known
 };
 
-KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
-Count block_tokens_of(const DeploymentOptions& options);
+// `layers`: the share of them that a rank holds.
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
+CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const KvGeometry& geometry,
+                         Bytes weights, Bytes activations);
 SchedulerLimits limits_of(const DeploymentOptions& options);
-// Tokens of the step that an engine profiles its memory with.
-Count profile_tokens(const SchedulerLimits& limits);
-CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
-// The whole model on one GPU. `weights`: what was learned, null for methods without.
-Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
-// Refuses engines and models that do not serve, and what does not fit.
-Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank);
-Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve. `known`: the
+// step times of a deployment that differs in its limits alone, in place of new ones.
+Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights,
+                          const StepTable* known = nullptr);
 
 }  // namespace tilecast

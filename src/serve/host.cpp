@@ -58,7 +58,7 @@ HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens) {
   host.per_prompt_token = microseconds(0.5);
   host.per_step = microseconds(400);
   host.per_sequence = microseconds(12.7);
-  host.per_launch = microseconds(5);
+  host.per_launch = microseconds(30);
   host.gap = microseconds(250);
   if (engine == EngineKind::sglang) {
     host.graphs = sglang_graphs();

@@ -27,7 +27,10 @@ struct PoolOptions {
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
   Count replicas = 1;
-  double draft_cost = 0;  // time of making one draft token, as a share of the step that checks it
+  Count in_step = 1;       // replicas that step together, the slowest setting the pace (experts shared by them)
+  Count stages = 1;        // of a pipeline: as many steps at a time, each of other requests
+  double stage_share = 1;  // of a step's time that the longest stage is busy with it
+  double draft_cost = 0;   // time of making one draft token, as a share of the step that checks it
 };
 
 enum class Router : std::uint8_t { round_robin, least_loaded };

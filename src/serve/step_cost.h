@@ -60,6 +60,14 @@ struct StepPricer {
   std::function<double(double watts)> stretch;
 };
 
+// What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
+// neighbours' work where ranks sum what they have (`ranks` above one).
+void as_served(Program& program, EngineKind engine, int ranks);
+
+// The calls of a program on a GPU.
+Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights);
+
 // Steps of a model on one GPU.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights);
 
