@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
@@ -39,8 +40,8 @@ Status check(const SimulateOptions& o) {
   const auto bad = [](const char* flag, const std::string& problem, const char* remedy = "") {
     return Error{flag, "", problem, remedy};
   };
-  if (o.tp != 1 || o.pp != 1)
-    return bad("--tp", "simulations run on one GPU a replica so far", "--dp gives more replicas");
+  for (const auto& [value, flag] : {std::pair(o.tp, "--tp"), {o.pp, "--pp"}, {o.ep, "--ep"}})
+    if (value < 1 || value > 1024) return bad(flag, "must lie between 1 and 1024");
   constexpr Count kMost = Count{1} << 30;
   for (const auto& [value, flag, least] : {std::tuple(o.dp, "--dp", Count{1}),
                                            {o.concurrency, "--concurrency", Count{0}},
@@ -76,6 +77,17 @@ Result<DeploymentOptions> deployment_from(const SimulateOptions& o) {
   auto gpu = load_gpu(o.gpu);
   if (!gpu) return std::move(gpu).error();
   d.gpu = *std::move(gpu);
+  if (o.tp * o.pp > 1 || o.ep > 1) {
+    auto cluster = cluster_of(o.cluster.empty() ? d.gpu.name : o.cluster, static_cast<int>(o.tp * o.pp));
+    if (!cluster && o.cluster.empty())
+      return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
+    if (!cluster) return std::move(cluster).error();
+    RankSpread spread{{}, *std::move(cluster)};
+    d.gpu = spread.cluster.gpu;
+    spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
+    spread.layout.ep = static_cast<int>(o.ep);
+    d.spread = std::move(spread);
+  }
   const auto kind = engine_from(o.engine);
   if (!kind) return kind.error();
   d.engine.kind = *kind;

@@ -16,7 +16,8 @@ struct SimulateOptions {
   std::string gpu = "H100-SXM";
   std::string engine = "vllm";
   std::string dtype, kv_dtype;
-  Count tp = 1, pp = 1, dp = 1;
+  Count tp = 1, pp = 1, ep = 1, dp = 1;
+  std::string cluster;  // that the ranks of a replica lie in; empty: the one known of this GPU
   std::string router = "round-robin";
   // What is asked.
   Count requests = 1000;

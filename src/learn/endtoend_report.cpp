@@ -155,7 +155,7 @@ std::string argonne_report(const Results& whole) {
              "all") +
          table("model", [](const EndToEndResult& r) { return r.label.model; }) +
          table("batch", [](const EndToEndResult& r) { return fmt::format("{:2}", r.label.batch); }) +
-         (spread.empty() ? "" : "The same over several GPUs, tensor parallel; nothing was fitted to these rows:\n\n") +
+         (spread.empty() ? "" : "The same over several GPUs, tensor parallel; 0.8 ms a step were fitted to the A100s' rows:\n\n") +
          spread_report(spread);
 }
 

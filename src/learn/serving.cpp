@@ -24,16 +24,18 @@ std::string key_of(const DeploymentOptions& o) {
 
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights) {
-  std::map<std::string, std::unique_ptr<StepTable>> tables;
+  std::map<std::string, std::shared_ptr<StepTable>> tables;
   std::vector<EndToEndResult> results;
   for (const ServingCase& one : cases) {
     const auto named = [&](Error e) {
       return std::move(e).at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
     };
-    std::unique_ptr<StepTable>& table = tables[key_of(one.deployment)];
-    auto deployment = deploy(one.deployment, method, weights, table.get());
+    std::shared_ptr<StepTable>& table = tables[key_of(one.deployment)];
+    auto rank = whole_model(one.deployment, method, weights);
+    if (!rank) return named(std::move(rank).error());
+    const auto deployment = deploy(one.deployment, *std::move(rank), table);
     if (!deployment) return named(deployment.error());
-    if (deployment->steps) table = std::move(deployment->steps);
+    table = deployment->steps;
     SimulationOptions simulation;
     simulation.pool = deployment->pool;
     simulation.concurrency = one.concurrency;

@@ -14,6 +14,11 @@
 namespace tilecast {
 namespace {
 
+// What a request in a step costs the host on these machines, whose clients (`vllm bench serve`, a thousand requests at
+// once) ran beside the servers: chosen on Qwen3-14B, where steps of vLLM take that much longer than its kernels; other
+// models are the judge.
+const Seconds kHostPerSequence = microseconds(150);
+
 // One run: consecutive rows, one a metric.
 struct MeasuredRun {
   const TableRow* row = nullptr;
@@ -56,11 +61,22 @@ std::optional<double> value_of(const std::vector<std::string>& words, std::initi
   return std::nullopt;
 }
 
-// The model that ran: that of the command, since quantised runs are listed under the plain model's name.
-std::string served_model(const std::vector<std::string>& words, const std::string& listed) {
+// The part of a model's name after its owner's.
+std::string own_name(const std::string& model) { return name_key(model.substr(model.find('/') + 1)); }
+
+// The model that ran: the one its page is about, or where the command names a quantised form of it, that. Three
+// commands name another model than their page; figures are the page's.
+std::string served_model(const std::vector<std::string>& words, const TableRow& row) {
+  constexpr std::string_view kPages = "performance-lab/";
+  std::string listed = row["model"];
+  if (const auto at = row["source"].find(kPages); at != std::string::npos) {
+    const std::string page = split(row["source"].substr(at + kPages.size()), '/').front();
+    if (find_model(page)) listed = page;
+  }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "--model-path" || words[i] == "--model") return words[i + 1];
-    if ((words[i] == "serve" && i > 0 && words[i - 1] == "vllm") || words[i] == "trtllm-serve") return words[i + 1];
+    const bool named = words[i] == "--model-path" || words[i] == "--model" || words[i] == "trtllm-serve" ||
+                       (words[i] == "serve" && i > 0 && words[i - 1] == "vllm");
+    if (named) return own_name(words[i + 1]).starts_with(own_name(listed)) ? words[i + 1] : listed;
   }
   return listed;
 }
@@ -119,7 +135,7 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   const TableRow& row = *run.row;
   ServingCase one;
   const std::string gpu = row["gpu"].starts_with("A100") ? "A100-SXM-80GB" : "H100-SXM";
-  auto model = find_model(served_model(words, row["model"]));
+  auto model = find_model(served_model(words, row));
   if (!model) return std::move(model).error().at(row.place());
   one.label = {
       "gpustack",      gpu, std::string(name_of(engine)), model->name, "serve", row["engine_version"], concurrency,
@@ -128,6 +144,7 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   d.model = *std::move(model);
   d.gpu = *find_gpu(gpu);
   d.engine.kind = engine;
+  d.host_per_sequence = kHostPerSequence;
   const RankLayout layout = layout_of(words, d.model);
   if (layout.ranks() > 1) {
     const Cluster* cluster = built_in_cluster_of(gpu);
@@ -166,8 +183,8 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
 }  // namespace
 
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "model", "engine", "engine_version", "batch_or_concurrency",
-                                      "isl", "osl", "metric", "value", "notes"});
+  const auto rows = read_table(path, {"source", "gpu", "num_gpus", "model", "engine", "engine_version",
+                                      "batch_or_concurrency", "isl", "osl", "metric", "value", "notes"});
   if (!rows) return rows.error();
   ServingCases cases;
   for (const MeasuredRun& run : runs_of(*rows)) {
@@ -187,7 +204,7 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     if (why.empty() && limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
       why = "sent at a rate that is not said";
     if (why.empty()) {
-      const auto model = find_model(served_model(words, row["model"]));
+      const auto model = find_model(served_model(words, row));
       if (!model) why = "unknown model";
       // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
       else if (row["gpu"].starts_with("A100") && model->quantization.starts_with("fp8"))

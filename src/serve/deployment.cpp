@@ -63,53 +63,6 @@ Policy policy_of(const DeploymentOptions& o) {
   return Policy::vllm;
 }
 
-Count block_of(const DeploymentOptions& o) {
-  if (o.block_tokens > 0) return o.block_tokens;
-  // vLLM's block_size on CUDA, SGLang's page_size, TensorRT-LLM's tokens_per_block.
-  return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
-}
-
-// One rank's share of the model and of a step.
-struct RankShare {
-  ModelSpec model;
-  RankLayout layout;
-  double layers = 1;  // of the fullest pipeline stage
-};
-RankShare rank_of(const DeploymentOptions& o) {
-  if (!o.spread) return {o.model, {}, 1};
-  return {rank_spec(o.model, o.spread->layout), o.spread->layout, largest_stage(o.model, o.spread->layout)};
-}
-
-// Weights and activations of the fullest rank in the engine's profile run.
-struct ProfileRun {
-  MemoryNeed need;
-  Count launches = 0;
-};
-Result<ProfileRun> profile_run(const DeploymentOptions& o, const RankShare& rank, Count tokens, Count each) {
-  Run run{rank.model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
-  const auto prepared = prepare(run);
-  if (!prepared) return prepared.error();
-  ProfileRun profile;
-  profile.launches = prepared->program.launches();
-  if (rank.layout.pp == 1) {
-    profile.need = memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, o.gpu);
-    return profile;
-  }
-  for (const Graph& part : rank_parts(o.model, rank.layout, prepared->forward)) {
-    const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, o.gpu);
-    if (need.weights + need.activations > profile.need.weights + profile.need.activations) profile.need = need;
-  }
-  return profile;
-}
-
-Status check_spread(const DeploymentOptions& o) {
-  if (!o.spread) return Ok{};
-  const RankLayout& layout = o.spread->layout;
-  if (layout.cp > 1) return Error{"layout", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
-  if (auto fine = check(layout, o.model); !fine) return fine;
-  return check(layout, o.spread->cluster);
-}
-
 }  // namespace
 
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers) {
@@ -120,6 +73,12 @@ KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count 
     g.parts.push_back({layers * element * static_cast<double>(part.per_token), part.window});
   g.state = layers * 4.0 * static_cast<double>(need.state);
   return g;
+}
+
+Count block_tokens_of(const DeploymentOptions& o) {
+  if (o.block_tokens > 0) return o.block_tokens;
+  // vLLM's block_size on CUDA, SGLang's page_size, TensorRT-LLM's tokens_per_block.
+  return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
 }
 
 SchedulerLimits limits_of(const DeploymentOptions& o) {
@@ -147,12 +106,15 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   return l;
 }
 
-CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const KvGeometry& geometry,
-                         Bytes weights, Bytes activations) {
+Count profile_tokens(const SchedulerLimits& limits) {
+  return limits.policy == Policy::sglang && limits.chunk > 0 ? limits.chunk : limits.max_tokens;
+}
+
+CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const RankProfile& rank) {
   CacheBudget b;
   b.visible = o.gpu.dram.size * visible_share(o.gpu);
-  b.weights = weights;
-  b.activations = activations;
+  b.weights = rank.weights;
+  b.activations = rank.activations;
   b.other = gibibytes(kOtherGib);
   const auto share = [&](double otherwise) { return o.memory_fraction > 0 ? o.memory_fraction : otherwise; };
   if (o.engine.kind == EngineKind::sglang) {
@@ -166,68 +128,121 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
   } else {
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
-    b.activations = std::max(activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab))) +
+    b.activations = std::max(rank.activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab))) +
                     gibibytes(kProfileGib);
     b.usable = b.visible * share(kVllmShare);
     b.cache = b.usable - b.weights - b.activations - b.other;
   }
-  if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / geometry.block_bytes());
+  if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / rank.geometry.block_bytes());
   return b;
 }
 
-Result<Deployment> deploy(const DeploymentOptions& given, Method method, const ModelSource* weights,
-                          const StepTable* known) {
-  if (!serves(given.engine.kind))
-    return Error{"--engine", "", std::string(name_of(given.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
-  if (!given.model.decoder || !given.model.lm_head || given.model.encoder)
-    return Error{given.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
-  if (auto fine = check_spread(given); !fine) return std::move(fine).error();
-  DeploymentOptions o = given;
-  if (o.spread) o.gpu = o.spread->cluster.gpu;
-  if (o.speculation.draft < 0 || o.speculation.draft > 64 || !(o.speculation.acceptance >= 0) ||
-      o.speculation.acceptance > 1)
+namespace {
+
+// Operators that an engine's Python calls for a layer, each some kernels: norms, projections, rotation, attention,
+// activation, sums over ranks; a mixture of experts is one (TensorRT-LLM's fused_moe, vLLM's FusedMoE).
+constexpr Count kLayerCalls = 9;
+
+// Weights and activations of the fullest rank.
+Result<MemoryNeed> memory_of_rank(const DeploymentOptions& o, const Run& run, const Gpu& gpu) {
+  const auto prepared = prepare(run);
+  if (!prepared) return prepared.error();
+  if (!o.spread || o.spread->layout.pp == 1)
+    return memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, gpu);
+  MemoryNeed most;
+  for (const Graph& part : rank_parts(o.model, o.spread->layout, prepared->forward)) {
+    const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, gpu);
+    if (need.weights + need.activations > most.weights + most.activations) most = need;
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const ModelSource* weights) {
+  const Gpu& gpu = o.spread ? o.spread->cluster.gpu : o.gpu;
+  const ModelSpec model = o.spread ? rank_spec(o.model, o.spread->layout) : o.model;
+  RankProfile rank;
+  rank.longest = model.decoder && model.decoder->positions == Positions::learned ? model.max_context : 0;
+  const Count tokens = profile_tokens(limits_of(o));
+  const Count each = rank.longest > 0 ? std::min(tokens, rank.longest) : tokens;
+  const Run run{model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
+  const auto need = memory_of_rank(o, run, gpu);
+  if (!need) return need.error();
+  rank.weights = need->weights;
+  rank.activations = need->activations + need->workspace;
+  const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;
+  rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
+  rank.launches = kLayerCalls * (model.decoder ? model.decoder->layer_count() : 0);
+  rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights)
+                         : price_on(o.model, o.engine, o.gpu, method, weights);
+  return rank;
+}
+
+namespace {
+
+Status check(const DeploymentOptions& o) {
+  if (!serves(o.engine.kind))
+    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+  if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
+    return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
+  const Speculation& s = o.speculation;
+  if (s.draft < 0 || s.draft > 64 || !(s.acceptance >= 0) || s.acceptance > 1)
     return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
+  if (!o.spread) return Ok{};
+  const RankLayout& layout = o.spread->layout;
+  if (layout.cp > 1) return Error{"layout", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
+  if (auto fine = check(layout, o.model); !fine) return fine;
+  return check(layout, o.spread->cluster);
+}
+
+void set_spread(PoolOptions& pool, const DeploymentOptions& o) {
+  if (!o.spread) return;
+  const RankLayout& layout = o.spread->layout;
+  pool.replicas *= layout.dp;
+  if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
+  pool.stages = o.static_batches ? 1 : layout.pp, pool.stage_share = largest_stage(o.model, layout);
+  pool.limits.pipelined = pool.stages > 1;
+}
+
+}  // namespace
+
+Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::shared_ptr<StepTable> steps) {
+  if (auto fine = check(o); !fine) return fine.error();
   Deployment d;
   PoolOptions& pool = d.pool;
   pool.limits = limits_of(o);
   pool.replicas = o.replicas;
   pool.reuse = o.reuse && !o.static_batches;
   pool.draft_cost = o.draft_cost;
-  const RankShare rank = rank_of(o);
-  pool.geometry = geometry_of(cache_need(rank.model), o.engine.precision, block_of(o), rank.layers);
-
-  const Count longest = o.model.decoder->positions == Positions::learned ? o.model.max_context : 0;
-  const Count profile =
-      pool.limits.policy == Policy::sglang && pool.limits.chunk > 0 ? pool.limits.chunk : pool.limits.max_tokens;
-  const Count each = longest > 0 ? std::min(profile, longest) : profile;
-  const auto ran = profile_run(o, rank, profile, each);
-  if (!ran) return ran.error();
-  const MemoryNeed& need = ran->need;
-  d.budget = cache_budget(o, pool.limits, pool.geometry, need.weights, need.activations + need.workspace);
+  pool.geometry = rank.geometry;
+  pool.launches = rank.launches;
+  d.budget = cache_budget(o, pool.limits, rank);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",
                  fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.launches = ran->launches;
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
+  if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
+  set_spread(pool, o);
   pool.host.overlapped = o.overlapped && !o.static_batches;
-  if (o.spread) {
-    const RankLayout& layout = o.spread->layout;
-    pool.replicas *= layout.dp;
-    if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
-    pool.stages = layout.pp, pool.stage_share = rank.layers;
+  if (!steps) {
+    auto table = StepTable::make(std::move(rank.pricer), rank.longest);
+    if (!table) return std::move(table).error();
+    steps = *std::move(table);
   }
-  pool.cost = known;
-  if (known) return d;
-  auto table = StepTable::make(o.spread ? price_over(o.model, o.engine, *o.spread, method, weights)
-                                        : price_on(o.model, o.engine, o.gpu, method, weights),
-                               longest);
-  if (!table) return std::move(table).error();
-  d.steps = *std::move(table);
+  d.steps = std::move(steps);
   pool.cost = d.steps.get();
   return d;
+}
+
+Result<Deployment> deploy(const DeploymentOptions& o, Method method, const ModelSource* weights) {
+  if (auto fine = check(o); !fine) return fine.error();
+  auto rank = whole_model(o, method, weights);
+  if (!rank) return std::move(rank).error();
+  return deploy(o, *std::move(rank));
 }
 
 }  // namespace tilecast

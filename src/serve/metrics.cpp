@@ -18,14 +18,14 @@ double percentile(std::vector<float>& values, double share) {
   return below + (above - below) * (rank - static_cast<double>(low));
 }
 
+}  // namespace
+
 bool meets(const RequestRecord& r, const Slo& slo) {
   if (slo.ttft && r.ttft() > *slo.ttft) return false;
   if (slo.e2el && r.latency() > *slo.e2el) return false;
   // vLLM gives a request of one token a TPOT of zero.
   return !slo.tpot || !r.tpot() || *r.tpot() <= *slo.tpot;
 }
-
-}  // namespace
 
 Summary summary_of(std::vector<float> values) {
   if (values.empty()) return {};

@@ -23,6 +23,8 @@ struct Slo {
   bool any() const { return ttft || tpot || e2el; }
 };
 
+bool meets(const RequestRecord& request, const Slo& slo);
+
 struct ServingMetrics {
   Count completed = 0, refused = 0;
   double duration = 0;  // seconds

@@ -22,7 +22,7 @@ struct PoolOptions {
   SchedulerLimits limits;
   HostTimes host;
   const StepCost* cost = nullptr;  // outlives the simulation
-  Count launches = 0;              // kernels of a step, where no graph holds them
+  Count launches = 0;              // operators of a step, where no graph holds them
   KvGeometry geometry;
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
@@ -85,6 +85,9 @@ struct ServingOutcome {
   Seconds begin, end;     // of the first sending, of the last token
   Seconds busy;           // of all replicas together
 };
+
+// A step's time: its kernels, padded to a captured graph (`batch` says by how much), and what the host adds.
+Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle);
 
 // `progress` is called now and then with the share of requests that ended.
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
