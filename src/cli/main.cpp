@@ -498,8 +498,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
 }
 
 void add_plan_command(CLI::App& app, PlanCommand& o, Command& chosen) {
-  CLI::App* sub =
-      app.get_subcommand("plan")->add_subcommand("serve", "search GPUs, engines, formats, replicas and limits for a serving load");
+  CLI::App* sub = app.get_subcommand("plan")->add_subcommand(
+      "serve", "search GPUs, engines, formats, replicas and limits for a serving load");
   sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
       ->required();
   sub->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
