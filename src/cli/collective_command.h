@@ -11,11 +11,17 @@ namespace tilecast {
 struct CollectiveCommand {
   std::string op;
   std::vector<std::string> sizes;  // "1M"
-  int ranks = 0;                   // 0: a node's
+  std::vector<int> tokens;         // dispatch and combine: in place of sizes
+  int hidden = 7168, topk = 8, experts = 256;
+  int most_nodes = 0;  // 0: any
+  int sms = 20;
+  bool balanced = false;
+  int ranks = 0;  // 0: a node's
+  int local = 0;  // ranks of the group on one node; 0: as many as fit
   std::vector<std::string> clusters;
-  int nodes = 0;  // 0: the description's
-  std::string library = "nccl";
-  std::string dtype = "bf16";
+  int nodes = 0;        // 0: the description's
+  std::string library;  // nccl; deepep for dispatch and combine
+  std::string dtype;    // bf16; fp8 for dispatch
   bool eager = false;
   bool json = false;
 };

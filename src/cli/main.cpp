@@ -202,25 +202,40 @@ void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) 
 
   CollectiveCommand& o = options.one;
   CLI::App* one = app.add_subcommand("collective", "forecast one collective between GPUs");
-  one->add_option("OP", o.op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send_recv")->required();
-  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
-      ->delimiter(',')
+  one->add_option("OP", o.op,
+                  "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; of experts' tokens: "
+                  "dispatch, combine, prepare")
       ->required();
+  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+      ->delimiter(',');
+  one->add_option("--tokens", o.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
+  one->add_option("--hidden", o.hidden, "dispatch, combine: elements of a token")->capture_default_str();
+  one->add_option("--topk", o.topk, "dispatch, combine: experts of a token")->capture_default_str();
+  one->add_option("--experts", o.experts, "dispatch, combine: experts on all ranks")->capture_default_str();
+  one->add_option("--most-nodes", o.most_nodes, "dispatch, combine: nodes the experts of a token lie on (0: any)")
+      ->capture_default_str();
+  one->add_option("--sms", o.sms, "deepep: SMs its kernels get")->capture_default_str();
+  one->add_flag("--balanced", o.balanced, "dispatch, combine: a token's experts on as many ranks as they can");
   one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
+  one->add_option("--local", o.local,
+                  "of them on one node, while the node's other GPUs make the same call (default: all, alone)");
   one->add_option("--cluster", o.clusters,
                   "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
   one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
-  one->add_option("--library", o.library, "nccl, or an engine's own all-reduce: vllm (custom), sglang, trtllm")
-      ->capture_default_str();
-  one->add_option("--dtype", o.dtype, "number format of the sums")->capture_default_str();
+  one->add_option("--library", o.library,
+                  "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; dispatch, combine: "
+                  "deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided");
+  one->add_option("--dtype", o.dtype, "number format (default: bf16; of dispatch fp8 with scales)");
   one->add_flag("--eager", o.eager, "engines: launched by the host, not from a CUDA graph");
   one->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
   one->footer(
       "Example:\n  tilecast collective all_reduce --bytes 64K,1M,64M --ranks 8 --cluster hgx-h100-8,hgx-b200-8\n\n"
       "More examples:\n  tilecast collective all_reduce --bytes 256K --ranks 4 --cluster hgx-h200-8 --library vllm\n"
-      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4");
+      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4\n"
+      "  tilecast collective dispatch --tokens 128,4096 --topk 8 --experts 256 --ranks 32 --cluster hgx-h200 --library "
+      "deepep-ll");
   one->callback([&] { chosen = [&o] { return run_collective(o); }; });
 
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
@@ -373,6 +388,8 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->group(group);
   sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")->group(group);
   sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")->group(group);
+  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group(group);
 }
 
 void add_plan_commands(CLI::App& app, PlanOptions& o, Command& chosen) {
@@ -408,7 +425,8 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
   predict->add_flag("--kernels", o.kernels, "every kernel of the step");
-  predict->add_option("--trace", o.trace, "also write a Chrome trace (opens in Perfetto)");
+  predict->add_option("--trace", o.trace,
+                      "also write a Chrome trace (opens in Perfetto); with --cluster, one lane a pipeline rank");
   predict->footer(
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048\n\n"
       "More examples:\n"
@@ -417,7 +435,7 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
       "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast\n"
       "  tilecast predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 --micro-batch "
       "1 "
-      "--global-batch 128");
+      "--global-batch 128 --trace step.json --export-chakra traces");
   predict->callback(
       [&] { chosen = [&] { return layout.asked() ? run_predict_parallel(o, layout) : run_predict(o); }; });
 

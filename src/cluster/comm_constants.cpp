@@ -25,6 +25,12 @@ double at(const Curve& curve, int knot) {
   return curve.values[static_cast<std::size_t>(place)];
 }
 
+// Curves of one scheme lie together, from this one on.
+CurveKey first_of(const CurveKey& key) { return {key.library, key.link, key.op, 0, false}; }
+bool same_scheme(const CurveKey& a, const CurveKey& b) {
+  return a.library == b.library && a.link == b.link && a.op == b.op;
+}
+
 // Curves to try for a scheme nobody measured, nearest first: other formats, other links, schemes that move alike.
 std::vector<CurveKey> stand_ins(const CurveKey& key) {
   std::vector<std::pair<std::string, std::string>> schemes = {{key.library, key.op}};
@@ -106,9 +112,10 @@ bool CommConstants::has_seen(const std::string& gpu) const {
 }
 
 bool CommConstants::has_run(const std::string& gpu, const CurveKey& curve) const {
-  return std::any_of(own.begin(), own.end(), [&](const auto& entry) {
-    const auto& [machine, ran] = entry.first;
-    return machine.gpu == gpu && ran.library == curve.library && ran.link == curve.link && ran.op == curve.op;
+  return std::any_of(machines.begin(), machines.end(), [&](const auto& entry) {
+    if (entry.first.gpu != gpu || entry.first.library != curve.library) return false;
+    const auto first = own.lower_bound({entry.first, first_of(curve)});
+    return first != own.end() && first->first.first == entry.first && same_scheme(first->first.second, curve);
   });
 }
 
@@ -151,14 +158,13 @@ std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& 
 
 int CommConstants::most_ranks(const CurveKey& key) const {
   int most = 0;
-  for (const auto& [other, curve] : curves)
-    if (other.library == key.library && other.link == key.link && other.op == key.op)
-      most = std::max(most, other.ranks);
+  for (auto at = curves.lower_bound(first_of(key)); at != curves.end() && same_scheme(at->first, key); ++at)
+    most = std::max(most, at->first.ranks);
   return most;
 }
 
 double CommConstants::level(const CurveKey& key, const std::vector<MachineKey>& kin, double v) const {
-  for (CurveKey candidate : stand_ins(key)) {
+  for (const CurveKey& candidate : stand_ins(key)) {
     const auto value = [&](const std::pair<const CurveKey, Curve>& entry) {
       double sum = 0;
       int count = 0;
@@ -168,11 +174,12 @@ double CommConstants::level(const CurveKey& key, const std::vector<MachineKey>& 
       return count > 0 ? sum / count : curve_at(entry.second, nullptr, v);
     };
     const std::pair<const CurveKey, Curve>*fewer = nullptr, *more = nullptr;
-    for (const auto& entry : curves) {
-      candidate.ranks = entry.first.ranks;
-      if (entry.first != candidate) continue;
-      if (candidate.ranks <= key.ranks && (!fewer || candidate.ranks > fewer->first.ranks)) fewer = &entry;
-      if (candidate.ranks >= key.ranks && (!more || candidate.ranks < more->first.ranks)) more = &entry;
+    for (auto at = curves.lower_bound(first_of(candidate)); at != curves.end() && same_scheme(at->first, candidate);
+         ++at) {
+      if (at->first.integers != candidate.integers) continue;
+      const int ranks = at->first.ranks;
+      if (ranks <= key.ranks && (!fewer || ranks > fewer->first.ranks)) fewer = &*at;
+      if (ranks >= key.ranks && (!more || ranks < more->first.ranks)) more = &*at;
     }
     if (!fewer && !more) continue;
     if (!fewer || !more || fewer == more) return value(fewer ? *fewer : *more);

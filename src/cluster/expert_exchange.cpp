@@ -9,7 +9,7 @@ namespace tilecast {
 namespace {
 
 // A curve carries the rest: these put rows of all shapes on one line. Read off aiconfigurator's rows of one token and
-// of the most tokens (H100; held-out sizes apart), in seconds and bytes.
+// of the most tokens (DeepEP's of H100, TensorRT-LLM's of GB200; held-out sizes apart).
 //
 // Empty messages. DeepEP's low-latency kernels look at a flag for every expert; its normal combine copies a whole token
 // at a time.
@@ -221,7 +221,7 @@ Result<CollectiveForecast> forecast_exchange(const ExpertExchange& x, const Clus
   forecast.bound = exchange_bound(x, cluster);
   forecast.latency = std::max(flow_time(flow, cluster, constants, source), forecast.bound);
   forecast.seen = constants.has_run(cluster.gpu.name, flow.curve);
-  const bool beyond = flow.curve.ranks > constants.most_ranks(flow.curve);
+  const bool beyond = x.ranks > constants.most_ranks(flow.curve);
   forecast.standing = standing_of(flow.curve.library, cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(x, cluster, forecast.standing));
   const double doubt = beyond ? kDoubt : 0;

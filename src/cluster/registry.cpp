@@ -41,6 +41,7 @@ std::optional<int> count_of(std::string_view digits) {
 }
 
 Result<Cluster> with_nodes(Cluster cluster, int nodes) {
+  if (nodes > kMostNodes) return error("more than " + std::to_string(kMostNodes) + " nodes", "ask for fewer GPUs");
   if (nodes > 1 && !cluster.inter)
     return error("the nodes of " + cluster.name + " cannot reach each other", "its file needs \"inter\"");
   cluster.nodes = nodes;

@@ -36,6 +36,7 @@ TEST(ClusterRegistry, NamesGrowToWhatIsNeeded) {
   EXPECT_EQ(cluster_of("hgx-h100", 512)->gpus(), 512);
   EXPECT_EQ(cluster_of("hgx-h100:8")->gpus(), 64);
   EXPECT_EQ(cluster_of("HGX-H100-8:3", 20)->nodes, 3);
+  EXPECT_THAT(line_of("hgx-h100", 2147483647), HasSubstr("more than 1048576 nodes"));
   EXPECT_EQ(line_of("hgx-h100:8", 65), "65 GPUs are needed and hgx-h100:8 has 64 (say hgx-h100:9)");
 }
 

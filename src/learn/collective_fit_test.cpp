@@ -56,7 +56,8 @@ TEST(CollectiveFit, FindsWhatRowsWereMadeOf) {
     return judged->constants.machines.at({gpu, std::string(kPlainSource), "nccl"}).latency;
   };
   EXPECT_NEAR(latency("B200") - latency("H100-SXM"), std::log2(1.5), 0.05);
-  EXPECT_THAT(collective_report(*judged), HasSubstr("0 forecasts lie below their bound; 0 of"));
+  EXPECT_THAT(collective_report(*judged),
+              HasSubstr("0 forecasts lie below their bound, of every row at its three standings; 0 of"));
 }
 
 // Exchanges of machines that follow the model: a latency each, a share of the links each.

@@ -2,6 +2,7 @@
 // steps without loss and optimizer.
 #include <cmath>
 
+#include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_table.h"
@@ -48,6 +49,25 @@ std::vector<std::pair<std::string, double>> others_of(const TableRow& row, const
   return others;
 }
 
+// Four GPUs of a node under Megatron: the batch is that of all, the pipeline takes it as one micro-batch (section 6).
+// The 40 GB cards stand where the built-in cluster has their 80 GB siblings.
+Result<std::optional<OverGpus>> spread_of(const std::string& option, const Gpu& gpu, Count batch) {
+  if (option.empty() || option == "fusion") return std::optional<OverGpus>();
+  auto cluster = find_cluster("hgx-a100-4");
+  if (!cluster) return std::move(cluster).error();
+  OverGpus over{{}, *std::move(cluster)};
+  over.cluster.gpu = gpu;
+  if (option == "dp4") over.layout.dp = 4;
+  else if (option == "tp4") over.layout.tp = 4;
+  else if (option == "pp4_1") over.layout.pp = 4, over.micro_batch = batch;
+  else return error("is no option known here: '" + option + "'", "");
+  return std::optional(std::move(over));
+}
+
+std::string engine_of(const std::string& option) {
+  return option.empty() ? "pytorch" : option == "fusion" ? "compile" : "megatron";
+}
+
 }  // namespace
 
 Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder) {
@@ -60,19 +80,24 @@ Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder) {
   std::vector<EndToEndCase> cases;
   for (const TableRow& row : *rows) {
     const std::string& option = row["option"];
-    if (!option.empty() && option != "fusion") continue;  // several GPUs
     const auto gpu = find_gpu(row["device"]);
     if (!gpu) return Error{row.place(), "device", "is no known GPU: '" + row["device"] + "'", ""};
     auto run = run_of(folder + "/models/" + row["model"] + ".json", row);
     if (!run) return std::move(run).error().at(row.place());
+    auto spread = spread_of(option, *gpu, row.count("batch"));
+    if (!spread) return Error{row.place(), "option", spread.error().problem, ""};
     EndToEndCase one;
-    one.label = {"neusight",         gpu->name,          option.empty() ? "pytorch" : "compile",
+    one.label = {"neusight",         gpu->name,          engine_of(option),
                  row["model"],       row["mode"],        std::string(gpu->vendor == Vendor::amd ? "AMD" : "NVIDIA"),
                  row.count("batch"), row.count("seqlen")};
     one.runs.push_back(*std::move(run));
-    one.untimed_loss = true;  // it is computed between the two timed parts; its gradient belongs to the second
+    one.spread = *std::move(spread);
+    // Megatron-LM's own layers, not Hugging Face's: bias and GELU are one kernel (its bias_gelu_fusion, on by default).
+    one.runs.back().engine.fused_norms = one.spread.has_value();
+    if (one.spread) one.label.mode += ", " + text_of(one.spread->layout);
+    one.untimed_loss = !one.spread;  // it is computed between the two timed parts; its gradient belongs to the second
     one.figures.push_back({"total", row.number("meas_e2e_ms") * 1e-3, {{0, 1, Part::step}}, others_of(row, "e2e")});
-    if (row["mode"] == "train") {
+    if (row["mode"] == "train" && !one.spread) {
       one.figures.push_back(
           {"forward", row.number("meas_fw_ms") * 1e-3, {{0, 1, Part::forward}}, others_of(row, "fw")});
       one.figures.push_back(

@@ -24,6 +24,9 @@ class TableRow {
   std::string place_;
 };
 
+// A field of words "key=value" between semicolons; those without "=" have an empty value.
+std::map<std::string, std::string> notes_of(const std::string& text);
+
 // Every usable row with these columns; an error names what is missing.
 Result<std::vector<TableRow>> read_table(const std::string& path, const std::vector<std::string>& columns);
 

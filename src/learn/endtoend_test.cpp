@@ -99,11 +99,18 @@ TEST(SynperfCases, TakeTheMedianRunAndEveryLength) {
            R"( "prefill_latency": )" +
            std::to_string(prefill) + "}\n";
   };
-  for (const char* card : {"A100", "A40", "H20", "H800", "L20", "RTX_6000_Ada"})
+  for (const char* card : {"A100", "A40", "H20", "H800", "L20", "RTX_6000_Ada", "tp2_A100", "tp2_RTX_6000_Ada",
+                           "tp4_A100", "tp8_H20", "tp8_H800"})
     folder.plain(std::string("e2e_real/e2e_") + card + ".jsonl", line(3) + line(1) + line(2));
+  for (const char* workload : {"arxiv16", "splitwise64"}) {
+    folder.plain(fmt::format("workload/vllm_{}.csv", workload),
+                 "num_prefill_tokens,num_decode_tokens,output_tokens\n100,5,5\n");
+    for (const char* card : {"H20", "H800"})
+      folder.plain(fmt::format("e2e_real/vllm_{}_{}_llama70B.json", workload, card), R"({"latencies": [9, 7, 8]})");
+  }
   const auto cases = synperf_cases(folder.file(""));
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->size(), 6u);
+  ASSERT_EQ(cases->size(), 15u);
   const EndToEndCase& one = cases->front();
   ASSERT_EQ(one.figures.size(), 3u);
   EXPECT_EQ(one.figures[0].measured, 2);
@@ -113,8 +120,52 @@ TEST(SynperfCases, TakeTheMedianRunAndEveryLength) {
   EXPECT_EQ(one.runs[4].workload.requests[1].cached, 303);
   EXPECT_EQ(one.figures[1].terms.front().run, 3u);
   EXPECT_EQ(one.figures[2].terms.size(), 5u);
+  EXPECT_FALSE(one.spread);
+  EXPECT_EQ((*cases)[10].spread->layout.tp, 8);
+  EXPECT_EQ((*cases)[10].spread->cluster.gpu.name, "H800-SXM");
+  const EndToEndCase& staged = cases->back();  // only the whole time is known
+  ASSERT_EQ(staged.figures.size(), 1u);
+  EXPECT_EQ(staged.figures[0].measured, 8);
+  EXPECT_EQ(staged.label.detail, "vllm_splitwise64, tp 4, pp 2");
+  // Two tensor parallel ranks compute half of what one does, and exchange the rest.
+  const auto judged = judge_cases({(*cases)[0], (*cases)[6]}, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  EXPECT_LT((*judged)[3].forecast, (*judged)[0].forecast);
+  EXPECT_GT((*judged)[3].forecast, (*judged)[0].forecast / 2);
   folder.plain("e2e_real/e2e_H20.jsonl", "[]\n");
   EXPECT_THAT(synperf_cases(folder.file("")).error().line(), HasSubstr("no run"));
+  folder.plain("e2e_real/e2e_H20.jsonl", line(1));
+  folder.plain("e2e_real/vllm_arxiv16_H20_llama70B.json", "{}");
+  EXPECT_THAT(synperf_cases(folder.file("")).error().line(), HasSubstr("latencies: is missing"));
+}
+
+// The batch is that of all four GPUs; the pipeline takes it whole.
+TEST(NeusightCases, SpreadTheRowsOfFourGpus) {
+  TestFolder folder;
+  std::filesystem::create_directories(folder.file("models"));
+  folder.plain("models/gpt2_large.json", R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 1280,
+      "n_head": 20, "n_layer": 36, "n_positions": 1024, "vocab_size": 50257})");
+  std::string head = "device,model,mode,seqlen,batch,option,has_perop,sum_meas_ops_fw_ms,sum_meas_ops_bw_ms", tail;
+  for (const char* method : {"meas", "neusight", "roofline", "habitat", "micro"})
+    for (const char* part : {"e2e", "fw", "bw"}) head += fmt::format(",{}_{}_ms", method, part), tail += ",5";
+  std::string text = head + "\n";
+  for (const char* option : {"", "dp4", "tp4", "pp4_1"})
+    text += fmt::format("NVIDIA_A100-SXM4-40GB,gpt2_large,train,1024,4,{},0,,{}\n", option, tail);
+  folder.plain("e2e_labels.csv", text);
+  const auto cases = neusight_cases(folder.file(""));
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->size(), 4u);
+  const auto judged = judge_cases(*cases, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  ASSERT_EQ(judged->size(), 6u);  // forward and backward of one GPU alone
+  const double alone = judged->front().forecast;
+  for (const std::size_t i : {3, 4}) {
+    EXPECT_GT((*judged)[i].forecast, alone / 4 * 0.7);  // Megatron's layers have fewer kernels
+    EXPECT_LT((*judged)[i].forecast, alone * 0.5);
+  }
+  EXPECT_NEAR((*judged)[5].forecast, alone, 0.3 * alone);  // one micro-batch: a stage after the other
+  folder.plain("e2e_labels.csv", head + "\nNVIDIA_A100-SXM4-40GB,gpt2_large,train,1024,4,zz4,0,," + tail + "\n");
+  EXPECT_THAT(neusight_cases(folder.file("")).error().line(), HasSubstr("'zz4'"));
 }
 
 // Pointwise kernels of 30 us at least, else 12 us and their bytes at 500 GB/s.
@@ -179,6 +230,17 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";
   r.others = {{"neusight", 1.0}};
   EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | steps | 1 | 10.0 % / 10.0 % | 50.0 % / 50.0 % | - |"));
+  r.label.engine = "megatron", r.label.mode = "train, tp 4";
+  EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | train, tp 4 | 1 | 10.0 % / 10.0 % |"));
+  EndToEndResult alone = r;
+  alone.label.source = "synperf", alone.label.detail = "arxiv_8";
+  EXPECT_EQ(end_to_end_report({alone}).find("Over several GPUs"), std::string::npos);
+  EndToEndResult spread = alone;
+  spread.label.detail = "arxiv_8, tp 2", spread.forecast = 3;
+  const std::string both = end_to_end_report({alone, spread});
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | total | 1 | 10.0 %"));
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | Llama | arxiv_8, tp 2 | 1 | 50.0 %"));
+  r.label.engine = "vllm", r.label.mode = "inf";
   EXPECT_EQ(end_to_end_report({}), "");
   EXPECT_THAT(end_to_end_csv({r}), HasSubstr("neusight,H100-SXM,vllm,Llama,inf,NVIDIA,16,128,total,2,2.2,0,1\n"));
 }
