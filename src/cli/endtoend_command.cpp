@@ -85,7 +85,7 @@ struct Source {
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 8> kSources = {
+constexpr std::array<Source, 12> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -100,6 +100,22 @@ constexpr std::array<Source, 8> kSources = {
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
+     {"mosaic", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(mosaic_cases(c.data + "/e2e/train_mosaicml_llm_foundry.csv.gz"), w);
+      }},
+     {"megatron", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(megatron_cases(c.data + "/e2e/train_megatron_lm_ci_golden.csv.gz"), w);
+      }},
+     {"bridge", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(nemo_cases(c.data + "/e2e/train_megatron_bridge.csv.gz", "bridge"), w);
+      }},
+     {"nemo", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(nemo_cases(c.data + "/e2e/train_nemo_megatron_readme.csv.gz", "nemo"), w);
+      }},
      {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
      {"llmservingsim", false,
       [](const EndToEndCommand& c, const ModelSource& w) {
@@ -133,9 +149,12 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known)
-    return Error{
-        "--only", "",
-        "must be h200, argonne, trtllm, synperf, neusight, llmservingsim, gpustack or silicon, not '" + command.only + "'", ""};
+    return Error{"--only", "",
+                 "must be h200, argonne, trtllm, synperf, mosaic, megatron, bridge, nemo, neusight, llmservingsim, "
+                 "gpustack or silicon, "
+                 "not '" +
+                     command.only + "'",
+                 ""};
   return results;
 }
 

@@ -388,6 +388,8 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->group(group);
   sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")->group(group);
   sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")->group(group);
+  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group(group);
 }
 
 void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
@@ -457,7 +459,8 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
   predict->add_flag("--kernels", o.kernels, "every kernel of the step");
-  predict->add_option("--trace", o.trace, "also write a Chrome trace (opens in Perfetto)");
+  predict->add_option("--trace", o.trace,
+                      "also write a Chrome trace (opens in Perfetto); with --cluster, one lane a pipeline rank");
   predict->footer(
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048\n\n"
       "More examples:\n"
@@ -466,7 +469,7 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
       "  tilecast predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast\n"
       "  tilecast predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 --micro-batch "
       "1 "
-      "--global-batch 128");
+      "--global-batch 128 --trace step.json --export-chakra traces");
   predict->callback(
       [&] { chosen = [&] { return layout.asked() ? run_predict_parallel(o, layout) : run_predict(o); }; });
 

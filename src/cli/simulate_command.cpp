@@ -12,6 +12,7 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "parallel/split.h"
 #include "serve/trace.h"
 #include "support/file.h"
 #include "support/text.h"
@@ -78,9 +79,10 @@ Result<DeploymentOptions> deployment_from(const SimulateOptions& o) {
   if (!gpu) return std::move(gpu).error();
   d.gpu = *std::move(gpu);
   if (o.tp * o.pp > 1 || o.ep > 1) {
-    auto cluster = cluster_of(o.cluster.empty() ? d.gpu.name : o.cluster, static_cast<int>(o.tp * o.pp));
-    if (!cluster && o.cluster.empty())
+    const Cluster* known = built_in_cluster_of(d.gpu.name);
+    if (o.cluster.empty() && !known)
       return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
+    auto cluster = cluster_of(o.cluster.empty() ? known->name : o.cluster, static_cast<int>(o.tp * o.pp));
     if (!cluster) return std::move(cluster).error();
     RankSpread spread{{}, *std::move(cluster)};
     d.gpu = spread.cluster.gpu;
@@ -142,7 +144,8 @@ Interval step_interval(const DeploymentOptions& d, const ServingOutcome& outcome
   if (!(count > 0)) return {seconds(1), seconds(1)};
   const auto batch = std::max<Count>(1, std::llround(decodes / count));
   const auto each = std::max<Count>(1, std::llround(context / static_cast<double>(outcome.requests.size())));
-  const Run run{d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
+  const Run run{
+      d.spread ? rank_spec(d.model, d.spread->layout) : d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
   const auto prepared = prepare(run);
   if (!prepared) return {seconds(1), seconds(1)};
   const auto step = forecast_step(prepared->program, d.gpu, batch, method, weights);

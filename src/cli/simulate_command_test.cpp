@@ -86,7 +86,7 @@ TEST(SimulateCommand, TracesAreSortedOrRefused) {
 }
 
 TEST(SimulateCommand, RefusesInOneLine) {
-  const std::pair<const char*, const char*> cases[] = {{"--tp 2", "--tp"},
+  const std::pair<const char*, const char*> cases[] = {{"--tp 0", "--tp"},
                                                        {"--engine pytorch", "does not serve"},
                                                        {"--gpu H1000", "H1000"},
                                                        {"--rate -1", "--rate"},

@@ -18,7 +18,8 @@
 namespace tilecast {
 
 // Of a run's forecast.
-enum class Part : std::uint8_t { step, forward, backward, optimizer, memory };  // memory: of the fullest rank
+enum class Part : std::uint8_t { step, forward, backward, optimizer, memory, last_memory };
+// memory: of the fullest rank; last_memory: of the last pipeline stage's
 struct Term {
   std::size_t run = 0;
   double weight = 1;
@@ -29,6 +30,7 @@ struct Figure {
   double measured = 0;  // seconds, or bytes
   std::vector<Term> terms;
   std::vector<std::pair<std::string, double>> others = {};
+  double tokens = 0;  // a throughput: so many tokens over the terms' time
 };
 
 // What launching one operator at a time and timing it adds, where weights were trained on such rows alone.
@@ -83,6 +85,16 @@ Result<std::vector<EndToEndCase>> trtllm_cases(const std::string& path);
 // SGLang and vLLM on one GPU and several (synperf/e2e_real): prefill, the median decode step and the total, of the
 // median run.
 Result<std::vector<EndToEndCase>> synperf_cases(const std::string& folder);
+
+// MPT models trained with FSDP on 8 to 512 GPUs (e2e/train_mosaicml_llm_foundry.csv.gz): tokens a second.
+Result<std::vector<EndToEndCase>> mosaic_cases(const std::string& path);
+
+// Megatron-LM's continuous tests (e2e/train_megatron_lm_ci_golden.csv.gz): the last rank's peak memory, and step times.
+Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path);
+
+// NVIDIA's own tables of training (e2e/train_megatron_bridge.csv.gz, train_nemo_megatron_readme.csv.gz): tokens a
+// second of the rows whose model and layout are known; nothing is recomputed. `source` is the label's.
+Result<std::vector<EndToEndCase>> nemo_cases(const std::string& path, const std::string& source);
 
 // NeuSight's models on one GPU each (neusight/e2e_labels.csv): totals, and the two passes of training steps.
 Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder);

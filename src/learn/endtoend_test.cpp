@@ -230,6 +230,17 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";
   r.others = {{"neusight", 1.0}};
   EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | steps | 1 | 10.0 % / 10.0 % | 50.0 % / 50.0 % | - |"));
+  r.label.engine = "megatron", r.label.mode = "train, tp 4";
+  EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | train, tp 4 | 1 | 10.0 % / 10.0 % |"));
+  EndToEndResult alone = r;
+  alone.label.source = "synperf", alone.label.detail = "arxiv_8";
+  EXPECT_EQ(end_to_end_report({alone}).find("Over several GPUs"), std::string::npos);
+  EndToEndResult spread = alone;
+  spread.label.detail = "arxiv_8, tp 2", spread.forecast = 3;
+  const std::string both = end_to_end_report({alone, spread});
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | total | 1 | 10.0 %"));
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | Llama | arxiv_8, tp 2 | 1 | 50.0 %"));
+  r.label.engine = "vllm", r.label.mode = "inf";
   EXPECT_EQ(end_to_end_report({}), "");
   EXPECT_THAT(end_to_end_csv({r}), HasSubstr("neusight,H100-SXM,vllm,Llama,inf,NVIDIA,16,128,total,2,2.2,0,1\n"));
 }
