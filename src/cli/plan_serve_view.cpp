@@ -91,7 +91,8 @@ std::string break_text(const PlanServeResult& r) {
   if (b.rate == 0) return fmt::format("holds at {:g} times the rate and more", std::round(std::pow(1.25, 8)));
   std::string text = fmt::format("breaks first: {}, at {:.3g} requests/s ({:+.0f} %)", b.objective, b.rate,
                                  100 * (b.rate / r.query.workload.rate - 1));
-  if (b.cause != Limit::none) text += fmt::format("; behind it {}", name_of(b.cause));
+  if (b.cache_full) text += ", the cache full";
+  if (b.limit != Limit::none) text += fmt::format("; saturates at {:.3g}: {}", b.saturation, name_of(b.limit));
   return text;
 }
 
@@ -202,7 +203,11 @@ std::string plan_serve_json(const PlanServeResult& r) {
   for (const PlannedDeployment& d : p.finalists) json["finalists"].push_back(deployment_json(r, d));
   if (p.best) {
     json["best"] = deployment_json(r, p.finalists[*p.best]);
-    json["breaks"] = {{"rate", p.breaks.rate}, {"objective", p.breaks.objective}, {"cause", name_of(p.breaks.cause)}};
+    json["breaks"] = {{"rate", p.breaks.rate},
+                      {"objective", p.breaks.objective},
+                      {"cache_full", p.breaks.cache_full},
+                      {"saturation", p.breaks.saturation},
+                      {"limit", name_of(p.breaks.limit)}};
     json["release"] = release_of(p.finalists[*p.best].pool.setup->engine);
     json["launch"] = r.launch;
   } else if (p.nearest) {

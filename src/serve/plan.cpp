@@ -262,14 +262,22 @@ class Search {
     if (fails == 0) return Ok{};
     for (int i = 0; i < 4; ++i)
       if (auto done = ask((passes + fails) / 2); !done) return done;
-    plan_.breaks = {fails, worst_objective(failed), Limit::none};
-    SteadyLoad load = q_.load(best.pool.setup->pool.geometry.block_tokens);
-    load.rate = fails * 1.3;
-    const SteadyState beyond = steady_state(best.simulation(q_), load);
-    // What the objective fails for: a full cache shows in the run, too slow GPUs a little further on.
-    if (failed.cache_peak > 0.98) plan_.breaks.cause = Limit::cache;
-    else plan_.breaks.cause = beyond.limit;
+    plan_.breaks.rate = fails, plan_.breaks.objective = worst_objective(failed);
+    plan_.breaks.cache_full = failed.cache_peak > 0.98;
+    find_saturation(best);
     return Ok{};
+  }
+  void find_saturation(const PlannedDeployment& best) {
+    const SimulationOptions simulation = best.simulation(q_);
+    SteadyLoad load = q_.load(best.pool.setup->pool.geometry.block_tokens);
+    double low = q_.workload.rate, high = 64 * low;
+    for (int i = 0; i < 12; ++i) {
+      load.rate = std::sqrt(low * high);
+      const SteadyState state = steady_state(simulation, load);
+      if (state.saturated()) high = load.rate, plan_.breaks.limit = state.limit;
+      else low = load.rate;
+    }
+    if (plan_.breaks.limit != Limit::none) plan_.breaks.saturation = high;
   }
   std::string worst_objective(const ServingMetrics& m) const {
     const auto over = [&](const std::optional<Seconds>& slo, const Summary& of) {

@@ -75,9 +75,11 @@ struct PlannedDeployment {
 
 // What gives way first where more requests come.
 struct BreakingPoint {
-  double rate = 0;        // the lowest that was seen to fail; 0: none was
-  std::string objective;  // "TTFT"
-  Limit cause = Limit::none;
+  double rate = 0;            // the lowest that was seen to miss an objective; 0: none was
+  std::string objective;      // "TTFT"
+  bool cache_full = false;    // as it missed it
+  double saturation = 0;      // from here on queues grow without end, by the steady state
+  Limit limit = Limit::none;  // ... for want of this
 };
 
 struct ServePlan {
