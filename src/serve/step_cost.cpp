@@ -76,6 +76,13 @@ bool of_attention(const CallTime& c) {
   return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
 }
 
+// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
+// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
+bool one_kernel(EngineKind engine, const Gpu& gpu) {
+  return engine == EngineKind::vllm &&
+         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
+}
+
 }  // namespace
 
 void as_served(Program& program, EngineKind engine, int ranks) {
@@ -111,13 +118,6 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
                      f.unheated * times * share, f.joules * times});
   }
   return calls;
-}
-
-// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
-// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
-bool one_kernel(EngineKind engine, const Gpu& gpu) {
-  return engine == EngineKind::vllm &&
-         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
 }
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
