@@ -38,8 +38,9 @@ Between on_log_grid(double value, Count dense, int per_octave) {
 }
 
 // Tokens of a step: products' time is a staircase that jumps after multiples of a tile's rows, so the grid has a point
-// at the end of each tread and one right after it.
+// at the end of each tread and one right after it. The first few tokens bring most of a mixture's experts: each counts.
 Between tokens_grid(Count tokens) {
+  if (tokens <= 16) return {tokens, tokens, 0};
   const Count step = tokens <= 512 ? 8 : tokens <= 4096 ? 64 : tokens <= 16384 ? 128 : 1024;
   const Count low = (tokens - 1) / step * step + 1, high = low + step - 1;
   return {low, high, static_cast<double>(tokens - low) / static_cast<double>(step - 1)};
@@ -73,6 +74,13 @@ Workload decode_of(Count requests, Count context, Count tokens_each) {
 bool of_head(const CallTime& c) { return c.section == "head" && c.name != "final_norm"; }
 bool of_attention(const CallTime& c) {
   return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
+}
+
+// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
+// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
+bool one_kernel(EngineKind engine, const Gpu& gpu) {
+  return engine == EngineKind::vllm &&
+         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
 }
 
 }  // namespace
@@ -110,13 +118,6 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
                      f.unheated * times * share, f.joules * times});
   }
   return calls;
-}
-
-// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
-// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
-bool one_kernel(EngineKind engine, const Gpu& gpu) {
-  return engine == EngineKind::vllm &&
-         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
 }
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
