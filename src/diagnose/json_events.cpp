@@ -156,7 +156,7 @@ class Scan {
       }
       auto value = window_.value();
       if (!value) return std::move(value).error();
-      if (value->empty()) return *start == '\0' ? cut() : wrong("is not JSON");
+      if (value->empty()) return *start == '}' || *start == ',' || *start == ']' ? wrong("is not JSON") : cut();
       other(key, *value);
     }
     if (!found)

@@ -377,9 +377,9 @@ std::string short_name(std::string_view name) {
   std::string_view own = name.substr(last, end - last);
   const std::string_view arguments = end < name.size() && name[end] == '<' ? name.substr(end) : std::string_view();
   std::string text(own.empty() ? name.substr(0, 48) : own);
-  if (own == "Kernel2" || own == "Kernel" || own == "device_kernel" || own == "kernel") {
-    const auto to = arguments.find_first_of(">(,", 1);
-    return std::string(arguments.substr(std::min<std::size_t>(1, arguments.size()), std::min<std::size_t>(to, 60) - 1));
+  if (arguments.size() > 1 && (own == "Kernel2" || own == "Kernel" || own == "device_kernel" || own == "kernel")) {
+    const auto to = std::min<std::size_t>(arguments.find_first_of(">(,", 1), 61);
+    return std::string(arguments.substr(1, to - 1));
   }
   if (const auto word = what_is_computed(arguments); !word.empty()) text += "<" + std::string(word) + ">";
   return text;

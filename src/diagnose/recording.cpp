@@ -176,6 +176,8 @@ void RecordingBuilder::resolve() {
   std::sort(calls.begin(), calls.end());
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
   for (const auto& [op, external] : calls) ++recording_.operators[op].calls;
+  calls_ = {};
+  launches_ = {};
 }
 
 Result<Recording> RecordingBuilder::finish() && {
