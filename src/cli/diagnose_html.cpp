@@ -36,9 +36,9 @@ std::string row(std::initializer_list<std::string> cells, const char* tag = "td"
 
 // Bars of time by family; the part above the ceilings in orange.
 std::string family_plot(const Diagnosis& d) {
-  constexpr double kRow = 22, kLeft = 210, kWide = 480;
-  Svg svg(kLeft + kWide + 130, kRow * static_cast<double>(d.families.size()) + 12, "GPU time by family");
-  double y = 6;
+  constexpr double kRow = 22, kLeft = 210, kWide = 480, kTop = 34;  // below the title
+  Svg svg(kLeft + kWide + 130, kTop + kRow * static_cast<double>(d.families.size()) + 8, "GPU time by family");
+  double y = kTop;
   const Seconds longest = d.families.empty() ? seconds(1) : d.families.front().total;
   for (const FamilyTotal& f : d.families) {
     const double width = std::max(1.0, kWide * (f.total / longest)), lost = kWide * (f.lost / longest);
@@ -53,30 +53,30 @@ std::string family_plot(const Diagnosis& d) {
 
 // Busy share over the window.
 std::string activity_plot(const Timeline& t) {
-  constexpr double kLeft = 46, kWide = 760, kHigh = 90;
-  Svg svg(kLeft + kWide + 20, kHigh + 40, "Share of time the GPU was busy");
-  svg.line(kLeft, 10 + kHigh, kLeft + kWide, 10 + kHigh, colour::kInk);
+  constexpr double kLeft = 56, kWide = 750, kHigh = 90, kTop = 40;
+  Svg svg(kLeft + kWide + 20, kTop + kHigh + 30, "Share of time the GPU was busy");
+  svg.line(kLeft, kTop + kHigh, kLeft + kWide, kTop + kHigh, colour::kInk);
   for (const double level : {0.5, 1.0}) {
-    svg.line(kLeft, 10 + kHigh * (1 - level), kLeft + kWide, 10 + kHigh * (1 - level), colour::kRule);
-    svg.text(kLeft - 6, 14 + kHigh * (1 - level), percent(level), {.anchor = Anchor::end});
+    svg.line(kLeft, kTop + kHigh * (1 - level), kLeft + kWide, kTop + kHigh * (1 - level), colour::kRule);
+    svg.text(kLeft - 6, kTop + 4 + kHigh * (1 - level), percent(level), {.anchor = Anchor::end});
   }
   const double part = kWide / static_cast<double>(t.activity.size());
-  std::string path = fmt::format("M{:.1f},{:.1f}", kLeft, 10 + kHigh);
+  std::string path = fmt::format("M{:.1f},{:.1f}", kLeft, kTop + kHigh);
   for (std::size_t i = 0; i < t.activity.size(); ++i) {
     const double x = kLeft + part * static_cast<double>(i);
-    const double y = 10 + kHigh * (1 - std::min(1.0, static_cast<double>(t.activity[i])));
+    const double y = kTop + kHigh * (1 - std::min(1.0, static_cast<double>(t.activity[i])));
     path += fmt::format("V{:.1f}H{:.1f}", y, x + part);
   }
-  svg.path(path + fmt::format("V{:.1f}Z", 10 + kHigh), colour::kBlue);
-  svg.text(kLeft, kHigh + 26, "0");
-  svg.text(kLeft + kWide, kHigh + 26, text_of(t.window), {.anchor = Anchor::end});
+  svg.path(path + fmt::format("V{:.1f}Z", kTop + kHigh), colour::kBlue);
+  svg.text(kLeft, kTop + kHigh + 18, "0");
+  svg.text(kLeft + kWide, kTop + kHigh + 18, text_of(t.window), {.anchor = Anchor::end});
   return svg.file();
 }
 
 // Measured time of a call over its ceiling, against the time of all its calls: what stands high and right is worth
 // work.
 std::string ceiling_plot(const Diagnosis& d) {
-  constexpr double kLeft = 60, kWide = 700, kHigh = 260, kTop = 14;
+  constexpr double kLeft = 60, kWide = 700, kHigh = 260, kTop = 42;
   constexpr double kLowRatio = 0.5, kHighRatio = 8;
   Svg svg(kLeft + kWide + 20, kTop + kHigh + 46, "Time of a call over its ceiling");
   const double low = std::log10(std::max(in_microseconds(d.total) * 1e-5, 1e-3)),

@@ -188,7 +188,7 @@ void add_event(const Event& event, RecordingBuilder& builder) {
     case Category::fill: return add_work(event, builder);
     case Category::runtime:
       return builder.host_call(event.name, nanoseconds_of(event.ts), nanoseconds_of(event.duration),
-                               number_of<std::uint64_t>(event.correlation));
+                               number_of<std::uint64_t>(event.correlation), number_of<std::uint64_t>(event.external));
     case Category::op: {
       const auto external = number_of<std::uint64_t>(event.external);
       if (external == 0) return;

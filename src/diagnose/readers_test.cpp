@@ -108,6 +108,19 @@ TEST(ReadKineto, AKernelOfTwoOperatorsIsTwoKinds) {
   EXPECT_EQ(count, 6);
 }
 
+TEST(ReadKineto, TheLaunchNamesTheOperatorWhereTheKernelDoesNot) {
+  const TestFolder folder;
+  const auto r = read_recording(folder.plain(
+      "t.json",
+      R"([{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":1,"dur":1,"args":{"External id":5,"correlation":9}},)"
+      R"({"ph":"X","cat":"kernel","name":"k","ts":3,"dur":2,"args":{"correlation":9}},)"
+      R"({"ph":"X","cat":"cpu_op","name":"aten::mm","ts":0,"dur":4,"args":{"External id":5,"Input Dims":[[2,3],[3,4]]}}])"));
+  ASSERT_TRUE(r) << r.error().line();
+  ASSERT_EQ(r->kinds.size(), 1u);
+  EXPECT_EQ(r->kinds[0].op, 0);
+  EXPECT_EQ(r->operators[0].calls, 1);
+}
+
 TEST(ReadRecording, RefusesWhatIsNoTraceInOneLine) {
   const TestFolder folder;
   const std::string deep(200000, '['), quote = "{\"traceEvents\": [{\"name\": \"" + std::string(100000, '\\');

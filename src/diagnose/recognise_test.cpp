@@ -40,7 +40,8 @@ TEST(Recognise, KnowsTheLibrariesByName) {
       {"void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4>>(...)", F::attention,
        "FlashAttention"},
       {"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<...>>>(...)", F::attention,
-       "FlashAttention"},
+       "FlashAttention 3"},
+      {"triton_poi_fused__scaled_dot_product_flash_attention__to_copy_2", F::fused, "Triton"},
       {"void flashinfer::BatchDecodeWithPagedKVCacheKernel<...>(...)", F::attention, "FlashInfer"},
       {"void vllm::paged_attention_v2_kernel<__nv_bfloat16, ...>(...)", F::attention, "vLLM"},
       {"fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel<...>::Params)", F::attention,
@@ -73,6 +74,8 @@ TEST(Recognise, KnowsTheLibrariesByName) {
   const Recognised by_op = recognise(kernel("my_own_kernel"), &mm);
   EXPECT_EQ(by_op.family, F::gemm);
   EXPECT_TRUE(by_op.by_operator);
+  const OperatorCall other = call("aten::_fft_c2c", {{8, 8}});
+  EXPECT_EQ(recognise(kernel("my_own_kernel"), &other).family, F::unknown);
 }
 
 std::string measurements(const char* file) { return std::string(TILECAST_SOURCE_DIR "/data/measurements/") + file; }

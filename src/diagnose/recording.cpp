@@ -118,7 +118,7 @@ void RecordingBuilder::work(const WorkSeen& seen) {
 }
 
 void RecordingBuilder::host_call(std::string_view name, std::int64_t start, std::int64_t duration,
-                                 std::uint64_t correlation) {
+                                 std::uint64_t correlation, std::uint64_t external) {
   if (duration < 0) return;
   const auto found = host_ids_.find(std::string(name));
   std::uint32_t id = 0;
@@ -133,7 +133,7 @@ void RecordingBuilder::host_call(std::string_view name, std::int64_t start, std:
   HostCall& call = recording_.host[id];
   ++call.count;
   call.total += nanoseconds(static_cast<double>(duration));
-  if (correlation != 0 && launches_.size() < kMostEvents) launches_[correlation] = {start, start + duration};
+  if (correlation != 0 && launches_.size() < kMostEvents) launches_[correlation] = {start, start + duration, external};
 }
 
 // Gives every event its operator and the host's call, and kinds their sums. A kind splits where different operators
@@ -144,6 +144,11 @@ void RecordingBuilder::resolve() {
   std::vector<bool> taken(named, false);
   std::vector<std::pair<std::uint32_t, std::uint64_t>> calls;  // operator, external id
   for (Raw& raw : raw_) {
+    if (const auto launch = launches_.find(raw.correlation); raw.correlation != 0 && launch != launches_.end()) {
+      raw.event.launched = launch->second.start;
+      raw.event.returned = launch->second.end;
+      if (raw.external == 0) raw.external = launch->second.external;
+    }
     const auto call = raw.external == 0 ? calls_.end() : calls_.find(raw.external);
     const int op = call == calls_.end() ? -1 : static_cast<int>(call->second);
     const auto key = static_cast<std::uint64_t>(raw.event.kind) << 32 | static_cast<std::uint32_t>(op);
@@ -168,10 +173,6 @@ void RecordingBuilder::resolve() {
     ++kind.count;
     kind.total += duration;
     if (op >= 0) calls.emplace_back(static_cast<std::uint32_t>(op), raw.external);
-    if (const auto launch = launches_.find(raw.correlation); raw.correlation != 0 && launch != launches_.end()) {
-      raw.event.launched = launch->second.start;
-      raw.event.returned = launch->second.end;
-    }
   }
   std::sort(calls.begin(), calls.end());
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());

@@ -126,7 +126,9 @@ class RecordingBuilder {
     }
     calls_[external] = id;
   }
-  void host_call(std::string_view name, std::int64_t start, std::int64_t duration, std::uint64_t correlation);
+  // `external` stands in for work that names no operator itself; 0: none.
+  void host_call(std::string_view name, std::int64_t start, std::int64_t duration, std::uint64_t correlation,
+                 std::uint64_t external = 0);
   void set_gpu(std::string name) { recording_.gpu = std::move(name); }
   void note(std::string text) { recording_.notes.push_back(std::move(text)); }
   Count works() const { return works_; }
@@ -141,6 +143,7 @@ class RecordingBuilder {
 
   struct Call {
     std::int64_t start, end;
+    std::uint64_t external;
   };
   struct Raw {  // an event before its operator and launch are known
     WorkEvent event;

@@ -442,7 +442,8 @@ std::optional<Shape> vectorized_launch(const WorkKind& kind) {
 
 WorkFamily family_of_operator(std::string_view op) {
   const OperatorRule* rule = rule_of(op);
-  return rule ? rule->family : F::unknown;
+  // Most of PyTorch's other operators are pointwise, but not all: that is no ground to name a kernel by.
+  return rule && rule->op != "aten::*" ? rule->family : F::unknown;
 }
 
 std::optional<OperatorShape> shape_of_operator(const OperatorCall& op, std::string_view kernel_name) {

@@ -116,7 +116,8 @@ std::vector<Timeline> timelines(const Recording& recording, const std::vector<Wo
   std::map<Count, Events> devices;
   for (const WorkEvent& e : recording.events) devices[recording.lanes[e.lane].device].push_back(&e);
   std::vector<Timeline> lines;
-  for (const auto& [device, events] : devices) {
+  for (const auto& entry : devices) {
+    const Events& events = entry.second;
     Timeline line = Walk(recording, events).run();
     const auto without = [&](WorkFamily family) {
       return covered(events, [&](const WorkEvent& e) { return families[e.kind] != family; });
