@@ -152,6 +152,11 @@ std::string gap_table(const Diagnosis& d) {
         "the GPU busy {} of it\n",
         text_of(t.in_spans), share(t.in_spans, t.window), text_of(t.spans.front().length), t.spans.front().launches,
         share(t.spans.front().busy, t.spans.front().length));
+  std::string calls;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, d.host.size()); ++i)
+    calls +=
+        fmt::format("{}{} {} in {} calls", i ? ", " : "", d.host[i].name, text_of(d.host[i].total), d.host[i].count);
+  if (!calls.empty()) text += "  the host's calls: " + calls + "\n";
   return text;
 }
 
