@@ -264,8 +264,8 @@ std::int64_t nanoseconds_of(std::string_view text) {
   const char* end = text.data() + text.size();
   std::int64_t whole = 0;
   const auto read = std::from_chars(text.data(), end, whole);
-  constexpr std::int64_t kMost = std::int64_t{4} << 50;  // 140 years of microseconds
-  if (read.ec == std::errc{} && std::abs(whole) < kMost && (read.ptr == end || *read.ptr == '.')) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 51;  // 71 years
+  if (read.ec == std::errc{} && whole > -kMost && whole < kMost && (read.ptr == end || *read.ptr == '.')) {
     std::int64_t nanos = 0, scale = 100;
     const char* at = read.ptr == end ? end : read.ptr + 1;
     for (; at < end && *at >= '0' && *at <= '9'; ++at, scale /= 10) nanos += scale * (*at - '0');

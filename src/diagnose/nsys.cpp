@@ -112,18 +112,92 @@ std::vector<std::string> with(std::vector<std::string> columns) {
   return columns;
 }
 
+// Negative, which the builder refuses, where one of them is no time.
+std::int64_t time_between(std::int64_t start, std::int64_t end) {
+  return is_time(start) && is_time(end) ? end - start : -1;
+}
+
 WorkSeen seen_at(sqlite3_stmt* s) {
   WorkSeen seen;
   seen.start = sqlite3_column_int64(s, 0);
-  constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  const std::int64_t end = sqlite3_column_int64(s, 1);
-  if (std::abs(*seen.start) > kMost || std::abs(end) > kMost) seen.duration = -1;
-  else seen.duration = end - *seen.start;
+  seen.duration = time_between(*seen.start, sqlite3_column_int64(s, 1));
   seen.device = small(s, 2);
   seen.stream = small(s, 3);
   seen.correlation = static_cast<std::uint64_t>(sqlite3_column_int64(s, 4));
   return seen;
 }
+
+// One function a table; each says whether the table is there.
+class Reader {
+ public:
+  Reader(Export& file, RecordingBuilder& builder) : file_(file), builder_(builder) {}
+
+  Result<bool> names() {
+    constexpr std::size_t kMostText = std::size_t{512} << 20;
+    std::size_t text = 0;
+    return file_.rows("StringIds", {"id", "value"}, [&](sqlite3_stmt* s) {
+      const auto* value = reinterpret_cast<const char*>(sqlite3_column_text(s, 1));
+      text += static_cast<std::size_t>(sqlite3_column_bytes(s, 1)) + 64;
+      if (value && text < kMostText) names_[sqlite3_column_int64(s, 0)] = value;
+    });
+  }
+  Result<bool> kernels() {
+    return file_.rows("CUPTI_ACTIVITY_KIND_KERNEL",
+                      with({"demangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+                            "registersPerThread", "staticSharedMemory", "dynamicSharedMemory"}),
+                      [&](sqlite3_stmt* s) {
+                        WorkSeen seen = seen_at(s);
+                        seen.name = name_at(s, 5);
+                        seen.launch.grid = {small(s, 6), small(s, 7), small(s, 8)};
+                        seen.launch.block = {small(s, 9), small(s, 10), small(s, 11)};
+                        seen.launch.registers = small(s, 12);
+                        seen.launch.shared_bytes = small(s, 13) + small(s, 14);
+                        builder_.work(seen);
+                      });
+  }
+  Result<bool> copies() {
+    return file_.rows("CUPTI_ACTIVITY_KIND_MEMCPY", with({"bytes", "copyKind", "srcKind", "dstKind"}),
+                      [&](sqlite3_stmt* s) {
+                        const std::string name = copy_name(small(s, 6), small(s, 7), small(s, 8));
+                        moved(s, Activity::copy, name);
+                      });
+  }
+  Result<bool> fills() {
+    return file_.rows("CUPTI_ACTIVITY_KIND_MEMSET", with({"bytes"}),
+                      [&](sqlite3_stmt* s) { moved(s, Activity::fill, "Memset (Device)"); });
+  }
+  Result<bool> calls() {
+    return file_.rows("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "nameId", "correlationId"}, [&](sqlite3_stmt* s) {
+      std::string_view name = name_at(s, 2);
+      name = name.substr(0, name.find("_v"));  // "cudaLaunchKernel_v7000"
+      const std::int64_t start = sqlite3_column_int64(s, 0);
+      builder_.host_call(name, start, time_between(start, sqlite3_column_int64(s, 1)),
+                         static_cast<std::uint64_t>(sqlite3_column_int64(s, 3)));
+    });
+  }
+  Result<bool> cards() {
+    return file_.rows("TARGET_INFO_GPU", {"name"}, [&](sqlite3_stmt* s) {
+      if (const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(s, 0))) builder_.set_gpu(name);
+    });
+  }
+
+ private:
+  void moved(sqlite3_stmt* s, Activity activity, std::string_view name) {
+    WorkSeen seen = seen_at(s);
+    seen.activity = activity;
+    seen.bytes = static_cast<double>(std::max<sqlite3_int64>(0, sqlite3_column_int64(s, 5)));
+    seen.name = name;
+    builder_.work(seen);
+  }
+  std::string_view name_at(sqlite3_stmt* s, int column) const {
+    const auto found = names_.find(sqlite3_column_int64(s, column));
+    return found == names_.end() ? std::string_view("(no name)") : std::string_view(found->second);
+  }
+
+  Export& file_;
+  RecordingBuilder& builder_;
+  std::unordered_map<std::int64_t, std::string> names_;
+};
 
 }  // namespace
 
@@ -131,66 +205,17 @@ Result<Recording> read_nsys(const std::string& path) {
   Export file(path);
   if (auto opened = file.open(); !opened) return std::move(opened).error();
   RecordingBuilder builder(path, "Nsight Systems SQLite export");
-  std::unordered_map<std::int64_t, std::string> strings;
-  std::size_t text = 0;
-  auto named = file.rows("StringIds", {"id", "value"}, [&](sqlite3_stmt* s) {
-    const auto* value = reinterpret_cast<const char*>(sqlite3_column_text(s, 1));
-    if (value && (text += static_cast<std::size_t>(sqlite3_column_bytes(s, 1)) + 64) < (std::size_t{512} << 20))
-      strings[sqlite3_column_int64(s, 0)] = value;
-  });
-  if (!named) return std::move(named).error();
-  const auto name_at = [&](sqlite3_stmt* s, int column) -> std::string_view {
-    const auto found = strings.find(sqlite3_column_int64(s, column));
-    return found == strings.end() ? std::string_view("(no name)") : std::string_view(found->second);
-  };
-  auto kernels = file.rows("CUPTI_ACTIVITY_KIND_KERNEL",
-                           with({"demangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-                                 "registersPerThread", "staticSharedMemory", "dynamicSharedMemory"}),
-                           [&](sqlite3_stmt* s) {
-                             WorkSeen seen = seen_at(s);
-                             seen.name = name_at(s, 5);
-                             seen.launch.grid = {small(s, 6), small(s, 7), small(s, 8)};
-                             seen.launch.block = {small(s, 9), small(s, 10), small(s, 11)};
-                             seen.launch.registers = small(s, 12);
-                             seen.launch.shared_bytes = small(s, 13) + small(s, 14);
-                             builder.work(seen);
-                           });
-  if (!kernels) return std::move(kernels).error();
-  std::string copy;
-  auto copies =
-      file.rows("CUPTI_ACTIVITY_KIND_MEMCPY", with({"bytes", "copyKind", "srcKind", "dstKind"}), [&](sqlite3_stmt* s) {
-        WorkSeen seen = seen_at(s);
-        seen.activity = Activity::copy;
-        seen.bytes = static_cast<double>(std::max<sqlite3_int64>(0, sqlite3_column_int64(s, 5)));
-        seen.name = copy = copy_name(small(s, 6), small(s, 7), small(s, 8));
-        builder.work(seen);
-      });
-  if (!copies) return std::move(copies).error();
-  auto fills = file.rows("CUPTI_ACTIVITY_KIND_MEMSET", with({"bytes"}), [&](sqlite3_stmt* s) {
-    WorkSeen seen = seen_at(s);
-    seen.activity = Activity::fill;
-    seen.bytes = static_cast<double>(std::max<sqlite3_int64>(0, sqlite3_column_int64(s, 5)));
-    seen.name = "Memset (Device)";
-    builder.work(seen);
-  });
-  if (!fills) return std::move(fills).error();
-  if (!*kernels && !*copies)
+  Reader reader(file, builder);
+  bool work = false;
+  for (Result<bool> (Reader::*const part)() :
+       {&Reader::names, &Reader::kernels, &Reader::copies, &Reader::fills, &Reader::calls, &Reader::cards}) {
+    auto there = (reader.*part)();
+    if (!there) return std::move(there).error();
+    work |= *there && (part == &Reader::kernels || part == &Reader::copies);
+  }
+  if (!work)
     return Error{path, "CUPTI_ACTIVITY_KIND_KERNEL", "the database has no such table",
                  "record CUDA work (nsys profile --trace=cuda), then nsys export --type sqlite"};
-  auto calls =
-      file.rows("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "nameId", "correlationId"}, [&](sqlite3_stmt* s) {
-        // "cudaLaunchKernel_v7000"
-        std::string_view name = name_at(s, 2);
-        name = name.substr(0, name.find("_v"));
-        const std::int64_t start = sqlite3_column_int64(s, 0), end = sqlite3_column_int64(s, 1);
-        if (std::abs(start) < std::int64_t{1} << 60 && std::abs(end) < std::int64_t{1} << 60)
-          builder.host_call(name, start, end - start, static_cast<std::uint64_t>(sqlite3_column_int64(s, 3)));
-      });
-  if (!calls) return std::move(calls).error();
-  auto cards = file.rows("TARGET_INFO_GPU", {"name"}, [&](sqlite3_stmt* s) {
-    if (const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(s, 0))) builder.set_gpu(name);
-  });
-  if (!cards) return std::move(cards).error();
   return std::move(builder).finish();
 }
 

@@ -90,7 +90,7 @@ std::uint32_t RecordingBuilder::raw_kind(const WorkSeen& seen) {
 }
 
 void RecordingBuilder::work(const WorkSeen& seen) {
-  if (seen.duration < 0 || seen.count < 1) return;
+  if (seen.duration < 0 || !is_time(seen.duration) || !is_time(seen.start.value_or(0)) || seen.count < 1) return;
   ++works_;
   if (raw_.size() >= kMostEvents) return void(++left_out_);
   const std::uint32_t id = raw_kind(seen);
@@ -119,7 +119,7 @@ void RecordingBuilder::work(const WorkSeen& seen) {
 
 void RecordingBuilder::host_call(std::string_view name, std::int64_t start, std::int64_t duration,
                                  std::uint64_t correlation, std::uint64_t external) {
-  if (duration < 0) return;
+  if (duration < 0 || !is_time(duration) || !is_time(start)) return;
   const auto found = host_ids_.find(std::string(name));
   std::uint32_t id = 0;
   if (found != host_ids_.end()) {

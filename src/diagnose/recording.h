@@ -106,6 +106,10 @@ struct WorkSeen {
   std::string_view shape;
 };
 
+// Times of files are taken only up to this, so that sums and differences of three of them fit; 73 years, in ns.
+inline constexpr std::int64_t kMostTime = std::int64_t{1} << 61;
+constexpr bool is_time(std::int64_t ns) { return ns > -kMostTime && ns < kMostTime; }
+
 class RecordingBuilder {
  public:
   RecordingBuilder(std::string path, std::string format);

@@ -39,6 +39,8 @@ double bytes_per(std::string_view unit) {
   return 1;
 }
 
+std::int64_t nanoseconds_in(double value) { return std::llround(std::clamp(value, -2e18, 2e18)); }
+
 // A column whose title ends in its unit: "Duration (ns)".
 struct UnitColumn {
   std::optional<std::size_t> at;
@@ -153,8 +155,8 @@ Result<Recording> read_nsys_trace(CsvReader& table, const UnitColumn& start, con
     };
     seen.launch.shared_bytes = static_cast<std::int32_t>(std::clamp(amount(fixed) + amount(dynamic), 0.0, 1e9));
     seen.bytes = std::clamp(amount(moved), 0.0, 1e15);
-    seen.start = std::llround(*begins * nanoseconds_per(start.unit));
-    seen.duration = std::llround(*lasts * nanoseconds_per(duration.unit));
+    seen.start = nanoseconds_in(*begins * nanoseconds_per(start.unit));
+    seen.duration = nanoseconds_in(*lasts * nanoseconds_per(duration.unit));
     seen.stream = small(field(table, stream));
     seen.correlation = static_cast<std::uint64_t>(small(field(table, correlation)));
     // "NVIDIA H200 (0)"
@@ -189,8 +191,8 @@ Result<Recording> read_nsys_sums(CsvReader& table, const UnitColumn& total) {
     const std::string called = work_name(table[*name], {}, {}, seen.activity);
     seen.name = called;
     seen.count = static_cast<Count>(*times);
-    seen.duration = std::llround(*time * nanoseconds_per(total.unit));
-    seen.fastest = std::llround(number(field(table, least.at)).value_or(0) * nanoseconds_per(least.unit));
+    seen.duration = nanoseconds_in(*time * nanoseconds_per(total.unit));
+    seen.fastest = nanoseconds_in(number(field(table, least.at)).value_or(0) * nanoseconds_per(least.unit));
     builder.work(seen);
   }
   return finish(std::move(builder), bad);
@@ -203,9 +205,7 @@ struct Metric {
 };
 const Metric kMetrics[] = {
     {"gpu__time_duration.sum", "Duration",
-     [](WorkSeen& s, double v, std::string_view unit) {
-       s.duration = std::llround(std::clamp(v * nanoseconds_per(unit), 0.0, 1e17));
-     }},
+     [](WorkSeen& s, double v, std::string_view unit) { s.duration = nanoseconds_in(v * nanoseconds_per(unit)); }},
     {"launch__registers_per_thread", "Registers Per Thread",
      [](WorkSeen& s, double v, std::string_view) {
        s.launch.registers = static_cast<std::int32_t>(std::clamp(v, 0.0, 1e4));
@@ -336,9 +336,9 @@ Result<Recording> read_ours(CsvReader& table) {
     if (seen.name.starts_with("Memcpy")) seen.activity = Activity::copy;
     if (seen.name.starts_with("Memset")) seen.activity = Activity::fill;
     seen.count = std::max<Count>(1, small(field(table, count)));
-    seen.fastest = std::llround(*lasts * 1e3);
-    seen.duration = std::llround(*lasts * 1e3 * static_cast<double>(seen.count));
-    if (const auto begins = number(field(table, start))) seen.start = std::llround(*begins * 1e3);
+    seen.fastest = nanoseconds_in(*lasts * 1e3);
+    seen.duration = nanoseconds_in(*lasts * 1e3 * static_cast<double>(seen.count));
+    if (const auto begins = number(field(table, start))) seen.start = nanoseconds_in(*begins * 1e3);
     seen.stream = small(field(table, stream));
     seen.device = small(field(table, device));
     seen.launch.grid = triple(field(table, grid));
