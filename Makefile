@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test asan asan-input tsan bench fuzz weights accuracy format lint clean FORCE
+.PHONY: demo test asan asan-input tsan bench fuzz weights accuracy collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 
@@ -54,6 +54,10 @@ weights: build/tilecast
 # docs/plots. About half an hour on two cores.
 accuracy: build/tilecast
 	@build/tilecast accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
+
+# The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.
+collect:
+	@$(MAKE) --no-print-directory -C tools/collect/cuda OUT=$(CURDIR)/build/collect -j $(JOBS)
 
 format:
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i

@@ -12,6 +12,8 @@
 #include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "parallel/chakra.h"
+#include "parallel/planned_step.h"
 #include "support/file.h"
 #include "support/text.h"
 
@@ -170,11 +172,53 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
   return variants;
 }
 
+namespace {
+
+Status write_lanes(const std::string& path, const std::vector<ParallelVariant>& variants) {
+  std::vector<StepLanes> steps;
+  for (const ParallelVariant& v : variants) {
+    auto lanes = step_lanes(v.run, v.forecast, v.cluster, shipped_comm_constants());
+    if (!lanes) return std::move(lanes).error();
+    steps.push_back(*std::move(lanes));
+  }
+  return write_text_file(path, lanes_json(steps));
+}
+
+// What was written, in a line.
+Result<std::string> export_chakra(const std::string& folder, const std::vector<ParallelVariant>& variants) {
+  if (variants.size() > 1)
+    return flag_error("--export-chakra", "takes one step", "give one cluster, one engine and one dtype");
+  const ParallelVariant& v = variants.front();
+  const auto nodes = step_nodes(v.run, v.forecast, v.cluster, shipped_comm_constants());
+  if (!nodes) return nodes.error();
+  if (auto written = write_chakra(folder, "step", nodes->groups, nodes->ranks, nodes->trace_of); !written)
+    return std::move(written).error();
+  return fmt::format("Wrote {0}/step.0.et to step.{1}.et and {0}/step.json{2} (docs/chakra.md).\n", folder,
+                     nodes->ranks - 1,
+                     nodes->merged > 1 ? fmt::format("; a node stands for up to {} layers alike", nodes->merged) : "");
+}
+
+}  // namespace
+
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout) {
+  if (!layout.chakra.empty() && layout.tp * layout.pp * layout.dp * layout.cp == 1)
+    return flag_error("--export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
   auto variants = forecast_parallel_variants(options, layout);
   if (!variants) return std::move(variants).error();
+  if (!options.trace.empty())
+    if (auto written = write_lanes(options.trace, *variants); !written) return std::move(written).error();
+  std::string exported;
+  if (!layout.chakra.empty()) {
+    auto line = export_chakra(layout.chakra, *variants);
+    if (!line) return std::move(line).error();
+    exported = "\n" + *std::move(line);
+  }
   if (options.json) return parallel_json(*variants);
-  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front());
+  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front()) +
+         (exported.empty()
+              ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
+                "rank's part of it for ASTRA-sim.\n"
+              : exported);
 }
 
 Result<std::string> run_plan_train(const PlanOptions& o) {

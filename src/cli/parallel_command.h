@@ -23,7 +23,8 @@ struct LayoutOptions {
   bool no_overlap = false;
   bool wide_gradients = false;
   Count micro_batch = 0, global_batch = 0;
-  bool asked() const { return !clusters.empty() || tp * pp * dp * ep * cp > 1 || global_batch > 0; }
+  std::string chakra;  // a folder for execution traces
+  bool asked() const { return !clusters.empty() || tp * pp * dp * ep * cp > 1 || global_batch > 0 || !chakra.empty(); }
 };
 
 struct PlanOptions {

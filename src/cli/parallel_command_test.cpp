@@ -3,8 +3,10 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/cli_testing.h"
+#include "learn/test_files.h"
 
 namespace tilecast {
 namespace {
@@ -54,6 +56,62 @@ TEST(ParallelCommand, RefusesImpossibleLayoutsInOneLine) {
         std::string("predict Llama-3.1-8B --cluster hgx-h100 --mode train --seq 2048 --global-batch 64 ") + flags);
     EXPECT_NE(run.code, 0) << flags;
     EXPECT_NE(run.err.find(said), std::string::npos) << flags << ": " << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+}
+
+constexpr const char* kEightGpus =
+    "predict Llama-3.1-8B --cluster hgx-h100 --tp 2 --pp 2 --dp 2 --mode train --seq 4096 --micro-batch 1 "
+    "--global-batch 16 --sharding zero1";
+
+TEST(ParallelCommand, DrawsALaneAPipelineRank) {
+  const TestFolder folder;
+  const auto run = run_tilecast(std::string(kEightGpus) + " --json --trace " + folder.file("step.json"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::set<std::string> lanes, names;
+  double end = 0;
+  const Json trace = Json::parse(folder.content("step.json"));
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["name"] == "thread_name") lanes.insert(e["args"]["name"].get<std::string>());
+    if (e["ph"] != "X") continue;
+    names.insert(e["name"].get<std::string>());
+    end = std::max(end, e["ts"].get<double>() + e["dur"].get<double>());
+  }
+  EXPECT_EQ(lanes,
+            (std::set<std::string>{"ranks 0–3", "ranks 0–3 communication", "ranks 4–7", "ranks 4–7 communication"}));
+  for (const char* name : {"forward 0", "backward 7", "gradients scatter", "optimizer"})
+    EXPECT_TRUE(names.count(name)) << name;
+  EXPECT_NEAR(end, 1e3 * Json::parse(run.out)[0]["step_ms"].get<double>(), 1e-6 * end);
+  const auto nowhere = run_tilecast(std::string(kEightGpus) + " --trace " + folder.file("no/such/step.json"));
+  EXPECT_NE(nowhere.code, 0);
+  EXPECT_EQ(std::count(nowhere.err.begin(), nowhere.err.end(), '\n'), 1) << nowhere.err;
+}
+
+TEST(ParallelCommand, ExportsEveryRanksStep) {
+  const TestFolder folder;
+  const std::string out = folder.file("traces");
+  const auto run = run_tilecast(std::string(kEightGpus) + " --export-chakra " + out);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("Wrote " + out + "/step.0.et to step.7.et and " + out + "/step.json"), std::string::npos)
+      << run.out;
+  // Tensor parallel ranks are neighbours, data parallel ones two apart, stages four.
+  EXPECT_EQ(Json::parse(folder.content("traces/step.json")),
+            Json::parse(R"({"1":[0,1],"2":[2,3],"3":[4,5],"4":[6,7],"5":[0,2],"6":[1,3],"7":[4,6],"8":[5,7]})"));
+  for (int rank = 0; rank < 8; ++rank)
+    EXPECT_GT(folder.content("traces/step." + std::to_string(rank) + ".et").size(), 10'000u) << rank;
+}
+
+TEST(ParallelCommand, RefusesToExportInOneLine) {
+  const TestFolder folder;
+  const std::string model = "predict Llama-3.1-8B --cluster hgx-h100 --seq 128 --export-chakra ";
+  for (const auto& [command, said] :
+       {std::pair(model + folder.file("a"), "a step of one GPU exchanges nothing"),
+        {model + folder.plain("file", "") + " --tp 2", "cannot be made a folder"},
+        {model + folder.file("a") + " --tp 2 --dtype bf16,fp8", "give one cluster, one engine and one dtype"},
+        {"predict Llama-3.1-8B --gpu H100-SXM --seq 128 --export-chakra " + folder.file("a"), "of one GPU"}}) {
+    const auto run = run_tilecast(command);
+    EXPECT_NE(run.code, 0) << command;
+    EXPECT_NE(run.err.find(said), std::string::npos) << command << ": " << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   }
 }

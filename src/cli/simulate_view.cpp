@@ -191,7 +191,6 @@ std::string simulate_json(const SimulatedRun& run) {
                  {"usable", run.budget.usable.base()},
                  {"weights", run.budget.weights.base()},
                  {"activations", run.budget.activations.base()},
-                 {"graphs", run.budget.graphs.base()},
                  {"cache", run.budget.cache.base()}}},
                {"notes", run.notes},
                {"loads", Json::array()}};
@@ -212,7 +211,7 @@ std::string simulate_json(const SimulatedRun& run) {
   return json.dump(2) + "\n";
 }
 
-std::string requests_csv(const Outcome& outcome) {
+std::string requests_csv(const ServingOutcome& outcome) {
   std::string text =
       "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
   for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
@@ -228,7 +227,7 @@ std::string requests_csv(const Outcome& outcome) {
   return text;
 }
 
-std::string timeline_json(const SimulatedRun& run, const Outcome& outcome) {
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
   constexpr std::size_t kMostRequests = 2000;
   std::string text = "{\"traceEvents\":[\n";
   auto out = std::back_inserter(text);

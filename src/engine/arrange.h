@@ -1,6 +1,7 @@
 // The graph transformations engines are made of.
 #pragma once
 
+#include "engine/kinds.h"
 #include "model/graph.h"
 
 namespace tilecast {
@@ -11,6 +12,8 @@ struct SpellingOptions {
   bool low_precision = false;  // norms cast to fp32 and back
   bool static_cache = false;   // the cache is written in place, not concatenated anew
   bool fused_norm = false;     // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
+  bool fused_layers = false;   // ... and rotations, gates and experts
+  LossForm loss = LossForm::separate;
 };
 // Operators as Hugging Face's modules call them, a kernel each: norms, rotations, gated activations and experts in
 // pieces.
@@ -18,7 +21,8 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
 // PyTorch's autocast over fp32 parameters: embeddings, norms and the residual stream stay in fp32; before every product
 // a kernel casts its weights, and one its input where that is fp32.
-Graph with_autocast(const Graph& graph);
+// `narrow_norms`: what norms read is cast as well (MosaicML's low-precision LayerNorm).
+Graph with_autocast(const Graph& graph, bool narrow_norms = false);
 
 // Projections of the same input become one product (QKV, gate and up).
 Graph merged_projections(const Graph& graph);

@@ -82,13 +82,16 @@ Count Program::launches() const {
 
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
-  const SpellingOptions spelling{.eager_attention = options.eager_attention,
-                                 .dropout = options.dropout && training,
-                                 .low_precision = p.activation.activation_bits < 32,
-                                 .static_cache = options.static_cache || options.kind == EngineKind::compile,
-                                 .fused_norm = options.fused_norms || options.kind == EngineKind::compile};
+  const SpellingOptions spelling{
+      .eager_attention = options.eager_attention,
+      .dropout = options.dropout,
+      .low_precision = p.activation.activation_bits < 32,
+      .static_cache = options.static_cache || options.kind == EngineKind::compile,
+      .fused_norm = options.fused_norms || options.fused_layers || options.kind == EngineKind::compile,
+      .fused_layers = options.fused_layers,
+      .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
-    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
+    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward, options.narrow_norms);
     return training ? with_backward(forward, *training) : forward;
   };
   switch (options.kind) {
@@ -115,14 +118,17 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass});
+    const bool again = section.name.ends_with(kRecomputedMark);  // the model has no more work for it
     for (const Operator& op : section.operators) {
-      context.kernel_source = attention_source(op.shape, options.kind, options.era);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{
-               padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
-               format_for(op, section, options.precision)},
-           context, op.times * section.repeats, model_flops(op), op.unknown});
+           Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.newest_attention),
+                                    options.precision.cache),
+                         options),
+                  format_for(op, section, options.precision)},
+           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown,
+           attention_longer(op.shape, options.kind, options.era)});
     }
   }
   return program;

@@ -21,9 +21,20 @@ Bytes size_of(const Tensor& t, const Precision& p) {
   return bytes(static_cast<double>(t.elements) * bits_of(t.kind, p) / 8);
 }
 
-Bytes weight_bytes(const Graph& graph, const Precision& p) {
+bool is_expert(const Operator& op) {
+  return std::holds_alternative<Moe>(op.shape) || op.name.starts_with("moe.experts");
+}
+
+// Parameters and their bytes.
+struct ParameterSum {
+  double count = 0, bytes = 0;
+};
+struct OwnWeights {
+  ParameterSum dense, experts;
+};
+OwnWeights weights_of(const Graph& graph, const Precision& p) {
   const double plain_bits = p.mixed == MixedPrecision::autocast ? 32 : p.activation.weight_bits;
-  double bits = 0;
+  OwnWeights sum;
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators) {
       const bool product = std::holds_alternative<Gemm>(op.shape) && class_of(op) != OpClass::head;
@@ -31,46 +42,74 @@ Bytes weight_bytes(const Graph& graph, const Precision& p) {
       if (p.mixed != MixedPrecision::autocast && std::holds_alternative<Moe>(op.shape))
         matrix_bits = p.experts.weight_bits;
       else if (p.mixed != MixedPrecision::autocast && product && !op.weights.table) matrix_bits = p.linear.weight_bits;
-      bits += static_cast<double>(section.repeats) *
-              (static_cast<double>(op.weights.tied ? 0 : op.weights.matrix) * matrix_bits +
-               static_cast<double>(op.weights.vector) * plain_bits);
+      const auto repeats = static_cast<double>(section.repeats);
+      const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
+      const double vector = repeats * static_cast<double>(op.weights.vector);
+      ParameterSum& own = is_expert(op) ? sum.experts : sum.dense;
+      own.count += matrix + vector;
+      own.bytes += (matrix * matrix_bits + vector * plain_bits) / 8;
     }
-  return bytes(bits / 8);
+  return sum;
 }
 
 // Most bytes alive at once while a section runs forward: a tensor lives from the operator that writes it to the last
-// that reads it.
-Bytes peak_alive(const Section& section, const Precision& p) {
+// that reads it. `narrow_logits`: logits in fp32 are counted with what is kept, and overwritten.
+Bytes peak_alive(const Section& section, const Precision& p, bool narrow_logits = false) {
+  const auto size = [&](std::size_t t) {
+    const Tensor& tensor = section.tensors[t];
+    return narrow_logits && tensor.kind == TensorKind::wide ? bytes(0) : size_of(tensor, p);
+  };
   std::vector<std::size_t> last(section.tensors.size(), 0);
   for (std::size_t i = 0; i < section.operators.size(); ++i) {
     for (int t : section.operators[i].inputs) last[static_cast<std::size_t>(t)] = i;
     for (int t : section.operators[i].outputs)
       last[static_cast<std::size_t>(t)] = std::max(last[static_cast<std::size_t>(t)], i);
   }
-  Bytes alive = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p), peak = alive;
+  Bytes alive = section.tensors.empty() ? bytes(0) : size(0), peak = alive;
   std::set<int> born = {0};
   for (std::size_t i = 0; i < section.operators.size(); ++i) {
     for (int t : section.operators[i].outputs)
-      if (born.insert(t).second) alive += size_of(section.tensors[static_cast<std::size_t>(t)], p);
+      if (born.insert(t).second) alive += size(static_cast<std::size_t>(t));
     peak = std::max(peak, alive);
     for (int t : born)
-      if (last[static_cast<std::size_t>(t)] == i)
-        alive = alive - size_of(section.tensors[static_cast<std::size_t>(t)], p);
+      if (last[static_cast<std::size_t>(t)] == i) alive = alive - size(static_cast<std::size_t>(t));
     std::erase_if(born, [&](int t) { return last[static_cast<std::size_t>(t)] == i; });
   }
   return peak;
 }
 
+// Operators that run several times in a row (experts one by one) write as many tensors.
+std::vector<double> copies_of_tensors(const Section& section) {
+  std::vector<double> copies(section.tensors.size(), 1);
+  for (const Operator& op : section.operators)
+    for (int t : op.outputs)
+      if (op.times > 1) copies[static_cast<std::size_t>(t)] = static_cast<double>(op.times);
+  return copies;
+}
+
+// Experts as one kernel keep what their products read and what came out, of every token sent to the rank: tokens
+// as they were sorted, the first product's result, the activation's, the second product's.
+Bytes saved_by_experts(const Moe& moe, const Precision& p) {
+  const double rows = static_cast<double>(moe.tokens * moe.topk) * static_cast<double>(moe.local_experts()) /
+                      static_cast<double>(moe.experts);
+  const auto inter = static_cast<double>(moe.local_inter());
+  const double width = 2 * static_cast<double>(moe.hidden) + (moe.gated ? 3 : 2) * inter;
+  return bytes(rows * width * p.activation.activation_bits / 8);
+}
+
 // What one run of a section leaves behind for its gradients.
 Bytes saved_bytes(const Section& section, const Precision& p, bool compiled) {
   Bytes sum = bytes(0);
-  for (int t : saved_tensors(section, compiled)) sum += size_of(section.tensors[static_cast<std::size_t>(t)], p);
+  const std::vector<double> copies = copies_of_tensors(section);
+  for (int t : saved_tensors(section, compiled))
+    sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)];
   for (const Operator& op : section.operators) {
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
-    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape))  // log-softmax in fp32
-      sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));
+    if (const auto* moe = std::get_if<Moe>(&op.shape)) sum += saved_by_experts(*moe, p);
+    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && op.spelling != Spelling::in_place_loss)
+      sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));                 // log-softmax in fp32
     if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
       sum += bytes(static_cast<double>(op.weights.matrix) * p.linear.weight_bits / 8);
   }
@@ -83,6 +122,17 @@ struct TrainingPeak {
   Bytes backward;  // beside all gradients, when those of the first layers are computed
 };
 
+bool has_loss(const Section& section) {
+  return std::any_of(section.operators.begin(), section.operators.end(), [](const Operator& op) {
+    return std::holds_alternative<CrossEntropy>(op.shape) || op.spelling == Spelling::fused_loss;
+  });
+}
+bool overwrites_logits(const Section& section) {
+  return std::any_of(section.operators.begin(), section.operators.end(),
+                     [](const Operator& op) { return op.spelling == Spelling::in_place_loss; });
+}
+
+// A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
 TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
                            double micro_batches) {
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
@@ -90,23 +140,22 @@ TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute rec
     const bool again = recompute == Recompute::full && section.repeats > 1;
     const Bytes saved = saved_bytes(section, p, compiled);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
-    kept += (again ? input : saved) * static_cast<double>(section.repeats);
+    kept += (again ? input : saved) * static_cast<double>(section.repeats) * (has_loss(section) ? 1 : micro_batches);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    const Bytes own = peak_alive(section, p) + (again ? saved : bytes(0));
+    const Bytes own = peak_alive(section, p, overwrites_logits(section)) + (again ? saved : bytes(0));
     transient = std::max(transient, own);
-    if (section.repeats > 1) layer = std::max(layer, again ? own : peak_alive(section, p));
+    if (section.repeats > 1) layer = std::max(layer, own);
   }
-  return {kept * micro_batches + transient, layer};
+  return {kept + transient, layer};
 }
 
-Bytes optimizer_bytes(OptimizerKind kind, Count params, const Precision& p) {
-  const auto n = static_cast<double>(params);
+Bytes optimizer_bytes(OptimizerKind kind, double params, const Precision& p) {
   const double parameter_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
   const double state =
       p.mixed == MixedPrecision::none ? parameter_bytes : 4;  // PyTorch's states take the parameters' type
   const double states = kind == OptimizerKind::sgd ? 0 : 2;
-  return bytes(n * (states * state + (p.mixed == MixedPrecision::master ? 4 : 0)));
+  return bytes(params * (states * state + (p.mixed == MixedPrecision::master ? 4 : 0)));
 }
 
 // cuBLAS keeps 32 MiB on Hopper and later, 8 MiB before (PyTorch's default workspace configuration); PyTorch's
@@ -133,18 +182,23 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const StateShares& shares) {
   const Precision& p = engine.precision;
   MemoryNeed need;
-  need.weights = weight_bytes(arranged, p) * shares.parameters;
+  const OwnWeights own = weights_of(arranged, p);
+  need.weights = bytes(own.dense.bytes * shares.dense.parameters + own.experts.bytes * shares.experts.parameters);
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {
-    const Count params = parameters(arranged);
     const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
     const double gradient_bytes = wide ? 4 : p.activation.weight_bits / 8;
-    need.gradients = bytes(static_cast<double>(params) * gradient_bytes * shares.gradients);
-    if (training.update) need.optimizer = optimizer_bytes(training.optimizer, params, p) * shares.optimizer;
+    need.gradients = bytes(gradient_bytes *
+                           (own.dense.count * shares.dense.gradients + own.experts.count * shares.experts.gradients));
+    if (training.update)
+      need.optimizer =
+          optimizer_bytes(training.optimizer,
+                          own.dense.count * shares.dense.optimizer + own.experts.count * shares.experts.optimizer, p);
     const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
                                             shares.micro_batches);
     need.activations = peak.forward;
-    if (training.accumulation == 1 && !training.options.accumulate)
+    // Buffers of gradients that stay (Megatron) take nothing over.
+    if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)
       need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);
     return need;
   }

@@ -27,12 +27,16 @@ struct TrainingSetup {
   Count accumulation = 1;        // micro-batches a step
   bool update = true;            // the step ends with the optimizer
   bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
+  bool narrow_exchange = false;  // gradients travel in the products' format whatever they are kept in (Composer)
   bool wide_gradients = false;   // summed and kept in fp32 whatever the parameters are (Megatron)
 };
 
 // What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.
-struct StateShares {
+struct StateShare {
   double parameters = 1, gradients = 1, optimizer = 1;
+};
+struct StateShares {
+  StateShare dense, experts;
   double micro_batches = 1;
 };
 

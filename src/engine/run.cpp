@@ -61,16 +61,18 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
     return Error{"--engine", "", std::string(name_of(run.engine.kind)) + " does not train",
                  "pytorch, compile or cudagraph"};
   PreparedRun prepared;
-  prepared.forward = arranged(forward, run.engine);
+  EngineOptions engine = run.engine;
+  engine.dropout = engine.dropout && train;
+  prepared.forward = arranged(forward, engine);
   if (!train) {
-    prepared.program = lower(prepared.forward, run.engine);
+    prepared.program = lower(prepared.forward, engine);
   } else {
     TrainingOptions options = run.training.options;
     options.accumulate = options.accumulate || run.training.accumulation > 1;
-    Graph step = arranged(forward, run.engine, &options);
+    Graph step = arranged(forward, engine, &options);
     for (Section& section : step.sections) section.repeats *= run.training.accumulation;
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));
-    prepared.program = lower(step, run.engine);
+    prepared.program = lower(step, engine);
   }
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);
   return prepared;

@@ -4,6 +4,7 @@
 
 #include "engine/arrange.h"
 #include "engine/rewriter.h"
+#include "model/backward.h"
 
 namespace tilecast {
 namespace {
@@ -95,7 +96,8 @@ int with_dropout(SectionRewriter& out, const std::string& name, int x) {
 }
 
 // Scores, mask, softmax and the weighted sum, each a kernel of its own.
-void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a, bool dropout) {
+void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a,
+                     const SpellingOptions& options) {
   const Count groups = a.batch * a.heads, scores = groups * a.q_len * a.kv_len;
   const Count queries = groups * a.q_len * a.head_dim, keys = groups * a.kv_len * a.head_dim;
   int q = op.inputs.front();
@@ -111,9 +113,10 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
     const bool repeats = a.kv_heads < a.heads;  // repeat_kv
     if (repeats) k = copied(".repeat_k", k, keys), v = copied(".repeat_v", v, keys);
     // torch.matmul makes one dimension of batch and heads, which views of (batch, length, heads, dim) must be copied
-    // for.
-    if (a.batch > 1) q = copied(".q", q, queries);
-    if (a.batch > 1 && !repeats) k = copied(".k", k, keys), v = copied(".v", v, keys);
+    // for; Megatron's sequences come first, and batch and heads are neighbours.
+    const bool copies = a.batch > 1 && !options.fused_layers;
+    if (copies) q = copied(".q", q, queries);
+    if (copies && !repeats) k = copied(".k", k, keys), v = copied(".v", v, keys);
   }
   Bmm product;
   product.batch = groups, product.m = a.q_len, product.n = a.kv_len, product.k = a.head_dim;
@@ -127,7 +130,7 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   Softmax softmax;
   softmax.rows = groups * a.q_len, softmax.cols = a.kv_len;
   s = out.add(op.name + ".softmax", softmax, {s}, scores);
-  if (dropout && op.spelling != Spelling::clamped) s = with_dropout(out, op.name, s);
+  if (options.dropout && op.spelling != Spelling::clamped) s = with_dropout(out, op.name, s);
   Bmm sum;
   sum.batch = groups, sum.m = a.q_len, sum.n = a.v_dim, sum.k = a.kv_len;
   const Count result = groups * a.q_len * a.v_dim;
@@ -135,10 +138,10 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   out.finish(op, ".contiguous", copy_of(result), {y});
 }
 
-// Experts one after another: their tokens gathered, three (or two) products, scaled and added back.
+// The rank's experts one after another: their tokens gathered, three (or two) products, scaled and added back.
 void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
-  const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts);
-  const Count active = std::min(moe.experts, moe.tokens * moe.topk);
+  const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts), inter = moe.local_inter();
+  const Count active = std::min(moe.local_experts(), ceil_div(moe.tokens * moe.topk, moe.ep));
   const auto repeated = [&] { out.last().times = active; };
   const auto linear = [&](const std::string& name, int x, Count in, Count width) {
     Gemm g;
@@ -149,17 +152,17 @@ void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
   };
   const int x = out.add(op.name + ".gather", copy_of(rows * moe.hidden), {op.inputs.front()}, rows * moe.hidden);
   repeated();
-  int inner = linear(".up", x, moe.hidden, moe.inter);
+  int inner = linear(".up", x, moe.hidden, inter);
   if (moe.gated) {
-    const int gate = linear(".gate", x, moe.hidden, moe.inter);
-    const int act = out.pointwise(op.name + ".act", PointwiseOp::silu, {gate}, rows * moe.inter);
+    const int gate = linear(".gate", x, moe.hidden, inter);
+    const int act = out.pointwise(op.name + ".act", PointwiseOp::silu, {gate}, rows * inter);
     repeated();
-    inner = out.pointwise(op.name + ".mul", PointwiseOp::mul, {act, inner}, rows * moe.inter);
+    inner = out.pointwise(op.name + ".mul", PointwiseOp::mul, {act, inner}, rows * inter);
   } else {
-    inner = out.pointwise(op.name + ".act", PointwiseOp::relu, {inner}, rows * moe.inter);
+    inner = out.pointwise(op.name + ".act", PointwiseOp::relu, {inner}, rows * inter);
   }
   repeated();
-  const int y = linear(".down", inner, moe.inter, moe.hidden);
+  const int y = linear(".down", inner, inter, moe.hidden);
   out.finish(op, ".scatter", elementwise(PointwiseOp::mul, 2, rows * moe.hidden), {y});
   repeated();
 }
@@ -176,12 +179,20 @@ void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write,
   out.finish(op, ".v", copy_of(elements), {op.inputs.back()});
 }
 
-// Logits are cast up before the loss.
-void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss) {
+// Logits are cast up before the loss; a fused one reads them once and writes their gradient once.
+void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& loss, LossForm form) {
+  if (form == LossForm::fused) {
+    Reduction sum;
+    sum.rows = loss.rows, sum.cols = loss.cols;
+    out.finish(op, "", sum, op.inputs);
+    out.last().spelling = Spelling::fused_loss;
+    return;
+  }
   const Count elements = loss.rows * loss.cols;
   const int full = out.add(op.name + ".float", copy_of(elements + elements / 2), op.inputs, elements);
   out.set_kind(full, TensorKind::wide);
   out.finish(op, "", loss, {full});
+  if (form == LossForm::in_place) out.last().spelling = Spelling::in_place_loss;
 }
 
 bool ends_a_block(const Operator& op) {
@@ -191,21 +202,24 @@ bool ends_a_block(const Operator& op) {
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
   if (const auto* norm = std::get_if<RmsNorm>(&op.shape); norm && !options.fused_norm)
     return spell_rms_norm(out, op, *norm, options.low_precision);
-  if (const auto* rope = std::get_if<Rope>(&op.shape)) return spell_rope(out, op, *rope);
-  if (const auto* gate = std::get_if<GatedActivation>(&op.shape)) return spell_gate(out, op, *gate);
+  if (const auto* rope = std::get_if<Rope>(&op.shape); rope && !options.fused_layers) return spell_rope(out, op, *rope);
+  if (const auto* gate = std::get_if<GatedActivation>(&op.shape); gate && !options.fused_layers)
+    return spell_gate(out, op, *gate);
   if (const auto* e = std::get_if<Elementwise>(&op.shape);
       e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
-  if (const auto* moe = std::get_if<Moe>(&op.shape)) return spell_experts(out, op, *moe);
+  if (const auto* moe = std::get_if<Moe>(&op.shape); moe && !options.fused_layers) return spell_experts(out, op, *moe);
   if (const auto* write = std::get_if<KvWrite>(&op.shape))
     return spell_cache(out, op, *write, section, options.static_cache);
-  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && options.low_precision)
-    return spell_loss(out, op, *loss);
+  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape);
+      loss && (options.low_precision || options.loss == LossForm::fused))
+    return spell_loss(out, op, *loss, options.loss);
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
-      return spell_attention(out, op, eager_of(*a), options.dropout);
-    if (const auto* a = std::get_if<AttentionDecode>(&op.shape))
-      return spell_attention(out, op, eager_of(*a), options.dropout);
+      return spell_attention(out, op, eager_of(*a), options);
+    if (const auto* a = std::get_if<MlaPrefill>(&op.shape))
+      return spell_attention(out, op, eager_of(as_prefill(*a)), options);
+    if (const auto* a = std::get_if<AttentionDecode>(&op.shape)) return spell_attention(out, op, eager_of(*a), options);
   }
   out.keep(op);
 }

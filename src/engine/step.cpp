@@ -84,7 +84,9 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
     const double each = joules_of(physics, priced->plan, moved);
-    step.calls.push_back({e.latency, e.interval, e.bound, e.limited_by, e.seen, e.latency, each});
+    const Seconds latency = e.latency * call.longer;
+    const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
+    step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
     joules += each * static_cast<double>(call.times);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);

@@ -17,6 +17,7 @@ struct CallForecast {
   Seen seen = Seen::no;
   Seconds unheated = {};  // one run of it on a card that other kernels of the step leave cool; `each` is of a warm one
   double joules = 0;      // of one run
+  Bytes moved = {};       // to and from memory, of one run
 };
 
 struct StepForecast {

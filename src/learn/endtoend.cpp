@@ -30,6 +30,7 @@ struct Forecast {
   Program program;
   StepForecast step;
   Bytes memory, usable;
+  Bytes last_memory = {};
 };
 
 // Kernels at most this much above the floor of eager timing cannot be told from it.
@@ -67,8 +68,9 @@ Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method
   auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
   if (!forecast) return std::move(forecast).error();
   Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};
-  done.step.total = forecast->step;
+  done.step.total = forecast->step + spread.per_step;
   for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
+  done.last_memory = forecast->stages.back().memory.total();
   return done;
 }
 
@@ -90,7 +92,8 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
   }
   auto forecast = forecast_run(run, *prepared, gpu, method, weights);
   if (!forecast) return std::move(forecast).error();
-  return Forecast{std::move(program), std::move(forecast->step), forecast->memory.total(), forecast->usable};
+  const Bytes memory = forecast->memory.total();
+  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory};
 }
 
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
@@ -111,6 +114,7 @@ double part_of(const Forecast& run, Part part) {
     case Part::backward: return time_of_pass(run.program, run.step, Pass::backward).base();
     case Part::optimizer: return time_of_pass(run.program, run.step, Pass::optimizer).base();
     case Part::memory: return run.memory.base();
+    case Part::last_memory: return run.last_memory.base();
   }
   return 0;
 }
@@ -132,8 +136,10 @@ Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>&
       for (const Term& term : figure.terms) {
         const Forecast& run = (*runs)[term.run];
         result.forecast += term.weight * part_of(run, term.part);
-        result.host_bound = result.host_bound || (term.part != Part::memory && run.step.host_bound());
+        const bool timed = term.part != Part::memory && term.part != Part::last_memory;
+        result.host_bound = result.host_bound || (timed && run.step.host_bound());
       }
+      if (figure.tokens > 0) result.forecast = figure.tokens / result.forecast;
       if (one.must_fit) result.fits = (*runs)[*one.must_fit].memory <= (*runs)[*one.must_fit].usable;
       results.push_back(std::move(result));
     }

@@ -6,15 +6,16 @@
 #include <array>
 #include <map>
 
+#include "learn/endtoend_report_parts.h"
 #include "support/markdown.h"
 
 namespace tilecast {
 namespace {
 
-using Results = std::vector<EndToEndResult>;
-
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", share * 100); }
+
+}  // namespace
 
 Results of_source(const Results& results, std::string_view source) {
   Results own;
@@ -23,9 +24,6 @@ Results of_source(const Results& results, std::string_view source) {
   return own;
 }
 
-// A line for every distinct set of words, in their order, with the usual figures.
-using Words = std::vector<std::string>;
-using Grouping = std::function<Words(const EndToEndResult&)>;
 std::string table_by(const Words& titles, const Results& results, const Grouping& words_of, const char* all) {
   MarkdownTable table(titles, {"rows", "mean", "median", "p90", "bias"});
   std::map<Words, std::vector<double>> groups;
@@ -49,6 +47,8 @@ std::string table_by(const Words& titles, const Results& results, const Grouping
   }
   return table.text();
 }
+
+namespace {
 
 // --- our own H200 ---
 
@@ -105,9 +105,30 @@ std::string h200_report(const Results& all) {
 
 // --- static batches ---
 
-std::string argonne_report(const Results& all) {
-  if (all.empty()) return {};
+// Static batches over several GPUs, from either source.
+std::string spread_report(const Results& all) {
   Results fitting;
+  for (const EndToEndResult& r : all)
+    if (r.fits) fitting.push_back(r);
+  if (fitting.empty()) return {};
+  const auto table = [&](const char* title, const auto& word) {
+    return table_by(
+        {"what", "GPU", "engine", title}, fitting,
+        [&](const EndToEndResult& r) {
+          return Words{r.quantity, r.label.gpu, r.label.engine, word(r)};
+        },
+        nullptr);
+  };
+  return table("layout", [](const EndToEndResult& r) { return r.label.detail; }) +
+         table("model", [](const EndToEndResult& r) { return r.label.model; }) +
+         table_by(
+             {"what"}, fitting, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr);
+}
+
+std::string argonne_report(const Results& whole) {
+  if (whole.empty()) return {};
+  Results all, spread, fitting;
+  for (const EndToEndResult& r : whole) (r.label.detail.find(", tp") == std::string::npos ? all : spread).push_back(r);
   for (const EndToEndResult& r : all)
     if (r.fits) fitting.push_back(r);
   const auto table = [&](const char* title, const auto& word) {
@@ -133,7 +154,20 @@ std::string argonne_report(const Results& all) {
              },
              "all") +
          table("model", [](const EndToEndResult& r) { return r.label.model; }) +
-         table("batch", [](const EndToEndResult& r) { return fmt::format("{:2}", r.label.batch); });
+         table("batch", [](const EndToEndResult& r) { return fmt::format("{:2}", r.label.batch); }) +
+         (spread.empty() ? "" : "The same over several GPUs, tensor parallel; 0.8 ms a step were fitted to the A100s' rows:\n\n") +
+         spread_report(spread);
+}
+
+std::string trtllm_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Static batches: NVIDIA's own figures of TensorRT-LLM 0.5 to 0.9\n\n"
+         "gptSessionBenchmark: the time of a whole batch, from its throughput; and the first token of one request. "
+         "Releases "
+         "of one configuration differ by a median of 1.11 times. Nothing was fitted to these rows. Asked: median at "
+         "most "
+         "12 %.\n\n" +
+         spread_report(all);
 }
 
 std::string synperf_report(const Results& all) {
@@ -242,7 +276,12 @@ std::string neusight_report(const Results& all, const Results& operators) {
       "rates\n"
       "in the training rows (0.39 and 0.20 of the peak) than in the models (about 0.55 and 0.5).\n\n"
       "dp 4, tp 4 and pp 4: Megatron on four A100 40 GB, a batch of four (the pipeline takes it as one micro-batch);\n"
-      "kernels by the same weights, collectives as of other A100s (NeuSight has no rows of them).\n\n";
+      "kernels by the same weights, collectives as of other A100s (NeuSight has no rows of them). That Megatron's bias "
+      "and\n"
+      "GELU are one kernel was put in after a first look at these three rows: with Hugging Face's pieces in its place "
+      "they "
+      "erred\n"
+      "by 3.2, 5.4 and 9.4 %.\n\n";
   out += methods_table(
       {"vendor", "what"}, all,
       [](const EndToEndResult& r) {
@@ -266,13 +305,72 @@ std::string neusight_report(const Results& all, const Results& operators) {
              false);
 }
 
+// --- serving ---
+
+std::string llmservingsim_report(const Results& all) {
+  if (all.empty()) return {};
+  MarkdownTable table({"quantity"}, {"measured", "forecast", "error"});
+  for (const EndToEndResult& r : all) {
+    const bool time = r.quantity == "ttft" || r.quantity == "tpot";
+    const auto text = [&](double value) {
+      return time ? fmt::format("{:.4g} ms", value * 1e3)
+                  : fmt::format("{:.5g} {}", value, r.quantity == "peak" ? "tokens" : "tokens/s");
+    };
+    table.add({r.quantity, text(r.measured), text(r.forecast), signed_percent(r.ratio() - 1)});
+  }
+  return "### vLLM serving on an RTX 4090 (LLMServingSim's run)\n\n"
+         "300 requests of ShareGPT to Llama 3.1 8B under vLLM 0.19, arrivals as recorded, 24 GB: the cache overflows "
+         "and "
+         "requests are preempted. Means over requests; peak is the most tokens in flight, reconstructed from each "
+         "request's schedule, first and last token in both. Nothing was fitted to this run.\n\n" +
+         table.text();
+}
+
+std::string gpustack_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Serving on one A100 or H100 (GPUStack's performance lab)\n\n"
+         "Runs of `vllm bench serve` without speculation on one GPU; lengths drawn from the recorded requests of the "
+         "table above and scaled to a run's means, equal ones for random data. Nothing was fitted to these runs.\n\n" +
+         table_by(
+             {"quantity", "GPU", "engine"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.gpu, r.label.engine};
+             },
+             nullptr) +
+         table_by(
+             {"quantity", "model"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.model};
+             },
+             nullptr);
+}
+
+std::string silicon_report(const Results& all) {
+  if (all.empty()) return {};
+  return "### Serving points of AIConfigurator, one GPU\n\n"
+         "The clean subset of its sample (aggregated, no attention DP, TTFT under 10 s, copies removed) that ran on "
+         "one "
+         "GPU; closed loop at the concurrency given. Nothing was fitted to these points.\n\n" +
+         table_by(
+             {"quantity", "GPU", "engine", "model", "dtype"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.gpu, r.label.engine, r.label.model, r.label.detail};
+             },
+             nullptr) +
+         table_by(
+             {"quantity"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr);
+}
+
 }  // namespace
 
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
   if (results.empty()) return {};
   return "## Whole models\n\n" + h200_report(of_source(results, "h200")) +
-         argonne_report(of_source(results, "argonne")) + synperf_report(of_source(results, "synperf")) +
-         neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators"));
+         argonne_report(of_source(results, "argonne")) + trtllm_report(of_source(results, "trtllm")) +
+         synperf_report(of_source(results, "synperf")) + training_report(results) +
+         neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
+         llmservingsim_report(of_source(results, "llmservingsim")) + gpustack_report(of_source(results, "gpustack")) +
+         silicon_report(of_source(results, "silicon"));
 }
 
 }  // namespace tilecast

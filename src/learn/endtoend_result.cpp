@@ -57,7 +57,7 @@ std::string end_to_end_json(const std::vector<EndToEndResult>& results) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const EndToEndResult& r : results) {
     const EndToEndLabel& l = r.label;
-    const bool memory = r.quantity == "memory";
+    const std::string unit = r.quantity == "memory" ? "bytes" : r.quantity == "throughput" ? "per_s" : "s";
     nlohmann::ordered_json entry = {{"source", l.source},
                                     {"gpu", l.gpu},
                                     {"engine", l.engine},
@@ -67,8 +67,8 @@ std::string end_to_end_json(const std::vector<EndToEndResult>& results) {
                                     {"batch", l.batch},
                                     {"length", l.length},
                                     {"quantity", r.quantity},
-                                    {memory ? "measured_bytes" : "measured_s", r.measured},
-                                    {memory ? "forecast_bytes" : "forecast_s", r.forecast},
+                                    {"measured_" + unit, r.measured},
+                                    {"forecast_" + unit, r.forecast},
                                     {"host_bound", r.host_bound},
                                     {"fits", r.fits}};
     if (!r.others.empty()) {

@@ -23,8 +23,8 @@ struct EndToEndLabel {
 
 struct EndToEndResult {
   EndToEndLabel label;
-  std::string quantity;  // step, forward, backward, optimizer, prefill, decode, total, memory
-  double measured = 0;   // seconds, or bytes of memory
+  std::string quantity;  // step, forward, backward, optimizer, prefill, decode, total, memory, throughput
+  double measured = 0;   // seconds, bytes of memory, or tokens a second of throughput
   double forecast = 0;
   bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
   bool fits = true;         // the cache and the weights together; else requests ran in waves

@@ -1,6 +1,20 @@
 #include "learn/endtoend_table.h"
 
+#include <algorithm>
+
 namespace tilecast {
+
+std::map<std::string, std::string> notes_of(const std::string& text) {
+  std::map<std::string, std::string> notes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(';', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const std::size_t equals = word.find('=');
+    if (!word.empty()) notes[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
+    at = end + 1;
+  }
+  return notes;
+}
 
 Result<std::vector<TableRow>> read_table(const std::string& path, const std::vector<std::string>& columns) {
   auto csv = CsvReader::open(path);

@@ -62,7 +62,7 @@ constexpr std::string_view kArgonneHead =
     "source,gpu,num_gpus,tp,pp,dp_ep,model,precision,engine,engine_version,batch_or_concurrency,isl,osl,seqlen,metric,"
     "value,unit,notes\n";
 
-TEST(ArgonneCases, TakeOneGpuOfTwoEngines) {
+TEST(ArgonneCases, TakeTwoEnginesOnOneGpuAndSeveral) {
   TestFolder folder;
   const std::string path = folder.plain(
       "a.csv", std::string(kArgonneHead) +
@@ -73,9 +73,12 @@ TEST(ArgonneCases, TakeOneGpuOfTwoEngines) {
                    "s,Nvidia H100 GPU,1,1,1,,x/Llama-2-7b-hf,fp16,TensorRT-LLM,,64,2048,2048,,e2e_latency,60,s,\n");
   const auto cases = argonne_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->size(), 2u);
+  ASSERT_EQ(cases->size(), 3u);
   const EndToEndCase& first = cases->front();
   EXPECT_EQ(first.label.gpu, "A100-SXM-40GB");
+  EXPECT_FALSE(first.spread);
+  ASSERT_TRUE((*cases)[1].spread);
+  EXPECT_EQ((*cases)[1].spread->layout.tp, 4);
   EXPECT_EQ(first.runs.size(), 6u);  // the prompt and five contexts
   EXPECT_EQ(first.runs.back().workload.requests.front().cached, 128 + 126);
   EXPECT_EQ(first.runs.back().engine.era, EngineEra::year_2024);
@@ -230,6 +233,17 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";
   r.others = {{"neusight", 1.0}};
   EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | steps | 1 | 10.0 % / 10.0 % | 50.0 % / 50.0 % | - |"));
+  r.label.engine = "megatron", r.label.mode = "train, tp 4";
+  EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | train, tp 4 | 1 | 10.0 % / 10.0 % |"));
+  EndToEndResult alone = r;
+  alone.label.source = "synperf", alone.label.detail = "arxiv_8";
+  EXPECT_EQ(end_to_end_report({alone}).find("Over several GPUs"), std::string::npos);
+  EndToEndResult spread = alone;
+  spread.label.detail = "arxiv_8, tp 2", spread.forecast = 3;
+  const std::string both = end_to_end_report({alone, spread});
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | total | 1 | 10.0 %"));
+  EXPECT_THAT(both, HasSubstr("| H100-SXM | Llama | arxiv_8, tp 2 | 1 | 50.0 %"));
+  r.label.engine = "vllm", r.label.mode = "inf";
   EXPECT_EQ(end_to_end_report({}), "");
   EXPECT_THAT(end_to_end_csv({r}), HasSubstr("neusight,H100-SXM,vllm,Llama,inf,NVIDIA,16,128,total,2,2.2,0,1\n"));
 }

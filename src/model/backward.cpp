@@ -24,13 +24,6 @@ Shape gradient_form(S shape) {
   shape.backward = true;
   return shape;
 }
-AttentionPrefill as_prefill(const MlaPrefill& mla) {
-  AttentionPrefill a;
-  a.batch = mla.batch, a.q_len = mla.q_len, a.kv_len = mla.kv_len, a.lens = mla.lens, a.kv_lens = mla.kv_lens;
-  a.heads = a.kv_heads = mla.heads;
-  a.head_dim = mla.nope_dim + mla.rope_dim, a.v_head_dim = mla.v_dim;
-  return a;
-}
 
 // Gradients of queries, keys and values that came out of one projection are put together again.
 Shape packed(const AttentionPrefill& a) {
@@ -180,6 +173,7 @@ class BackwardWriter {
     for (const Gradient& g : gradients_of(op)) {
       last =
           out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
+      out_.last().times = op.times;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.suffix == "grad_weight") accumulate(op);
@@ -214,13 +208,21 @@ class BackwardWriter {
 
 Section again(const Section& forward) {
   Section section = forward;
-  section.name += " (recomputed)";
+  section.name += kRecomputedMark;
   section.pass = Pass::backward;
   for (Operator& op : section.operators) op.weights = {};
   return section;
 }
 
 }  // namespace
+
+AttentionPrefill as_prefill(const MlaPrefill& mla) {
+  AttentionPrefill a;
+  a.batch = mla.batch, a.q_len = mla.q_len, a.kv_len = mla.kv_len, a.lens = mla.lens, a.kv_lens = mla.kv_lens;
+  a.heads = a.kv_heads = mla.heads;
+  a.head_dim = mla.nope_dim + mla.rope_dim, a.v_head_dim = mla.v_dim;
+  return a;
+}
 
 Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   Graph graph = forward;
@@ -260,7 +262,9 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
                    [&](const MlaPrefill&) { inputs(op), output(op); },
                    [&](const Copy&) {},
                    [&](const Rope&) {},
-                   [&](const Reduction&) {},
+                   [&](const Reduction&) {
+                     if (op.spelling == Spelling::fused_loss) inputs(op);
+                   },
                    [&](const auto&) { inputs(op); },
                },
                op.shape);

@@ -10,6 +10,9 @@ enum class Recompute : std::uint8_t {
   full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
 };
 
+// Follows the name of a section that runs forward again.
+inline constexpr std::string_view kRecomputedMark = " (recomputed)";
+
 struct TrainingOptions {
   Recompute recompute = Recompute::none;
   // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks
@@ -20,6 +23,9 @@ struct TrainingOptions {
 // The forward sections, then the gradients of each in reverse order. Every operator gets the kernels its gradient runs;
 // a tensor read by several operators gets the additions that sum its gradients.
 Graph with_backward(const Graph& forward, const TrainingOptions& options);
+
+// Latent attention once its keys and values are unfolded: the same products, so the same gradients.
+AttentionPrefill as_prefill(const MlaPrefill& mla);
 
 // Indices of the section's tensors that its gradients read: what must stay in memory after the forward pass. Sorted.
 // With `pointwise_again`, as torch.compile has it, what pointwise kernels and norms wrote is computed again from their

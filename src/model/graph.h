@@ -40,12 +40,14 @@ struct Tensor {
 // How the model's own code writes an operator, where that differs from the kernel an engine has for it.
 enum class Spelling : std::uint8_t {
   plain,
-  gelu_new,      // GPT-2's activation: eight pointwise kernels
-  masked_where,  // attention that scales the scores and masks them by a choice (GPT-2)
-  masked_add,    // attention that scales the scores and adds a mask (BERT and most)
-  clamped,       // attention that scales queries, adds a mask and clamps the scores (OPT)
-  unscaled,      // attention that adds a bias to unscaled scores (T5)
-  dropout,       // random zeros; a byte an element remembers which
+  gelu_new,       // GPT-2's activation: eight pointwise kernels
+  masked_where,   // attention that scales the scores and masks them by a choice (GPT-2)
+  masked_add,     // attention that scales the scores and adds a mask (BERT and most)
+  clamped,        // attention that scales queries, adds a mask and clamps the scores (OPT)
+  unscaled,       // attention that adds a bias to unscaled scores (T5)
+  fused_loss,     // cross-entropy as one reduction over the logits, which its gradient reads again
+  in_place_loss,  // cross-entropy whose softmax overwrites the logits
+  dropout,        // random zeros; a byte an element remembers which
 };
 
 struct Operator {

@@ -24,8 +24,8 @@ constexpr double kMostParameters = 1e15;
 
 constexpr std::array<std::string_view, 5> kTensorKinds = {"activation", "index", "logits", "mask", "statistic"};
 constexpr std::array<std::string_view, 3> kPasses = {"forward", "backward", "optimizer"};
-constexpr std::array<std::string_view, 7> kSpellings = {"plain",   "gelu_new", "masked_where", "masked_add",
-                                                        "clamped", "unscaled", "dropout"};
+constexpr std::array<std::string_view, 9> kSpellings = {
+    "plain", "gelu_new", "masked_where", "masked_add", "clamped", "unscaled", "fused_loss", "in_place_loss", "dropout"};
 
 // An object of the file. The first error is kept, with the path to where it is; later reads change nothing.
 class Reader {

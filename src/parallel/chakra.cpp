@@ -78,7 +78,8 @@ std::uint64_t message_size(const TraceNode& n, const CommGroups& groups) {
 void put_attributes(WireWriter& node, const TraceNode& n, int rank, const CommGroups& groups) {
   attribute(node, "is_cpu_op", Type::boolean, 0);
   if (n.kind == TraceKind::compute) {
-    attribute(node, "num_ops", Type::int64, whole(n.work.base()));
+    // One operation at least: the roofline divides by operations for a byte.
+    attribute(node, "num_ops", Type::int64, std::max<std::uint64_t>(1, whole(n.work.base())));
     attribute(node, "tensor_size", Type::uint64, whole(n.bytes.base()));
     return;
   }

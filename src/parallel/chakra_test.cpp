@@ -256,7 +256,7 @@ TEST(Chakra, PipelinesRunToTheTimelinesEnd) {
                 // Two nodes a task, one waiting for the other.
                 const double us = std::round(in_microseconds(task.end - task.begin));
                 const int first = trace.add({Kind::compute, "a", std::move(after), microseconds(4), {}, {}});
-                return trace.add({Kind::compute, "b", {first}, microseconds(us - 4), {}, {}});
+                return std::vector{trace.add({Kind::compute, "b", {first}, microseconds(us - 4), {}, {}})};
               }));
           files.push_back(decoded_file(chakra_trace(traces.back(), {})));
         }

@@ -96,7 +96,7 @@ class ExchangeWriter {
            bool beside = false) {
     RankGroup group = group_of(at_.layout, axis, at_.gpus_per_node);
     if (op == CollectiveOp::send_recv)  // neighbours; where the ring crosses nodes, the crossing sets the pace
-      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0};
+      group = {2, group.local > 0 && group.ranks > group.local ? 1 : 0, group.stride};
     add_group(std::move(name), axis, op, size, pass, times, group, beside);
   }
   std::vector<Exchange> finish() && { return std::move(exchanges_); }
@@ -126,6 +126,7 @@ class ExchangeWriter {
     if (group.ranks <= 1 || !(size > 0)) return;
     Exchange e;
     e.name = std::move(name), e.axis = axis, e.pass = pass, e.section = section_, e.times = times, e.beside = beside;
+    e.stride = group.stride;
     e.call.op = op, e.call.bytes = bytes(size), e.call.ranks = group.ranks, e.call.local = group.local;
     e.call.library = library_of(at_.engine.kind);
     exchanges_.push_back(std::move(e));
@@ -212,10 +213,13 @@ Count all_weights(const Section& section) {
   return n;
 }
 
-// Bytes of a weight as it travels, and of a gradient.
-double weight_size(const EngineOptions& engine) { return engine.precision.activation.activation_bits / 8; }
+// Bytes of a weight as it travels, and of a gradient: under autocast both are fp32.
+double weight_size(const EngineOptions& engine) {
+  return engine.precision.mixed == MixedPrecision::autocast ? 4 : engine.precision.activation.activation_bits / 8;
+}
 double gradient_size(const ExchangeSetting& at) {
-  return at.training.wide_gradients ? 4 : at.engine.precision.activation.activation_bits / 8;
+  const bool wide = at.training.wide_gradients || at.engine.precision.mixed == MixedPrecision::autocast;
+  return wide && !at.training.narrow_exchange ? 4 : at.engine.precision.activation.activation_bits / 8;
 }
 
 }  // namespace
@@ -282,6 +286,13 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
     exchange(Axis::expert_data, real(experts));
   }
   return std::move(writer).finish();
+}
+
+double bytes_before_scatter(const ExchangeSetting& at) {
+  const bool sharded = at.layout.sharding == Sharding::parameters || at.layout.sharding == Sharding::gradients;
+  if (!sharded || at.workload.mode != Mode::train || at.layout.shards() <= 1) return 0;
+  const double own = weight_size(at.engine), sent = gradient_size(at);
+  return 2 * own + (own == sent ? 0 : own + sent) + 2 * sent;
 }
 
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& at) {

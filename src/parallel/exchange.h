@@ -20,8 +20,9 @@ struct Exchange {
   std::size_t section = 0;  // of the rank's forward graph
   Collective call;
   std::optional<ExpertExchange> experts = {};  // by kernels made for it, in place of `call`
-  double times = 1;     // for one micro-batch and one repeat of the section
-  bool beside = false;  // may run while the section computes
+  double times = 1;                            // for one micro-batch and one repeat of the section
+  bool beside = false;                         // may run while the section computes
+  int stride = 1;                              // between the ranks that take part, as they are numbered
 };
 
 // Facts about a run that sizes of messages follow from.
@@ -40,6 +41,10 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
 // Gathering of sharded weights and scattering of gradients that every micro-batch repeats (ZeRO 2 and 3), section by
 // section.
 std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSetting& setting);
+
+// Bytes of memory that a micro-batch moves of each parameter to make sharded gradients ready for scattering: into one
+// buffer, cast to the type they travel in, divided by the ranks (PyTorch 2.0's FSDP, _post_backward_hook).
+double bytes_before_scatter(const ExchangeSetting& setting);
 
 // Sums of gradients and gathering of updated weights, once in a step, for `dense` and `experts` parameters of a rank.
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& setting);

@@ -10,6 +10,7 @@
 #include "parallel/exchange.h"
 #include "parallel/layout.h"
 #include "parallel/pipeline.h"
+#include "parallel/stages.h"
 
 namespace tilecast {
 
@@ -32,6 +33,7 @@ struct StageForecast {
   Count layers = 0;
   Seconds forward, backward;  // of a micro-batch, all chunks together, with what is exchanged meanwhile
   MemoryNeed memory;          // of each rank
+  Seconds update;             // the optimizer's kernels
 };
 
 // How much of an axis' exchanges there is in a step on the busiest rank, and how much of it nothing hides.
@@ -64,7 +66,9 @@ struct ParallelForecast {
   StepForecast rank;  // ... priced
   std::vector<Exchange> exchanges;
   std::vector<CollectiveForecast> exchange_times;  // one for each of `exchanges`
-  Pipeline pipeline;                               // what simulate() (parallel/pipeline.h) draws
+  std::vector<Seconds> step_exposed;  // of those that come once in a step, the last of `exchanges`: what nothing hides
+  std::vector<SectionCost> sections;  // of the rank's graph (parallel/split.h)
+  Pipeline pipeline;                  // what simulate() (parallel/pipeline.h) draws
 };
 
 // What forecasts are made with.

@@ -187,7 +187,7 @@ RankGroup group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
     case Axis::pipeline: ranks = std::min(l.pp, 2), stride = l.tp * l.cp * l.dp; break;
   }
   // Neighbours fill one node after the other, as a call by nobody else does.
-  return {ranks, stride == 1 ? 0 : std::clamp(gpus_per_node / stride, 1, std::max(ranks, 1))};
+  return {ranks, stride == 1 ? 0 : std::clamp(gpus_per_node / stride, 1, std::max(ranks, 1)), stride};
 }
 
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers) {

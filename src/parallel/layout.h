@@ -66,9 +66,10 @@ inline constexpr std::array<std::string_view, 6> kAxisNames = {"tensor", "contex
                                                                "data",   "expert data", "pipeline"};
 constexpr std::string_view name_of(Axis a) { return kAxisNames[static_cast<std::size_t>(a)]; }
 
-// Ranks of a group, and how many of them one node holds (as Collective has it: 0 for neighbours).
+// Ranks of a group, how many of them one node holds (as Collective has it: 0 for neighbours), and how far apart they
+// are numbered.
 struct RankGroup {
-  int ranks = 1, local = 0;
+  int ranks = 1, local = 0, stride = 1;
 };
 RankGroup group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
 

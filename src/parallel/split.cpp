@@ -42,19 +42,17 @@ Workload divided(Workload w, const RankLayout& layout) {
 // sequence and one from the back (zigzag; Llama 3, Megatron): whichever the pair, the sum is the same.
 template <class Prefill>
 void see_all_keys(Prefill& a, bool causal, Count cp) {
-  if (!a.lens.empty()) return;
-  const Count keys = a.q_len * cp + (a.kv_len > a.q_len ? a.kv_len - a.q_len : 0);
-  if (!causal) {
-    a.kv_len = keys;
-    return;
+  std::vector<Count> queries, keys;
+  for (const Lengths& l : a.lengths()) {
+    const Count cached = l.kv - l.q, all = l.q * cp + cached, front = causal ? l.q / 2 : 0;
+    for (Count i = 0; i < l.requests; ++i) {
+      if (front > 0) queries.push_back(front), keys.push_back(front + cached);
+      queries.push_back(l.q - front), keys.push_back(all);
+    }
   }
-  const Count piece = std::max<Count>(1, a.q_len / 2), sequences = a.batch;
-  for (Count i = 0; i < sequences; ++i) {
-    a.lens.insert(a.lens.end(), {piece, a.q_len - piece > 0 ? a.q_len - piece : piece});
-    a.kv_lens.insert(a.kv_lens.end(), {piece, keys});
-  }
-  a.batch = 2 * sequences;
+  a.batch = static_cast<Count>(queries.size());
   a.q_len = a.kv_len = 0;
+  a.lens = std::move(queries), a.kv_lens = std::move(keys);
 }
 
 void share_context(Graph& graph, Count cp) {
@@ -129,7 +127,8 @@ bool is_repeated(const Operator& op, const RankLayout& layout) {
   if (layout.tp == 1) return false;
   if (on_stream(op)) return !layout.sequence_parallel;
   for (const char* name : {"attention.q_a", "attention.kv_a", "indexer.", "pooler", "classifier", "projection",
-                           "embedding.project", "head.transform", "head.project", "patches.", "audio."})
+                           "embedding.project", "embedding.positions", "embedding.types", "scan.decay_down",
+                           "scan.gate_down", "head.transform", "head.project", "patches.", "audio."})
     if (op.name.starts_with(name)) return true;
   return false;
 }

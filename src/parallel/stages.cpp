@@ -17,9 +17,19 @@ Seconds sum_of(const AxisTimes& times) {
 }
 
 // A layer that runs forward again before its gradients is still that layer.
-std::string plain_name(const std::string& section) { return section.substr(0, section.find(" (recomputed)")); }
+std::string plain_name(const std::string& section) { return section.substr(0, section.find(kRecomputedMark)); }
 
-// How often each section of the graph runs in each virtual stage.
+// Embedding and head of one table stand on different ranks: the last has a copy.
+bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
+  return spec.tied_head && layout.virtual_stages() > 1;
+}
+
+Count weights_of(const Operator& op, bool untied) {
+  return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
+}
+
+}  // namespace
+
 std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
   const auto stages = static_cast<std::size_t>(layout.virtual_stages());
   std::vector<std::vector<Count>> counts(stages, std::vector<Count>(graph.sections.size(), 0));
@@ -42,17 +52,6 @@ std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const Rank
     for (int n = 0; n < each[s]; ++n) ++counts[s][first_layer + static_cast<std::size_t>(kinds.order[layer++])];
   return counts;
 }
-
-// Embedding and head of one table stand on different ranks: the last has a copy.
-bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
-  return spec.tied_head && layout.virtual_stages() > 1;
-}
-
-Count weights_of(const Operator& op, bool untied) {
-  return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
-}
-
-}  // namespace
 
 double host_stretch(const StepForecast& step) {
   return step.host_bound() && step.gpu > seconds(0) ? step.host / step.gpu : 1;
@@ -86,10 +85,14 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const auto found = by_name.find(plain_name(section.name));
     assert(found != by_name.end() && "a pass of a section that the graph does not have");
     PassCost& cost = costs[found->second].of(section.pass);
-    const Seconds time =
-        step.calls[c].each * (static_cast<double>(call.times) / static_cast<double>(section.repeats) * stretch);
-    cost.compute += time;
-    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias")) cost.weights += time;
+    const double runs = static_cast<double>(call.times) / static_cast<double>(section.repeats);
+    const Seconds time = step.calls[c].each * (runs * stretch);
+    const Ops work = ops(call.flops * runs);
+    const Bytes moved = step.calls[c].moved * runs;
+    cost.compute += time, cost.work += work, cost.moved += moved;
+    cost.bound += step.calls[c].bound * runs;
+    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias"))
+      cost.weights += time, cost.weights_work += work, cost.weights_moved += moved;
   }
   return costs;
 }
@@ -97,7 +100,7 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
 StageCost& StageCost::operator+=(const StageCost& o) {
   layers += o.layers;
   forward += o.forward, backward_input += o.backward_input, backward_weight += o.backward_weight;
-  compute += o.compute;
+  compute += o.compute, bound += o.bound;
   for (std::size_t a = 0; a < total.size(); ++a) total[a] += o.total[a], exposed[a] += o.exposed[a];
   dense += o.dense, experts += o.experts;
   return *this;
@@ -119,6 +122,7 @@ std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& 
       out.backward_weight += c.backward.weights * times;
       out.backward_input += (c.backward.elapsed - c.backward.weights) * times;
       out.compute += (c.forward.compute + c.backward.compute) * times;
+      out.bound += (c.forward.bound + c.backward.bound) * times;
       for (std::size_t a = 0; a < out.total.size(); ++a) {
         for (const PassCost* pass : {&c.forward, &c.backward})
           out.total[a] += (pass->exposed[a] + pass->beside[a]) * times;

@@ -15,10 +15,13 @@ using AxisTimes = std::array<Seconds, kAxisNames.size()>;
 // One pass of one repeat of a section, for one micro-batch.
 struct PassCost {
   Seconds compute;
-  Seconds weights;            // of compute: gradients of weights
-  AxisTimes exposed, beside;  // exchanges that stop the section, and those that may run while it computes
-  Seconds elapsed;            // with all of them
-  AxisTimes open;             // what of the exchanges nothing hides
+  Seconds bound;               // of the kernels
+  Seconds weights;             // of compute: gradients of weights
+  AxisTimes exposed, beside;   // exchanges that stop the section, and those that may run while it computes
+  Seconds elapsed;             // with all of them
+  AxisTimes open;              // what of the exchanges nothing hides
+  Ops work, weights_work;      // model FLOPs, and those of gradients of weights
+  Bytes moved, weights_moved;  // to and from memory, likewise
   // Sets the last two; an exchange holds `share` of the GPU.
   void finish(double share);
 };
@@ -35,11 +38,14 @@ double host_stretch(const StepForecast& step);
 // One for each section of the rank's graph; the program is the graph's, with gradients where it trains.
 std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const StepForecast& step);
 
+// How often each section of the graph runs in each virtual stage: [stage][section].
+std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph);
+
 // One micro-batch in one virtual stage.
 struct StageCost {
   Count layers = 0;
   Seconds forward, backward_input, backward_weight;  // elapsed
-  Seconds compute;                                   // of all three, without exchanges
+  Seconds compute, bound;                            // of all three, without exchanges
   AxisTimes total, exposed;
   Count dense = 0, experts = 0;  // weights
   StageCost& operator+=(const StageCost& other);

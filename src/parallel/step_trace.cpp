@@ -78,7 +78,7 @@ RankTrace pipeline_trace(const Pipeline& p, const PipelineTimeline& timeline, co
                          const TaskWork& work) {
   const int stages = p.ranks * p.chunks;
   RankTrace trace{at.ranks[static_cast<std::size_t>(at.place)], {}};
-  int before = -1;  // what ended the task before
+  std::vector<int> before;  // what ended the task before
   for (const PipelineTask& task : timeline.tasks) {
     if (task.rank != at.place) continue;
     const bool forward = task.phase == PipelinePhase::forward, local = task.phase == PipelinePhase::backward_weight;
@@ -97,11 +97,10 @@ RankTrace pipeline_trace(const Pipeline& p, const PipelineTimeline& timeline, co
       return trace.add(std::move(n));
     };
     const auto other = [&](int s) { return p.ranks > 1 && !local && s >= 0 && s < stages; };
-    std::vector<int> after;
-    if (before >= 0) after.push_back(before);
+    std::vector<int> after = before;
     if (other(stage - step)) after.push_back(message(TraceKind::receive, stage, stage - step, after));
     before = work(task, std::move(after), trace);
-    if (other(stage + step)) message(TraceKind::send, stage + step, stage + step, {before});
+    if (other(stage + step)) message(TraceKind::send, stage + step, stage + step, before);
   }
   return trace;
 }

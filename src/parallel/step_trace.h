@@ -41,7 +41,7 @@ using CommGroups = std::vector<std::vector<int>>;
 Status check(const CommGroups& groups, std::span<const RankTrace> ranks);
 
 // A rank's tasks of a pipeline with the messages between them. `work` appends the nodes of a task, the first of them
-// waiting for `after`, and returns the node that ends it.
+// waiting for `after`, and returns the nodes that end it.
 //
 // A rank waits for a message only once it has nothing else to do before: what it receives waits for the task before,
 // and sends come first. So a simulator that runs one message of a rank at a time does not stall.
@@ -50,7 +50,7 @@ struct PipelineRank {
   int place = 0;               // the one in question
   Bytes message;               // activations of a micro-batch, and their gradient
 };
-using TaskWork = std::function<int(const PipelineTask& task, std::vector<int> after, RankTrace& trace)>;
+using TaskWork = std::function<std::vector<int>(const PipelineTask& task, std::vector<int> after, RankTrace& trace)>;
 RankTrace pipeline_trace(const Pipeline& pipeline, const PipelineTimeline& timeline, const PipelineRank& rank,
                          const TaskWork& work);
 

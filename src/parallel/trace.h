@@ -17,7 +17,14 @@ struct LaneSpan {
   bool beside = false;  // runs while tasks do: on a lane of its own below the rank's
 };
 
-// `title` is the trace's; ranks are the pipeline's. Spans of a rank that are not beside it do not overlap its tasks.
-std::string lanes_json(const std::string& title, const PipelineTimeline& timeline, std::span<const LaneSpan> spans);
+// Ranks are the pipeline's. Spans of a rank that are not beside it do not overlap its tasks.
+struct StepLanes {
+  std::string title;
+  PipelineTimeline timeline;
+  std::vector<LaneSpan> spans;
+  int alike = 1;  // GPUs that a lane stands for
+};
+// A process for each step.
+std::string lanes_json(std::span<const StepLanes> steps);
 
 }  // namespace tilecast

@@ -13,9 +13,10 @@ TEST(Lanes, OneForEveryRank) {
   p.stages.assign(3, {microseconds(10), microseconds(12), microseconds(8)});
   const PipelineTimeline timeline = simulate(p);
   const Seconds end = timeline.total;
-  const std::vector<LaneSpan> spans = {{1, "reduce \"gradients\"\n", "communication", end * 0.5, end, true},
-                                       {2, "optimizer", "optimizer", end, end + microseconds(5), false}};
-  const auto json = nlohmann::json::parse(lanes_json("a \\ title", timeline, spans));
+  std::vector<LaneSpan> spans = {{1, "reduce \"gradients\"\n", "communication", end * 0.5, end, true},
+                                 {2, "optimizer", "optimizer", end, end + microseconds(5), false}};
+  const StepLanes step{"a \\ title", timeline, spans};
+  const auto json = nlohmann::json::parse(lanes_json({&step, 1}));
   std::map<int, std::string> lanes;
   std::map<int, double> busy, free;
   for (const auto& e : json["traceEvents"]) {
@@ -44,6 +45,18 @@ TEST(Lanes, OneForEveryRank) {
   EXPECT_EQ(reduce["name"], "reduce \"gradients\"\n");
   EXPECT_FALSE(reduce.contains("args"));
   EXPECT_EQ(json["traceEvents"].size(), 1u + 2 * 4 + 24 + 2);
+}
+
+TEST(Lanes, NameTheGpusTheyStandFor) {
+  Pipeline p{PipelineSchedule::one_f_one_b, 2, 1, 1, {}, microseconds(1)};
+  p.stages.assign(2, {microseconds(10), microseconds(12), microseconds(8)});
+  const std::vector<StepLanes> steps = {{"one", simulate(p), {}, 1}, {"eight", simulate(p), {}, 4}};
+  const auto json = nlohmann::json::parse(lanes_json(steps));
+  std::set<std::pair<int, std::string>> lanes;
+  for (const auto& e : json["traceEvents"])
+    if (e["name"] == "thread_name") lanes.insert({e["pid"].get<int>(), e["args"]["name"].get<std::string>()});
+  EXPECT_EQ(lanes,
+            (std::set<std::pair<int, std::string>>{{1, "rank 0"}, {1, "rank 1"}, {2, "ranks 0–3"}, {2, "ranks 4–7"}}));
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ void SglangScheduler::retract() {
     return blocks <= cache_.available();
   };
   do {
-    Sequence* last = running_.back();
-    running_.pop_back();
+    Sequence* last = take_victim();
+    if (!last) return;
     preempt(*last, false);
   } while (running_.size() > 1 && !enough());
   double decoded = 0, most = 1;
@@ -97,7 +97,7 @@ void SglangScheduler::fill_decode(StepPlan& plan) {
     cut_ = nullptr;
   }
   for (Sequence* s : running_)
-    if (cache_.grow(s->kv, s->computed + turn())) put(plan, *s, turn());
+    if (!held(*s) && cache_.grow(s->kv, s->computed + turn())) put(plan, *s, turn());
 }
 
 }  // namespace tilecast

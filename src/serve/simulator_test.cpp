@@ -54,7 +54,7 @@ std::vector<Request> random_requests(Random& random, Count count, Count most) {
 }
 
 // Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
-void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const Outcome& out) {
+void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
   ASSERT_EQ(out.requests.size(), requests.size());
   EXPECT_EQ(out.unfinished, 0);
   EXPECT_EQ(out.blocks_left, 0);
@@ -192,6 +192,20 @@ TEST(ServeSimulator, NoEvictNeverPreemptsAndMaxUtilizationDoes) {
   }
 }
 
+// A prompt that comes while another answers waits for company: so many steps at most.
+TEST(ServeSimulator, TrtllmBatchesWait) {
+  for (const Count steps : {0, 10}) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::trtllm_no_evict, 1000);
+    o.pool.limits.wait_steps = steps, o.pool.limits.wait_share = 0.9;
+    o.pool.host.overlapped = false;
+    const auto out = simulate({Request{seconds(0), 10, 60}, Request{milliseconds(0.5), 10, 5}}, o);
+    ASSERT_TRUE(out);
+    // The first step ends at 1.01 ms, the others take a little more than 1 ms.
+    EXPECT_NEAR(out->requests[1].scheduled.base(), 1.01e-3 + static_cast<double>(steps) * 1.001e-3, 2e-6);
+  }
+}
+
 TEST(ServeSimulator, SglangComputesPromptsFirst) {
   SimulationOptions o;
   o.pool = pool_of(Policy::sglang, 1000);
@@ -303,7 +317,7 @@ TEST(ServeMetrics, PercentilesAsNumpy) {
 }
 
 TEST(ServeMetrics, ByHand) {
-  Outcome out;
+  ServingOutcome out;
   RequestRecord a, b;
   a.input = 100, a.output = 11, a.sent = seconds(1), a.scheduled = seconds(1.5), a.first = seconds(2),
   a.last = seconds(4);

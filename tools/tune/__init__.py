@@ -1,0 +1,1 @@
+"""A fused mixture-of-experts kernel in Triton and the search over its configurations."""
