@@ -8,6 +8,7 @@
 
 #include "cli/accuracy_command.h"
 #include "cli/collective_command.h"
+#include "cli/diagnose_command.h"
 #include "cli/endtoend_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
@@ -549,6 +550,22 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
 }
 
+void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("diagnose", "a profiler's trace: where the time goes, what falls short, what to try");
+  sub->add_option("TRACE", o.trace,
+                  "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or a table "
+                  "with columns name and duration_us")
+      ->required();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
+  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  sub->add_option("--html", o.html, "also write a page with plots to this file");
+  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
+  sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
+}
+
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -597,6 +614,8 @@ int main(int argc, char** argv) {
   PlanServeOptions plan_serve_options;
   add_plan_commands(app, plan_options, plan_serve_options, chosen);
   add_simulate_command(app, simulate_options, chosen);
+  DiagnoseOptions diagnose_options;
+  add_diagnose_command(app, diagnose_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);
