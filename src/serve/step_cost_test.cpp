@@ -30,7 +30,8 @@ double direct(const Case& c, const StepBatch& batch, const std::vector<Count>& c
   run.workload.mode = batch.prefill.empty() ? Mode::decode : contexts.empty() ? Mode::prefill : Mode::mixed;
   for (const PrefillChunk& chunk : batch.prefill) run.workload.requests.push_back({1, chunk.fresh, chunk.cached});
   for (const Count context : contexts) run.workload.requests.push_back({1, 1, context});
-  const auto prepared = prepare(run);
+  auto prepared = prepare(run);
+  as_served(prepared->program, c.engine, 1);
   return forecast_step(prepared->program, *find_gpu(c.gpu), run.workload.sequences(), Method::tilecast,
                        &shipped_models())
       ->gpu.base();
