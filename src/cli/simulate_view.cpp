@@ -23,10 +23,12 @@ std::string workload_text(const SimulateOptions& o, const ServingMetrics& m) {
 
 std::string deployment_text(const SimulatedRun& run) {
   const SchedulerLimits& l = run.pool.limits;
-  std::string text = fmt::format("{} on {}{}, {} {}", run.deployment.model.name,
-                                 run.pool.replicas > 1 ? fmt::format("{} × ", run.pool.replicas) : std::string(),
-                                 run.deployment.gpu.name, name_of(run.deployment.engine.kind),
-                                 run.deployment.engine.precision.linear.name);
+  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
+  const Count gpus = run.pool.replicas * ranks.tp * ranks.pp;
+  std::string text = fmt::format("{} on {}{}{}, {} {}", run.deployment.model.name,
+                                 gpus > 1 ? fmt::format("{} × ", gpus) : std::string(), run.deployment.gpu.name,
+                                 run.deployment.spread ? " (" + text_of(ranks) + ")" : std::string(),
+                                 name_of(run.deployment.engine.kind), run.deployment.engine.precision.linear.name);
   if (run.options.prefill_replicas > 0)
     text +=
         fmt::format(", prompts on {} more, link {:g} GB/s", run.options.prefill_replicas, run.options.link_gb_per_s);

@@ -187,6 +187,7 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
                                       "batch_or_concurrency", "isl", "osl", "metric", "value", "notes"});
   if (!rows) return rows.error();
   ServingCases cases;
+  std::map<std::map<std::string, double>, std::string> seen;  // figures, and the GPU whose page has them first
   for (const MeasuredRun& run : runs_of(*rows)) {
     const TableRow& row = *run.row;
     const std::vector<std::string> words = words_of(row["notes"]);
@@ -196,6 +197,7 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
          {std::pair("vLLM", EngineKind::vllm), {"SGLang", EngineKind::sglang}, {"TensorRT-LLM", EngineKind::trtllm}})
       if (row["engine"] == name) engine = kind;
     if (why.empty() && !engine) why = "another engine";
+    if (seen.try_emplace(run.metrics, row["gpu"]).first->second != row["gpu"]) why = "figures of another GPU's page";
     const auto count = value_of(words, {"n"});  // "n=1000"
     const std::string& load = row["batch_or_concurrency"];
     const auto limit = to_count(load);

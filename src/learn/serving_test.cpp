@@ -69,7 +69,11 @@ TEST(ServingCasesTest, ReadsServeCommands) {
   const auto cases = gpustack_cases(path, {{seconds(0), 10, 20}, {seconds(0), 30, 5}});
   ASSERT_TRUE(cases) << cases.error().line();
   ASSERT_EQ(cases->cases.size(), 4u);
+  ASSERT_TRUE(cases->cases[2].deployment.spread);
+  EXPECT_EQ(cases->cases[2].deployment.spread->layout.tp, 8);
+  EXPECT_EQ(cases->cases[3].deployment.spread->layout.tp, 2);
   const ServingCase& closed = cases->cases[0];
+  EXPECT_FALSE(closed.deployment.spread);
   EXPECT_EQ(closed.deployment.model.name, "Qwen3-8B-FP8");  // as the command says, not the list
   EXPECT_EQ(closed.deployment.max_sequences, 32);
   EXPECT_TRUE(closed.deployment.overlapped);
@@ -81,9 +85,6 @@ TEST(ServingCasesTest, ReadsServeCommands) {
   double input = 0;
   for (const Request& r : open.requests) input += static_cast<double>(r.input);
   EXPECT_NEAR(input / 40, 200, 2);
-  EXPECT_FALSE(open.deployment.spread);
-  EXPECT_EQ(cases->cases[2].deployment.spread->layout.tp, 8);
-  EXPECT_EQ(cases->cases[3].deployment.spread->layout.tp, 2);  // as the command says
   EXPECT_EQ(cases->left_out.at("speculative decoding"), 1);
   EXPECT_EQ(cases->left_out.at("sent at a rate that is not said"), 1);
   EXPECT_EQ(cases->left_out.at("unknown model"), 1);
@@ -108,16 +109,19 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   const auto cases = silicon_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
   ASSERT_EQ(cases->cases.size(), 3u);
+  ASSERT_TRUE(cases->cases[1].deployment.spread);
+  EXPECT_EQ(cases->cases[1].deployment.spread->layout.tp, 2);
+  EXPECT_EQ(cases->cases[1].deployment.spread->cluster.gpu.name, "B200");
   const ServingCase& x = cases->cases[0];
-  EXPECT_EQ(x.deployment.wait_steps, 20);
   EXPECT_FALSE(x.deployment.spread);
+  EXPECT_EQ(x.deployment.engine.precision.linear.name, "fp8_static");  // NVIDIA's checkpoint
+  EXPECT_EQ(x.deployment.wait_steps, 20);
+  EXPECT_EQ(x.deployment.max_tokens, 16384);
   EXPECT_EQ(x.deployment.engine.precision.cache, CacheType::fp8);
   EXPECT_EQ(x.requests.size(), 80u);
   for (const Request& r : x.requests) EXPECT_TRUE(r.input >= 819 && r.input <= 1025) << r.input;
   EXPECT_NEAR(x.measured.at("tpot"), 0.015, 1e-12);
-  EXPECT_EQ(cases->cases[1].deployment.spread->layout.tp, 2);
-  EXPECT_EQ(cases->cases[2].deployment.engine.precision.linear.name, "bf16");
-  EXPECT_EQ(cases->cases[2].deployment.wait_steps, 0);
+  EXPECT_EQ(cases->cases[2].label.detail, "bf16, one GPU, 1000/100");
   EXPECT_EQ(cases->left_out.at("a copy"), 1);
   EXPECT_EQ(cases->left_out.at("outside the clean subset"), 1);
 }

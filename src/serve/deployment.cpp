@@ -225,6 +225,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
   pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
+  if (o.host_receive) pool.host.receive = *o.host_receive;
   if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
   set_spread(pool, o);
   pool.host.overlapped = o.overlapped && !o.static_batches;

@@ -39,7 +39,7 @@ struct DeploymentOptions {
   bool overlapped = true;  // async scheduling, overlap
   Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
   double wait_share = 0;
-  std::optional<Seconds> host_per_sequence = {};  // HostTimes' own, where a machine's is known
+  std::optional<Seconds> host_per_sequence = {}, host_receive = {};  // HostTimes' own, where a machine's are known
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;

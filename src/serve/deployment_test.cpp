@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "model/library.h"
 
@@ -102,6 +105,95 @@ TEST(ServeHost, GraphsAsTheEnginesCaptureThem) {
   EXPECT_EQ(host_times(EngineKind::vllm, 16, 2048).graphs.back(), 32);
   EXPECT_EQ(captured_size(host_times(EngineKind::sglang, 256, 0).graphs, 9), 12);
   EXPECT_EQ(captured_size(host_times(EngineKind::trtllm, 2048, 0).graphs, 129), 256);
+}
+
+RankLayout layout_of(int tp, int pp = 1, int dp = 1, int ep = 1, int cp = 1) {
+  RankLayout layout;
+  layout.tp = tp, layout.pp = pp, layout.dp = dp, layout.ep = ep, layout.cp = cp;
+  return layout;
+}
+
+DeploymentOptions over(const char* model, const char* gpu, RankLayout layout, EngineKind kind = EngineKind::vllm) {
+  DeploymentOptions o = options_of(model, gpu, kind);
+  o.spread = RankSpread{layout, *built_in_cluster_of(o.gpu.name)};
+  return o;
+}
+
+TEST(ServeDeployment, RanksDivideKeysAndWeights) {
+  const Deployment one = deployed(options_of("Llama-3.1-8B", "H100-SXM"));
+  const Deployment four = deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(4)));
+  EXPECT_DOUBLE_EQ(four.pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 4);
+  EXPECT_NEAR(four.budget.weights / one.budget.weights, 0.25, 0.01);
+  // Eight key heads over sixteen ranks: each has a copy of one.
+  DeploymentOptions sixteen = over("Llama-3.1-8B", "H100-SXM", layout_of(16));
+  sixteen.spread->cluster.nodes = 2;
+  EXPECT_DOUBLE_EQ(deployed(sixteen).pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 8);
+  // A latent belongs to all heads: every rank keeps it whole.
+  const auto latent = [](int tp) {
+    DeploymentOptions o = over("DeepSeek-R1", "H200-SXM", layout_of(tp, 1, 1, tp));
+    o.engine.precision = *precision_from("fp8_block");
+    return deployed(o).pool.geometry.block_bytes().base();
+  };
+  EXPECT_DOUBLE_EQ(latent(8), 16.0 * 61 * (512 + 64) * 2);
+}
+
+TEST(ServeDeployment, StagesDivideLayers) {
+  const Deployment one = deployed(options_of("Llama-3.1-8B", "H100-SXM"));
+  const Deployment two = deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(1, 2)));
+  EXPECT_DOUBLE_EQ(two.pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 2);
+  EXPECT_EQ(two.pool.stages, 2);
+  EXPECT_DOUBLE_EQ(two.pool.stage_share, 0.5);
+  EXPECT_TRUE(two.pool.limits.pipelined);
+}
+
+TEST(ServeDeployment, DataParallelRanksThatShareExpertsStepTogether) {
+  DeploymentOptions o = over("Qwen3-235B-A22B-FP8", "H200-SXM", layout_of(1, 1, 8, 8));
+  o.engine.precision = *precision_from("fp8_block");
+  const Deployment d = deployed(o);
+  EXPECT_EQ(d.pool.replicas, 8);
+  EXPECT_EQ(d.pool.in_step, 8);
+  EXPECT_EQ(deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(1, 1, 2))).pool.in_step, 1);
+}
+
+TEST(ServeDeployment, RefusesLayoutsByName) {
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(3)), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(2, 1, 1, 1, 2)), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(16)), Method::roofline, nullptr));  // eight in a node
+}
+
+// Two ranks do half of the products each and sum what they get; one rank of a layout of one is the GPU alone.
+TEST(ServeDeployment, RanksShareAStep) {
+  const DeploymentOptions alone = options_of("Llama-3.1-70B", "H200-SXM");
+  const auto step = [](const StepPricer& pricer, Count batch) {
+    Workload w;
+    w.mode = Mode::decode;
+    w.requests = {{batch, 1, 1024}};
+    double sum = 0;
+    const auto calls = pricer.calls(w);
+    for (const CallTime& c : *calls) sum += c.cool.base();
+    return sum;
+  };
+  const auto over_ranks = [&](int tp) {
+    return price_over(alone.model, alone.engine, {layout_of(tp), *built_in_cluster_of("H200-SXM")}, Method::roofline,
+                      nullptr);
+  };
+  const double one = step(price_on(alone.model, alone.engine, alone.gpu, Method::roofline, nullptr), 64);
+  EXPECT_DOUBLE_EQ(step(over_ranks(1), 64), one);
+  const double two = step(over_ranks(2), 64), eight = step(over_ranks(8), 64);
+  EXPECT_GT(two, one / 2);
+  EXPECT_LT(two, 0.7 * one);
+  EXPECT_GT(eight, one / 8);
+  EXPECT_LT(eight, two);
+  // Two sums a layer, one of the embedding, and the logits gathered.
+  Workload w;
+  w.mode = Mode::decode;
+  w.requests = {{64, 1, 1024}};
+  std::set<std::string> exchanged;
+  const auto calls = over_ranks(2).calls(w);
+  for (const CallTime& c : *calls)
+    if (c.op_class == OpClass::other && (c.name.ends_with(" sum") || c.name.ends_with(" gather")))
+      exchanged.insert(c.name);
+  EXPECT_EQ(exchanged, (std::set<std::string>{"attention sum", "feed-forward sum", "embedding sum", "logits gather"}));
 }
 
 }  // namespace

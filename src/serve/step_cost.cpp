@@ -38,9 +38,10 @@ Between on_log_grid(double value, Count dense, int per_octave) {
 }
 
 // Tokens of a step: products' time is a staircase that jumps after multiples of a tile's rows, so the grid has a point
-// at the end of each tread and one right after it. The first few tokens bring most of a mixture's experts: each counts.
+// at the end of each tread and one right after it. Few tokens touch fewer experts than there are, each one more of
+// them: every number has a point.
 Between tokens_grid(Count tokens) {
-  if (tokens <= 16) return {tokens, tokens, 0};
+  if (tokens <= 32) return {tokens, tokens, 0};
   const Count step = tokens <= 512 ? 8 : tokens <= 4096 ? 64 : tokens <= 16384 ? 128 : 1024;
   const Count low = (tokens - 1) / step * step + 1, high = low + step - 1;
   return {low, high, static_cast<double>(tokens - low) / static_cast<double>(step - 1)};
