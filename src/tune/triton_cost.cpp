@@ -14,6 +14,8 @@ namespace {
 constexpr double kPortBytes = 64;  // per clock from L2 into an SM
 // Measured on H200: 4537 GB/s read of 4917 at the pins (data/measurements/h200_physics_full.csv).
 constexpr double kDramShare = 0.923;
+// One of many launches in a graph, measured there too.
+constexpr Seconds kLaunch = microseconds(0.57);
 // mma.sync on Hopper reaches 62 % of what wgmma does (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
 // Architecture", 2024); elsewhere it is the pipe's own instruction.
 constexpr double kMmaOnHopper = 0.62;
@@ -80,10 +82,7 @@ Step step_of(const TritonConfig& c, const Grid& grid, const Format& format, cons
   const bool mma_on_hopper = !warpgroup && gpu.tensor_generation() == TensorGeneration::wgmma;
   Step step;
   step.bytes = in_bytes(format.activation_bytes(grid.rows_of_block * c.k) + format.weight_bytes(c.n * c.k));
-  step.tensor = 2.0 * c.m * c.n * c.k / math.ops_per_clock /
-                (warpgroup       ? t.warpgroup_rate
-                 : mma_on_hopper ? kMmaOnHopper
-                                 : 1);
+  step.tensor = 2.0 * c.m * c.n * c.k / math.ops_per_clock / (mma_on_hopper ? kMmaOnHopper : 1);
   step.shared = (read + step.bytes) / in_bytes(gpu.shared_memory.per_clock) * (warpgroup ? t.warpgroup_shared : 1);
   // Four schedulers. mma.sync: one instruction a 16 x 8 x 16 product, one ldmatrix a 512 bytes.
   const double products = warpgroup ? 0 : real(c.m) * c.n * c.k * element / 2 / (16 * 8 * 16) + read / 512;
@@ -92,23 +91,34 @@ Step step_of(const TritonConfig& c, const Grid& grid, const Format& format, cons
   return step;
 }
 
-// Bytes DRAM moves: weights of the experts in use, activations and results. CTAs that run together cover `group` blocks
-// of rows by the columns that leaves.
-double dram_bytes(const TritonProblem& p, const TritonConfig& c, const Grid& grid, const Format& format, const Gpu& gpu,
-                  double concurrent) {
+// CTAs that run together cover `rows` blocks of rows by `cols` blocks of columns; rows of several experts share no
+// columns.
+struct Together {
+  double rows = 0, cols = 0, experts = 0;
+};
+Together together(const TritonConfig& c, const Grid& grid, double concurrent) {
+  Together found;
+  found.rows = std::min(std::max<double>(c.group, concurrent / grid.cols), grid.row_blocks);
+  found.cols = std::min(grid.cols, concurrent / found.rows);
+  found.experts = std::max(1.0, found.rows / grid.blocks_of_expert);
+  return found;
+}
+
+// Bytes DRAM moves: weights of the experts in use, activations and results.
+double dram_bytes(const TritonProblem& p, const TritonConfig& c, const Grid& grid, const Together& all,
+                  const Format& format, const Gpu& gpu) {
   const double cache = in_bytes(gpu.resident_capacity());
   const double rows = grid.rows_of_block * grid.row_blocks;
-  const double group = std::min(std::max<double>(c.group, concurrent / grid.cols), grid.row_blocks);
   const double of_expert = in_bytes(format.weight_bytes(real(p.n) * real(p.k)));
   const double inputs = in_bytes(format.activation_bytes(rows / real(p.share) * real(p.k)));
   const double weights = of_expert * static_cast<double>(p.rows.size());
   if (!p.weights_cold && weights + inputs < 0.7 * cache) return 0;
-  const double shared_rows = std::min(group, grid.blocks_of_expert);
-  const double weight_passes = of_expert <= cache ? 1 : std::max(1.0, std::ceil(grid.blocks_of_expert / shared_rows));
-  const double cols_of_group = concurrent / std::max(1.0, shared_rows) * c.n;
-  const double slab = std::min(of_expert, in_bytes(format.weight_bytes(cols_of_group * real(p.k))));
-  const double inputs_of_group = inputs * group / grid.row_blocks;
-  const double input_passes = inputs_of_group + slab <= cache ? 1 : std::max(1.0, grid.cols * group / concurrent);
+  const double rows_of_expert = std::min(all.rows, grid.blocks_of_expert);
+  const double weight_passes =
+      of_expert <= cache ? 1 : std::max(1.0, std::ceil(grid.blocks_of_expert / rows_of_expert));
+  const double slab = std::min(of_expert, in_bytes(format.weight_bytes(all.cols * all.experts * c.n * real(p.k))));
+  const double inputs_of_group = inputs * all.rows / grid.row_blocks;
+  const double input_passes = inputs_of_group + slab <= cache ? 1 : std::max(1.0, grid.cols / all.cols);
   return weights * weight_passes + inputs * input_passes + in_bytes(format.output_bytes(rows * real(p.n)));
 }
 
@@ -124,11 +134,12 @@ TritonCost triton_cost(const TritonProblem& p, const TritonConfig& c, const Form
   choice.tile_k = c.k;
   const PieceCost pieces = piece_cost(choice, format, gpu);
   const Step step = step_of(c, grid, format, math, gpu, found.warpgroup, pieces.l2, t);
+  const Together all = together(c, grid, concurrent);
   const double steps = real(ceil_div(p.k, c.k));
-  const double chain = step.tensor + (found.warpgroup ? t.warpgroup_sync : step.shared);
-  // With one load in flight it starts when half the step is over.
-  const double wait = t.latency / std::max(1, c.stages - 1) + (c.stages <= 2 ? chain / 2 : 0);
-  const double busy = step.busy(t.step_norm), alone = std::max(chain, wait);
+  const double chain = step.tensor + (found.warpgroup ? 0 : step.shared);
+  // With two stages the loads of a step start when the last one's operands are read.
+  const double wait = (t.latency + step.l2) / std::max(1, c.stages - 1) + (c.stages <= 2 ? chain : 0);
+  const double busy = step.busy(t.step_norm), alone = p_norm(chain, wait, t.step_norm);
   const double store = in_bytes(format.output_bytes(grid.rows_of_block * c.n)) / kPortBytes;
   const auto cta_cycles = [&](double q) {
     return t.prologue + steps * p_norm(q * busy, alone, t.step_norm) + q * store;
@@ -143,9 +154,9 @@ TritonCost triton_cost(const TritonProblem& p, const TritonConfig& c, const Form
   cycles += grid.idle_row_blocks * grid.cols * t.idle_cta / concurrent;
   cost.sm = seconds(cycles / (in_megahertz(gpu.clock.max) * 1e6));
   const double line = 128 / in_bytes(format.weight_bytes(c.k));
-  cost.dram = bytes(dram_bytes(p, c, grid, format, gpu, concurrent)) / (gpu.dram.bandwidth * kDramShare) *
+  cost.dram = bytes(dram_bytes(p, c, grid, all, format, gpu)) / (gpu.dram.bandwidth * kDramShare) *
               (pieces.dram * (1 + t.piece * line));
-  cost.total = t.launch + seconds(p_norm(in_seconds(cost.sm), in_seconds(cost.dram), t.dram_norm));
+  cost.total = kLaunch + seconds(p_norm(in_seconds(cost.sm), in_seconds(cost.dram), t.dram_norm));
   const double q = std::min(resident, std::ceil(cost.ctas / gpu.sms));
   cost.limit = cost.dram > cost.sm ? "DRAM" : alone > q * busy ? "latency" : step.longest();
   return cost;
