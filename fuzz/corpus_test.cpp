@@ -35,6 +35,7 @@ TEST(FuzzCorpus, MeasurementTable) { EXPECT_GT(run_corpus("measurement_table", f
 TEST(FuzzCorpus, Onnx) { EXPECT_GT(run_corpus("onnx", fuzz_onnx), 0); }
 TEST(FuzzCorpus, ModelGraph) { EXPECT_GT(run_corpus("model_graph", fuzz_model_graph), 0); }
 TEST(FuzzCorpus, TraceFile) { EXPECT_GT(run_corpus("trace_file", fuzz_trace_file), 0); }
+TEST(FuzzCorpus, MeasuredConfigs) { EXPECT_GT(run_corpus("measured_configs", fuzz_measured_configs), 0); }
 
 }  // namespace
 }  // namespace tilecast

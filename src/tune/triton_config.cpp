@@ -21,7 +21,7 @@ int accumulators(const TritonConfig& c) { return c.m * c.n / (kWarp * c.warps); 
 
 // Registers a thread. Read off 301 binaries of Triton 3.6 on H200 (data/measurements/h200_fused_moe_binaries.csv): the
 // accumulators (twice with mma.sync, whose operands pass through registers), about two for each 16-byte load a thread
-// issues per step, and 36. Within 16 of the compiler's for nine binaries of ten.
+// issues per step, and 36. Within 18 of the compiler's for nine binaries of ten; as many CTAs fit for eight.
 int registers_of(const TritonConfig& c, const Format& format, bool warpgroup) {
   const double threads = kWarp * c.warps;
   const double loads = in_bytes(format.activation_bytes(c.m * c.k) + format.weight_bytes(c.n * c.k)) / 16 / threads;
