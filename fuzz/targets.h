@@ -37,4 +37,7 @@ std::string fuzz_trace_file(std::string_view input);
 // can be diagnosed, and whose sums agree.
 std::string fuzz_profile_file(std::string_view input);
 
+// Whatever a measuring command prints, each configuration asked for ends with a time or a reason, and no other appears.
+std::string fuzz_measured_configs(std::string_view input);
+
 }  // namespace tilecast

@@ -20,6 +20,7 @@
 #include "cli/predict_command.h"
 #include "cli/simulate_command.h"
 #include "cli/train_command.h"
+#include "cli/tune_command.h"
 #include "support/text.h"
 
 namespace {
@@ -566,6 +567,58 @@ void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
   sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
 }
 
+void add_tune_options(CLI::App& sub, TuneOptions& o) {
+  sub.add_option("--gpu", o.gpu, "GPU name or description file")->required();
+  sub.add_option("--dtype", o.dtype, "number format")->capture_default_str();
+  sub.add_option("--top", o.top, "configurations to show, and to measure")->capture_default_str();
+  sub.add_option("--measure", o.measure,
+                 "time these through a command: it gets the layer and the configurations (docs/tune.md)");
+  sub.add_option("--measure-seconds", o.measure_seconds, "... and is ended after this long")->capture_default_str();
+  sub.add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
+}
+
+void add_tune_commands(CLI::App& app, TuneOptions& o, TuneJudgeOptions& judge, Command& chosen) {
+  CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
+  tune->require_subcommand(1);
+  CLI::App* moe = tune->add_subcommand("fused-moe", "the fused-MoE kernel of vLLM and SGLang");
+  add_tune_options(*moe, o);
+  moe->add_option("--tokens", o.tokens, "tokens of a step, before routing: 1,64,4096 (default: 18 counts up to 4096)")
+      ->delimiter(',');
+  moe->add_option("--experts", o.moe.experts, "experts of all ranks")->required();
+  moe->add_option("--hidden", o.moe.hidden, "width of the model")->required();
+  moe->add_option("--inter", o.moe.inter, "width of a whole expert")->required();
+  moe->add_option("--topk", o.moe.topk, "experts each token visits")->required();
+  moe->add_option("--tp", o.moe.tp, "ranks that share an expert's width")->capture_default_str();
+  moe->add_option("--ep", o.moe.ep, "ranks that share the experts")->capture_default_str();
+  moe->add_option("-o,--output", o.out, "also write the files that vLLM and SGLang load into this folder");
+  moe->add_option("--device-name", o.device_name, "... for the card that torch.cuda.get_device_name() calls this");
+  moe->add_option("--triton", o.triton, "... and this Triton (SGLang keeps its files by version)")
+      ->capture_default_str();
+  moe->footer(
+      "Example:\n  tilecast tune fused-moe --gpu H200 --experts 128 --hidden 2048 --inter 768 --topk 8 -o tuned\n\n"
+      "More examples:\n"
+      "  tilecast tune fused-moe --gpu H200 --tokens 64 --experts 128 --hidden 2048 --inter 768 --topk 8 --tp 2 \\\n"
+      "      --measure 'python3 tools/tune/measure.py'");
+  moe->callback([&] { chosen = [&o] { return run_tune_fused_moe(o); }; });
+
+  CLI::App* gemm = tune->add_subcommand("gemm", "tiles of a plain product y[m,n] = x[m,k] w[k,n]");
+  add_tune_options(*gemm, o);
+  gemm->add_option("--m", o.gemm.m, "rows")->required();
+  gemm->add_option("--n", o.gemm.n, "columns")->required();
+  gemm->add_option("--k", o.gemm.k, "depth")->required();
+  gemm->footer("Example:\n  tilecast tune gemm --gpu H200 --m 256 --n 4096 --k 4096");
+  gemm->callback([&] { chosen = [&o] { return run_tune_gemm(o); }; });
+
+  CLI::App* check =
+      tune->add_subcommand("judge", "the tables of docs/tune.md: our picks against measured configurations");
+  check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
+  check->add_option("--synperf", judge.synperf, "SynPerf's folder moe_configs");
+  check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
+  check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
+  check->footer("Example:\n  tilecast tune judge");
+  check->callback([&] { chosen = [&judge] { return run_tune_judge(judge); }; });
+}
+
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -616,6 +669,9 @@ int main(int argc, char** argv) {
   add_simulate_command(app, simulate_options, chosen);
   DiagnoseOptions diagnose_options;
   add_diagnose_command(app, diagnose_options, chosen);
+  TuneOptions tune_options;
+  TuneJudgeOptions judge_options;
+  add_tune_commands(app, tune_options, judge_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);
