@@ -380,12 +380,10 @@ std::string silicon_report(const Results& all) {
                return Words{r.quantity, r.label.model};
              },
              nullptr) +
-         "All models; whether multi-token prediction was on is not said:\n\n" +
-         table_by(
-             {"quantity"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr) +
          table_by(
              {"quantity, Llama 3.1 and Qwen3-235B"}, wanted, [](const EndToEndResult& r) { return Words{r.quantity}; },
              nullptr) +
+         "All models; whether multi-token prediction was on is not said:\n\n" +
          table_by(
              {"quantity", "GPU", "engine", "model", "dtype"}, all,
              [](const EndToEndResult& r) {
