@@ -8,6 +8,7 @@
 
 #include "cli/accuracy_command.h"
 #include "cli/collective_command.h"
+#include "cli/diagnose_command.h"
 #include "cli/endtoend_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
@@ -15,10 +16,11 @@
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
 #include "cli/parallel_command.h"
-#include "cli/plan_command.h"
+#include "cli/plan_serve_command.h"
 #include "cli/predict_command.h"
 #include "cli/simulate_command.h"
 #include "cli/train_command.h"
+#include "cli/tune_command.h"
 #include "support/text.h"
 
 namespace {
@@ -392,9 +394,43 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->group(group);
 }
 
-void add_plan_commands(CLI::App& app, PlanOptions& o, Command& chosen) {
+void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
+  CLI::App* serve =
+      plan.add_subcommand("serve", "the cheapest deployment that meets its objectives, and how to start it");
+  serve->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+      ->required();
+  serve->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
+  serve->add_option("--slo-at", o.slo_at, "of the requests' times: mean, median, p90 or p99")->capture_default_str();
+  serve->add_option("--rate", o.rate, "requests a second")->required();
+  serve->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  serve->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  serve->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
+  serve->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  serve->add_option("--gpus", o.gpus, "which, and how many at most: H100-SXM,16xB200 (default: those with a price)");
+  serve->add_option("--max-gpus", o.max_gpus, "of each kind, where --gpus does not say")->capture_default_str();
+  serve->add_option("--budget", o.budget, "dollars an hour at most");
+  serve->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  serve->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
+  serve->add_option("--engine", o.engines, "vllm, sglang, trtllm (default: all)");
+  serve->add_option("--dtype", o.dtype, "number formats (default: the checkpoint's, and fp8 where the GPU has it)");
+  serve->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  serve->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  serve->add_flag("--aggregated", o.only_aggregated, "prompts and answers together only");
+  serve->add_flag("--disaggregated", o.only_disaggregated, "pools of their own only");
+  serve->add_option("--requests", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)");
+  serve->add_option("--seed", o.seed, "the same seed gives the same plan")->capture_default_str();
+  serve->add_option("--method", o.method, "tilecast, analytic or roofline")->capture_default_str();
+  serve->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  serve->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  serve->footer("Example:\n  tilecast plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20");
+  serve->callback([&] { chosen = [&o] { return run_plan_serve(o); }; });
+}
+
+void add_plan_commands(CLI::App& app, PlanOptions& o, PlanServeOptions& serve, Command& chosen) {
   CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
   plan->require_subcommand(1);
+  add_plan_serve(*plan, serve, chosen);
   CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
   train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
   train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
@@ -515,37 +551,72 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
 }
 
-void add_plan_command(CLI::App& app, PlanCommand& o, Command& chosen) {
-  CLI::App* sub = app.get_subcommand("plan")->add_subcommand(
-      "serve", "search GPUs, engines, formats, replicas and limits for a serving load");
-  sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("diagnose", "a profiler's trace: where the time goes, what falls short, what to try");
+  sub->add_option("TRACE", o.trace,
+                  "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or a table "
+                  "with columns name and duration_us")
       ->required();
-  sub->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
-  sub->add_option("--rate", o.rate, "requests a second")->required();
-  sub->add_option("--quantile", o.quantile, "share of requests that must meet them")->capture_default_str();
-  sub->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
-      ->capture_default_str();
-  sub->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
-  sub->add_option("--gpus", o.gpus, "GPUs to choose from, comma separated")->delimiter(',')->capture_default_str();
-  sub->add_option("--engines", o.engines, "engines, comma separated")->delimiter(',')->capture_default_str();
-  sub->add_option("--dtypes", o.dtypes, "number formats, comma separated (default: the checkpoint's)")->delimiter(',');
-  sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
-  sub->add_option("--price", o.prices, "of a GPU and hour, comma separated: H100-SXM=2.5,L40S=0.9 (default: 1 each)")
-      ->delimiter(',');
-  sub->add_option("--budget", o.budget, "the most an hour may cost");
-  sub->add_option("--most-gpus", o.most_gpus, "largest deployment")->capture_default_str();
-  sub->add_flag("--aggregated-only", o.aggregated_only, "no prompts on replicas of their own");
-  sub->add_option("--link", o.link_gb_per_s, "GB/s between those and the others")->capture_default_str();
-  sub->add_option("--finalists", o.finalists, "candidates to simulate at most")->capture_default_str();
-  sub->add_option("--requests", o.requests, "requests of a simulation")->capture_default_str();
-  sub->add_option("--seed", o.seed, "of the simulations")->capture_default_str();
-  sub->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
+  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  sub->add_option("--html", o.html, "also write a page with plots to this file");
+  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
   sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  sub->footer(
-      "Example:\n  tilecast plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20\n\nMore examples:\n"
-      "  tilecast plan serve Qwen3-14B --slo tpot=40ms --rate 50 --gpus H100-SXM,L40S --price H100-SXM=2.5,L40S=0.9 "
-      "--dtypes bf16,fp8");
-  sub->callback([&] { chosen = [&o] { return run_plan_serve(o); }; });
+  sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
+  sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
+}
+
+void add_tune_options(CLI::App& sub, TuneOptions& o) {
+  sub.add_option("--gpu", o.gpu, "GPU name or description file")->required();
+  sub.add_option("--dtype", o.dtype, "number format")->capture_default_str();
+  sub.add_option("--top", o.top, "configurations to show, and to measure")->capture_default_str();
+  sub.add_option("--measure", o.measure,
+                 "time these through a command: it gets the layer and the configurations (docs/tune.md)");
+  sub.add_option("--measure-seconds", o.measure_seconds, "... and is ended after this long")->capture_default_str();
+  sub.add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
+}
+
+void add_tune_commands(CLI::App& app, TuneOptions& o, TuneJudgeOptions& judge, Command& chosen) {
+  CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
+  tune->require_subcommand(1);
+  CLI::App* moe = tune->add_subcommand("fused-moe", "the fused-MoE kernel of vLLM and SGLang");
+  add_tune_options(*moe, o);
+  moe->add_option("--tokens", o.tokens, "tokens of a step, before routing: 1,64,4096 (default: 18 counts up to 4096)")
+      ->delimiter(',');
+  moe->add_option("--experts", o.moe.experts, "experts of all ranks")->required();
+  moe->add_option("--hidden", o.moe.hidden, "width of the model")->required();
+  moe->add_option("--inter", o.moe.inter, "width of a whole expert")->required();
+  moe->add_option("--topk", o.moe.topk, "experts each token visits")->required();
+  moe->add_option("--tp", o.moe.tp, "ranks that share an expert's width")->capture_default_str();
+  moe->add_option("--ep", o.moe.ep, "ranks that share the experts")->capture_default_str();
+  moe->add_option("-o,--output", o.out, "also write the files that vLLM and SGLang load into this folder");
+  moe->add_option("--device-name", o.device_name, "... for the card that torch.cuda.get_device_name() calls this");
+  moe->add_option("--triton", o.triton, "... and this Triton (SGLang keeps its files by version)")
+      ->capture_default_str();
+  moe->footer(
+      "Example:\n  tilecast tune fused-moe --gpu H200 --experts 128 --hidden 2048 --inter 768 --topk 8 -o tuned\n\n"
+      "More examples:\n"
+      "  tilecast tune fused-moe --gpu H200 --tokens 64 --experts 128 --hidden 2048 --inter 768 --topk 8 --tp 2 \\\n"
+      "      --measure 'python3 tools/tune/measure.py'");
+  moe->callback([&] { chosen = [&o] { return run_tune_fused_moe(o); }; });
+
+  CLI::App* gemm = tune->add_subcommand("gemm", "tiles of a plain product y[m,n] = x[m,k] w[k,n]");
+  add_tune_options(*gemm, o);
+  gemm->add_option("--m", o.gemm.m, "rows")->required();
+  gemm->add_option("--n", o.gemm.n, "columns")->required();
+  gemm->add_option("--k", o.gemm.k, "depth")->required();
+  gemm->footer("Example:\n  tilecast tune gemm --gpu H200 --m 256 --n 4096 --k 4096");
+  gemm->callback([&] { chosen = [&o] { return run_tune_gemm(o); }; });
+
+  CLI::App* check =
+      tune->add_subcommand("judge", "the tables of docs/tune.md: our picks against measured configurations");
+  check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
+  check->add_option("--synperf", judge.synperf, "SynPerf's folder moe_configs");
+  check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
+  check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
+  check->footer("Example:\n  tilecast tune judge");
+  check->callback([&] { chosen = [&judge] { return run_tune_judge(judge); }; });
 }
 
 // Arguments, last first as CLI11 wants them, with flags spelled as we spell them: --q_len is --q-len.
@@ -588,15 +659,19 @@ int main(int argc, char** argv) {
   PredictOptions predict_options;
   CommOptions comm_options;
   SimulateOptions simulate_options;
-  PlanCommand plan_command;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
   LayoutOptions layout_options;
   add_model_commands(app, predict_options, layout_options, chosen);
   PlanOptions plan_options;
-  add_plan_commands(app, plan_options, chosen);
+  PlanServeOptions plan_serve_options;
+  add_plan_commands(app, plan_options, plan_serve_options, chosen);
   add_simulate_command(app, simulate_options, chosen);
-  add_plan_command(app, plan_command, chosen);
+  DiagnoseOptions diagnose_options;
+  add_diagnose_command(app, diagnose_options, chosen);
+  TuneOptions tune_options;
+  TuneJudgeOptions judge_options;
+  add_tune_commands(app, tune_options, judge_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);
   add_cluster_commands(app, comm_options, chosen);
   add_data_commands(app, data_options, chosen);

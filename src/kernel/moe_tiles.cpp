@@ -7,32 +7,6 @@
 namespace tilecast {
 namespace {
 
-struct TritonBlock {
-  int m, n, k, warps, stages;
-};
-constexpr int kDefaultWarps = 4, kDefaultStages = 3;  // of Triton, where a configuration names none
-
-// fused_moe.py of vLLM up to 0.14 (get_default_config) and fused_moe_triton_config.py of SGLang 0.5: two
-// configurations, told apart by more tokens than experts of the rank.
-TritonBlock block_by_experts(const Moe& s, const Format& format, bool eight_bit) {
-  const bool few = s.tokens <= s.local_experts();
-  if (format.name == "fp8_block") return {64, 128, 128, 4, 3};
-  if (eight_bit) return few ? TritonBlock{64, 128, 128, 4, 4} : TritonBlock{128, 256, 128, 8, 4};
-  return few ? TritonBlock{16, 32, 64, kDefaultWarps, kDefaultStages}
-             : TritonBlock{64, 64, 32, kDefaultWarps, kDefaultStages};
-}
-
-// get_default_config of vLLM in 2026: by the tokens alone. fp8 blocks fix N and K at the quantisation block, 128.
-TritonBlock block_by_tokens(const Moe& s, const Format& format, bool eight_bit) {
-  if (format.name == "fp8_block") return {s.tokens <= 64 ? 16 : 64, 128, 128, 4, 3};
-  TritonBlock block{128, s.tokens <= 64 ? 64 : 128, eight_bit || s.tokens <= 64 ? 128 : 64, s.tokens <= 128 ? 4 : 8,
-                    s.tokens <= 32 ? 4 : 3};
-  if (s.tokens <= 32) block.m = 16;
-  else if (s.tokens <= 96) block.m = 32;
-  else if (s.tokens <= 512) block.m = 64;
-  return block;
-}
-
 // Shapes of one rank with a tuned configuration file, bf16: Mixtral's eight experts on A100, H100 and H200 (any width);
 // experts of Qwen3, Gemma and Qwen3-Next that the repositories list for H100 or H200, taken for both. Other files of
 // single cards are left out.
@@ -52,11 +26,11 @@ bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
 // 64); the other sides are the ones the engine's defaults have beside them.
 bool is_sweep(const Context& context) { return context.kernel_source == "fused_moe_kernel_default"; }
 TritonBlock block_of_sweep(const Moe& s, const Gpu& gpu) {
-  if (s.tokens <= 128) return {16, 32, 64, kDefaultWarps, kDefaultStages};
-  if (s.tokens <= 256) return {32, 64, 64, kDefaultWarps, kDefaultStages};
-  if (s.tokens <= 512) return {64, 64, 64, kDefaultWarps, kDefaultStages};
-  if (gpu.compute_capability == "8.0") return {64, 128, 64, kDefaultWarps, kDefaultStages};
-  return {128, 128, 64, 8, kDefaultStages};
+  if (s.tokens <= 128) return {16, 32, 64, 4, 3};
+  if (s.tokens <= 256) return {32, 64, 64, 4, 3};
+  if (s.tokens <= 512) return {64, 64, 64, 4, 3};
+  if (gpu.compute_capability == "8.0") return {64, 128, 64, 4, 3};
+  return {128, 128, 64, 8, 3};
 }
 
 // "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
@@ -66,14 +40,31 @@ bool chooses_by_experts(const Context& context) {
 
 }  // namespace
 
+TritonBlock block_by_experts(const Moe& s, const Format& format, DType input) {
+  const bool few = s.tokens <= s.local_experts();
+  if (format.name == "fp8_block") return {64, 128, 128, 4, 3};
+  if (bits_of(input) == 8) return few ? TritonBlock{64, 128, 128, 4, 4} : TritonBlock{128, 256, 128, 8, 4};
+  return few ? TritonBlock{16, 32, 64} : TritonBlock{64, 64, 32};
+}
+
+TritonBlock block_by_tokens(const Moe& s, const Format& format, DType input) {
+  if (format.name == "fp8_block") return {s.tokens <= 64 ? 16 : 64, 128, 128, 4, 3};
+  const bool eight_bit = bits_of(input) == 8;
+  TritonBlock block{128, s.tokens <= 64 ? 64 : 128, eight_bit || s.tokens <= 64 ? 128 : 64, s.tokens <= 128 ? 4 : 8,
+                    s.tokens <= 32 ? 4 : 3};
+  if (s.tokens <= 32) block.m = 16;
+  else if (s.tokens <= 96) block.m = 32;
+  else if (s.tokens <= 512) block.m = 64;
+  return block;
+}
+
 GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
                              const MathPath& math, const Gpu& gpu, const Context& context) {
   if (!is_sweep(context) && chooses_by_experts(context) && has_tuned_file(shape, format, gpu))
     return choose_grouped(problem, math, gpu);
-  const bool eight_bit = bits_of(math.input) == 8;
   const TritonBlock block = is_sweep(context)             ? block_of_sweep(shape, gpu)
-                            : chooses_by_experts(context) ? block_by_experts(shape, format, eight_bit)
-                                                          : block_by_tokens(shape, format, eight_bit);
+                            : chooses_by_experts(context) ? block_by_experts(shape, format, math.input)
+                                                          : block_by_tokens(shape, format, math.input);
   GemmChoice choice;
   // Accumulators plus about 64 registers of addresses and fragments.
   const int registers = std::min(255, 64 + block.m * block.n / (32 * block.warps));

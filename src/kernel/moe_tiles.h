@@ -7,6 +7,16 @@
 
 namespace tilecast {
 
+// A configuration of Triton's kernel, without the order of its CTAs.
+struct TritonBlock {
+  int m = 0, n = 0, k = 0, warps = 4, stages = 3;  // of the last two, Triton's own defaults
+};
+// get_default_config of vLLM up to 0.14 (fused_moe.py) and of SGLang 0.5 (fused_moe_triton_config.py): two
+// configurations, told apart by more tokens than experts of the rank. `input`: what the tensor pipe multiplies.
+TritonBlock block_by_experts(const Moe& shape, const Format& format, DType input);
+// get_default_config of vLLM in 2026: by the tokens alone. fp8 blocks fix N and K at the quantisation block, 128.
+TritonBlock block_by_tokens(const Moe& shape, const Format& format, DType input);
+
 // The configuration vLLM or SGLang launches its fused_moe kernel with. Engines
 // choose once for both products, from the tokens before routing and the experts of the rank; where a tuned file exists
 // we take the least cost for each.

@@ -1,6 +1,8 @@
 // MosaicML's training benchmarks of MPT models: llm-foundry over FSDP, 8 to 512 GPUs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
@@ -37,8 +39,10 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   const Count gpus = row.count("num_gpus"), length = row.count("seqlen"), batch = row.count("batch_or_concurrency");
   auto spec = mpt(row["model"], length);
   if (!spec) return std::move(spec).error().at(row.place());
-  if (parameters(*spec) != static_cast<Count>(to_double(notes["params"]).value_or(0)))
+  if (parameters(*spec) != count_in(notes["params"]))
     return Error{row.place(), "notes", "params is not what " + row["model"] + " has", ""};
+  if (gpus < 1 || gpus > 100'000 || batch < 1)
+    return Error{row.place(), "num_gpus", "and batch_or_concurrency must be one or more, GPUs at most 100000", ""};
   auto cluster = cluster_of(row["gpu"], gpus);
   if (!cluster) return std::move(cluster).error();
   const bool fp8 = row["precision"] == "amp_fp8", recomputed = notes["act_ckpt"] == "True";
@@ -66,7 +70,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   spread.layout.dp = static_cast<int>(gpus);
   spread.layout.sharding = row["dp_ep"] == "SHARD_GRAD_OP" ? Sharding::gradients : Sharding::parameters;
   spread.cluster = *std::move(cluster);
-  spread.micro_batch = static_cast<Count>(to_double(notes["mbs"]).value_or(1));
+  spread.micro_batch = std::max<Count>(1, count_in(notes["mbs"]));
   one.spread = std::move(spread);
   Figure throughput{"throughput", row.number("value"), {{0, 1, Part::step}}};
   throughput.tokens = static_cast<double>(batch * length);

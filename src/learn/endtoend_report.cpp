@@ -379,6 +379,8 @@ std::string silicon_report(const Results& all) {
                return Words{r.quantity, r.label.model};
              },
              nullptr) +
+         "All models; whether multi-token prediction was on is not said:\n\n" +
+         table_by({"quantity"}, all, quantity, nullptr) +
          table_by(
              {"quantity, Llama 3.1 and Qwen3-235B"}, wanted, [](const EndToEndResult& r) { return Words{r.quantity}; },
              nullptr) +

@@ -30,10 +30,10 @@ struct Replica {
   Count load = 0;        // requests sent to it that have not ended
 };
 
-// The step's time beside the kernels': padding, launches, what the host adds.
-Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
+}  // namespace
+
+Seconds step_time(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const HostTimes& host = o.host;
-  StepBatch& batch = plan.batch;
   const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
   const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
   if (size > 0) batch.padding = size - batch.tokens();
@@ -45,6 +45,8 @@ Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
   if (!host.overlapped || from_idle) return gpu + between;
   return std::max(gpu + host.gap, between);
 }
+
+namespace {
 
 // At one time, in this order: a replica that was idle starts with all that came at once.
 enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
@@ -188,7 +190,7 @@ class Simulation {
       if (each.planned) std::swap(each.now, each.next);
       else each.scheduler->plan(each.now);
       each.planned = false;
-      if (!each.now.items.empty()) time = std::max(time, duration_of(each.now, each.options, each.free_at < now_));
+      if (!each.now.items.empty()) time = std::max(time, step_time(each.now.batch, each.options, each.free_at < now_));
     }
     for (Count i = first; i < last; ++i) {
       Replica& each = *replicas_[static_cast<std::size_t>(i)];
@@ -219,7 +221,7 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
-    const Seconds time = duration_of(plan, r.options, r.flight.empty() && r.free_at < now_);
+    const Seconds time = step_time(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
     const Seconds stage = time * r.options.stage_share;
     r.entry_free_at = now_ + stage;
     r.last_end = std::max(now_ + time, r.flight.empty() ? seconds(0) : r.last_end + stage);

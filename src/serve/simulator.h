@@ -86,6 +86,9 @@ struct ServingOutcome {
   Seconds busy;           // of all replicas together
 };
 
+// A step's time: its kernels, padded to a captured graph (`batch` says by how much), and what the host adds.
+Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle);
+
 // `progress` is called now and then with the share of requests that ended.
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
                                 const std::function<void(double)>& progress = {});

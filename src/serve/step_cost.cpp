@@ -77,6 +77,13 @@ bool of_attention(const CallTime& c) {
   return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
 }
 
+// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
+// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
+bool one_kernel(EngineKind engine, const Gpu& gpu) {
+  return engine == EngineKind::vllm &&
+         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
+}
+
 }  // namespace
 
 void as_served(Program& program, EngineKind engine, int ranks) {
@@ -116,6 +123,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
+  pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   const Physics physics = default_physics(gpu);
   const bool heats = method == Method::tilecast || method == Method::analytic;
   pricer.stretch = [gpu, heats, most = in_watts(physics.compute_power)](double watts) {
@@ -241,7 +249,12 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
 
 Seconds StepTable::of(const StepBatch& batch) const {
   Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
-  if (batch.decodes > 0) {
+  const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
+  if (mixed && pricer_.one_attention_kernel) {
+    const Count context = batch.decode_context / batch.decodes;
+    sum = sum + prefill_attention(
+                    std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
+  } else if (batch.decodes > 0) {
     const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);
     sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
   }

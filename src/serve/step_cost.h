@@ -58,6 +58,9 @@ struct CallTime {
 struct StepPricer {
   std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
   std::function<double(double watts)> stretch;
+  // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
+  // packs the query heads that share them.
+  bool one_attention_kernel = false;
 };
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
