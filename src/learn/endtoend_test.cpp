@@ -90,6 +90,29 @@ TEST(ArgonneCases, TakeTwoEnginesOnOneGpuAndSeveral) {
   EXPECT_TRUE(results->front().fits);
   EXPECT_FALSE(results->back().fits);  // 64 x 4096 tokens of half a megabyte each: 128 GiB
   EXPECT_GT(results->front().forecast, 0);
+  // Four cards read a quarter of the weights each, and talk to each other.
+  EXPECT_GT((*results)[1].forecast, results->front().forecast / 4);
+  EXPECT_LT((*results)[1].forecast, results->front().forecast);
+}
+
+TEST(TrtllmCases, TakeStaticBatchesAndFirstTokens) {
+  TestFolder folder;
+  const std::string path = folder.plain(
+      "t.csv",
+      std::string(kArgonneHead) +
+          "s,H100,4,4,1,,LLaMA 70B,FP8,TensorRT-LLM,0.8.0,64,128,128,,output_throughput_per_gpu,500,t/s,static "
+          "batch (gptSessionBenchmark)\n"
+          "s,H100,1,1,1,,GPT-J 6B,FP8,TensorRT-LLM,0.8.0,1,2048,1,,ttft,40,ms,single-request\n"
+          "s,H100,1,1,1,,GPT-J 6B,FP8,TensorRT-LLM,0.8.0,64,128,128,,output_throughput,9000,t/s,infinite "
+          "request rate\n");
+  const auto cases = trtllm_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->size(), 2u);
+  EXPECT_NEAR(cases->front().figures.front().measured, 64.0 * 128 / (500 * 4), 1e-12);
+  EXPECT_EQ(cases->front().spread->layout.tp, 4);
+  EXPECT_EQ(cases->back().figures.front().name, "first token");
+  EXPECT_NEAR(cases->back().figures.front().measured, 0.04, 1e-12);
+  EXPECT_EQ(cases->back().runs.size(), 1u);
 }
 
 TEST(SynperfCases, TakeTheMedianRunAndEveryLength) {
