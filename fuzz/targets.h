@@ -33,6 +33,10 @@ std::string fuzz_model_graph(std::string_view input);
 // Whatever a trace of requests holds, reading it ends in requests in order, each with tokens, or in an Error.
 std::string fuzz_trace_file(std::string_view input);
 
+// Whatever a profiler's file holds (JSON, CSV, SQLite), reading it ends in an Error of one line or in a recording that
+// can be diagnosed, and whose sums agree.
+std::string fuzz_profile_file(std::string_view input);
+
 // Whatever a measuring command prints, each configuration asked for ends with a time or a reason, and no other appears.
 std::string fuzz_measured_configs(std::string_view input);
 

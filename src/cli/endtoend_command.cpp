@@ -1,5 +1,7 @@
 #include "cli/endtoend_command.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -10,6 +12,7 @@
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_report.h"
+#include "learn/serving.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -59,12 +62,30 @@ Results judge_neusight(const EndToEndCommand& command) {
   return all;
 }
 
+// What a table holds beside the cases goes to the terminal: it is no result.
+Results judge_runs(const Result<ServingCases>& cases, const char* source, const ModelSource& weights) {
+  if (!cases) return cases.error();
+  for (const auto& [why, runs] : cases->left_out) fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, why);
+  return judge_serving(cases->cases, Method::tilecast, &weights);
+}
+// Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
+Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {
+  const auto recorded = llmservingsim_cases(command.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz");
+  if (!recorded) return recorded.error();
+  return judge_runs(
+      gpustack_cases(command.data + "/e2e/gpustack_performance_lab.csv.gz", recorded->cases.front().requests),
+      "gpustack", weights);
+}
+Results judge_silicon(const EndToEndCommand& command, const ModelSource& weights) {
+  return judge_runs(silicon_cases(command.data + "/aiconfigurator/e2e_silicon_sample.csv.gz"), "silicon", weights);
+}
+
 struct Source {
   std::string_view name;
   bool ours;  // reads our own measurements only
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
 };
-constexpr std::array<Source, 8> kSources = {
+constexpr std::array<Source, 12> kSources = {
     {{"h200", true,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
@@ -72,6 +93,10 @@ constexpr std::array<Source, 8> kSources = {
      {"argonne", false,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(argonne_cases(c.data + "/e2e/argonne_llm_inference_bench.csv.gz"), w);
+      }},
+     {"trtllm", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(trtllm_cases(c.data + "/e2e/trtllm_perf_overview.csv.gz"), w);
       }},
      {"synperf", false,
       [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
@@ -91,7 +116,14 @@ constexpr std::array<Source, 8> kSources = {
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(nemo_cases(c.data + "/e2e/train_nemo_megatron_readme.csv.gz", "nemo"), w);
       }},
-     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }}}};
+     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
+     {"llmservingsim", false,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_runs(llmservingsim_cases(c.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz"),
+                          "llmservingsim", w);
+      }},
+     {"gpustack", false, judge_gpustack},
+     {"silicon", false, judge_silicon}}};
 
 }  // namespace
 
@@ -117,9 +149,12 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known)
-    return Error{
-        "--only", "",
-        "must be h200, argonne, synperf, mosaic, megatron, bridge, nemo or neusight, not '" + command.only + "'", ""};
+    return Error{"--only", "",
+                 "must be h200, argonne, trtllm, synperf, mosaic, megatron, bridge, nemo, neusight, llmservingsim, "
+                 "gpustack or silicon, "
+                 "not '" +
+                     command.only + "'",
+                 ""};
   return results;
 }
 

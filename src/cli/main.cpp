@@ -8,6 +8,7 @@
 
 #include "cli/accuracy_command.h"
 #include "cli/collective_command.h"
+#include "cli/diagnose_command.h"
 #include "cli/endtoend_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/gpu_command.h"
@@ -15,6 +16,7 @@
 #include "cli/kernel_command.h"
 #include "cli/papers_command.h"
 #include "cli/parallel_command.h"
+#include "cli/plan_serve_command.h"
 #include "cli/predict_command.h"
 #include "cli/simulate_command.h"
 #include "cli/train_command.h"
@@ -178,7 +180,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   CLI::App* sub = app.add_subcommand("endtoend", "compare forecasts of whole models with measured ones");
   sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
-  sub->add_option("--only", options.only, "h200, argonne, synperf or neusight (default: all)");
+  sub->add_option("--only", options.only,
+                  "h200, argonne, synperf, neusight, llmservingsim, gpustack or silicon (default: all)");
   sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
   sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
@@ -391,9 +394,43 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->group(group);
 }
 
-void add_plan_commands(CLI::App& app, PlanOptions& o, Command& chosen) {
+void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
+  CLI::App* serve =
+      plan.add_subcommand("serve", "the cheapest deployment that meets its objectives, and how to start it");
+  serve->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
+      ->required();
+  serve->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
+  serve->add_option("--slo-at", o.slo_at, "of the requests' times: mean, median, p90 or p99")->capture_default_str();
+  serve->add_option("--rate", o.rate, "requests a second")->required();
+  serve->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  serve->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  serve->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
+  serve->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  serve->add_option("--gpus", o.gpus, "which, and how many at most: H100-SXM,16xB200 (default: those with a price)");
+  serve->add_option("--max-gpus", o.max_gpus, "of each kind, where --gpus does not say")->capture_default_str();
+  serve->add_option("--budget", o.budget, "dollars an hour at most");
+  serve->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  serve->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
+  serve->add_option("--engine", o.engines, "vllm, sglang, trtllm (default: all)");
+  serve->add_option("--dtype", o.dtype, "number formats (default: the checkpoint's, and fp8 where the GPU has it)");
+  serve->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
+  serve->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  serve->add_flag("--aggregated", o.only_aggregated, "prompts and answers together only");
+  serve->add_flag("--disaggregated", o.only_disaggregated, "pools of their own only");
+  serve->add_option("--requests", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)");
+  serve->add_option("--seed", o.seed, "the same seed gives the same plan")->capture_default_str();
+  serve->add_option("--method", o.method, "tilecast, analytic or roofline")->capture_default_str();
+  serve->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  serve->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  serve->footer("Example:\n  tilecast plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20");
+  serve->callback([&] { chosen = [&o] { return run_plan_serve(o); }; });
+}
+
+void add_plan_commands(CLI::App& app, PlanOptions& o, PlanServeOptions& serve, Command& chosen) {
   CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
   plan->require_subcommand(1);
+  add_plan_serve(*plan, serve, chosen);
   CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
   train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
   train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
@@ -460,6 +497,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
   sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
   sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
+  sub->add_option("--ep", o.ep, "tensor parallel ranks that share the experts out")->capture_default_str();
+  sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
   sub->add_option("--requests", o.requests, "how many")->capture_default_str();
@@ -510,6 +549,22 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
       "512\n"
       "  tilecast simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests-out out.csv --timeline out.json");
   sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
+}
+
+void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("diagnose", "a profiler's trace: where the time goes, what falls short, what to try");
+  sub->add_option("TRACE", o.trace,
+                  "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or a table "
+                  "with columns name and duration_us")
+      ->required();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
+  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
+  sub->add_option("--html", o.html, "also write a page with plots to this file");
+  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
+  sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
 }
 
 void add_tune_options(CLI::App& sub, TuneOptions& o) {
@@ -609,8 +664,11 @@ int main(int argc, char** argv) {
   LayoutOptions layout_options;
   add_model_commands(app, predict_options, layout_options, chosen);
   PlanOptions plan_options;
-  add_plan_commands(app, plan_options, chosen);
+  PlanServeOptions plan_serve_options;
+  add_plan_commands(app, plan_options, plan_serve_options, chosen);
   add_simulate_command(app, simulate_options, chosen);
+  DiagnoseOptions diagnose_options;
+  add_diagnose_command(app, diagnose_options, chosen);
   TuneOptions tune_options;
   TuneJudgeOptions judge_options;
   add_tune_commands(app, tune_options, judge_options, chosen);

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "parallel/split.h"
 #include "serve/trace.h"
 #include "support/file.h"
 #include "support/text.h"
@@ -39,8 +41,8 @@ Status check(const SimulateOptions& o) {
   const auto bad = [](const char* flag, const std::string& problem, const char* remedy = "") {
     return Error{flag, "", problem, remedy};
   };
-  if (o.tp != 1 || o.pp != 1)
-    return bad("--tp", "simulations run on one GPU a replica so far", "--dp gives more replicas");
+  for (const auto& [value, flag] : {std::pair(o.tp, "--tp"), {o.pp, "--pp"}, {o.ep, "--ep"}})
+    if (value < 1 || value > 1024) return bad(flag, "must lie between 1 and 1024");
   constexpr Count kMost = Count{1} << 30;
   for (const auto& [value, flag, least] : {std::tuple(o.dp, "--dp", Count{1}),
                                            {o.concurrency, "--concurrency", Count{0}},
@@ -76,6 +78,18 @@ Result<DeploymentOptions> deployment_from(const SimulateOptions& o) {
   auto gpu = load_gpu(o.gpu);
   if (!gpu) return std::move(gpu).error();
   d.gpu = *std::move(gpu);
+  if (o.tp * o.pp > 1 || o.ep > 1) {
+    const Cluster* known = built_in_cluster_of(d.gpu.name);
+    if (o.cluster.empty() && !known)
+      return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
+    auto cluster = cluster_of(o.cluster.empty() ? known->name : o.cluster, static_cast<int>(o.tp * o.pp));
+    if (!cluster) return std::move(cluster).error();
+    RankSpread spread{{}, *std::move(cluster)};
+    d.gpu = spread.cluster.gpu;
+    spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
+    spread.layout.ep = static_cast<int>(o.ep);
+    d.spread = std::move(spread);
+  }
   const auto kind = engine_from(o.engine);
   if (!kind) return kind.error();
   d.engine.kind = *kind;
@@ -122,14 +136,16 @@ Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector
 }
 
 // How much a typical step of the run may be shorter or longer: the interval of its forecast.
-Interval step_interval(const DeploymentOptions& d, const Outcome& outcome, Method method, const ModelSource* weights) {
+Interval step_interval(const DeploymentOptions& d, const ServingOutcome& outcome, Method method,
+                       const ModelSource* weights) {
   double decodes = 0, context = 0, count = 0;
   for (const StepRecord& s : outcome.steps) decodes += s.decodes, count += s.decodes > 0;
   for (const RequestRecord& r : outcome.requests) context += static_cast<double>(r.input + r.output / 2);
   if (!(count > 0)) return {seconds(1), seconds(1)};
   const auto batch = std::max<Count>(1, std::llround(decodes / count));
   const auto each = std::max<Count>(1, std::llround(context / static_cast<double>(outcome.requests.size())));
-  const Run run{d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
+  const Run run{
+      d.spread ? rank_spec(d.model, d.spread->layout) : d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
   const auto prepared = prepare(run);
   if (!prepared) return {seconds(1), seconds(1)};
   const auto step = forecast_step(prepared->program, d.gpu, batch, method, weights);

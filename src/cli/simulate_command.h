@@ -16,7 +16,8 @@ struct SimulateOptions {
   std::string gpu = "H100-SXM";
   std::string engine = "vllm";
   std::string dtype, kv_dtype;
-  Count tp = 1, pp = 1, dp = 1;
+  Count tp = 1, pp = 1, ep = 1, dp = 1;
+  std::string cluster;  // that the ranks of a replica lie in; empty: the one known of this GPU
   std::string router = "round-robin";
   // What is asked.
   Count requests = 1000;
@@ -48,7 +49,7 @@ struct SimulateOptions {
 struct SimulatedLoad {
   std::string name;  // "rate 4"
   double value = 0;
-  Outcome outcome;
+  ServingOutcome outcome;
   ServingMetrics metrics;
   std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their interval
 };
@@ -77,8 +78,8 @@ Result<Slo> slo_from(const std::string& text);
 // Views.
 std::string simulate_text(const SimulatedRun& run);
 std::string simulate_json(const SimulatedRun& run);
-std::string requests_csv(const Outcome& outcome);
+std::string requests_csv(const ServingOutcome& outcome);
 // Chrome's trace format: steps of each replica, its cache and queue, and the first requests.
-std::string timeline_json(const SimulatedRun& run, const Outcome& outcome);
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome);
 
 }  // namespace tilecast

@@ -23,10 +23,12 @@ std::string workload_text(const SimulateOptions& o, const ServingMetrics& m) {
 
 std::string deployment_text(const SimulatedRun& run) {
   const SchedulerLimits& l = run.pool.limits;
-  std::string text = fmt::format("{} on {}{}, {} {}", run.deployment.model.name,
-                                 run.pool.replicas > 1 ? fmt::format("{} × ", run.pool.replicas) : std::string(),
-                                 run.deployment.gpu.name, name_of(run.deployment.engine.kind),
-                                 run.deployment.engine.precision.linear.name);
+  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
+  const Count gpus = run.pool.replicas * ranks.tp * ranks.pp;
+  std::string text = fmt::format("{} on {}{}{}, {} {}", run.deployment.model.name,
+                                 gpus > 1 ? fmt::format("{} × ", gpus) : std::string(), run.deployment.gpu.name,
+                                 run.deployment.spread ? " (" + text_of(ranks) + ")" : std::string(),
+                                 name_of(run.deployment.engine.kind), run.deployment.engine.precision.linear.name);
   if (run.options.prefill_replicas > 0)
     text +=
         fmt::format(", prompts on {} more, link {:g} GB/s", run.options.prefill_replicas, run.options.link_gb_per_s);
@@ -191,7 +193,6 @@ std::string simulate_json(const SimulatedRun& run) {
                  {"usable", run.budget.usable.base()},
                  {"weights", run.budget.weights.base()},
                  {"activations", run.budget.activations.base()},
-                 {"graphs", run.budget.graphs.base()},
                  {"cache", run.budget.cache.base()}}},
                {"notes", run.notes},
                {"loads", Json::array()}};
@@ -212,7 +213,7 @@ std::string simulate_json(const SimulatedRun& run) {
   return json.dump(2) + "\n";
 }
 
-std::string requests_csv(const Outcome& outcome) {
+std::string requests_csv(const ServingOutcome& outcome) {
   std::string text =
       "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
   for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
@@ -228,7 +229,7 @@ std::string requests_csv(const Outcome& outcome) {
   return text;
 }
 
-std::string timeline_json(const SimulatedRun& run, const Outcome& outcome) {
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
   constexpr std::size_t kMostRequests = 2000;
   std::string text = "{\"traceEvents\":[\n";
   auto out = std::back_inserter(text);

@@ -21,7 +21,8 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
 // PyTorch's autocast over fp32 parameters: embeddings, norms and the residual stream stay in fp32; before every product
 // a kernel casts its weights, and one its input where that is fp32.
-Graph with_autocast(const Graph& graph);
+// `narrow_norms`: what norms read is cast as well (MosaicML's low-precision LayerNorm).
+Graph with_autocast(const Graph& graph, bool narrow_norms = false);
 
 // Projections of the same input become one product (QKV, gate and up).
 Graph merged_projections(const Graph& graph);

@@ -29,7 +29,7 @@ bool flash_2(EngineKind kind, EngineEra era) {
 
 }  // namespace
 
-Shape attention_as(Shape shape, EngineKind kind, EngineEra era) {
+Shape attention_as(Shape shape, EngineKind kind, EngineEra era, bool newest) {
   // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM hands it to FlashAttention, which
   // loses its packing of query heads by it; in 2024 its block tables cut the cache and the kernel knew of no window.
   const bool idle_window_is_none =
@@ -41,15 +41,15 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era) {
   }
   if (auto* a = std::get_if<AttentionPrefill>(&shape)) {
     if (idle_window_is_none) drop_idle_window(*a);
-    if (flash_2(kind, era)) a->algorithm = AttentionAlgorithm::fa2;
+    if (flash_2(kind, era) && !newest) a->algorithm = AttentionAlgorithm::fa2;
   }
-  if (auto* a = std::get_if<AttentionBackward>(&shape); a && flash_2(kind, era))
+  if (auto* a = std::get_if<AttentionBackward>(&shape); a && flash_2(kind, era) && !newest)
     a->forward.algorithm = AttentionAlgorithm::fa2;
   return shape;
 }
 
-std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era) {
-  if (!is_attention(shape)) return "";
+std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era, bool newest) {
+  if (!is_attention(shape) || newest) return "";
   if (!serves(kind)) return "flash_attention_2";
   return flash_2(kind, era) ? "vllm_flash_attn_fa2" : "";
 }

@@ -91,7 +91,7 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
       .fused_layers = options.fused_layers,
       .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
-    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward);
+    if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward, options.narrow_norms);
     return training ? with_backward(forward, *training) : forward;
   };
   switch (options.kind) {
@@ -120,12 +120,13 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.sections.push_back({section.name, section.repeats, section.pass});
     const bool again = section.name.ends_with(kRecomputedMark);  // the model has no more work for it
     for (const Operator& op : section.operators) {
-      context.kernel_source = attention_source(op.shape, options.kind, options.era);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{
-               padded(with_cache(attention_as(op.shape, options.kind, options.era), options.precision.cache), options),
-               format_for(op, section, options.precision)},
+           Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.newest_attention),
+                                    options.precision.cache),
+                         options),
+                  format_for(op, section, options.precision)},
            context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown,
            attention_longer(op.shape, options.kind, options.era)});
     }

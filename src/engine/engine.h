@@ -19,10 +19,12 @@ struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
   Precision precision;
-  bool eager_attention = false;  // pytorch: attention as separate products and a softmax
-  bool static_cache = false;     // pytorch: the cache has its full size from the start
-  bool fused_norms = false;      // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
-  bool fused_layers = false;     // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
+  bool eager_attention = false;   // pytorch: attention as separate products and a softmax
+  bool static_cache = false;      // pytorch: the cache has its full size from the start
+  bool fused_norms = false;       // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  bool fused_layers = false;      // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
+  bool narrow_norms = false;      // pytorch, autocast: norms run in the products' format (MosaicML's LayerNorm)
+  bool newest_attention = false;  // pytorch, compile, cudagraph: cuDNN's instead of FlashAttention 2
   LossForm loss = LossForm::separate;  // pytorch
   bool dropout = false;                // pytorch, training: the code's dropouts are live
 };

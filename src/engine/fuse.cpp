@@ -103,15 +103,18 @@ Section fuse_rope_write(const Section& section) {
   return out;
 }
 
-bool stays_full(const Operator& op) {
-  return std::holds_alternative<Embedding>(op.shape) || std::holds_alternative<RmsNorm>(op.shape) ||
-         std::holds_alternative<LayerNorm>(op.shape) || residual_sum(op) || op.name.ends_with("_add");
+bool normalises(const Operator& op) {
+  return std::holds_alternative<RmsNorm>(op.shape) || std::holds_alternative<LayerNorm>(op.shape);
+}
+bool stays_full(const Operator& op, bool narrow_norms) {
+  return std::holds_alternative<Embedding>(op.shape) || (normalises(op) && !narrow_norms) || residual_sum(op) ||
+         op.name.ends_with("_add");
 }
 
-Section autocast(const Section& section) {
+Section autocast(const Section& section, bool narrow_norms) {
   SectionRewriter out(section);
   for (const Operator& op : section.operators)
-    if (stays_full(op)) out.set_kind(op.outputs.front(), TensorKind::statistic);
+    if (stays_full(op, narrow_norms)) out.set_kind(op.outputs.front(), TensorKind::statistic);
   const bool stream = !section.tensors.empty() && section.tensors.front().kind == TensorKind::activation;
   if (stream) out.set_kind(0, TensorKind::statistic);
   // A cast moves six bytes an element: the traffic of copying one and a half times as many two-byte elements.
@@ -119,7 +122,7 @@ Section autocast(const Section& section) {
     return out.add(name, copy_of(elements + elements / 2), std::move(inputs), elements);
   };
   for (Operator op : section.operators) {
-    if (std::holds_alternative<Gemm>(op.shape)) {
+    if (std::holds_alternative<Gemm>(op.shape) || (normalises(op) && narrow_norms)) {
       if (op.weights.matrix > 0) cast(op.name + ".cast_weight", {}, op.weights.matrix);
       for (int& input : op.inputs)
         if (out.kind(input) == TensorKind::statistic)
@@ -214,7 +217,9 @@ Section fuse_pointwise(const Section& section) {
 
 }  // namespace
 
-Graph with_autocast(const Graph& graph) { return each_section(graph, autocast); }
+Graph with_autocast(const Graph& graph, bool narrow_norms) {
+  return each_section(graph, [&](const Section& section) { return autocast(section, narrow_norms); });
+}
 Graph merged_projections(const Graph& graph) { return each_section(graph, merge_projections); }
 Graph fused_residual_norms(const Graph& graph) { return each_section(graph, fuse_residual_norms); }
 Graph fused_rope_write(const Graph& graph) { return each_section(graph, fuse_rope_write); }

@@ -8,11 +8,12 @@
 
 namespace tilecast {
 
-Result<CsvReader> CsvReader::open(const std::string& path) {
+Result<CsvReader> CsvReader::open(const std::string& path, bool (*is_header)(std::string_view)) {
   auto lines = LineReader::open(path);
   if (!lines) return std::move(lines).error();
   CsvReader reader(*std::move(lines));
   auto first = reader.lines_.next();
+  while (is_header && first && *first && !is_header(**first)) first = reader.lines_.next();
   if (!first) return std::move(first).error();
   if (!*first) return Error{path, "", "is empty", "a table starts with a line of column names"};
   std::string_view header = **first;
@@ -42,6 +43,7 @@ Result<bool> CsvReader::next() {
     if (!*line) return false;
     if ((*line)->empty()) continue;
     split_row(**line);
+    cut_short_ = problem_.empty() && fields_.size() < header_.size();
     if (problem_.empty() && fields_.size() != header_.size())
       problem_ = fmt::format("has {} fields, the header {}", fields_.size(), header_.size());
     fields_.resize(header_.size());

@@ -13,7 +13,8 @@ namespace tilecast {
 
 class CsvReader {
  public:
-  static Result<CsvReader> open(const std::string& path);
+  // The header is the first line, or the first that `is_header` knows: tools print words before their tables.
+  static Result<CsvReader> open(const std::string& path, bool (*is_header)(std::string_view) = nullptr);
 
   // Position of a column by its exact name; the error names the column and the file.
   Result<std::size_t> column(std::string_view name) const;
@@ -24,8 +25,11 @@ class CsvReader {
   Result<bool> next();
   // Why the current row cannot be used, or empty: too few or many fields, an open quote.
   const std::string& problem() const { return problem_; }
+  // The problem is only that fields are missing at the end of the row; they read as empty.
+  bool cut_short() const { return cut_short_; }
 
   std::string_view operator[](std::size_t column) const { return fields_[column]; }
+  const std::vector<std::string>& header() const { return header_; }
   const std::string& path() const { return lines_.path(); }
   Count line() const { return lines_.line(); }
   std::string place() const;  // "file:line"
@@ -40,6 +44,7 @@ class CsvReader {
   std::vector<std::string_view> fields_;
   std::string unquoted_;  // text of fields whose doubled quotes were undone
   std::string problem_;
+  bool cut_short_ = false;
 };
 
 // The whole text as a number; nothing when it is not one.

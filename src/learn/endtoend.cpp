@@ -68,7 +68,7 @@ Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method
   auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
   if (!forecast) return std::move(forecast).error();
   Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};
-  done.step.total = forecast->step;
+  done.step.total = forecast->step + spread.per_step;
   for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
   done.last_memory = forecast->stages.back().memory.total();
   return done;

@@ -18,7 +18,7 @@ using Notes = std::map<std::string, std::string>;
 
 Count number(const Notes& notes, const std::string& key, Count otherwise = 0) {
   const auto found = notes.find(key);
-  return found == notes.end() ? otherwise : static_cast<Count>(to_double(found->second).value_or(0));
+  return found == notes.end() ? otherwise : count_in(found->second);
 }
 bool says(const Notes& notes, const std::string& key) {
   const auto found = notes.find(key);
@@ -26,12 +26,15 @@ bool says(const Notes& notes, const std::string& key) {
 }
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+constexpr int kMostRanks = 100'000;  // of an axis
+
 // A number right behind a word of the test's name ("etp2"), or behind "EP" and "CP" of the table's column.
-std::optional<Count> number_after(const std::string& text, const std::string& word) {
+std::optional<int> number_after(const std::string& text, const std::string& word) {
   const std::size_t at = text.find(word);
-  if (at == std::string::npos || at + word.size() >= text.size() || !std::isdigit(text[at + word.size()]))
-    return std::nullopt;
-  return static_cast<Count>(std::stoll(text.substr(at + word.size())));
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t first = at + word.size(), end = text.find_first_not_of("0123456789", first);
+  const auto value = to_double(text.substr(first, end == std::string::npos ? end : end - first));
+  return value && *value >= 1 && *value <= kMostRanks ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
 // What a test trains, by the folder it lies in. Others mix in layers or towers that the table does not describe
@@ -128,16 +131,17 @@ ModelSpec spec_of(const TableRow& row, const Notes& notes, Kind kind, Count tp) 
 // The table says eight GPUs of every test; releases need more. The fewest that the layout can have.
 Result<RankLayout> layout_of(const TableRow& row, const Notes& notes) {
   RankLayout l;
-  l.tp = static_cast<int>(row.count("tp")), l.pp = static_cast<int>(row.count("pp"));
-  l.cp = static_cast<int>(number_after(row["dp_ep"], "CP").value_or(1));
-  l.ep = static_cast<int>(number_after(row["dp_ep"], "EP").value_or(1));
-  if (l.tp < 1 || l.pp < 1 || l.cp < 1 || l.ep < 1) return Error{row.place(), "tp", "must be one or more", ""};
+  const Count tp = row.count("tp"), pp = row.count("pp"), gpus = row.count("num_gpus");
+  l.cp = number_after(row["dp_ep"], "CP").value_or(1);
+  l.ep = number_after(row["dp_ep"], "EP").value_or(1);
+  if (tp < 1 || pp < 1 || gpus < 1 || tp * pp * l.cp > kMostRanks || gpus > kMostRanks)
+    return Error{row.place(), "tp", "tp, pp and num_gpus must be one or more, and their ranks at most 100000", ""};
+  l.tp = static_cast<int>(tp), l.pp = static_cast<int>(pp);
   l.sequence_parallel = says(notes, "sequence-parallel") && l.tp > 1;
-  if (number(notes, "num-experts") > 0)
-    l.expert_tp = static_cast<int>(number_after(row["model"], "etp").value_or(l.tp));
-  const int group = l.ep * std::max(1, l.expert_tp);
-  l.dp = std::max(1, static_cast<int>(row.count("num_gpus")) / (l.tp * l.pp * l.cp));
-  while (l.tp * l.cp * l.dp % group != 0) ++l.dp;
+  if (number(notes, "num-experts") > 0) l.expert_tp = number_after(row["model"], "etp").value_or(l.tp);
+  const Count group = static_cast<Count>(l.ep) * std::max(1, l.expert_tp);
+  l.dp = std::max(1, static_cast<int>(gpus) / (l.tp * l.pp * l.cp));
+  while (l.dp < kMostRanks && static_cast<Count>(l.tp) * l.cp * l.dp % group != 0) ++l.dp;
   if (says(notes, "use-megatron-fsdp")) l.sharding = Sharding::parameters;
   else if (says(notes, "use-distributed-optimizer")) l.sharding = Sharding::optimizer;
   l.overlap = says(notes, "overlap-grad-reduce");
@@ -183,6 +187,7 @@ Result<EndToEndCase> case_of(const TableRow& row, Kind kind) {
   }
   run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
   run.engine.fused_layers = true, run.engine.loss = LossForm::in_place;
+  run.engine.newest_attention = true;
   run.engine.dropout = !says(notes, "swiglu");  // 0.1 unless asked; the tests of gated models ask for none
   run.engine.eager_attention = writes_scores(notes);
   run.training.fused_optimizer = run.training.wide_gradients = true;
@@ -211,7 +216,7 @@ Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path) {
   std::vector<EndToEndCase> cases;
   for (const TableRow& row : *rows) {
     const auto kind = kind_of(row["model"]);
-    if (!kind || row["metric"] == "train_step_time_min") continue;
+    if (!kind || row["metric"] == "train_step_time_min" || row.count("seqlen") <= 0) continue;
     auto one = case_of(row, *kind);
     if (!one) return std::move(one).error();
     cases.push_back(*std::move(one));

@@ -1,55 +1,22 @@
 // MosaicML's training benchmarks of MPT models: llm-foundry over FSDP, 8 to 512 GPUs.
 #include <fmt/format.h>
 
-#include <array>
-#include <optional>
+#include <algorithm>
 
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "learn/endtoend.h"
 #include "learn/endtoend_table.h"
+#include "model/library.h"
 
 namespace tilecast {
 namespace {
 
-// llm-foundry scripts/train/yamls/pretrain/mpt-*.yaml (commit 061f2c7); with biases on every product and norm, the
-// parameter counts are those of the table to the last one.
-struct MptSizes {
-  std::string_view name;
-  Count hidden, layers, heads;
-};
-constexpr std::array<MptSizes, 9> kMpt = {{{"125m", 768, 12, 12},
-                                           {"350m", 1024, 24, 16},
-                                           {"760m", 1536, 24, 12},
-                                           {"1b", 2048, 24, 16},
-                                           {"3b", 2560, 32, 20},
-                                           {"7b", 4096, 32, 32},
-                                           {"13b", 5120, 40, 40},
-                                           {"30b", 7168, 48, 56},
-                                           {"70b", 8192, 80, 64}}};
-
-// Positions are a learned table as long as the sequence; one projection for queries, keys and values.
-std::optional<ModelSpec> mpt(const std::string& name, Count length) {
-  for (const MptSizes& sizes : kMpt) {
-    if (name != "MPT-" + std::string(sizes.name)) continue;
-    AttentionSpec attention;
-    attention.heads = attention.kv_heads = sizes.heads;
-    attention.head_dim = sizes.hidden / sizes.heads;
-    attention.q_bias = attention.kv_bias = attention.out_bias = attention.fused_qkv = true;
-    const MlpSpec feed_forward{
-        .inter = 4 * sizes.hidden, .gated = false, .activation = ActivationKind::gelu, .bias = true};
-    StackSpec stack;
-    stack.hidden = sizes.hidden;
-    stack.layers = {{{attention, {}, feed_forward}, sizes.layers}};
-    stack.norm = NormKind::layer, stack.norm_bias = true;
-    stack.positions = Positions::learned, stack.max_positions = length;
-    ModelSpec spec;
-    spec.name = name, spec.architecture = "MPTForCausalLM";
-    spec.vocab = 50368, spec.tied_head = true;
-    spec.decoder = std::move(stack);
-    return spec;
-  }
-  return std::nullopt;
+// Trained as llm-foundry's configurations have it: with biases, and positions in a table as long as the sequence.
+Result<ModelSpec> mpt(const std::string& name, Count length) {
+  auto spec = find_model(name == "MPT-7b" ? "MPT-7B-Foundry" : name);
+  if (spec && spec->decoder) spec->decoder->max_positions = length;
+  return spec;
 }
 
 // Nodes of eight. The A100's reach each other at 1600 Gb/s by RoCE (the table's own headings); nothing is said of the
@@ -71,9 +38,11 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   auto notes = notes_of(row["notes"]);
   const Count gpus = row.count("num_gpus"), length = row.count("seqlen"), batch = row.count("batch_or_concurrency");
   auto spec = mpt(row["model"], length);
-  if (!spec) return Error{row.place(), "model", "is no MPT that is known: '" + row["model"] + "'", ""};
-  if (parameters(*spec) != static_cast<Count>(to_double(notes["params"]).value_or(0)))
+  if (!spec) return std::move(spec).error().at(row.place());
+  if (parameters(*spec) != count_in(notes["params"]))
     return Error{row.place(), "notes", "params is not what " + row["model"] + " has", ""};
+  if (gpus < 1 || gpus > 100'000 || batch < 1)
+    return Error{row.place(), "num_gpus", "and batch_or_concurrency must be one or more, GPUs at most 100000", ""};
   auto cluster = cluster_of(row["gpu"], gpus);
   if (!cluster) return std::move(cluster).error();
   const bool fp8 = row["precision"] == "amp_fp8", recomputed = notes["act_ckpt"] == "True";
@@ -87,7 +56,8 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
   run.engine.era = EngineEra::year_2023;
-  run.engine.fused_norms = true;  // torch.nn's LayerNorm and GELU
+  run.engine.narrow_norms = true;     // low_precision_layernorm
+  run.engine.fused_norms = true;      // torch.nn's LayerNorm and GELU
   run.engine.loss = LossForm::fused;  // flash-attn's, llm-foundry's default
   run.training.narrow_exchange = true;
   if (recomputed) run.training.options.recompute = Recompute::full;
@@ -100,7 +70,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   spread.layout.dp = static_cast<int>(gpus);
   spread.layout.sharding = row["dp_ep"] == "SHARD_GRAD_OP" ? Sharding::gradients : Sharding::parameters;
   spread.cluster = *std::move(cluster);
-  spread.micro_batch = static_cast<Count>(to_double(notes["mbs"]).value_or(1));
+  spread.micro_batch = std::max<Count>(1, count_in(notes["mbs"]));
   one.spread = std::move(spread);
   Figure throughput{"throughput", row.number("value"), {{0, 1, Part::step}}};
   throughput.tokens = static_cast<double>(batch * length);

@@ -62,17 +62,19 @@ std::optional<ModelSpec> model_of(const std::string& name) {
   return std::nullopt;
 }
 
+constexpr int kMostRanks = 100'000;  // of an axis
+
 // "1 (2)": another layout for another format, not told apart in the row.
 std::optional<int> plain_number(const std::string& text) {
   if (text.empty() || has(text, "(")) return std::nullopt;
   const auto value = to_double(text);
-  return value && *value >= 1 ? std::optional(static_cast<int>(*value)) : std::nullopt;
+  return value && *value >= 1 && *value <= kMostRanks ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 int number_after(const std::string& text, const std::string& word) {
   const std::size_t at = text.find(word);
   if (at == std::string::npos) return 1;
   const std::string digits = text.substr(at + word.size(), text.find(' ', at) - at - word.size());
-  return static_cast<int>(std::max(1.0, to_double(digits).value_or(1)));
+  return static_cast<int>(std::clamp(to_double(digits).value_or(1), 1.0, static_cast<double>(kMostRanks)));
 }
 
 // One scale a tensor, or one of 32 elements: the products' rate is the same.
@@ -89,7 +91,9 @@ std::optional<RankLayout> layout_of(const TableRow& row, std::map<std::string, s
   l.tp = *tp, l.pp = *pp;
   l.cp = number_after(row["dp_ep"], "CP"), l.ep = number_after(row["dp_ep"], "EP");
   l.sequence_parallel = l.tp > 1;
-  l.dp = static_cast<int>(row.count("num_gpus")) / (l.tp * l.pp * l.cp);
+  const Count gpus = row.count("num_gpus"), group = static_cast<Count>(l.tp) * l.pp * l.cp;
+  if (gpus > kMostRanks || group > kMostRanks) return std::nullopt;
+  l.dp = static_cast<int>(gpus / group);
   l.sharding = number_after(row["dp_ep"], "FSDP") > 1 ? Sharding::parameters : Sharding::optimizer;
   // Stages without layers (embedding and loss counted as one each) are not spoken of here: fewer chunks instead.
   const Count layers = spec.decoder->layer_count();
@@ -122,6 +126,7 @@ std::optional<EndToEndCase> case_of(const TableRow& row, const std::string& sour
   Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   run.engine.kind = EngineKind::cudagraph, run.engine.precision = *std::move(precision);
   run.engine.loss = LossForm::in_place;
+  run.engine.newest_attention = true;
   run.training.fused_optimizer = run.training.wide_gradients = true;
   EndToEndCase one;
   one.label = {source, cluster->gpu.name, "megatron", row["model"], "train", "", batch, length};

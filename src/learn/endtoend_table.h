@@ -9,6 +9,12 @@
 
 namespace tilecast {
 
+// A whole number written any way; 0 where there is none, or none that counts anything.
+inline Count count_in(const std::string& text) {
+  const double value = to_double(text).value_or(0);
+  return value > -1e15 && value < 1e15 ? static_cast<Count>(value) : 0;
+}
+
 class TableRow {
  public:
   explicit TableRow(std::map<std::string, std::string> fields, std::string place)
@@ -16,7 +22,7 @@ class TableRow {
   // A column that the reader asked for; empty where the row leaves it blank.
   const std::string& operator[](const std::string& column) const { return fields_.at(column); }
   double number(const std::string& column) const { return to_double(fields_.at(column)).value_or(0); }
-  Count count(const std::string& column) const { return static_cast<Count>(number(column)); }
+  Count count(const std::string& column) const { return count_in(fields_.at(column)); }
   const std::string& place() const { return place_; }
 
  private:

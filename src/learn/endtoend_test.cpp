@@ -62,7 +62,7 @@ constexpr std::string_view kArgonneHead =
     "source,gpu,num_gpus,tp,pp,dp_ep,model,precision,engine,engine_version,batch_or_concurrency,isl,osl,seqlen,metric,"
     "value,unit,notes\n";
 
-TEST(ArgonneCases, TakeOneGpuOfTwoEngines) {
+TEST(ArgonneCases, TakeTwoEnginesOnOneGpuAndSeveral) {
   TestFolder folder;
   const std::string path = folder.plain(
       "a.csv", std::string(kArgonneHead) +
@@ -73,9 +73,12 @@ TEST(ArgonneCases, TakeOneGpuOfTwoEngines) {
                    "s,Nvidia H100 GPU,1,1,1,,x/Llama-2-7b-hf,fp16,TensorRT-LLM,,64,2048,2048,,e2e_latency,60,s,\n");
   const auto cases = argonne_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->size(), 2u);
+  ASSERT_EQ(cases->size(), 3u);
   const EndToEndCase& first = cases->front();
   EXPECT_EQ(first.label.gpu, "A100-SXM-40GB");
+  EXPECT_FALSE(first.spread);
+  ASSERT_TRUE((*cases)[1].spread);
+  EXPECT_EQ((*cases)[1].spread->layout.tp, 4);
   EXPECT_EQ(first.runs.size(), 6u);  // the prompt and five contexts
   EXPECT_EQ(first.runs.back().workload.requests.front().cached, 128 + 126);
   EXPECT_EQ(first.runs.back().engine.era, EngineEra::year_2024);

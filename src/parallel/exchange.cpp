@@ -288,6 +288,13 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
   return std::move(writer).finish();
 }
 
+double bytes_before_scatter(const ExchangeSetting& at) {
+  const bool sharded = at.layout.sharding == Sharding::parameters || at.layout.sharding == Sharding::gradients;
+  if (!sharded || at.workload.mode != Mode::train || at.layout.shards() <= 1) return 0;
+  const double own = weight_size(at.engine), sent = gradient_size(at);
+  return 2 * own + (own == sent ? 0 : own + sent) + 2 * sent;
+}
+
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& at) {
   ExchangeWriter out(at);
   if (!out.trains()) return {};

@@ -42,6 +42,10 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
 // section.
 std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSetting& setting);
 
+// Bytes of memory that a micro-batch moves of each parameter to make sharded gradients ready for scattering: into one
+// buffer, cast to the type they travel in, divided by the ranks (PyTorch 2.0's FSDP, _post_backward_hook).
+double bytes_before_scatter(const ExchangeSetting& setting);
+
 // Sums of gradients and gathering of updated weights, once in a step, for `dense` and `experts` parameters of a rank.
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& setting);
 

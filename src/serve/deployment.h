@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "serve/rank_cost.h"
 #include "serve/simulator.h"
 
 namespace tilecast {
@@ -14,7 +15,6 @@ struct CacheBudget {
   Bytes usable;   // the share the engine may fill
   Bytes weights;
   Bytes activations;  // at the peak of its profile run
-  Bytes graphs;       // captured graphs, where they count
   Bytes other;        // the driver's and libraries' own
   Bytes cache;        // what is left for keys and values; negative: the model does not fit
   Count blocks = 0;   // 0: not even one
@@ -24,6 +24,9 @@ struct DeploymentOptions {
   ModelSpec model;
   EngineOptions engine;  // vLLM, SGLang or TensorRT-LLM
   Gpu gpu;
+  // Several GPUs, those of the cluster alike and as `gpu`. Data parallel ranks that share experts step together; others
+  // are replicas.
+  std::optional<RankSpread> spread = {};
   bool static_batches = false;
   bool max_utilization = false;  // TensorRT-LLM's other capacity policy
   double memory_fraction = 0;    // gpu_memory_utilization, mem_fraction_static, free_gpu_memory_fraction; 0: default
@@ -34,23 +37,44 @@ struct DeploymentOptions {
   std::optional<bool> chunked_prefill;
   bool reuse = true;       // prefix caching
   bool overlapped = true;  // async scheduling, overlap
+  Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
+  double wait_share = 0;
+  std::optional<Seconds> host_per_sequence = {}, host_receive = {};  // HostTimes' own, where a machine's are known
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;
 };
 
+// What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.
+struct RankProfile {
+  StepPricer pricer;    // of the slowest rank, collectives included
+  Bytes weights;        // of one GPU
+  Bytes activations;    // at the peak of a step of the most tokens
+  KvGeometry geometry;  // what one GPU keeps of a token
+  Count launches = 0;   // operators of a step
+  Count longest = 0;    // tokens of one request that the model takes (learned positions end); 0: no end
+};
+
 struct Deployment {
   PoolOptions pool;
   CacheBudget budget;
-  std::unique_ptr<StepTable> steps;  // pool.cost
+  std::shared_ptr<StepTable> steps;  // pool.cost
 };
 
-KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens);
-CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const KvGeometry& geometry,
-                         Bytes weights, Bytes activations);
+// `layers`: the share of them that a rank holds.
+KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
+Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
+// Tokens of the step that an engine profiles its memory with.
+Count profile_tokens(const SchedulerLimits& limits);
+CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
-// `weights`: what was learned, null for methods without. Refuses engines and models that do not serve.
+// The model on one GPU, or a rank's share of it over several. `weights`: what was learned, null for methods without.
+Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// Refuses engines and models that do not serve, and what does not fit. `steps` may be those of another deployment with
+// the same model, engine, format and GPU; else they are made.
+Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank,
+                          std::shared_ptr<StepTable> steps = nullptr);
 Result<Deployment> deploy(const DeploymentOptions& options, Method method, const ModelSource* weights);
 
 }  // namespace tilecast

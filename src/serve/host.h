@@ -16,7 +16,7 @@ struct HostTimes {
   // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
   Seconds per_step;
   Seconds per_sequence;
-  Seconds per_launch;      // of a kernel that no captured graph holds
+  Seconds per_launch;      // of an operator that no captured graph holds
   bool overlapped = true;  // the next step is planned and prepared while this one runs
   Seconds gap;             // what stands between two steps even then: the graph's launch, the sampled tokens' way back
 

@@ -18,6 +18,8 @@ double percentile(std::vector<float>& values, double share) {
   return below + (above - below) * (rank - static_cast<double>(low));
 }
 
+}  // namespace
+
 bool meets(const RequestRecord& r, const Slo& slo) {
   if (slo.ttft && r.ttft() > *slo.ttft) return false;
   if (slo.e2el && r.latency() > *slo.e2el) return false;
@@ -25,8 +27,18 @@ bool meets(const RequestRecord& r, const Slo& slo) {
   return !slo.tpot || !r.tpot() || *r.tpot() <= *slo.tpot;
 }
 
-// Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
-// last token.
+Summary summary_of(std::vector<float> values) {
+  if (values.empty()) return {};
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v);
+  Summary s;
+  s.mean = sum / static_cast<double>(values.size());
+  s.median = percentile(values, 0.5);
+  s.p90 = percentile(values, 0.9);
+  s.p99 = percentile(values, 0.99);
+  return s;
+}
+
 Count peak_tokens(const std::vector<RequestRecord>& requests) {
   struct Change {
     double time, slope, level;
@@ -53,21 +65,7 @@ Count peak_tokens(const std::vector<RequestRecord>& requests) {
   return std::llround(most);
 }
 
-}  // namespace
-
-Summary summary_of(std::vector<float> values) {
-  if (values.empty()) return {};
-  double sum = 0;
-  for (const float v : values) sum += static_cast<double>(v);
-  Summary s;
-  s.mean = sum / static_cast<double>(values.size());
-  s.median = percentile(values, 0.5);
-  s.p90 = percentile(values, 0.9);
-  s.p99 = percentile(values, 0.99);
-  return s;
-}
-
-ServingMetrics metrics_of(const Outcome& outcome, const Slo& slo) {
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
   ServingMetrics m;
   std::vector<float> ttft, tpot, e2el, queue;
   Count good = 0, hits = 0;
@@ -108,11 +106,11 @@ ServingMetrics metrics_of(const Outcome& outcome, const Slo& slo) {
   }
   m.steps = static_cast<Count>(outcome.steps.size());
   if (time > 0) m.cache_mean = cache / time, m.mean_batch = items / static_cast<double>(m.steps);
-  m.peak_tokens = peak_tokens(outcome.requests);
+  m.peak_tokens = tilecast::peak_tokens(outcome.requests);
   return m;
 }
 
-std::vector<Slice> over_time(const Outcome& outcome, int slices) {
+std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
   const double begin = outcome.begin.base(), length = outcome.end.base() - begin;
   std::vector<Slice> out(static_cast<std::size_t>(slices));
   if (!(length > 0)) return out;

@@ -23,6 +23,8 @@ struct Slo {
   bool any() const { return ttft || tpot || e2el; }
 };
 
+bool meets(const RequestRecord& request, const Slo& slo);
+
 struct ServingMetrics {
   Count completed = 0, refused = 0;
   double duration = 0;  // seconds
@@ -37,15 +39,18 @@ struct ServingMetrics {
   double gpu_busy = 0;    // share of the run in which a replica's GPU had a step
   double mean_batch = 0;  // requests in a step
   Count steps = 0;
-  Count peak_tokens = 0;  // most tokens in flight at once: prompts and answers so far of admitted requests
+  Count peak_tokens = 0;  // in flight at once
 };
-ServingMetrics metrics_of(const Outcome& outcome, const Slo& slo = {});
+// Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
+// last token. A preempted request counts all the while, so that this can be more than the cache holds.
+Count peak_tokens(const std::vector<RequestRecord>& requests);
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {});
 
 // The run in equal slices of time: for plots and timelines.
 struct Slice {
   double time = 0;  // its middle, seconds
   double cache = 0, busy = 0, running = 0, waiting = 0;
 };
-std::vector<Slice> over_time(const Outcome& outcome, int slices);
+std::vector<Slice> over_time(const ServingOutcome& outcome, int slices);
 
 }  // namespace tilecast

@@ -51,6 +51,7 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
     s.computed += tokens;
   }
   cache_.publish(s.kv, s.key(), s.computed);
+  s.in_flight = item.emits > 0;
   s.generated += item.emits;
   item.ends = s.left() == 0;
   plan.items.push_back(item);
@@ -63,6 +64,16 @@ void Scheduler::preempt(Sequence& s, bool at_front) {
   ++s.preemptions;
   if (at_front) waiting_.push_front(&s);
   else waiting_.push_back(&s);
+}
+
+Sequence* Scheduler::take_victim() {
+  for (std::size_t i = running_.size(); i-- > 0;) {
+    Sequence* last = running_[i];
+    if (held(*last)) continue;
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    return last;
+  }
+  return nullptr;
 }
 
 void Scheduler::drop_ended() {

@@ -32,6 +32,7 @@ struct Sequence {
   int preemptions = 0;
   Seconds sent, scheduled, first, last;       // when it was sent, first planned, its first and latest token came
   bool started = false, first_given = false;  // `scheduled` and `first` are set
+  bool in_flight = false;                     // its next token is being computed (pipelines)
 
   KvKey key() const { return {id, request.prefix, request.prefix_tokens}; }
   // Tokens to compute before the next one can be sampled: one while it decodes.
@@ -73,6 +74,11 @@ struct SchedulerLimits {
   Count max_tokens = 2048;      // of a step; SGLang: of prompts in a step (max_prefill_tokens)
   Count chunk = 0;              // SGLang: tokens of prompts in a step (chunked_prefill_size); 0: not cut
   bool chunked_prefill = true;  // prompts may be cut at max_tokens (SGLang: at `chunk`)
+  // TensorRT-LLM: prompts wait while answers run, at most so many steps, until they and the answers fill this share of
+  // max_tokens (batch_wait_timeout_iters, batch_wait_max_tokens_ratio); 0: never.
+  Count wait_steps = 0;
+  double wait_share = 0;
+  bool pipelined = false;  // several steps run at once: a request whose token is on its way is in one of them only
   Speculation speculation;
   std::uint64_t seed = 0;  // of accepted drafts
 };
@@ -115,6 +121,10 @@ class Scheduler {
   bool put(StepPlan& plan, Sequence& s, Count tokens);
   // The request loses its blocks and waits again, to compute everything anew.
   void preempt(Sequence& s, bool at_front);
+  // Another step computes its next token.
+  bool held(const Sequence& s) const { return limits_.pipelined && s.in_flight; }
+  // Takes the last request that may be preempted out of `running_`; null where there is none.
+  Sequence* take_victim();
   // Removes the requests that ended from `running_`, keeping the order.
   void drop_ended();
 

@@ -10,7 +10,24 @@ double SglangScheduler::room() const {
   return tokens;
 }
 
+// Requests whose keys came from another pool join the running ones without a step of their own
+// (python/sglang/srt/disaggregation/decode.py, the prebuilt batch).
+void SglangScheduler::join_received() {
+  while (!waiting_.empty() && waiting_.front()->received > 0 &&
+         static_cast<Count>(running_.size()) < limits_.max_sequences) {
+    Sequence& s = *waiting_.front();
+    const Count promised = std::min(s.left(), kMostPromised);
+    const bool alone = running_.empty();
+    if (static_cast<double>(s.received + promised) >= room() && !alone) return;
+    if (!admission(s, s.received + turn()).fits) return;
+    waiting_.pop_front();
+    admit(s, s.received);
+    running_.push_back(&s);
+  }
+}
+
 void SglangScheduler::fill(StepPlan& plan) {
+  join_received();
   fill_prompts(plan);
   if (plan.items.empty()) fill_decode(plan);
   drop_ended();
@@ -72,8 +89,8 @@ void SglangScheduler::retract() {
     return blocks <= cache_.available();
   };
   do {
-    Sequence* last = running_.back();
-    running_.pop_back();
+    Sequence* last = take_victim();
+    if (!last) return;
     preempt(*last, false);
   } while (running_.size() > 1 && !enough());
   double decoded = 0, most = 1;
@@ -97,7 +114,7 @@ void SglangScheduler::fill_decode(StepPlan& plan) {
     cut_ = nullptr;
   }
   for (Sequence* s : running_)
-    if (cache_.grow(s->kv, s->computed + turn())) put(plan, *s, turn());
+    if (!held(*s) && cache_.grow(s->kv, s->computed + turn())) put(plan, *s, turn());
 }
 
 }  // namespace tilecast

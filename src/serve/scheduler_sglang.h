@@ -16,6 +16,7 @@ class SglangScheduler final : public Scheduler {
 
  private:
   void fill(StepPlan& plan) override;
+  void join_received();
   void fill_prompts(StepPlan& plan);
   void fill_decode(StepPlan& plan);
   void retract();

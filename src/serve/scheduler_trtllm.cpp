@@ -12,8 +12,8 @@ Count TrtllmScheduler::promised() const {
 
 bool TrtllmScheduler::make_room(Sequence& s, Count tokens) {
   while (!cache_.grow(s.kv, tokens)) {
-    Sequence* last = running_.back();
-    running_.pop_back();
+    Sequence* last = take_victim();
+    if (!last) return false;
     preempt(*last, true);
     if (last == &s) return false;
   }
@@ -25,6 +25,7 @@ void TrtllmScheduler::fill(StepPlan& plan) {
   const std::size_t before = running_.size();
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     Sequence& s = *running_[i];
+    if (held(s)) continue;
     const Count tokens = std::min(s.decodes() ? turn() : s.pending(), budget);
     if (!make_room(s, s.computed + tokens)) break;
     put(plan, s, tokens);
@@ -34,7 +35,25 @@ void TrtllmScheduler::fill(StepPlan& plan) {
   drop_ended();
 }
 
+// tensorrt_llm/_torch/pyexecutor/py_executor.py, _waiting_requests.
+bool TrtllmScheduler::keeps_waiting(Count budget) {
+  if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) return false;
+  Count tokens = limits_.max_tokens - budget;
+  for (const Sequence* s : waiting_) {
+    tokens += s->request.input + s->generated;
+    if (tokens >= limits_.max_tokens) break;
+  }
+  const bool few = static_cast<double>(tokens) < limits_.wait_share * static_cast<double>(limits_.max_tokens);
+  if (few && waited_ < limits_.wait_steps) {
+    ++waited_;
+    return true;
+  }
+  waited_ = 0;
+  return false;
+}
+
 void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
+  if (keeps_waiting(budget)) return;
   const bool no_evict = limits_.policy == Policy::trtllm_no_evict;
   Count reserved = no_evict ? promised() : 0;
   while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {

@@ -19,6 +19,9 @@ class TrtllmScheduler final : public Scheduler {
   bool make_room(Sequence& s, Count tokens);
   void admit_waiting(StepPlan& plan, Count budget);
   Count promised() const;  // blocks that running requests will still need
+  bool keeps_waiting(Count budget);
+
+  Count waited_ = 0;  // steps that prompts have waited for company
 };
 
 // A batch starts together, when the last one has ended; requests that end early leave their place empty.

@@ -7,8 +7,8 @@ namespace tilecast {
 // Preempts from the end until `s` has blocks for `tokens` tokens; false where it had to go itself.
 bool VllmScheduler::make_room(Sequence& s, Count tokens) {
   while (!cache_.grow(s.kv, tokens)) {
-    Sequence* last = running_.back();
-    running_.pop_back();
+    Sequence* last = take_victim();
+    if (!last) return false;
     preempt(*last, true);
     if (last == &s) return false;
   }
@@ -20,6 +20,7 @@ void VllmScheduler::fill(StepPlan& plan) {
   const std::size_t before = running_.size();
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     Sequence& s = *running_[i];
+    if (held(s)) continue;
     const Count tokens = std::min(s.decodes() ? turn() : s.pending(), budget);
     if (!make_room(s, s.computed + tokens)) break;
     put(plan, s, tokens);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <queue>
 #include <tuple>
 
@@ -20,16 +21,19 @@ struct Replica {
   KvCache cache;
   std::unique_ptr<Scheduler> scheduler;
   StepPlan now, next;
+  std::deque<StepPlan> flight;  // steps of a pipeline, the oldest first
+  Seconds entry_free_at;        // when its first stage can take the next one
+  Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
   Count load = 0;        // requests sent to it that have not ended
 };
 
-// The step's time beside the kernels': padding, launches, what the host adds.
-Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
+}  // namespace
+
+Seconds step_time(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const HostTimes& host = o.host;
-  StepBatch& batch = plan.batch;
   const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
   const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
   if (size > 0) batch.padding = size - batch.tokens();
@@ -42,12 +46,14 @@ Seconds duration_of(StepPlan& plan, const PoolOptions& o, bool from_idle) {
   return std::max(gpu + host.gap, between);
 }
 
+namespace {
+
 // At one time, in this order: a replica that was idle starts with all that came at once.
 enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
 struct Event {
   Seconds time;
   EventKind kind = EventKind::arrival;
-  Count order = 0;  // events alike happen in the order they were made
+  Count order = 0;    // events alike happen in the order they were made
   Count subject = 0;  // a replica, or a request
 };
 struct Later {
@@ -70,7 +76,7 @@ class Simulation {
     out_.replicas = static_cast<Count>(replicas_.size());
   }
 
-  Outcome run() {
+  ServingOutcome run() {
     send_next();
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -173,17 +179,31 @@ class Simulation {
   }
 
   void start_step(Replica& r) {
-    if (r.busy) return;
-    if (r.planned) std::swap(r.now, r.next);
-    else r.scheduler->plan(r.now);
-    r.planned = false;
-    if (r.now.items.empty()) return;
-    const Seconds time = duration_of(r.now, r.options, r.free_at < now_);
-    for (const PlannedItem& item : r.now.items) {
-      Sequence& s = *item.sequence;
-      if (!s.started) s.started = true, s.scheduled = now_;
+    if (r.options.stages > 1) return enter_pipeline(r);
+    const auto [first, last] = in_step_with(r);
+    for (Count i = first; i < last; ++i)
+      if (replicas_[static_cast<std::size_t>(i)]->busy) return;
+    // Those that share experts start together and wait for the slowest.
+    Seconds time;
+    for (Count i = first; i < last; ++i) {
+      Replica& each = *replicas_[static_cast<std::size_t>(i)];
+      if (each.planned) std::swap(each.now, each.next);
+      else each.scheduler->plan(each.now);
+      each.planned = false;
+      if (!each.now.items.empty()) time = std::max(time, step_time(each.now.batch, each.options, each.free_at < now_));
     }
-    record_step(r, now_ + time);
+    for (Count i = first; i < last; ++i) {
+      Replica& each = *replicas_[static_cast<std::size_t>(i)];
+      if (!each.now.items.empty()) run_step(each, time);
+    }
+  }
+  std::pair<Count, Count> in_step_with(const Replica& r) const {
+    const Count first = r.number < o_.pool.replicas ? 0 : o_.pool.replicas;
+    const Count group = (r.number - first) / r.options.in_step * r.options.in_step + first;
+    return {group, std::min(group + r.options.in_step, first + r.options.replicas)};
+  }
+  void run_step(Replica& r, Seconds time) {
+    begin(r, r.now, now_ + time, time);
     r.busy = true;
     at(now_ + time, EventKind::step_end, r.number);
     if (r.options.host.overlapped) {
@@ -192,30 +212,60 @@ class Simulation {
     }
   }
 
-  void record_step(const Replica& r, Seconds end) {
+  // A pipeline takes a step as soon as its first stage is free; requests whose token is still on its way are not in it.
+  // vLLM holds as many batches at once as there are stages (vllm/v1/engine/core.py, step_with_batch_queue), and so do
+  // SGLang (managers/scheduler_pp_mixin.py, one running batch a stage) and TensorRT-LLM (py_executor.py,
+  // _executor_loop_pp, num_micro_batches = pp_size).
+  void enter_pipeline(Replica& r) {
+    if (now_ < r.entry_free_at || static_cast<Count>(r.flight.size()) >= r.options.stages) return;
+    StepPlan plan;
+    r.scheduler->plan(plan);
+    if (plan.items.empty()) return;
+    const Seconds time = step_time(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    const Seconds stage = time * r.options.stage_share;
+    r.entry_free_at = now_ + stage;
+    r.last_end = std::max(now_ + time, r.flight.empty() ? seconds(0) : r.last_end + stage);
+    begin(r, plan, r.last_end, stage);
+    r.flight.push_back(std::move(plan));
+    at(r.last_end, EventKind::step_end, r.number);
+    at(r.entry_free_at, EventKind::wake, r.number);
+  }
+
+  // `taken`: how long the replica does nothing else.
+  void begin(const Replica& r, const StepPlan& plan, Seconds end, Seconds taken) {
+    for (const PlannedItem& item : plan.items) {
+      Sequence& s = *item.sequence;
+      if (!s.started) s.started = true, s.scheduled = now_;
+    }
     StepRecord step;
     step.start = now_, step.end = end;
     step.replica = r.number;
-    step.prompt_tokens = static_cast<std::int32_t>(r.now.batch.prefill_tokens());
-    step.decodes = static_cast<std::int32_t>(r.now.batch.decodes);
-    step.running = static_cast<std::int32_t>(r.now.items.size());
+    step.prompt_tokens = static_cast<std::int32_t>(plan.batch.prefill_tokens());
+    step.decodes = static_cast<std::int32_t>(plan.batch.decodes);
+    step.running = static_cast<std::int32_t>(plan.items.size());
     step.waiting = static_cast<std::int32_t>(r.scheduler->waiting());
     step.cache = static_cast<float>(r.cache.utilisation());
     out_.steps.push_back(step);
-    out_.busy += end - now_;
+    out_.busy += taken;
     if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
   }
 
   void end_step(Replica& r) {
-    for (const PlannedItem& item : r.now.items) {
+    const bool piped = r.options.stages > 1;
+    const StepPlan& plan = piped ? r.flight.front() : r.now;
+    for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
-      if (item.emits > 0) give_tokens(s, r);
+      if (item.emits > 0) {
+        s.in_flight = false;
+        give_tokens(s, r);
+      }
       if (!item.ends) continue;
       r.scheduler->finish(s);
       --r.load;
       if (r.number >= o_.pool.replicas && requests_[static_cast<std::size_t>(s.id)].output > 1) transfer(s, r);
       else end_request(s);
     }
+    if (piped) r.flight.pop_front();
     r.busy = false;
     r.free_at = now_;
     start_step(r);
@@ -260,7 +310,7 @@ class Simulation {
   Seconds now_, front_free_at_;
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
-  Outcome out_;
+  ServingOutcome out_;
 };
 
 Status check(const PoolOptions& pool, const char* name) {
@@ -277,8 +327,8 @@ Status check(const PoolOptions& pool, const char* name) {
 
 }  // namespace
 
-Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress) {
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                                const std::function<void(double)>& progress) {
   if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
@@ -286,7 +336,7 @@ Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationO
   }
   for (const Request& r : requests)
     if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");
-  Outcome outcome = Simulation(requests, options, progress).run();
+  ServingOutcome outcome = Simulation(requests, options, progress).run();
   // What waits fits an empty cache: refuse() saw to it.
   assert(outcome.unfinished == 0);
   return outcome;

@@ -22,12 +22,15 @@ struct PoolOptions {
   SchedulerLimits limits;
   HostTimes host;
   const StepCost* cost = nullptr;  // outlives the simulation
-  Count launches = 0;              // kernels of a step, where no graph holds them
+  Count launches = 0;              // operators of a step, where no graph holds them
   KvGeometry geometry;
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
   Count replicas = 1;
-  double draft_cost = 0;  // time of making one draft token, as a share of the step that checks it
+  Count in_step = 1;       // replicas that step together, the slowest setting the pace (experts shared by them)
+  Count stages = 1;        // of a pipeline: as many steps at a time, each of other requests
+  double stage_share = 1;  // of a step's time that the longest stage is busy with it
+  double draft_cost = 0;   // time of making one draft token, as a share of the step that checks it
 };
 
 enum class Router : std::uint8_t { round_robin, least_loaded };
@@ -69,7 +72,7 @@ struct StepRecord {
   float cache = 0;  // share of the blocks in use
 };
 
-struct Outcome {
+struct ServingOutcome {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
   std::vector<float> gaps;           // seconds between two tokens, of all requests
@@ -83,8 +86,11 @@ struct Outcome {
   Seconds busy;           // of all replicas together
 };
 
+// A step's time: its kernels, padded to a captured graph (`batch` says by how much), and what the host adds.
+Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle);
+
 // `progress` is called now and then with the share of requests that ended.
-Result<Outcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                         const std::function<void(double)>& progress = {});
+Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
+                                const std::function<void(double)>& progress = {});
 
 }  // namespace tilecast

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "serve/metrics.h"
 #include "serve/random.h"
@@ -54,7 +56,7 @@ std::vector<Request> random_requests(Random& random, Count count, Count most) {
 }
 
 // Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
-void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const Outcome& out) {
+void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
   ASSERT_EQ(out.requests.size(), requests.size());
   EXPECT_EQ(out.unfinished, 0);
   EXPECT_EQ(out.blocks_left, 0);
@@ -192,6 +194,20 @@ TEST(ServeSimulator, NoEvictNeverPreemptsAndMaxUtilizationDoes) {
   }
 }
 
+// A prompt that comes while another answers waits for company: so many steps at most.
+TEST(ServeSimulator, TrtllmBatchesWait) {
+  for (const Count steps : {0, 10}) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::trtllm_no_evict, 1000);
+    o.pool.limits.wait_steps = steps, o.pool.limits.wait_share = 0.9;
+    o.pool.host.overlapped = false;
+    const auto out = simulate({Request{seconds(0), 10, 60}, Request{milliseconds(0.5), 10, 5}}, o);
+    ASSERT_TRUE(out);
+    // The first step ends at 1.01 ms, the others take a little more than 1 ms.
+    EXPECT_NEAR(out->requests[1].scheduled.base(), 1.01e-3 + static_cast<double>(steps) * 1.001e-3, 2e-6);
+  }
+}
+
 TEST(ServeSimulator, SglangComputesPromptsFirst) {
   SimulationOptions o;
   o.pool = pool_of(Policy::sglang, 1000);
@@ -303,7 +319,7 @@ TEST(ServeMetrics, PercentilesAsNumpy) {
 }
 
 TEST(ServeMetrics, ByHand) {
-  Outcome out;
+  ServingOutcome out;
   RequestRecord a, b;
   a.input = 100, a.output = 11, a.sent = seconds(1), a.scheduled = seconds(1.5), a.first = seconds(2),
   a.last = seconds(4);
@@ -322,6 +338,60 @@ TEST(ServeMetrics, ByHand) {
   EXPECT_DOUBLE_EQ(m.queue.mean, 0.25);
   EXPECT_DOUBLE_EQ(*m.goodput, 1.0 / 3);  // the first misses its TPOT
   EXPECT_EQ(m.peak_tokens, 106 + 51);     // at 3 s: 101 + 5, and the other's last
+}
+
+// Everything is conserved with several steps in flight, and with replicas in lock-step, in plenty and in want of
+// blocks.
+TEST(ServeSimulator, PipelinesAndLockStepConserve) {
+  Random random(7);
+  for (const Policy policy : {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict, Policy::trtllm_max_utilization})
+    for (const Count blocks : {20, 400})
+      for (const Count stages : {1, 2, 4})
+        for (const Count in_step : {1, 2}) {
+          if (stages > 1 && in_step > 1) continue;
+          SimulationOptions o;
+          o.pool = pool_of(policy, blocks);
+          o.pool.stages = stages, o.pool.stage_share = 1.0 / static_cast<double>(stages);
+          o.pool.limits.pipelined = stages > 1;
+          o.pool.replicas = o.pool.in_step = in_step;
+          const auto requests = random_requests(random, 120, 200);
+          const auto out = simulate(requests, o);
+          ASSERT_TRUE(out) << out.error().line();
+          expect_conserved(requests, o, *out);
+        }
+}
+
+// Two requests in a pipeline of two stages: one computes in the first stage while the other is in the second. Each
+// token takes a whole step, both together as long as one.
+TEST(ServeSimulator, StagesWorkOnSeveralStepsAtOnce) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.pool.limits.max_tokens = 16;  // one prompt a step
+  o.pool.stages = 2, o.pool.stage_share = 0.5;
+  o.pool.limits.pipelined = true;
+  const std::vector<Request> requests(2, Request{seconds(0), 16, 101});
+  const auto piped = simulate(requests, o);
+  ASSERT_TRUE(piped);
+  o.pool.stages = 1, o.pool.stage_share = 1, o.pool.limits.pipelined = false;
+  const auto plain = simulate({requests.front()}, o);
+  ASSERT_TRUE(plain);
+  const double alone = (plain->end - plain->begin).base(), both = (piped->end - piped->begin).base();
+  EXPECT_NEAR(both / alone, 1, 0.02);
+  EXPECT_NEAR(piped->requests[0].tpot()->base() / plain->requests[0].tpot()->base(), 1, 0.01);
+}
+
+// Two replicas in step: a short batch waits for a long one.
+TEST(ServeSimulator, TheSlowestSetsThePace) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.pool.replicas = o.pool.in_step = 2;
+  std::vector<Request> requests;
+  for (int i = 0; i < 8; ++i) requests.push_back({seconds(0), i % 2 == 0 ? 128 : 1, 50});
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  std::map<double, std::set<double>> ends;
+  for (const StepRecord& s : out->steps) ends[s.start.base()].insert(s.end.base());
+  for (const auto& [start, end] : ends) EXPECT_EQ(end.size(), 1u) << start;
 }
 
 }  // namespace

@@ -38,8 +38,10 @@ Between on_log_grid(double value, Count dense, int per_octave) {
 }
 
 // Tokens of a step: products' time is a staircase that jumps after multiples of a tile's rows, so the grid has a point
-// at the end of each tread and one right after it.
+// at the end of each tread and one right after it. Few tokens touch fewer experts than there are, each one more of
+// them: every number has a point.
 Between tokens_grid(Count tokens) {
+  if (tokens <= 32) return {tokens, tokens, 0};
   const Count step = tokens <= 512 ? 8 : tokens <= 4096 ? 64 : tokens <= 16384 ? 128 : 1024;
   const Count low = (tokens - 1) / step * step + 1, high = low + step - 1;
   return {low, high, static_cast<double>(tokens - low) / static_cast<double>(step - 1)};
@@ -75,10 +77,53 @@ bool of_attention(const CallTime& c) {
   return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
 }
 
+// vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
+// request has one query (max_seqlen_q == 1). FlashAttention 3 and the kernels for Blackwell do both in any batch.
+bool one_kernel(EngineKind engine, const Gpu& gpu) {
+  return engine == EngineKind::vllm &&
+         (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
+}
+
 }  // namespace
+
+void as_served(Program& program, EngineKind engine, int ranks) {
+  for (KernelCall& call : program.calls) {
+    // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
+    // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
+    if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
+        call.kernel.format.math == DType::fp4)
+      call.kernel.format.quantise = Quantise::none;
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
+  }
+  // The sum over ranks, the residual and the norm are one kernel (TensorRT-LLM's AllReduceFusionOp, vLLM's
+  // fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
+  if (ranks > 1)
+    std::erase_if(program.calls, [](const KernelCall& call) {
+      const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape);
+      return norm && norm->residual;
+    });
+}
+
+Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights) {
+  const auto step = forecast_step(program, gpu, sequences, method, weights);
+  if (!step) return step.error();
+  std::vector<CallTime> calls;
+  calls.reserve(program.calls.size());
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const KernelCall& call = program.calls[i];
+    const CallForecast& f = step->calls[i];
+    const auto times = static_cast<double>(call.times);
+    const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
+    calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
+                     f.unheated * times * share, f.joules * times});
+  }
+  return calls;
+}
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
+  pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   const Physics physics = default_physics(gpu);
   const bool heats = method == Method::tilecast || method == Method::analytic;
   pricer.stretch = [gpu, heats, most = in_watts(physics.compute_power)](double watts) {
@@ -87,22 +132,10 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
                   weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
-    const auto prepared = prepare(run);
-    if (!prepared) return prepared.error();
-    const Program& program = prepared->program;
-    const auto step = forecast_step(program, gpu, workload.sequences(), method, weights);
-    if (!step) return step.error();
-    std::vector<CallTime> calls;
-    calls.reserve(program.calls.size());
-    for (std::size_t i = 0; i < program.calls.size(); ++i) {
-      const KernelCall& call = program.calls[i];
-      const CallForecast& f = step->calls[i];
-      const auto times = static_cast<double>(call.times);
-      const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
-      calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
-                       f.unheated * times * share, f.joules * times});
-    }
-    return calls;
+    auto prepared = prepare(run);
+    if (!prepared) return std::move(prepared).error();
+    as_served(prepared->program, run.engine.kind, 1);
+    return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;
 }
@@ -216,7 +249,12 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
 
 Seconds StepTable::of(const StepBatch& batch) const {
   Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
-  if (batch.decodes > 0) {
+  const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
+  if (mixed && pricer_.one_attention_kernel) {
+    const Count context = batch.decode_context / batch.decodes;
+    sum = sum + prefill_attention(
+                    std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
+  } else if (batch.decodes > 0) {
     const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);
     sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
   }

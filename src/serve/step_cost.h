@@ -58,7 +58,18 @@ struct CallTime {
 struct StepPricer {
   std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
   std::function<double(double watts)> stretch;
+  // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
+  // packs the query heads that share them.
+  bool one_attention_kernel = false;
 };
+
+// What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
+// neighbours' work where ranks sum what they have (`ranks` above one).
+void as_served(Program& program, EngineKind engine, int ranks);
+
+// The calls of a program on a GPU.
+Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights);
 
 // Steps of a model on one GPU.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights);

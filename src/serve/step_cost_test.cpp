@@ -30,7 +30,8 @@ double direct(const Case& c, const StepBatch& batch, const std::vector<Count>& c
   run.workload.mode = batch.prefill.empty() ? Mode::decode : contexts.empty() ? Mode::prefill : Mode::mixed;
   for (const PrefillChunk& chunk : batch.prefill) run.workload.requests.push_back({1, chunk.fresh, chunk.cached});
   for (const Count context : contexts) run.workload.requests.push_back({1, 1, context});
-  const auto prepared = prepare(run);
+  auto prepared = prepare(run);
+  as_served(prepared->program, c.engine, 1);
   return forecast_step(prepared->program, *find_gpu(c.gpu), run.workload.sequences(), Method::tilecast,
                        &shipped_models())
       ->gpu.base();
@@ -57,8 +58,10 @@ TEST(ServeStepCost, TableIsTheForecastOfTheWholeStep) {
                         {"Llama-3.1-8B", "RTX-4090", EngineKind::vllm},
                         {"Qwen3-30B-A3B", "A100-SXM-80GB", EngineKind::sglang},
                         {"DeepSeek-V2-Lite", "H200-SXM", EngineKind::vllm}}) {
-    const auto table = StepTable::make(
-        price_on(*find_model(c.model), options_of(c.engine), *find_gpu(c.gpu), Method::tilecast, &shipped_models()), 0);
+    StepPricer pricer =
+        price_on(*find_model(c.model), options_of(c.engine), *find_gpu(c.gpu), Method::tilecast, &shipped_models());
+    pricer.one_attention_kernel = false;  // forecasts of a step have a kernel for each kind
+    const auto table = StepTable::make(std::move(pricer), 0);
     ASSERT_TRUE(table) << table.error().line();
     Random random(7);
     Errors decode, prefill, mixed;
@@ -112,6 +115,27 @@ TEST(ServeStepCost, MoreTokensTakeLonger) {
   EXPECT_GT(time(prefix), time(mixed));
   EXPECT_EQ(time({}), 0);
   EXPECT_DOUBLE_EQ(ScaledCost(**table, 1.25).of(decode).base(), 1.25 * time(decode));
+}
+
+// FlashAttention 2 under vLLM: decodes beside prompts read the keys once for every query head.
+TEST(ServeStepCost, MixedStepsOfOneKernelTakeLonger) {
+  const auto times = [](const char* gpu, bool mixed) {
+    StepBatch batch;
+    batch.decodes = 64, batch.decode_context = 64 * 4000;
+    if (mixed) batch.prefill = {{1024, 0}};
+    double of[2];
+    for (const bool one : {false, true}) {
+      StepPricer pricer = price_on(*find_model("Qwen3-14B"), options_of(EngineKind::vllm), *find_gpu(gpu),
+                                   Method::tilecast, &shipped_models());
+      EXPECT_EQ(pricer.one_attention_kernel, std::string(gpu).starts_with("A100"));
+      pricer.one_attention_kernel = one && pricer.one_attention_kernel;
+      of[one] = (*StepTable::make(std::move(pricer), 0))->of(batch).base();
+    }
+    return of[1] / of[0];
+  };
+  EXPECT_GT(times("A100-SXM-80GB", true), 1.2);
+  EXPECT_DOUBLE_EQ(times("A100-SXM-80GB", false), 1);
+  EXPECT_DOUBLE_EQ(times("H100-SXM", true), 1);
 }
 
 TEST(ServeStepCost, LearnedPositionsEnd) {

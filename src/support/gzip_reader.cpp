@@ -13,7 +13,7 @@ constexpr std::size_t kBlock = 1 << 18;
 
 }  // namespace
 
-struct LineReader::File {
+struct ByteReader::File {
   explicit File(const std::string& path) : handle(gzopen(path.c_str(), "rb")) {
     if (handle) gzbuffer(handle, kBlock);
   }
@@ -25,20 +25,38 @@ struct LineReader::File {
   gzFile handle;
 };
 
-LineReader::LineReader(std::string path, std::size_t most_line, std::unique_ptr<File> file)
-    : path_(std::move(path)), most_line_(most_line), file_(std::move(file)) {}
-LineReader::LineReader(LineReader&&) noexcept = default;
-LineReader& LineReader::operator=(LineReader&&) noexcept = default;
-LineReader::~LineReader() = default;
+ByteReader::ByteReader(std::string path, std::unique_ptr<File> file) : path_(std::move(path)), file_(std::move(file)) {}
+ByteReader::ByteReader(ByteReader&&) noexcept = default;
+ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
+ByteReader::~ByteReader() = default;
 
-Result<LineReader> LineReader::open(const std::string& path, std::size_t most_line) {
+Result<ByteReader> ByteReader::open(const std::string& path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   if (failure || !std::filesystem::exists(status)) return Error{path, "", "no such file", "check the path"};
   if (std::filesystem::is_directory(status)) return Error{path, "", "is a directory, not a file", "name a file in it"};
   auto file = std::make_unique<File>(path);
   if (!file->handle) return Error{path, "", "cannot be opened", "check its permissions"};
-  return LineReader(path, most_line, std::move(file));
+  return ByteReader(path, std::move(file));
+}
+
+Result<std::size_t> ByteReader::read(char* into, std::size_t most) {
+  const int got = gzread(file_->handle, into, static_cast<unsigned>(most));
+  int code = Z_OK;
+  const char* message = gzerror(file_->handle, &code);
+  // A truncated archive ends in Z_BUF_ERROR after its last whole block, a damaged one in Z_DATA_ERROR.
+  if (got < 0 || code < 0)
+    return Error{path_, "",
+                 code == Z_BUF_ERROR ? "the compressed data end too early"
+                                     : fmt::format("the compressed data are damaged ({})", message),
+                 "copy or download the file again"};
+  return static_cast<std::size_t>(got);
+}
+
+Result<LineReader> LineReader::open(const std::string& path, std::size_t most_line) {
+  auto bytes = ByteReader::open(path);
+  if (!bytes) return std::move(bytes).error();
+  return LineReader(*std::move(bytes), most_line);
 }
 
 // Moves the unread part to the front and reads one more block behind it.
@@ -49,19 +67,14 @@ Status LineReader::fill() {
     begin_ = 0;
   }
   if (buffer_.size() < end_ + kBlock) buffer_.resize(end_ + kBlock);
-  const int got = gzread(file_->handle, buffer_.data() + end_, static_cast<unsigned>(kBlock));
-  int code = Z_OK;
-  const char* message = gzerror(file_->handle, &code);
-  // A truncated archive ends in Z_BUF_ERROR after its last whole block, a damaged one in Z_DATA_ERROR.
-  if (got < 0 || code < 0) {
-    const bool cut = code == Z_BUF_ERROR;
-    return Error{path_, "",
-                 cut ? fmt::format("the compressed data end too early, after line {}", line_)
-                     : fmt::format("the compressed data are damaged after line {}: {}", line_, message),
-                 "copy or download the file again"};
+  auto got = bytes_.read(buffer_.data() + end_, kBlock);
+  if (!got) {
+    Error failure = std::move(got).error();
+    failure.problem += fmt::format(", after line {}", line_);
+    return failure;
   }
-  at_end_ = got == 0;
-  end_ += static_cast<std::size_t>(got);
+  at_end_ = *got == 0;
+  end_ += *got;
   return Ok{};
 }
 
@@ -88,7 +101,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
       }
     }
     if (searched > most_line_)
-      return Error{fmt::format("{}:{}", path_, line_ + 1), "",
+      return Error{fmt::format("{}:{}", path(), line_ + 1), "",
                    fmt::format("the line is longer than {} bytes", most_line_), "is it the right file?"};
     if (at_end_) {
       if (unread == 0) return std::optional<std::string_view>();

@@ -1,5 +1,5 @@
-// Lines of a text file, plain or gzip-compressed (told apart by the gzip magic, not by the name), without ever holding
-// more of it than a block and one line.
+// Bytes or lines of a file, plain or gzip-compressed (told apart by the gzip magic, not by the name), without ever
+// holding more of it than a block and one line.
 #pragma once
 
 #include <memory>
@@ -12,32 +12,45 @@
 
 namespace tilecast {
 
+class ByteReader {
+ public:
+  static Result<ByteReader> open(const std::string& path);
+  ByteReader(ByteReader&&) noexcept;
+  ByteReader& operator=(ByteReader&&) noexcept;
+  ~ByteReader();
+
+  // At most `most` bytes; fewer only near the end, none at it. A truncated or corrupt archive is an error that names
+  // the file, however many bytes came before.
+  Result<std::size_t> read(char* into, std::size_t most);
+  const std::string& path() const { return path_; }
+
+ private:
+  struct File;
+  ByteReader(std::string path, std::unique_ptr<File> file);
+  std::string path_;
+  std::unique_ptr<File> file_;
+};
+
 class LineReader {
  public:
   // No table has longer lines; a longer one means a wrong file (a model, an archive) and must not exhaust memory.
   static constexpr std::size_t kMostLine = 1 << 20;
 
   static Result<LineReader> open(const std::string& path, std::size_t most_line = kMostLine);
-  LineReader(LineReader&&) noexcept;
-  LineReader& operator=(LineReader&&) noexcept;
-  ~LineReader();
-
   // The next line without its end ("\n" or "\r\n"), valid until the next call; nothing at the end of the file. A
   // truncated or corrupt archive is an error that names the file, however many lines came before.
   Result<std::optional<std::string_view>> next();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return bytes_.path(); }
   Count line() const { return line_; }  // of the line returned last, from one
 
  private:
-  struct File;
-  LineReader(std::string path, std::size_t most_line, std::unique_ptr<File> file);
+  LineReader(ByteReader bytes, std::size_t most_line) : bytes_(std::move(bytes)), most_line_(most_line) {}
   Status fill();
   std::string_view take(std::size_t length, std::size_t skip);
 
-  std::string path_;
+  ByteReader bytes_;
   std::size_t most_line_;
-  std::unique_ptr<File> file_;
   std::string buffer_;
   std::size_t begin_ = 0, end_ = 0;  // unread part of buffer_
   bool at_end_ = false;

@@ -1,0 +1,55 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "diagnose/diagnose.h"
+#include "gpu/registry.h"
+#include "targets.h"
+
+namespace tilecast {
+namespace {
+
+std::string wrong_with(const Diagnosis& d) {
+  Seconds families;
+  for (const FamilyTotal& f : d.families) families += f.total;
+  const double least = -1e-9 * in_seconds(d.total) - 1e-12;
+  if (std::abs(in_seconds(families - d.total)) > -least) return "families do not add up to the whole";
+  if (in_seconds(d.total - d.recognised) < least) return "more recognised than there is";
+  for (const Timeline& t : d.timelines)
+    if (in_seconds(t.idle()) < -1e-9 * in_seconds(t.window) - 1e-12) return "busy for longer than the window";
+  for (const WorkGroup& g : d.groups) {
+    if (g.calls < 1) return "a group without calls";
+    if (g.comparison && !(g.comparison->ceiling >= g.comparison->bound)) return "a ceiling below the bound";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string fuzz_profile_file(std::string_view input) {
+  // SQLite wants a file with a path of its own.
+  const bool database = input.starts_with("SQLite");
+  std::string path = "/dev/shm/tilecast-fuzz-" + std::to_string(getpid());
+  int descriptor = -1;
+  if (database) {
+    std::ofstream(path, std::ios::binary) << input;
+  } else {
+    descriptor = memfd_create("profile", 0);
+    path = "/proc/self/fd/" + std::to_string(descriptor);
+    if (write(descriptor, input.data(), input.size()) != static_cast<ssize_t>(input.size()))
+      return close(descriptor), "";
+  }
+  const auto recording = read_recording(path);
+  if (database) unlink(path.c_str());
+  else close(descriptor);
+  if (!recording) {
+    const std::string line = recording.error().line();
+    return line.empty()                           ? "an error without a text"
+           : line.find('\n') != std::string::npos ? "an error of two lines"
+                                                  : "";
+  }
+  return wrong_with(diagnose(*recording, *built_in_gpu("H200-SXM"), nullptr));
+}
+
+}  // namespace tilecast

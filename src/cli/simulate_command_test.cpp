@@ -1,0 +1,115 @@
+// `tilecast simulate` through the real binary.
+#include "cli/simulate_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cli_testing.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SimulateCommand, ShowsWhatAClientMeasures) {
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --requests 60 --slo ttft=1s,tpot=50ms");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* words : {"Llama-3.1-8B on H100-SXM, vllm bf16", "completed 60", "TTFT", "TPOT", "ITL", "E2EL", "p99",
+                            "output tokens/s", "goodput", "80 % interval"})
+    EXPECT_THAT(ran.out, HasSubstr(words));
+}
+
+TEST(SimulateCommand, RepeatsExactly) {
+  const std::string command =
+      "simulate Qwen3-8B --engine sglang --rate 20 --requests 80 --input lognormal:300:1 --json";
+  const Ran a = run_tilecast(command), b = run_tilecast(command);
+  ASSERT_EQ(a.code, 0) << a.err;
+  EXPECT_EQ(a.out, b.out);
+  EXPECT_NE(a.out, run_tilecast(command + " --seed 1").out);
+}
+
+TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
+  const std::string requests = scratch_path("requests.csv"), timeline = scratch_path("timeline.json");
+  const Ran ran =
+      run_tilecast("simulate Llama-3.1-8B --engine trtllm --concurrency 8 --requests 40 --json --requests-out " +
+                   requests + " --timeline " + timeline);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  const auto& load = json["loads"][0];
+  EXPECT_EQ(load["metrics"]["completed"], 40);
+  EXPECT_EQ(load["metrics"]["total_output_tokens"], 40 * 256);
+  EXPECT_LE(load["fast"]["ttft"]["mean_ms"], load["metrics"]["ttft"]["mean_ms"]);
+  EXPECT_GE(load["slow"]["ttft"]["mean_ms"], load["metrics"]["ttft"]["mean_ms"]);
+  const std::string csv = file_text(requests);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 41);
+  const auto events = nlohmann::json::parse(file_text(timeline))["traceEvents"];
+  std::size_t steps = 0;
+  for (const auto& event : events) steps += event["ph"] == "X" && event["pid"] == 1;
+  EXPECT_EQ(load["metrics"]["steps"], steps);
+  std::remove(requests.c_str());
+  std::remove(timeline.c_str());
+}
+
+TEST(SimulateCommand, SweepsLoads) {
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --sweep rate=2..8 --requests 50");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("mean TTFT against rate"));
+  EXPECT_EQ(sweep_from("rate=1..32")->values, (std::vector<double>{1, 2, 4, 8, 16, 32}));
+  EXPECT_EQ(sweep_from("concurrency=3,5")->values, (std::vector<double>{3, 5}));
+  EXPECT_EQ(sweep_from("rate=1..5")->values, (std::vector<double>{1, 2, 4, 5}));
+  for (const char* bad : {"", "rate", "rate=", "rate=0..4", "rate=4..1", "speed=1..2", "rate=1..x", "rate=1e-9..1e9"})
+    EXPECT_FALSE(sweep_from(bad)) << bad;
+}
+
+TEST(SimulateCommand, ReadsObjectives) {
+  const auto slo = slo_from("ttft=500ms,tpot=0.03s");
+  ASSERT_TRUE(slo);
+  EXPECT_DOUBLE_EQ(slo->ttft->base(), 0.5);
+  EXPECT_DOUBLE_EQ(slo->tpot->base(), 0.03);
+  EXPECT_FALSE(slo->e2el);
+  for (const char* bad : {"ttft", "ttft=", "ttft=-1ms", "x=1ms", "ttft=1m"}) EXPECT_FALSE(slo_from(bad)) << bad;
+}
+
+TEST(SimulateCommand, TracesAreSortedOrRefused) {
+  const std::string trace = scratch_path("trace.csv");
+  std::ofstream(trace) << "arrival,input,output\n1,100,5\n0,100,5\n";
+  const Ran sorted = run_tilecast("simulate Llama-3.1-8B --trace " + trace);
+  EXPECT_EQ(sorted.code, 0) << sorted.err;
+  EXPECT_THAT(sorted.out, HasSubstr("sorted"));
+  std::ofstream(trace) << "arrival,input,output\n0,100,5\n1,-7,5\n";
+  const Ran negative = run_tilecast("simulate Llama-3.1-8B --trace " + trace);
+  EXPECT_EQ(negative.code, 2);
+  EXPECT_THAT(negative.err, HasSubstr("trace.csv:3: input: must lie between 1 and"));
+  std::remove(trace.c_str());
+}
+
+TEST(SimulateCommand, RefusesInOneLine) {
+  const std::pair<const char*, const char*> cases[] = {{"--tp 0", "--tp"},
+                                                       {"--engine pytorch", "does not serve"},
+                                                       {"--gpu H1000", "H1000"},
+                                                       {"--rate -1", "--rate"},
+                                                       {"--input 0", "--input"},
+                                                       {"--router x", "--router"},
+                                                       {"--policy x", "--policy"},
+                                                       {"--sweep x", "--sweep"},
+                                                       {"--slo x", "--slo"},
+                                                       {"--max-num-seqs -1", "--max-num-seqs"},
+                                                       {"--gpu-memory-utilization 2", "--gpu-memory-utilization"},
+                                                       {"--gpu-memory-utilization 0.1", "does not fit"},
+                                                       {"--trace /nonexistent", "/nonexistent"},
+                                                       {"--draft 4 --acceptance 2", "acceptance"}};
+  for (const auto& [flags, words] : cases) {
+    const Ran ran = run_tilecast(std::string("simulate Llama-3.1-8B --requests 5 ") + flags);
+    EXPECT_EQ(ran.code, 2) << flags;
+    EXPECT_THAT(ran.err, HasSubstr(words)) << flags;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+  const Ran refused = run_tilecast("simulate Llama-3.1-8B --requests 2 --input 200000");
+  EXPECT_EQ(refused.code, 0);
+  EXPECT_THAT(refused.out, HasSubstr("request 0: 200000 + 256 tokens, the context limit is 131072"));
+}
+
+}  // namespace
+}  // namespace tilecast

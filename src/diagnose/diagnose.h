@@ -1,0 +1,80 @@
+// A recording against the forecast: where the time goes, what falls short of what it could be, and what to try.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/recognise.h"
+#include "diagnose/timeline.h"
+#include "estimate/estimate.h"
+#include "estimate/weights.h"
+
+namespace tilecast {
+
+// What the forecaster says of a group's shape.
+struct Comparison {
+  Kernel kernel;
+  ShapeFrom from = ShapeFrom::operator_dims;
+  Seconds forecast, ceiling, bound;
+  Interval interval;
+  Resource limited_by = Resource::dram;
+  Seen seen = Seen::no;
+};
+
+// Work that is compared as one: all kernels of one operator's calls with the same dims, or all of one name.
+struct WorkGroup {
+  WorkFamily family = WorkFamily::unknown;
+  std::string_view library;
+  std::string name, full_name;  // of the kernel that takes most of its time
+  std::string op;               // "aten::mm([512, 4096], [4096, 6144])"; may be empty
+  Count calls = 0, launches = 0;
+  Seconds total;
+  Bytes bytes;  // moved by copies
+  std::optional<Comparison> comparison;
+  std::optional<Counters> counters;
+  Seconds per_call() const { return total / static_cast<double>(calls); }
+  // Time above the ceiling, of all calls.
+  Seconds lost() const;
+  // Slower than the ceiling by more than neighbouring runs differ (kNoise).
+  bool underperforms() const;
+};
+// Cards of one kind differ by 5 to 10 % at the same shape (docs/method.md), and the ceiling is a quantile.
+inline constexpr double kNoise = 0.15;
+
+struct FamilyTotal {
+  WorkFamily family = WorkFamily::unknown;
+  Count launches = 0;
+  Seconds total, compared, lost;
+};
+
+struct Advice {
+  std::string title, reason, action;
+  Seconds at_stake;  // wall time that this could save at most
+};
+
+struct Diagnosis {
+  std::string path, format, recorded_on, gpu;
+  Seconds total;                      // of all GPU work, side by side or not
+  Seconds recognised;                 // of that, of a known family
+  Seconds compared;                   // of that, with a forecast
+  Seconds lost;                       // above the ceilings
+  std::vector<FamilyTotal> families;  // longest first, like the rest
+  std::vector<WorkGroup> groups;
+  std::vector<Timeline> timelines;  // one a device
+  std::vector<HostCall> host;
+  std::vector<Advice> advice;
+  std::vector<std::string> notes;
+};
+
+// `weights` may be null: nothing learned is used then, and the bound stands for the ceiling.
+Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights);
+
+// What to try, by rules over the rest of the diagnosis; `price` of other ways to run a shape on the same card.
+std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights);
+
+// The estimate of a shape as the library that ran it would.
+std::optional<Comparison> compare(const ReadShape& shape, std::string_view library, const Gpu& gpu,
+                                  const ModelSource* weights);
+
+}  // namespace tilecast

@@ -1,0 +1,253 @@
+#include "diagnose/diagnose.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+Gpu h200() { return *built_in_gpu("H200-SXM"); }
+
+// Recordings as tests need them: times in microseconds.
+class Maker {
+ public:
+  Maker() : builder_("made", "made") {}
+  Maker& op(std::uint64_t external, const std::string& name, std::vector<std::vector<Count>> dims,
+            const std::string& type = "c10::BFloat16") {
+    builder_.operator_call(external, fmt::format("{} {}", name, external), [&] {
+      OperatorCall call;
+      call.name = name;
+      call.types.assign(dims.size(), type);
+      call.dims = dims;
+      return call;
+    });
+    return *this;
+  }
+  // The same operator as an earlier call.
+  Maker& again(std::uint64_t external, const std::string& key, const OperatorCall& call) {
+    builder_.operator_call(external, key, [&] { return call; });
+    return *this;
+  }
+  Maker& kernel(const std::string& name, double start, double duration, std::uint64_t external = 0, Count stream = 7,
+                Activity activity = Activity::kernel) {
+    WorkSeen seen;
+    seen.name = name;
+    seen.activity = activity;
+    seen.start = std::llround(start * 1000);
+    seen.duration = std::llround(duration * 1000);
+    seen.external = external;
+    seen.stream = stream;
+    seen.correlation = ++correlation_;
+    builder_.work(seen);
+    return *this;
+  }
+  // The host's call for the kernel made last.
+  Maker& launched(double start, double duration) {
+    builder_.host_call("cudaLaunchKernel", std::llround(start * 1000), std::llround(duration * 1000), correlation_);
+    return *this;
+  }
+  Recording recording() {
+    auto done = std::move(builder_).finish();
+    EXPECT_TRUE(done);
+    return *std::move(done);
+  }
+
+ private:
+  RecordingBuilder builder_;
+  std::uint64_t correlation_ = 0;
+};
+
+Diagnosis diagnosis(Maker& maker) { return diagnose(maker.recording(), h200(), &shipped_models()); }
+
+double us(Seconds t) { return in_microseconds(t); }
+
+TEST(Timeline, SplitsIdleTimeByCause) {
+  Maker m;
+  m.kernel("a", 0, 10);                       // busy 0..10
+  m.kernel("b", 14, 6).launched(2, 3);        // idle 10..14, launched in time; busy 14..20
+  m.kernel("c", 30, 5).launched(22, 6);       // idle 20..30: the host until 28, then the way; busy 30..35
+  m.kernel("d", 33, 7, 0, 8).launched(1, 1);  // another stream, overlaps until 40
+  m.kernel("e", 50, 1);                       // idle 40..50, nobody knows; busy 50..51
+  const Recording r = m.recording();
+  const auto lines = timelines(r, std::vector<WorkFamily>(r.kinds.size(), WorkFamily::gemm));
+  ASSERT_EQ(lines.size(), 1u);
+  const Timeline& t = lines[0];
+  EXPECT_NEAR(us(t.window), 51, 1e-9);
+  EXPECT_NEAR(us(t.busy), 10 + 6 + 10 + 1, 1e-9);
+  EXPECT_NEAR(us(t.host_late), 8, 1e-9);
+  EXPECT_NEAR(us(t.launched), 4 + 2, 1e-9);
+  EXPECT_NEAR(us(t.unexplained), 10, 1e-9);
+  EXPECT_NEAR(us(t.idle()), us(t.host_late + t.launched + t.unexplained), 1e-9);
+  EXPECT_EQ(t.gaps, 3);
+  ASSERT_EQ(t.longest.size(), 3u);
+  EXPECT_NEAR(us(t.longest[0].length), 10, 1e-9);
+  EXPECT_GE(t.longest[0].length, t.longest[1].length);
+  double active = 0;
+  for (const float part : t.activity) active += part;
+  EXPECT_NEAR(active / static_cast<double>(t.activity.size()), 27.0 / 51, 1e-4);
+}
+
+TEST(Timeline, HostSpansEndWhereWorkIsQueued) {
+  Maker m;
+  double at = 0;
+  for (int i = 0; i < 5; ++i, at += 10) m.kernel("k", at, 2).launched(at - 4, 3);  // 8 idle, the host 7 of them
+  m.kernel("k", 41 + 2, 2).launched(0, 1);                                         // queued long before
+  const Recording r = m.recording();
+  const Timeline t = timelines(r, {WorkFamily::gemm})[0];
+  ASSERT_EQ(t.spans.size(), 1u);
+  EXPECT_EQ(t.spans[0].launches, 4);
+  EXPECT_NEAR(us(t.spans[0].start), 2, 1e-9);
+  EXPECT_NEAR(us(t.spans[0].length), 40, 1e-9);
+  EXPECT_NEAR(us(t.spans[0].busy), 8, 1e-9);
+}
+
+TEST(Timeline, ExposedCollectivesRanAlone) {
+  Maker m;
+  m.kernel("nvjet", 0, 10).kernel("ncclDevKernel_AllReduce", 5, 20, 0, 9).kernel("nvjet", 20, 10);
+  Diagnosis d = diagnosis(m);
+  EXPECT_NEAR(us(d.timelines[0].exposed_collectives), 10, 1e-9);  // 10..20
+  EXPECT_NEAR(us(d.timelines[0].busy), 30, 1e-9);
+  EXPECT_THAT(d.advice, testing::Contains(testing::Field(&Advice::title, testing::HasSubstr("Exchange"))));
+}
+
+TEST(Diagnose, KernelsOfOneCallAreComparedTogether) {
+  OperatorCall mm;
+  mm.name = "aten::mm";
+  mm.dims = {{16, 3584}, {3584, 3584}};
+  mm.types = {"c10::BFloat16", "c10::BFloat16"};
+  Maker m;
+  for (std::uint64_t call = 1; call <= 3; ++call) {
+    const double at = 100.0 * static_cast<double>(call);
+    m.again(call, "mm", mm);
+    m.kernel("nvjet_sm90_tst_64x16_64x16_4x1_v_bz_splitK_TNT", at, 12, call);
+    m.kernel("void cublasLt::splitKreduce_kernel<32>()", at + 12, 2, call);
+    m.kernel("Memset (Device)", at + 20, 1, call, 7, Activity::fill);
+  }
+  const Diagnosis d = diagnosis(m);
+  ASSERT_EQ(d.groups.size(), 2u);
+  const WorkGroup& g = d.groups[0];
+  EXPECT_EQ(g.calls, 3);
+  EXPECT_EQ(g.launches, 6);
+  EXPECT_NEAR(us(g.per_call()), 14, 1e-9);
+  EXPECT_EQ(g.name, "nvjet_sm90_tst_64x16_64x16_4x1_v_bz_splitK_TNT");
+  ASSERT_TRUE(g.comparison);
+  EXPECT_EQ(dims_text(g.comparison->kernel.shape), "m=16;n=3584;k=3584");
+  EXPECT_GE(g.comparison->ceiling, g.comparison->bound);
+  EXPECT_GE(g.comparison->forecast, g.comparison->ceiling);
+  EXPECT_NEAR(us(g.lost()), std::max(0.0, 3 * (14 - us(g.comparison->ceiling))), 1e-6);
+  EXPECT_FALSE(d.groups[1].comparison);  // the fill of a workspace is no product
+}
+
+TEST(Diagnose, SumsAreKept) {
+  Maker m;
+  m.op(1, "aten::mm", {{512, 4096}, {4096, 6144}}).kernel("nvjet_a", 0, 100, 1);
+  m.op(2, "aten::add", {{512, 4096}, {512, 4096}}).kernel("void at::native::elementwise_kernel<1>", 100, 30, 2);
+  m.kernel("mystery", 130, 20).kernel("Memcpy DtoH (Device -> Pageable)", 150, 5, 0, 7, Activity::copy);
+  const Diagnosis d = diagnosis(m);
+  EXPECT_NEAR(us(d.total), 155, 1e-9);
+  EXPECT_NEAR(us(d.recognised), 135, 1e-9);
+  EXPECT_NEAR(us(d.compared), 130, 1e-9);
+  Seconds families, groups, lost;
+  for (const FamilyTotal& f : d.families) families += f.total, lost += f.lost;
+  for (const WorkGroup& g : d.groups) groups += g.total;
+  EXPECT_NEAR(us(families), us(d.total), 1e-9);
+  EXPECT_NEAR(us(groups), us(d.total), 1e-9);
+  EXPECT_NEAR(us(lost), us(d.lost), 1e-9);
+  EXPECT_EQ(d.groups.back().total <= d.groups.front().total, true);
+}
+
+TEST(Diagnose, OnlyWhatIsClearlySlowerUnderperforms) {
+  const auto seen = shape_of_text("gemm bf16 m=4096;n=4096;k=4096");
+  const Comparison c = *compare(*seen, "cuBLAS", h200(), &shipped_models());
+  for (const auto& [factor, flagged] : {std::pair{0.9, false}, {1.1, false}, {1.3, true}}) {
+    WorkGroup g;
+    g.calls = 10;
+    g.comparison = c;
+    g.total = c.ceiling * factor * 10;
+    EXPECT_EQ(g.underperforms(), flagged) << factor;
+    EXPECT_NEAR(us(g.lost()), us(c.ceiling) * 10 * std::max(0.0, factor - 1), 1e-6);
+  }
+}
+
+std::vector<std::string> titles(const Diagnosis& d) {
+  std::vector<std::string> all;
+  for (const Advice& a : d.advice) all.push_back(a.title);
+  return all;
+}
+
+TEST(Advice, AFastProductNeedsNone) {
+  Maker m;
+  for (int i = 0; i < 20; ++i) {
+    const auto id = static_cast<std::uint64_t>(i) + 1;
+    m.op(id, "aten::mm", {{4096, 4096}, {4096, 4096}}).kernel("nvjet_a", i * 190.0, 180, id).launched(0, 1);
+  }
+  EXPECT_THAT(titles(diagnosis(m)), testing::IsEmpty());
+}
+
+TEST(Advice, FindsWhatIsWrong) {
+  Maker late;
+  for (int i = 0; i < 20; ++i) late.kernel("nvjet_a", i * 100.0, 10).launched(i * 100.0 - 20, 15);
+  EXPECT_THAT(titles(diagnosis(late)), testing::Contains(testing::HasSubstr("waits for the host")));
+
+  Maker fp32;
+  fp32.op(1, "aten::mm", {{4096, 4096}, {4096, 4096}}, "float")
+      .kernel("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8", 0, 2900, 1);
+  const Diagnosis slow = diagnosis(fp32);
+  ASSERT_THAT(titles(slow), testing::Contains(testing::HasSubstr("fp32 products")));
+  EXPECT_GT(us(slow.advice[0].at_stake), 1500);  // 137 GFLOP: at most 500 us with TF32
+  EXPECT_LT(us(slow.advice[0].at_stake), 2900);
+
+  Maker pieces;
+  pieces.op(1, "aten::bmm", {{32, 1024, 128}, {32, 128, 1024}}).kernel("nvjet_a", 0, 30, 1);
+  pieces.op(2, "aten::_softmax", {{1, 32, 1024, 1024}, {}, {}}).kernel("softmax_warp_forward", 40, 60, 2);
+  EXPECT_THAT(titles(diagnosis(pieces)), testing::Contains(testing::HasSubstr("in pieces")));
+
+  Maker flash;
+  OperatorCall attention;
+  attention.name = "aten::_flash_attention_forward";
+  attention.dims = {{1, 8192, 32, 128}, {1, 8192, 8, 128}, {1, 8192, 8, 128}};
+  attention.types.assign(3, "c10::BFloat16");
+  attention.scalars = {"", "", "", "", "", "", "", "", "True"};
+  flash.again(1, "flash", attention)
+      .kernel("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", 0, 2100, 1);
+  EXPECT_THAT(titles(diagnosis(flash)), testing::Contains(testing::HasSubstr("FlashAttention 2")));
+
+  Maker odd;
+  odd.op(1, "aten::mm", {{8192, 1024}, {1024, 50257}})
+      .kernel("cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1", 0, 4000, 1);
+  EXPECT_THAT(titles(diagnosis(odd)), testing::Contains(testing::HasSubstr("cannot load in full")));
+
+  Maker copies;
+  copies.kernel("Memcpy HtoD (Pageable -> Device)", 0, 100, 0, 7, Activity::copy).kernel("nvjet", 100, 100);
+  EXPECT_THAT(titles(diagnosis(copies)), testing::Contains(testing::HasSubstr("pageable")));
+}
+
+// Traces of a real H200 (data/measurements/README.md says how they were made).
+TEST(Diagnose, RealTracesAreRecognised) {
+  const std::string folder = TILECAST_SOURCE_DIR "/data/measurements/traces/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  for (const char* file : {"h200_eager.json.gz", "h200_serving.json.gz", "h200_compiled.json.gz",
+                           "h200_serving_ncu_raw.csv.gz", "h200_serving_ncu_details.csv.gz"}) {
+    const auto recording = read_recording(folder + file);
+    ASSERT_TRUE(recording) << recording.error().line();
+    const Diagnosis d = diagnose(*recording, h200(), &shipped_models());
+    EXPECT_GT(d.recognised / d.total, 0.99) << file;
+    for (const Timeline& t : d.timelines) {
+      EXPECT_LE(t.busy, t.window) << file;
+      EXPECT_NEAR(us(t.idle()), us(t.host_late + t.launched + t.unexplained), 1e-3) << file;
+    }
+    for (const WorkGroup& g : d.groups)
+      if (g.comparison && g.comparison->from == ShapeFrom::operator_dims && g.family == WorkFamily::gemm) {
+        EXPECT_GE(g.per_call(), g.comparison->bound) << g.op;  // no run beats the bound
+      }
+  }
+}
+
+}  // namespace
+}  // namespace tilecast

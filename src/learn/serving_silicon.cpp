@@ -1,0 +1,197 @@
+// AIConfigurator's serving points: a closed loop of a number of requests at a time.
+//
+// Most were measured by InferenceX (SemiAnalysis, first called InferenceMAX), the rest by the tool's own authors ("gap
+// analysis").
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "cluster/registry.h"
+#include "learn/endtoend_table.h"
+#include "learn/serving.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+const std::vector<std::string> kColumns = {"silicon_data_source",
+                                           "backend",
+                                           "model_path",
+                                           "system",
+                                           "precision",
+                                           "mode",
+                                           "isl",
+                                           "osl",
+                                           "gemm_quant_mode",
+                                           "moe_quant_mode",
+                                           "batch_size",
+                                           "tp_size",
+                                           "pp_size",
+                                           "attention_dp_size",
+                                           "moe_tp_size",
+                                           "moe_ep_size",
+                                           "silicon_ttft_ms",
+                                           "silicon_tpot_ms"};
+
+const std::map<std::string, std::string> kClusters = {{"h100_sxm", "H100-SXM"},      {"h200_sxm", "H200-SXM"},
+                                                      {"b200_sxm", "B200"},          {"gb200", "GB200"},
+                                                      {"a100_sxm", "A100-SXM-80GB"}, {"l40s", "L40S"}};
+
+bool is_sparse(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (const auto* mla = std::get_if<MlaSpec>(&run.layer.mixer); mla && mla->index_heads > 0) return true;
+  return false;
+}
+bool has_experts(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (std::holds_alternative<MoeSpec>(run.layer.feed_forward)) return true;
+  return false;
+}
+bool has_latent(const ModelSpec& model) {
+  for (const LayerRun& run : model.decoder->layers)
+    if (std::holds_alternative<MlaSpec>(run.layer.mixer)) return true;
+  return false;
+}
+
+bool of_inference_max(const TableRow& row) {
+  return row["silicon_data_source"].find("aic-auto-gap-analysis") == std::string::npos;
+}
+
+// The checkpoint's own format where it has one of that width; else NVIDIA's, whose scales of activations are fixed.
+std::string format_of(const std::string& mode, const ModelSpec& model) {
+  if (mode.empty()) return "bf16";
+  if (mode.starts_with("fp8"))
+    return mode == "fp8_block" || model.quantization == "fp8_block" ? "fp8_block" : "fp8_static";
+  return mode;
+}
+
+Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
+  const std::string linear = format_of(row["gemm_quant_mode"], model);
+  const bool small = !row["gemm_quant_mode"].empty();
+  auto p = precision_from(linear, small ? "fp8" : "");
+  if (!p) return p;
+  const auto experts = precision_from(format_of(row["moe_quant_mode"], model));
+  if (!experts) return experts;
+  p->experts = experts->linear;
+  // Latent attention stays in bf16 where experts have four bits (DeepSeek-R1-FP4's and Kimi K2's checkpoints).
+  if (has_latent(model) && experts->linear.weight_bits < 8) p->linear = p->activation;
+  return p;
+}
+
+std::optional<RankLayout> layout_of(const TableRow& row, const ModelSpec& model) {
+  RankLayout layout;
+  const auto size = [&](const char* column) { return std::max(1, static_cast<int>(row.number(column))); };
+  layout.tp = size("tp_size"), layout.pp = size("pp_size");
+  if (!has_experts(model)) return layout;
+  layout.ep = size("moe_ep_size"), layout.expert_tp = size("moe_tp_size");
+  // Blank attention dp and experts over more ranks than tp: attention was data parallel after all.
+  const int ranks = layout.ep * layout.expert_tp;
+  if (ranks % layout.tp != 0 || ranks > layout.tp) return std::nullopt;
+  if (ranks < layout.tp) layout.ep = 1, layout.expert_tp = layout.tp;
+  return layout;
+}
+
+std::string key_of(const TableRow& row) {
+  std::string key;
+  for (const std::string& column : kColumns)
+    if (column != "silicon_data_source" && !column.starts_with("silicon_t")) key += row[column] + "|";
+  return key;
+}
+
+bool is_clean(const TableRow& row) {
+  return row["mode"] == "agg" && row.number("tp_size") <= 8 && row.number("attention_dp_size") <= 1 &&
+         row.number("silicon_ttft_ms") < 10e3 && row.number("silicon_ttft_ms") > 0 && row.number("silicon_tpot_ms") > 0;
+}
+
+// What first tokens of AIConfigurator's own runs take beyond the engine's step, client and server together: the middle
+// of what Llama 3.1 8B's under TensorRT-LLM lack. Other models are the judge.
+const Seconds kOwnFrontEnd = milliseconds(118);
+
+// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025): no prefix
+// cache, ten requests for each in flight, --random-range-ratio 0.8.
+void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
+  d.reuse = false;
+  d.memory_fraction = 0.9;
+  if (engine == EngineKind::vllm) {
+    d.max_tokens = 8192;
+    d.max_sequences = row["system"] == "b200_sxm" ? 512 : row.count("batch_size");
+  } else if (engine == EngineKind::trtllm) {
+    d.max_tokens = 16384;
+    const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
+    if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
+  }
+}
+
+// Nothing, and `why`, for rows that cannot be judged.
+Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why) {
+  const std::string& path = row["model_path"];
+  auto model = find_model(path.substr(path.find('/') + 1));
+  if (!model) return std::move(model).error().at(row.place());
+  const auto system = kClusters.find(row["system"]);
+  const auto engine = engine_from(row["backend"]);
+  if (!engine) return engine.error();
+  const auto layout = layout_of(row, *model);
+  const auto precision = precision_of(row, *model);
+  const Cluster* cluster = system == kClusters.end() ? nullptr : built_in_cluster_of(system->second);
+  why = !cluster                      ? "another GPU"
+        : is_sparse(*model)           ? "sparse attention: " + model->name
+        : !layout || !precision       ? "a layout or format that is not known"
+        : row.count("batch_size") < 1 ? "no concurrency"
+                                      : "";
+  if (!why.empty()) return std::optional<ServingCase>();
+
+  ServingCase one;
+  const Count concurrency = row.count("batch_size");
+  one.label = {"silicon", cluster->gpu.name, row["backend"], model->name, "agg", "", concurrency, row.count("isl")};
+  one.label.detail =
+      std::string(precision->linear.name) + ", " + text_of(*layout) + ", " + row["isl"] + "/" + row["osl"];
+  one.deployment.model = *std::move(model);
+  one.deployment.engine.kind = *engine;
+  one.deployment.engine.precision = *precision;
+  one.deployment.gpu = cluster->gpu;
+  if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
+  const bool theirs = of_inference_max(row);
+  if (theirs) set_as_inferencex(one.deployment, row, *engine);
+  else one.deployment.host_receive = kOwnFrontEnd;
+  // InferenceX draws lengths between 0.8 and 1 of the nominal ones. The others' are not said; answers that end a little
+  // apart keep requests from marching in step, as they do not over a long run.
+  const double mean = theirs ? 0.9 : 1, spread = theirs ? 1 / 0.9 - 1 : 0.1;
+  WorkloadOptions w;
+  w.requests = 10 * concurrency;
+  w.input = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("isl"))), spread};
+  w.output = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("osl"))), spread};
+  auto requests = generate(w);
+  if (!requests) return std::move(requests).error().at(row.place());
+  one.requests = *std::move(requests);
+  one.concurrency = concurrency;
+  one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
+  return std::optional<ServingCase>(std::move(one));
+}
+
+}  // namespace
+
+Result<ServingCases> silicon_cases(const std::string& path) {
+  const auto rows = read_table(path, kColumns);
+  if (!rows) return rows.error();
+  ServingCases read;
+  std::set<std::string> seen;
+  for (const TableRow& row : *rows) {
+    if (!is_clean(row)) {
+      ++read.left_out["outside the clean subset"];
+      continue;
+    }
+    if (!seen.insert(key_of(row)).second) {
+      ++read.left_out["a copy"];
+      continue;
+    }
+    std::string why;
+    auto one = case_of(row, why);
+    if (!one) return std::move(one).error();
+    if (*one) read.cases.push_back(**std::move(one));
+    else ++read.left_out[why];
+  }
+  return read;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,200 @@
+#include "serve/deployment.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cluster/registry.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+DeploymentOptions options_of(const char* model, const char* gpu, EngineKind kind = EngineKind::vllm) {
+  DeploymentOptions o;
+  o.model = *find_model(model);
+  o.gpu = *find_gpu(gpu);
+  o.engine.kind = kind;
+  o.engine.precision = *precision_from("bf16");
+  return o;
+}
+
+Deployment deployed(const DeploymentOptions& o) {
+  auto d = deploy(o, Method::roofline, nullptr);
+  EXPECT_TRUE(d) << d.error().line();
+  return *std::move(d);
+}
+
+// Tokens that engines said they had room for when they started, Llama 3.1 8B in bf16 (start-up logs in public
+// repositories: 40,528 tokens on RTX 4090, 216,624 on RTX A6000, 442,160 on H100 under vLLM's V1).
+TEST(ServeDeployment, VllmsCacheAsItsLogsSay) {
+  struct Log {
+    const char* gpu;
+    double tokens;
+  };
+  for (const Log& log : {Log{"RTX-4090", 40528}, {"RTX-A6000", 216624}, {"H100-SXM", 442160}}) {
+    const Deployment d = deployed(options_of("Llama-3.1-8B", log.gpu));
+    EXPECT_NEAR(static_cast<double>(d.pool.blocks * 16) / log.tokens, 1, 0.03) << log.gpu;
+  }
+}
+
+TEST(ServeDeployment, BudgetAddsUp) {
+  const Deployment d = deployed(options_of("Llama-3.1-8B", "H100-SXM"));
+  const CacheBudget& b = d.budget;
+  EXPECT_DOUBLE_EQ(b.usable.base(), 0.9 * b.visible.base());
+  EXPECT_NEAR((b.weights + b.activations + b.other + b.cache).base(), b.usable.base(), 1);
+  // 32 layers, keys and values of 8 heads of 128, two bytes.
+  EXPECT_DOUBLE_EQ(d.pool.geometry.block_bytes().base(), 16.0 * 32 * 2 * 8 * 128 * 2);
+  EXPECT_EQ(d.pool.blocks, static_cast<Count>(b.cache / d.pool.geometry.block_bytes()));
+}
+
+TEST(ServeDeployment, EnginesHaveTheirOwnDefaults) {
+  const SchedulerLimits h100 = limits_of(options_of("Llama-3.1-8B", "H100-SXM"));
+  EXPECT_EQ(h100.max_sequences, 1024);
+  EXPECT_EQ(h100.max_tokens, 8192);
+  const SchedulerLimits a100 = limits_of(options_of("Llama-3.1-8B", "A100-SXM-80GB"));
+  EXPECT_EQ(a100.max_sequences, 256);
+  EXPECT_EQ(a100.max_tokens, 2048);
+  const SchedulerLimits sglang = limits_of(options_of("Llama-3.1-8B", "L40S", EngineKind::sglang));
+  EXPECT_EQ(sglang.chunk, 4096);
+  EXPECT_EQ(sglang.policy, Policy::sglang);
+  const SchedulerLimits trtllm = limits_of(options_of("Llama-3.1-8B", "H100-SXM", EngineKind::trtllm));
+  EXPECT_FALSE(trtllm.chunked_prefill);
+  EXPECT_EQ(trtllm.policy, Policy::trtllm_no_evict);
+}
+
+// mem_fraction_static on H100: a reserve of 512 + 1.5 x 8192 + 2 x 256 + 128 = 13440 MiB of what is visible.
+TEST(ServeDeployment, SglangsShareByHand) {
+  const Deployment d = deployed(options_of("Llama-3.1-8B", "H100-SXM", EngineKind::sglang));
+  const double visible = 80 * 1024 * 0.987;
+  const double share = std::round((visible - 13440) / visible * 1000) / 1000;
+  EXPECT_NEAR(d.budget.usable.base(), (visible - 0.1 * 1024) * share * 1024 * 1024, 1e3);
+  EXPECT_NEAR(d.budget.cache.base(), d.budget.usable.base() - d.budget.weights.base(), 1);
+}
+
+TEST(ServeDeployment, MoreOfEverythingLeavesLessCache) {
+  DeploymentOptions o = options_of("Llama-3.1-8B", "H100-SXM");
+  const Count plain = deployed(o).pool.blocks;
+  o.max_sequences = 4096;
+  EXPECT_LT(deployed(o).pool.blocks, plain);
+  o = options_of("Llama-3.1-8B", "H100-SXM");
+  o.memory_fraction = 0.5;
+  EXPECT_LT(deployed(o).pool.blocks, plain);
+  o = options_of("Llama-3.1-8B", "H100-SXM");
+  o.engine.precision.cache = CacheType::fp8;
+  EXPECT_NEAR(static_cast<double>(deployed(o).pool.blocks), 2.0 * static_cast<double>(plain), 2);
+}
+
+TEST(ServeDeployment, RefusesWhatDoesNotServe) {
+  EXPECT_FALSE(deploy(options_of("Llama-3.1-70B", "H100-SXM"), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(options_of("BERT-Base", "H100-SXM"), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(options_of("T5-Base", "H100-SXM"), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(options_of("Llama-3.1-8B", "H100-SXM", EngineKind::pytorch), Method::roofline, nullptr));
+}
+
+TEST(ServeHost, GraphsAsTheEnginesCaptureThem) {
+  const HostTimes vllm = host_times(EngineKind::vllm, 256, 2048);
+  EXPECT_EQ(vllm.graphs.size(), 51u);  // as its log says: largest 512
+  EXPECT_EQ(vllm.graphs.back(), 512);
+  EXPECT_EQ(captured_size(vllm.graphs, 1), 1);
+  EXPECT_EQ(captured_size(vllm.graphs, 3), 4);
+  EXPECT_EQ(captured_size(vllm.graphs, 249), 256);
+  EXPECT_EQ(captured_size(vllm.graphs, 257), 272);
+  EXPECT_EQ(captured_size(vllm.graphs, 513), 0);
+  EXPECT_EQ(host_times(EngineKind::vllm, 16, 2048).graphs.back(), 32);
+  EXPECT_EQ(captured_size(host_times(EngineKind::sglang, 256, 0).graphs, 9), 12);
+  EXPECT_EQ(captured_size(host_times(EngineKind::trtllm, 2048, 0).graphs, 129), 256);
+}
+
+RankLayout layout_of(int tp, int pp = 1, int dp = 1, int ep = 1, int cp = 1) {
+  RankLayout layout;
+  layout.tp = tp, layout.pp = pp, layout.dp = dp, layout.ep = ep, layout.cp = cp;
+  return layout;
+}
+
+DeploymentOptions over(const char* model, const char* gpu, RankLayout layout, EngineKind kind = EngineKind::vllm) {
+  DeploymentOptions o = options_of(model, gpu, kind);
+  o.spread = RankSpread{layout, *built_in_cluster_of(o.gpu.name)};
+  return o;
+}
+
+TEST(ServeDeployment, RanksDivideKeysAndWeights) {
+  const Deployment one = deployed(options_of("Llama-3.1-8B", "H100-SXM"));
+  const Deployment four = deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(4)));
+  EXPECT_DOUBLE_EQ(four.pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 4);
+  EXPECT_NEAR(four.budget.weights / one.budget.weights, 0.25, 0.01);
+  // Eight key heads over sixteen ranks: each has a copy of one.
+  DeploymentOptions sixteen = over("Llama-3.1-8B", "H100-SXM", layout_of(16));
+  sixteen.spread->cluster.nodes = 2;
+  EXPECT_DOUBLE_EQ(deployed(sixteen).pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 8);
+  // A latent belongs to all heads: every rank keeps it whole.
+  const auto latent = [](int tp) {
+    DeploymentOptions o = over("DeepSeek-R1", "H200-SXM", layout_of(tp, 1, 1, tp));
+    o.engine.precision = *precision_from("fp8_block");
+    return deployed(o).pool.geometry.block_bytes().base();
+  };
+  EXPECT_DOUBLE_EQ(latent(8), 16.0 * 61 * (512 + 64) * 2);
+}
+
+TEST(ServeDeployment, StagesDivideLayers) {
+  const Deployment one = deployed(options_of("Llama-3.1-8B", "H100-SXM"));
+  const Deployment two = deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(1, 2)));
+  EXPECT_DOUBLE_EQ(two.pool.geometry.block_bytes().base(), one.pool.geometry.block_bytes().base() / 2);
+  EXPECT_EQ(two.pool.stages, 2);
+  EXPECT_DOUBLE_EQ(two.pool.stage_share, 0.5);
+  EXPECT_TRUE(two.pool.limits.pipelined);
+}
+
+TEST(ServeDeployment, DataParallelRanksThatShareExpertsStepTogether) {
+  DeploymentOptions o = over("Qwen3-235B-A22B-FP8", "H200-SXM", layout_of(1, 1, 8, 8));
+  o.engine.precision = *precision_from("fp8_block");
+  const Deployment d = deployed(o);
+  EXPECT_EQ(d.pool.replicas, 8);
+  EXPECT_EQ(d.pool.in_step, 8);
+  EXPECT_EQ(deployed(over("Llama-3.1-8B", "H100-SXM", layout_of(1, 1, 2))).pool.in_step, 1);
+}
+
+TEST(ServeDeployment, RefusesLayoutsByName) {
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(3)), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(2, 1, 1, 1, 2)), Method::roofline, nullptr));
+  EXPECT_FALSE(deploy(over("Llama-3.1-8B", "H100-SXM", layout_of(16)), Method::roofline, nullptr));  // eight in a node
+}
+
+// Two ranks do half of the products each and sum what they get; one rank of a layout of one is the GPU alone.
+TEST(ServeDeployment, RanksShareAStep) {
+  const DeploymentOptions alone = options_of("Llama-3.1-70B", "H200-SXM");
+  const auto step = [](const StepPricer& pricer, Count batch) {
+    Workload w;
+    w.mode = Mode::decode;
+    w.requests = {{batch, 1, 1024}};
+    double sum = 0;
+    const auto calls = pricer.calls(w);
+    for (const CallTime& c : *calls) sum += c.cool.base();
+    return sum;
+  };
+  const auto over_ranks = [&](int tp) {
+    return price_over(alone.model, alone.engine, {layout_of(tp), *built_in_cluster_of("H200-SXM")}, Method::roofline,
+                      nullptr);
+  };
+  const double one = step(price_on(alone.model, alone.engine, alone.gpu, Method::roofline, nullptr), 64);
+  EXPECT_DOUBLE_EQ(step(over_ranks(1), 64), one);
+  const double two = step(over_ranks(2), 64), eight = step(over_ranks(8), 64);
+  EXPECT_GT(two, one / 2);
+  EXPECT_LT(two, 0.7 * one);
+  EXPECT_GT(eight, one / 8);
+  EXPECT_LT(eight, two);
+  // Two sums a layer, one of the embedding, and the logits gathered.
+  Workload w;
+  w.mode = Mode::decode;
+  w.requests = {{64, 1, 1024}};
+  std::set<std::string> exchanged;
+  const auto calls = over_ranks(2).calls(w);
+  for (const CallTime& c : *calls)
+    if (c.op_class == OpClass::other && (c.name.ends_with(" sum") || c.name.ends_with(" gather")))
+      exchanged.insert(c.name);
+  EXPECT_EQ(exchanged, (std::set<std::string>{"attention sum", "feed-forward sum", "embedding sum", "logits gather"}));
+}
+
+}  // namespace
+}  // namespace tilecast

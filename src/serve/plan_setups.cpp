@@ -1,0 +1,128 @@
+// What replicas a plan may consist of: layouts, formats, limits.
+#include <algorithm>
+
+#include "engine/precision.h"
+#include "serve/plan.h"
+
+namespace tilecast {
+namespace {
+
+// Limits worth a look beside the engine's defaults (zeros).
+struct LimitChoice {
+  Count max_sequences = 0, max_tokens = 0, chunk = 0;
+  std::optional<bool> chunked_prefill = {};
+};
+std::vector<LimitChoice> limit_choices(EngineKind engine, const ServeQuery& query) {
+  const Count longest = query.workload.input.mean * 2;
+  switch (engine) {
+    // Small steps spare answers, large ones prompts.
+    case EngineKind::sglang: return {{}, {0, 0, 2048}};
+    // Prompts are whole by default: a longer one than a step's tokens would be refused.
+    case EngineKind::trtllm:
+      return longest > 8192 ? std::vector<LimitChoice>{{0, 0, 0, true}}
+                            : std::vector<LimitChoice>{{}, {0, 2048, 0, true}};
+    default: return {{}, {0, 2048, 0}, {256, 16384, 0}};
+  }
+}
+
+bool computes(const Gpu& gpu, const Format& f) { return f.unpack_weights || gpu.has_tensor(f.math, f.accumulate); }
+
+std::vector<Formats> formats_for(const ServeQuery& query, const Gpu& gpu) {
+  const ModelSpec& m = query.model;
+  std::vector<Formats> wanted = query.formats, possible;
+  if (wanted.empty()) {
+    const std::string own = m.quantization.empty() ? m.dtype : m.quantization;
+    wanted = {{own, ""}};
+    if (m.quantization.empty()) wanted.push_back({"fp8", ""});
+    wanted.push_back({m.quantization.empty() ? "fp8" : own, "fp8"});
+  }
+  for (const Formats& f : wanted) {
+    const auto precision = precision_from(f.dtype, f.kv_dtype);
+    if (!precision || !computes(gpu, precision->linear) || !computes(gpu, precision->experts)) continue;
+    // A cache in fp8 is read by kernels of cards that multiply fp8.
+    if (precision->cache == CacheType::fp8 && !gpu.has_tensor(DType::fp8, DType::fp32)) continue;
+    possible.push_back(f);
+  }
+  return possible;
+}
+
+DeploymentOptions options_for(const ServeQuery& query, const GpuOffer& offer, EngineKind engine, const Formats& formats,
+                              const RankLayout& layout) {
+  DeploymentOptions o;
+  o.model = query.model;
+  o.gpu = offer.gpu;
+  o.engine.kind = engine;
+  o.engine.precision = *precision_from(formats.dtype, formats.kv_dtype);
+  if (layout.ranks() > 1) {
+    RankSpread spread{layout, *offer.cluster};
+    spread.cluster.nodes = static_cast<int>(ceil_div(layout.ranks(), spread.cluster.gpus_per_node));
+    o.spread = std::move(spread);
+  }
+  return o;
+}
+
+}  // namespace
+
+bool has_experts(const ModelSpec& model) {
+  return std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(),
+                     [](const LayerRun& run) { return std::holds_alternative<MoeSpec>(run.layer.feed_forward); });
+}
+
+double memory_fraction(EngineKind engine, const CacheBudget& b) {
+  if (engine == EngineKind::sglang) return b.usable / (b.visible - b.other);
+  if (engine == EngineKind::trtllm) return b.usable / (b.visible - b.weights - b.activations - b.other);
+  return b.usable / b.visible;
+}
+
+std::vector<RankLayout> serving_layouts(const ModelSpec& model, const GpuOffer& offer) {
+  std::vector<RankLayout> layouts;
+  const auto add = [&](int tp, int pp, int dp, int ep) {
+    RankLayout layout;
+    layout.tp = tp, layout.pp = pp, layout.dp = dp, layout.ep = ep;
+    const bool same = std::find(layouts.begin(), layouts.end(), layout) != layouts.end();
+    if (!same && layout.ranks() <= offer.most && check(layout, model)) layouts.push_back(layout);
+  };
+  if (!offer.cluster) return add(1, 1, 1, 1), layouts;
+  const Cluster& cluster = *offer.cluster;
+  const int node = cluster.gpus_per_node;
+  const bool experts = has_experts(model), slow = cluster.intra.kind == LinkKind::pcie;
+  for (int tp = 1; tp <= std::min(node, 16); tp *= 2) {
+    add(tp, 1, 1, 1);
+    if (experts && tp > 1) add(tp, 1, 1, tp);
+    for (const int pp : {2, 4})
+      if ((slow && tp * pp <= node) || (tp * 2 > node && cluster.inter)) add(tp, pp, 1, 1);
+  }
+  if (experts)
+    for (int ranks = 4; ranks <= (cluster.inter ? 4 * node : node) && ranks <= 64; ranks *= 2) add(1, 1, ranks, ranks);
+  return layouts;
+}
+
+Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, Method method,
+                                   const ModelSource* weights) {
+  ServeSetups setups;
+  const GpuOffer& offer = query.gpus[index];
+  const std::vector<RankLayout> layouts = serving_layouts(query.model, offer);
+  for (const EngineKind engine : query.engines)
+    for (const Formats& formats : formats_for(query, offer.gpu))
+      for (const RankLayout& layout : layouts) {
+        std::shared_ptr<StepTable> known;
+        DeploymentOptions options = options_for(query, offer, engine, formats, layout);
+        for (const LimitChoice& limits : limit_choices(engine, query)) {
+          options.max_sequences = limits.max_sequences, options.max_tokens = limits.max_tokens;
+          options.chunk = limits.chunk, options.chunked_prefill = limits.chunked_prefill;
+          auto rank = whole_model(options, method, weights);
+          if (!rank) return std::move(rank).error();
+          auto deployed = deploy(options, *std::move(rank), known);
+          if (!deployed) {
+            ++setups.too_large;
+            continue;
+          }
+          known = deployed->steps;
+          setups.all.push_back(std::make_shared<ServeSetup>(
+              ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget, known}));
+        }
+      }
+  return setups;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,155 @@
+#include "serve/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/registry.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+GpuOffer offer_of(const std::string& gpu, double usd, int most) {
+  GpuOffer offer;
+  offer.gpu = *find_gpu(gpu);
+  if (const Cluster* cluster = built_in_cluster_of(offer.gpu.name)) offer.cluster = *cluster;
+  offer.usd_per_hour = usd, offer.most = most;
+  return offer;
+}
+
+ServeQuery query_of(double ttft_ms, double tpot_ms, double rate) {
+  ServeQuery q;
+  q.model = *find_model("Llama-3.2-1B");
+  q.workload.rate = rate, q.workload.requests = 300;
+  q.workload.input.mean = 1024, q.workload.output.mean = 128;
+  q.slo.ttft = milliseconds(ttft_ms), q.slo.tpot = milliseconds(tpot_ms);
+  q.gpus = {offer_of("H100-SXM", 4, 8), offer_of("A100-SXM-80GB", 2, 8)};
+  q.engines = {EngineKind::vllm};
+  q.formats = {{"bf16", ""}};
+  q.apart = false;
+  return q;
+}
+Result<ServePlan> planned(const ServeQuery& q) { return plan_serving(q, Method::tilecast, &shipped_models()); }
+double cost_of(const ServeQuery& q) {
+  const auto plan = planned(q);
+  return plan && plan->best ? plan->finalists[*plan->best].usd_per_hour : 1e9;
+}
+
+TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
+  ServeQuery q = query_of(200, 8, 120);
+  q.apart = true;
+  q.engines = {EngineKind::vllm, EngineKind::sglang};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_TRUE(plan->best);
+  const PlannedDeployment& best = plan->finalists[*plan->best];
+  const auto metrics = metrics_of(*simulate(*generate(q.workload), best.simulation(q)), q.slo);
+  EXPECT_LE(metrics.ttft.p90, 0.2);
+  EXPECT_LE(metrics.tpot.p90, 0.008);
+  EXPECT_NEAR(best.usd_per_hour, best.gpus() * q.gpus[best.pool.setup->offer].usd_per_hour, 1e-9);
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_TRUE(!d.meets || d.usd_per_hour >= best.usd_per_hour);
+  // Nothing on the front is beaten in cost and both times.
+  for (std::size_t i = 1; i < plan->front.size(); ++i) {
+    const PlannedDeployment &a = plan->finalists[plan->front[i - 1]], &b = plan->finalists[plan->front[i]];
+    EXPECT_LE(a.usd_per_hour, b.usd_per_hour);
+    EXPECT_TRUE(b.simulated->ttft.p90 < a.simulated->ttft.p90 || b.simulated->tpot.p90 < a.simulated->tpot.p90);
+  }
+}
+
+TEST(ServePlan, LooserObjectivesNeverCostMore) {
+  double cost = 1e9;
+  for (const double factor : {0.6, 1.5, 6.0}) {
+    const double now = cost_of(query_of(150 * factor, 4 * factor, 100));
+    EXPECT_LE(now, cost) << factor;
+    cost = now;
+  }
+  EXPECT_LT(cost, 1e9);
+}
+
+TEST(ServePlan, MoreGpusNeverServeLess) {
+  double most = 0;
+  for (const int gpus : {1, 2, 8}) {
+    double low = 0, high = 2000;
+    for (int i = 0; i < 3; ++i) {
+      ServeQuery q = query_of(300, 10, (low + high) / 2);
+      q.gpus = {offer_of("A100-SXM-80GB", 2, gpus)};
+      (planned(q)->best ? low : high) = q.workload.rate;
+    }
+    EXPECT_GE(low, most) << gpus;
+    most = low;
+  }
+  EXPECT_GT(most, 0);
+}
+
+TEST(ServePlan, BudgetAndNumberAreKept) {
+  ServeQuery q = query_of(200, 6, 150);
+  const double free = cost_of(q);
+  ASSERT_LT(free, 1e9);
+  q.budget = free;
+  EXPECT_EQ(cost_of(q), free);
+  q.budget = free * 0.9;
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->best && plan->finalists[*plan->best].usd_per_hour > q.budget);
+  q.budget = 1;  // less than any GPU
+  const auto none = planned(q);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->best);
+  EXPECT_EQ(none->tried, 0);
+  EXPECT_GT(none->too_dear, 0);
+}
+
+TEST(ServePlan, SaysWhatBreaksAndAtWhichRate) {
+  const ServeQuery q = query_of(200, 8, 60);
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan && plan->best);
+  ASSERT_GT(plan->breaks.rate, q.workload.rate);
+  WorkloadOptions w = q.workload;
+  w.rate = plan->breaks.rate;
+  const PlannedDeployment& best = plan->finalists[*plan->best];
+  const auto metrics = metrics_of(*simulate(*generate(w), best.simulation(q)));
+  EXPECT_LT(margin(q.slo, metrics, Statistic::p90), 0);
+  const bool ttft = metrics.ttft.p90 / 0.2 > metrics.tpot.p90 / 0.008;
+  EXPECT_EQ(plan->breaks.objective, ttft ? "TTFT" : "TPOT");
+}
+
+TEST(ServePlan, ImpossibleObjectivesNameTheNearest) {
+  const auto plan = planned(query_of(0.1, 0.1, 5));
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->best);
+  ASSERT_TRUE(plan->nearest);
+  EXPECT_LT(margin(query_of(0.1, 0.1, 5).slo, plan->nearest->steady, Statistic::p90, 128), 0);
+}
+
+TEST(ServePlan, LayoutsOfAModelAndACluster) {
+  const auto has = [](const std::vector<RankLayout>& layouts, int tp, int pp, int dp, int ep) {
+    return std::any_of(layouts.begin(), layouts.end(),
+                       [&](const RankLayout& l) { return l.tp == tp && l.pp == pp && l.dp == dp && l.ep == ep; });
+  };
+  const auto dense = serving_layouts(*find_model("Llama-3.1-8B"), offer_of("H100-SXM", 1, 16));
+  EXPECT_TRUE(has(dense, 1, 1, 1, 1) && has(dense, 8, 1, 1, 1) && has(dense, 8, 2, 1, 1));
+  EXPECT_FALSE(has(dense, 8, 4, 1, 1));  // 32 GPUs
+  EXPECT_FALSE(has(dense, 8, 1, 1, 8));  // no experts
+  const auto experts = serving_layouts(*find_model("Qwen3-30B-A3B"), offer_of("H100-SXM", 1, 16));
+  EXPECT_TRUE(has(experts, 4, 1, 1, 4) && has(experts, 1, 1, 8, 8));
+  EXPECT_EQ(serving_layouts(*find_model("Llama-3.1-8B"), offer_of("RTX-4090", 1, 16)).size(), 1u);
+}
+
+TEST(ServePlan, MarginsAndCostByHand) {
+  Slo slo;
+  slo.ttft = milliseconds(500), slo.tpot = milliseconds(40);
+  EXPECT_NEAR(margin(slo, milliseconds(250), milliseconds(30), seconds(9)), 0.25, 1e-12);
+  slo.e2el = seconds(10);
+  EXPECT_NEAR(margin(slo, milliseconds(250), milliseconds(30), seconds(9)), 0.1, 1e-12);
+  EXPECT_NEAR(margin(slo, milliseconds(600), milliseconds(30), seconds(9)), -0.2, 1e-12);
+  ServeQuery q = query_of(1, 1, 10);
+  // 10 x 128 tokens a second are 4.608 million an hour.
+  EXPECT_NEAR(usd_per_million(q, 4.608), 1, 1e-9);
+  q.workload.rate = 0;
+  EXPECT_FALSE(planned(q));
+  EXPECT_FALSE(planned({}));
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,67 @@
+#include "serve/rank_cost.h"
+
+#include <algorithm>
+
+#include "cluster/comm_constants.h"
+#include "parallel/exchange.h"
+#include "parallel/split.h"
+
+namespace tilecast {
+namespace {
+
+Count layers_of(const ModelSpec& model) { return model.decoder ? model.decoder->layer_count() : 0; }
+
+// What ranks exchange in a step as calls beside the kernels. Kernels for the exchange of experts differ between prompts
+// and answers, so their names do: a table must not take one for the other.
+Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const Cluster& cluster,
+                     std::vector<CallTime>& calls) {
+  const CommConstants& links = shipped_comm_constants();
+  for (const Exchange& e : layer_exchanges(graph, setting)) {
+    const auto timed =
+        e.experts ? forecast_exchange(*e.experts, cluster, links) : forecast_collective(e.call, cluster, links);
+    if (!timed) return timed.error();
+    const Section& section = graph.sections[e.section];
+    const Seconds time = timed->latency * (e.times * static_cast<double>(section.repeats));
+    const std::string name = e.experts ? e.name + " " + std::string(name_of(setting.workload.mode)) : e.name;
+    calls.push_back({section.name, name, OpClass::other, time, seconds(0), 0});
+  }
+  if (setting.layout.pp > 1) {
+    const auto timed = forecast_collective(stage_send(setting), cluster, links);
+    if (!timed) return timed.error();
+    const Seconds time = timed->latency * static_cast<double>(setting.layout.pp - 1);
+    calls.push_back({graph.sections.front().name, "stage send", OpClass::other, time, seconds(0), 0});
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
+                      const ModelSource* weights) {
+  StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its stretch
+  pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
+                  weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+    run.workload = workload;
+    auto graph = rank_graph(model, spread.layout, workload);
+    if (!graph) return std::move(graph).error();
+    auto prepared = prepare(run, *graph);
+    if (!prepared) return std::move(prepared).error();
+    as_served(prepared->program, run.engine.kind, spread.layout.tp);
+    auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
+    if (!calls) return calls;
+    const ExchangeSetting setting{model,      spread.layout, workload,
+                                  run.engine, run.training,  spread.cluster.gpus_per_node};
+    if (auto added = add_exchanges(*graph, setting, spread.cluster, *calls); !added) return std::move(added).error();
+    return calls;
+  };
+  return pricer;
+}
+
+double largest_stage(const ModelSpec& model, const RankLayout& layout) {
+  const Count layers = layers_of(model);
+  if (layout.pp == 1 || layers == 0) return 1;
+  const std::vector<int> each = layers_of_stages(layout, layers);
+  return static_cast<double>(*std::max_element(each.begin(), each.end())) / static_cast<double>(layers);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,58 @@
+// Latencies of a deployment at a steady rate of requests, without simulating it.
+//
+// A replica's steps are a Markov chain: what a step computes of prompts is what came while the one before ran. With D
+// answers in every step and prompts coming as a Poisson process behind a round-robin router, the chain of the backlog
+// has a stationary distribution, and from it follow a step's mean time and, by Little's law, the prompts' delay. D is
+// the fixed point of
+//   D = 1 + rate (output - 1) time per token(D)
+// (Little's law again; the 1 is the request itself, which sees the others as they are on average). Where there is none
+// below what the cache or the limits hold, the rate is too much. simulate() is the judge: steady_state_test holds this
+// to it away from saturation.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "serve/simulator.h"
+#include "serve/workload.h"
+
+namespace tilecast {
+
+struct SteadyLoad {
+  double rate = 0;  // requests a second, over all replicas
+  LengthDistribution input, output;
+  Count cached = 0;  // tokens of every prompt that the cache has from others
+};
+
+// What a rate is too much for.
+enum class Limit : std::uint8_t { none, throughput, cache, sequences, front_end, link, length };
+inline constexpr std::array<std::string_view, 7> kLimitNames = {
+    "none", "throughput", "KV capacity", "sequence limit", "front end", "KV transfer", "length of a request"};
+constexpr std::string_view name_of(Limit l) { return kLimitNames[static_cast<std::size_t>(l)]; }
+
+// Of the requests' times.
+enum class Statistic : std::uint8_t { mean, median, p90, p99 };
+inline constexpr std::array<std::string_view, 4> kStatisticNames = {"mean", "median", "p90", "p99"};
+constexpr std::string_view name_of(Statistic s) { return kStatisticNames[static_cast<std::size_t>(s)]; }
+
+struct SteadyState {
+  Limit limit = Limit::none;  // other than none: nothing below means anything
+  Seconds ttft, tpot;         // means
+  Seconds ttft_wait;          // of ttft, what requests before cause; taken as exponential
+  Seconds tpot_spread;        // standard deviation between requests
+  double decoding = 0;        // requests that decode at a time, of one replica
+  double cache = 0;           // share of the blocks in use, of the replicas that decode
+  bool saturated() const { return limit != Limit::none; }
+  Seconds ttft_at(Statistic statistic) const;
+  Seconds tpot_at(Statistic statistic) const;
+};
+
+// Policies other than static batches. The router is taken as round-robin.
+SteadyState steady_state(const SimulationOptions& deployment, const SteadyLoad& load);
+
+// Coefficient of variation: standard deviation over mean.
+double variation(const LengthDistribution& lengths);
+// Share of requests that wait where `servers` serve `load` of them on average at a time (Erlang's C); 1 at overload.
+double erlang_c(Count servers, double load);
+
+}  // namespace tilecast
