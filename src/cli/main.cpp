@@ -612,7 +612,7 @@ void add_tune_commands(CLI::App& app, TuneOptions& o, TuneJudgeOptions& judge, C
   CLI::App* check =
       tune->add_subcommand("judge", "the tables of docs/tune.md: our picks against measured configurations");
   check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
-  check->add_option("--synperf", judge.synperf, "SynPerf's folder moe_configs");
+  check->add_option("--synperf", judge.synperf, "SynPerf's folder, with fused_moe_triton.csv.gz and moe_configs/");
   check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
   check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
   check->footer("Example:\n  tilecast tune judge");

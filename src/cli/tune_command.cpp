@@ -14,6 +14,7 @@
 #include "support/file.h"
 #include "tune/engine_file.h"
 #include "tune/fit.h"
+#include "tune/flags.h"
 #include "tune/measure.h"
 #include "tune/rank.h"
 
@@ -299,9 +300,11 @@ Result<std::string> run_tune_judge(const TuneJudgeOptions& o) {
   auto text = tune_tables_h200(o.measurements);
   if (!text) return text.error();
   if (!o.synperf.empty()) {
-    const auto lists = tune_table_synperf(o.synperf);
+    const auto lists = tune_table_synperf(o.synperf + "/moe_configs");
     if (!lists) return lists.error();
-    *text += *lists;
+    const auto flags = flag_tables(o.synperf);
+    if (!flags) return flags.error();
+    *text += *lists + *flags;
   }
   if (o.fit_steps == 0) return text;
   auto shapes =

@@ -31,7 +31,7 @@ Result<std::string> run_tune_gemm(const TuneOptions& options);
 
 struct TuneJudgeOptions {
   std::string measurements = "data/measurements";
-  std::string synperf;  // the folder moe_configs; empty: without it
+  std::string synperf;  // SynPerf's folder (fused_moe_triton.csv.gz, moe_configs/); empty: without it
   int fit_steps = 0;    // also fit the constants anew
   int seed = 1;
 };

@@ -175,6 +175,18 @@ Result<TuneOutcome> judge_shape(const TunedShape& shape, const Gpu& gpu, const T
   return outcome;
 }
 
+Result<std::map<std::array<Count, 5>, double>> near_best_times(const std::string& path) {
+  std::map<std::array<Count, 5>, double> best;
+  const Status fine = each_row(path, [&](Row& row) {
+    const Moe moe = moe_of(row, "M", "H", "N", "E");
+    const double us = row.value("avg_duration");
+    double& least = best.try_emplace({moe.tokens, moe.experts, moe.topk, moe.hidden, moe.inter}, us).first->second;
+    least = std::min(least, us);
+  });
+  if (!fine) return fine.error();
+  return best;
+}
+
 Result<NearBest> judge_near_best(const std::string& path, const Gpu& gpu) {
   struct Listed {
     Moe moe;

@@ -2,6 +2,7 @@
 // (moe_configs/), as the tables of docs/tune.md.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,11 +50,13 @@ struct NearBest {
   int vllm_inside = 0, sglang_inside = 0;  // the engines' defaults
   double listed_share = 0;                 // of the configurations we rank, in the mean: the chance of a random pick
 };
+// The least time of each shape in such a list: tokens, experts, topk, hidden, inter to us.
+Result<std::map<std::array<Count, 5>, double>> near_best_times(const std::string& path);
 Result<NearBest> judge_near_best(const std::string& path, const Gpu& gpu);
 
 double geometric_mean(const std::vector<double>& values);
 
-// Markdown. `measurements`: data/measurements; `synperf`: the folder moe_configs.
+// Markdown. `measurements`: data/measurements; `folder`: SynPerf's moe_configs.
 Result<std::string> tune_tables_h200(const std::string& measurements);
 Result<std::string> tune_table_synperf(const std::string& folder);
 

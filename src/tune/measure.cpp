@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +34,8 @@ std::optional<std::string> read_until(int pipe, std::chrono::steady_clock::time_
   while (text.size() < kMostOutput) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
     pollfd wait{pipe, POLLIN, 0};
-    if (left <= 0 || poll(&wait, 1, static_cast<int>(std::min<long>(left, 1000000))) < 0) return std::nullopt;
-    if (wait.revents == 0) continue;
+    if (left <= 0) return std::nullopt;
+    if (poll(&wait, 1, static_cast<int>(std::min<long>(left, 1000000))) <= 0) continue;  // time, or a signal
     const ssize_t got = read(pipe, part.data(), part.size());
     if (got < 0) return std::nullopt;
     if (got == 0) return text;
@@ -78,7 +79,8 @@ Result<std::string> output_of(const std::string& command, std::chrono::milliseco
   const pid_t child = fork();
   if (child < 0) return close(ends[0]), close(ends[1]), problem("the command cannot start");
   if (child == 0) {
-    setpgid(0, 0);  // so that all it starts can be ended with it
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // an interrupted tilecast leaves no command behind
+    setpgid(0, 0);                     // so that all it starts can be ended with it
     dup2(ends[1], STDOUT_FILENO);
     execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
     _exit(127);

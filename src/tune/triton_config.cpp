@@ -64,9 +64,9 @@ std::string why_illegal(const TritonConfig& c, const Format& format, const Gpu& 
     if (side < 1 || (side & (side - 1)) != 0) return "blocks and warps must be powers of two";
   if (c.m < 16 || c.n < 16 || c.k < 16) return "a block side is under 16, the least of the tensor pipe";
   if (accumulators(c) > kMostRegisters) return fmt::format("{} accumulators a thread", accumulators(c));
-  // The kernel takes one scale per block of weights and step (vLLM's benchmark_moe.py drops the others too).
-  if (format.name == "fp8_block" && (c.n % 128 != 0 || c.k % 128 != 0))
-    return "fp8 blocks need BLOCK_SIZE_N and BLOCK_SIZE_K in steps of 128";
+  // One scale per block of weights and step: vLLM's benchmark_moe.py drops other N, and its kernel cuts longer K.
+  if (format.name == "fp8_block" && (c.n % 128 != 0 || c.k != 128))
+    return "fp8 blocks need BLOCK_SIZE_N in steps of 128 and BLOCK_SIZE_K 128";
   const TritonFootprint found = footprint_of(c, format, gpu);
   if (found.cta.shared_memory > gpu.shared_memory.per_cta)
     return fmt::format("needs {:.0f} KiB of shared memory, {} has {:.0f}", in_bytes(found.cta.shared_memory) / 1024,

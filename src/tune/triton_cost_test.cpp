@@ -69,7 +69,10 @@ TEST(TritonConfig, SaysWhatCannotRun) {
   EXPECT_EQ(why_illegal({24, 64, 64, 1, 4, 3}, bf16(), h200()), "blocks and warps must be powers of two");
   // mma.sync keeps one buffer less: 2 x 48 KiB fit in A40's 99.
   EXPECT_EQ(why_illegal({128, 256, 64, 1, 8, 3}, bf16(), *find_gpu("A40")), "");
-  EXPECT_NE(why_illegal({16, 64, 128, 1, 4, 3}, *format_from("fp8_block"), h200()), "");
+  const Format blocks = *format_from("fp8_block");
+  EXPECT_NE(why_illegal({16, 64, 128, 1, 4, 3}, blocks, h200()), "");
+  EXPECT_NE(why_illegal({16, 128, 256, 1, 4, 3}, blocks, h200()), "");
+  EXPECT_EQ(why_illegal({16, 128, 128, 1, 4, 3}, blocks, h200()), "");
   for (const Gpu& gpu : built_in_gpus())
     for (const TritonConfig& config : triton_configs(bf16(), gpu)) {
       const TritonFootprint found = footprint_of(config, bf16(), gpu);
