@@ -30,7 +30,7 @@ Status check(const PlanServeOptions& o) {
   if (!(o.budget >= 0) || !std::isfinite(o.budget)) return flag_error("--budget", "must not be negative");
   if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
   if (o.max_gpus < 1 || o.max_gpus > 4096) return flag_error("--max-gpus", "must lie between 1 and 4096");
-  if (o.requests < 0 || o.requests > 1000000) return flag_error("--requests", "must lie between 0 and a million");
+  if (o.requests < 0 || o.requests > 1000000) return flag_error("--num-prompts", "must lie between 0 and a million");
   if (o.seed < 0) return flag_error("--seed", "must not be negative");
   if (o.context_limit < 0) return flag_error("--max-model-len", "must not be negative");
   if (o.only_aggregated && o.only_disaggregated)

@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 const std::string kSmall =
     "plan serve Llama-3.2-1B --slo ttft=200ms,tpot=8ms --rate 100 --output 128 --gpus H100-SXM,4xA100-SXM-80GB "
-    "--engine vllm,sglang --dtype bf16 --requests 300 ";
+    "--engine vllm,sglang --dtype bf16 --num-prompts 300 ";
 
 TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   const Ran run = run_tilecast(kSmall);

@@ -66,7 +66,7 @@ Status check(const SimulateOptions& o) {
   if (o.policy == "max-utilization" && o.engine != "trtllm")
     return bad("--policy", "max-utilization is TensorRT-LLM's", "--engine trtllm");
   if (!o.sweep.empty() && (!o.timeline.empty() || !o.requests_file.empty()))
-    return bad("--sweep", "has no --requests-out or --timeline of its own", "run one load at a time for those");
+    return bad("--sweep", "has no --requests or --timeline of its own", "run one load at a time for those");
   return Ok{};
 }
 

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(SimulateCommand, ShowsWhatAClientMeasures) {
-  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --requests 60 --slo ttft=1s,tpot=50ms");
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --num-prompts 60 --slo ttft=1s,tpot=50ms");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* words : {"Llama-3.1-8B on H100-SXM, vllm bf16", "completed 60", "TTFT", "TPOT", "ITL", "E2EL", "p99",
                             "output tokens/s", "goodput", "80 % interval"})
@@ -23,7 +23,7 @@ TEST(SimulateCommand, ShowsWhatAClientMeasures) {
 
 TEST(SimulateCommand, RepeatsExactly) {
   const std::string command =
-      "simulate Qwen3-8B --engine sglang --rate 20 --requests 80 --input lognormal:300:1 --json";
+      "simulate Qwen3-8B --engine sglang --rate 20 --num-prompts 80 --input lognormal:300:1 --json";
   const Ran a = run_tilecast(command), b = run_tilecast(command);
   ASSERT_EQ(a.code, 0) << a.err;
   EXPECT_EQ(a.out, b.out);
@@ -33,7 +33,7 @@ TEST(SimulateCommand, RepeatsExactly) {
 TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
   const std::string requests = scratch_path("requests.csv"), timeline = scratch_path("timeline.json");
   const Ran ran =
-      run_tilecast("simulate Llama-3.1-8B --engine trtllm --concurrency 8 --requests 40 --json --requests-out " +
+      run_tilecast("simulate Llama-3.1-8B --engine trtllm --concurrency 8 --num-prompts 40 --json --requests " +
                    requests + " --timeline " + timeline);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
@@ -53,7 +53,7 @@ TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
 }
 
 TEST(SimulateCommand, SweepsLoads) {
-  const Ran ran = run_tilecast("simulate Llama-3.1-8B --sweep rate=2..8 --requests 50");
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --sweep rate=2..8 --num-prompts 50");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("mean TTFT against rate"));
   EXPECT_EQ(sweep_from("rate=1..32")->values, (std::vector<double>{1, 2, 4, 8, 16, 32}));
@@ -101,12 +101,12 @@ TEST(SimulateCommand, RefusesInOneLine) {
                                                        {"--trace /nonexistent", "/nonexistent"},
                                                        {"--draft 4 --acceptance 2", "acceptance"}};
   for (const auto& [flags, words] : cases) {
-    const Ran ran = run_tilecast(std::string("simulate Llama-3.1-8B --requests 5 ") + flags);
+    const Ran ran = run_tilecast(std::string("simulate Llama-3.1-8B --num-prompts 5 ") + flags);
     EXPECT_EQ(ran.code, 2) << flags;
     EXPECT_THAT(ran.err, HasSubstr(words)) << flags;
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
   }
-  const Ran refused = run_tilecast("simulate Llama-3.1-8B --requests 2 --input 200000");
+  const Ran refused = run_tilecast("simulate Llama-3.1-8B --num-prompts 2 --input 200000");
   EXPECT_EQ(refused.code, 0);
   EXPECT_THAT(refused.out, HasSubstr("request 0: 200000 + 256 tokens, the context limit is 131072"));
 }
