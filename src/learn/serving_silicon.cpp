@@ -153,7 +153,7 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why
   if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
   const bool theirs = of_inference_max(row);
   if (theirs) set_as_inferencex(one.deployment, row, *engine);
-  else one.deployment.host_receive = kOwnFrontEnd;
+  else if (*engine == EngineKind::trtllm) one.deployment.host_receive = kOwnFrontEnd;
   // InferenceX draws lengths between 0.8 and 1 of the nominal ones. The others' are not said; answers that end a little
   // apart keep requests from marching in step, as they do not over a long run.
   const double mean = theirs ? 0.9 : 1, spread = theirs ? 1 / 0.9 - 1 : 0.1;
