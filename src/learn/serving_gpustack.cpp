@@ -19,11 +19,6 @@ namespace {
 // models are the judge.
 const Seconds kHostPerSequence = microseconds(150);
 
-// Prompts on the lab's machine with one or two H100s run at 0.6 of the speed that its machine with eight and the H100s
-// of other tables reach, whatever the engine, while single answers are as fast as elsewhere: it is taken to have a
-// lower power limit, watts chosen on Qwen3-14B too. The cause is not known: no page tells clocks or limits.
-constexpr double kSmallMachinePower = 250;
-
 // One run: consecutive rows, one a metric.
 struct MeasuredRun {
   const TableRow* row = nullptr;
@@ -150,8 +145,6 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   d.gpu = *find_gpu(gpu);
   d.engine.kind = engine;
   d.host_per_sequence = kHostPerSequence;
-  const bool small = row["num_gpus"].find("8 ") == std::string::npos && row["num_gpus"].find("4 ") == std::string::npos;
-  if (gpu == "H100-SXM" && small) d.gpu.power = watts(kSmallMachinePower);
   const RankLayout layout = layout_of(words, d.model);
   if (layout.ranks() > 1) {
     const Cluster* cluster = built_in_cluster_of(gpu);
