@@ -54,6 +54,7 @@ Result<RankLayout> layout_from(const LayoutOptions& o) {
   auto layers = layers_from(o.stage_layers);
   if (!layers) return std::move(layers).error();
   layout.stage_layers = *std::move(layers);
+  if (auto fine = check_sizes(layout); !fine) return std::move(fine).error();
   return layout;
 }
 

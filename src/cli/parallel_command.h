@@ -24,7 +24,7 @@ struct LayoutOptions {
   bool wide_gradients = false;
   Count micro_batch = 0, global_batch = 0;
   std::string chakra;  // a folder for execution traces
-  bool asked() const { return !clusters.empty() || tp * pp * dp * ep * cp > 1 || global_batch > 0 || !chakra.empty(); }
+  bool asked() const { return !clusters.empty() || tp != 1 || pp != 1 || dp != 1 || ep != 1 || cp != 1 || global_batch > 0 || !chakra.empty(); }
 };
 
 struct PlanOptions {

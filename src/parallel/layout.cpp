@@ -24,7 +24,7 @@ std::string nearest(int value, int most, const std::function<bool(int)>& legal) 
     if (n > value && above == 0) above = n;
   }
   if (below > 0 && above > 0) return fmt::format("{} or {}", below, above);
-  return fmt::format("{}", below > 0 ? below : above);
+  return fmt::format("{}", below > 0 ? below : std::max(above, 1));
 }
 
 constexpr int kMostRanks = 1 << 20;
@@ -95,7 +95,7 @@ Status check_experts(const RankLayout& layout, const ModelSpec& spec) {
     if (layout.ep == 1) return Ok{};
     return refusal("ep", spec.name + " has no experts to spread", "leave ep at 1");
   }
-  const int stage = layout.tp * layout.cp * layout.dp, width = layout.expert_width();
+  const Count stage = Count{layout.tp} * layout.cp * layout.dp, width = layout.expert_width();
   const auto legal = [&](int n) { return moe->experts % n == 0 && stage % (n * width) == 0; };
   const std::string remedy = "nearest: ep " + nearest(layout.ep, static_cast<int>(moe->experts), legal);
   if (layout.ep > moe->experts)
@@ -110,8 +110,8 @@ Status check_experts(const RankLayout& layout, const ModelSpec& spec) {
         remedy);
   if (moe->inter % width != 0)
     return refusal("expert-tp", fmt::format("{} does not divide an expert's width {}", width, moe->inter),
-                   "nearest: expert-tp " +
-                       nearest(width, static_cast<int>(moe->inter), [&](int n) { return moe->inter % n == 0; }));
+                   "nearest: expert-tp " + nearest(static_cast<int>(width), static_cast<int>(moe->inter),
+                                                   [&](int n) { return moe->inter % n == 0; }));
   return Ok{};
 }
 
@@ -199,7 +199,7 @@ std::vector<int> layers_of_stages(const RankLayout& layout, Count layers) {
   return each;
 }
 
-Status check(const RankLayout& layout, const ModelSpec& spec, Count sequence) {
+Status check_sizes(const RankLayout& layout) {
   for (const auto& [value, field] : {std::pair(layout.tp, "tp"),
                                      {layout.cp, "cp"},
                                      {layout.dp, "dp"},
@@ -208,10 +208,20 @@ Status check(const RankLayout& layout, const ModelSpec& spec, Count sequence) {
                                      {layout.chunks, "chunks"}})
     if (value < 1 || value > kMostRanks)
       return refusal(field, fmt::format("must lie between 1 and {}, not {}", kMostRanks, value), "1 switches it off");
+  if (layout.expert_tp > kMostRanks || layout.shard_group > kMostRanks)
+    return refusal(layout.expert_tp > kMostRanks ? "expert-tp" : "shard-group",
+                   fmt::format("must be at most {}", kMostRanks), "0 is the default");
+  if (static_cast<double>(layout.pp) * layout.chunks > kMostRanks)
+    return refusal("chunks", fmt::format("times pp are more than {} stages", kMostRanks), "use fewer");
   if (layout.expert_tp < 0 || layout.shard_group < 0)
     return refusal(layout.expert_tp < 0 ? "expert-tp" : "shard-group", "must not be negative", "0 is the default");
   if (static_cast<double>(layout.tp) * layout.cp * layout.dp * layout.pp > kMostRanks)
     return refusal("ranks", fmt::format("are more than {}", kMostRanks), "use fewer");
+  return Ok{};
+}
+
+Status check(const RankLayout& layout, const ModelSpec& spec, Count sequence) {
+  if (auto fine = check_sizes(layout); !fine) return fine;
   if (layout.sequence_parallel && layout.tp == 1)
     return refusal("sequence-parallel", "shares work among tensor parallel ranks, of which there is one",
                    "give tp > 1");

@@ -76,6 +76,8 @@ RankGroup group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
 // Layers of each virtual stage, in the model's order.
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers);
 
+// Refuses numbers that are no layout of any model: none, or so many that their products have no meaning.
+Status check_sizes(const RankLayout& layout);
 // Refuses what cannot run, with the reason and the nearest choices that can. `sequence` is the length of a sequence
 // (context parallelism divides it), 0 where it does not matter.
 Status check(const RankLayout& layout, const ModelSpec& spec, Count sequence = 0);

@@ -68,7 +68,12 @@ TEST(RankLayout, RefusesNonsense) {
   RankLayout l;
   l.tp = 0;
   EXPECT_NE(refusal(l, "Llama-3.1-8B").find("tp: must lie between 1"), std::string::npos);
-  l.tp = 1, l.sequence_parallel = true;
+  l.tp = 1, l.pp = l.chunks = 65536;  // more stages than an int has
+  EXPECT_NE(refusal(l, "Llama-3.1-8B").find("chunks: times pp"), std::string::npos);
+  l.pp = l.chunks = 1, l.dp = 8, l.ep = 65536, l.expert_tp = 65536;
+  EXPECT_NE(refusal(l, "Qwen3-30B-A3B").find("more than the 128 experts"), std::string::npos);
+  l = {};
+  l.sequence_parallel = true;
   EXPECT_NE(refusal(l, "Llama-3.1-8B").find("sequence-parallel"), std::string::npos);
   l.sequence_parallel = false, l.dp = 8, l.shard_group = 3;
   EXPECT_NE(refusal(l, "Llama-3.1-8B").find("nearest: 2 or 4"), std::string::npos);

@@ -31,7 +31,7 @@ Count draw(const LengthDistribution& lengths, Random& random) {
 
 Status check(const WorkloadOptions& o) {
   if (o.requests < 0 || o.requests > kMostRequests)
-    return field_error("requests", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
+    return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
   if (!(o.rate >= 0) || std::isinf(o.rate))
     return field_error("rate", fmt::format("must be requests a second, not {}", o.rate), "0 sends all at once");
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
