@@ -80,6 +80,28 @@ void Scheduler::drop_ended() {
   std::erase_if(running_, [](const Sequence* s) { return s->left() == 0; });
 }
 
+bool Scheduler::make_room(Sequence& s, Count tokens) {
+  while (!cache_.grow(s.kv, tokens)) {
+    Sequence* last = take_victim();
+    if (!last) return false;
+    preempt(*last, true);
+    if (last == &s) return false;
+  }
+  return true;
+}
+
+Count Scheduler::go_on(StepPlan& plan, Count budget) {
+  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
+    Sequence& s = *running_[i];
+    if (held(s)) continue;
+    const Count tokens = std::min(s.decodes() ? turn() : s.pending(), budget);
+    if (!make_room(s, s.computed + tokens)) break;
+    put(plan, s, tokens);
+    budget -= tokens;
+  }
+  return budget;
+}
+
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerLimits& limits, KvCache& cache) {
   switch (limits.policy) {
     case Policy::vllm: return std::make_unique<VllmScheduler>(limits, cache);

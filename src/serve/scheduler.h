@@ -127,6 +127,11 @@ class Scheduler {
   Sequence* take_victim();
   // Removes the requests that ended from `running_`, keeping the order.
   void drop_ended();
+  // Preempts from the end until `s` has blocks for `tokens` tokens; false where it had to go itself.
+  bool make_room(Sequence& s, Count tokens);
+  // Those that run go on in their order, a token or what is left of a prompt each, while the budget of tokens lasts and
+  // nobody has to be preempted for himself. Returns what is left of the budget.
+  Count go_on(StepPlan& plan, Count budget);
 
   SchedulerLimits limits_;
   KvCache& cache_;

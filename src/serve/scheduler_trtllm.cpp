@@ -10,27 +10,9 @@ Count TrtllmScheduler::promised() const {
   return blocks;
 }
 
-bool TrtllmScheduler::make_room(Sequence& s, Count tokens) {
-  while (!cache_.grow(s.kv, tokens)) {
-    Sequence* last = take_victim();
-    if (!last) return false;
-    preempt(*last, true);
-    if (last == &s) return false;
-  }
-  return true;
-}
-
 void TrtllmScheduler::fill(StepPlan& plan) {
-  Count budget = limits_.max_tokens;
   const std::size_t before = running_.size();
-  for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
-    Sequence& s = *running_[i];
-    if (held(s)) continue;
-    const Count tokens = std::min(s.decodes() ? turn() : s.pending(), budget);
-    if (!make_room(s, s.computed + tokens)) break;
-    put(plan, s, tokens);
-    budget -= tokens;
-  }
+  const Count budget = go_on(plan, limits_.max_tokens);
   if (running_.size() == before) admit_waiting(plan, budget);
   drop_ended();
 }

@@ -16,7 +16,6 @@ class TrtllmScheduler final : public Scheduler {
 
  private:
   void fill(StepPlan& plan) override;
-  bool make_room(Sequence& s, Count tokens);
   void admit_waiting(StepPlan& plan, Count budget);
   Count promised() const;  // blocks that running requests will still need
   bool keeps_waiting(Count budget);

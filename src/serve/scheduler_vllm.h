@@ -14,7 +14,6 @@ class VllmScheduler final : public Scheduler {
 
  private:
   void fill(StepPlan& plan) override;
-  bool make_room(Sequence& s, Count tokens);
   void admit_waiting(StepPlan& plan, Count budget);
 };
 
