@@ -1,16 +1,14 @@
 #include "cli/parallel_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "cli/chosen_method.h"
+#include "cli/countdown.h"
 #include "cluster/prices.h"
 #include "cluster/registry.h"
-#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "parallel/chakra.h"
 #include "parallel/planned_step.h"
@@ -73,25 +71,10 @@ Result<std::vector<Cluster>> clusters_from(const PredictOptions& o, const Layout
   return clusters;
 }
 
-struct Pricing {
-  std::optional<Weights> own;
+StepPricing pricing_of(const ChosenMethod& chosen) {
   StepPricing with;
-};
-Result<Pricing> pricing_from(const PredictOptions& o) {
-  Pricing pricing;
-  const auto method = method_from(o.method);
-  if (!method) return method.error();
-  if (needs_weights(*method))
-    return flag_error("--method", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline");
-  pricing.with.method = *method;
-  pricing.with.links = &shipped_comm_constants();
-  if (!o.weights.empty()) {
-    auto loaded = load_weights(o.weights);
-    if (!loaded) return std::move(loaded).error();
-    pricing.own = *std::move(loaded);
-  }
-  if (*method == Method::tilecast) pricing.with.weights = &shipped_models();
-  return pricing;
+  with.method = chosen.method, with.weights = chosen.weights(), with.links = &shipped_comm_constants();
+  return with;
 }
 
 Status too_many(Count value, const char* flag) {
@@ -99,28 +82,6 @@ Status too_many(Count value, const char* flag) {
   if (value >= 0 && value <= kMost) return Ok{};
   return flag_error(flag, fmt::format("must lie between 0 and {}, not {}", kMost, value));
 }
-
-// A line on the terminal that rewrites itself; silent elsewhere.
-class Countdown {
- public:
-  void operator()(std::size_t done, std::size_t all) {
-    if (!isatty(STDERR_FILENO)) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = now;
-    const double spent = std::chrono::duration<double>(now - start_).count();
-    const double left = done > 0 ? spent * static_cast<double>(all - done) / static_cast<double>(done) : 0;
-    fmt::print(stderr, "\r{} of {} layouts, {:.0f} s left ", done, all, std::ceil(left));
-    printed_ = true;
-  }
-  ~Countdown() {
-    if (printed_) fmt::print(stderr, "\r{:50}\r", "");
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_ = start_;
-  bool printed_ = false;
-};
 
 Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note) {
   if (o.price > 0) {
@@ -155,9 +116,9 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
   if (!clusters) return std::move(clusters).error();
   auto runs = runs_from(options);
   if (!runs) return std::move(runs).error();
-  auto pricing = pricing_from(options);
-  if (!pricing) return std::move(pricing).error();
-  if (pricing->own) pricing->with.weights = &*pricing->own;
+  const auto chosen = chosen_method(options.method, options.weights);
+  if (!chosen) return chosen.error();
+  const StepPricing with = pricing_of(*chosen);
   std::vector<ParallelVariant> variants;
   for (Run& run : *runs)
     for (const Cluster& cluster : *clusters) {
@@ -166,7 +127,7 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
       // --accumulate says how many micro-batches there are, where their size is not given.
       if (o.micro_batch == 0 && run.workload.mode == Mode::train && given.accumulation > 1)
         parallel.micro_batch = std::max<Count>(1, run.workload.sequences() / layout->dp / given.accumulation);
-      auto forecast = forecast_parallel(parallel, cluster, pricing->with);
+      auto forecast = forecast_parallel(parallel, cluster, with);
       if (!forecast) return std::move(forecast).error();
       variants.push_back({cluster, std::move(parallel), *std::move(forecast)});
     }
@@ -239,20 +200,16 @@ Result<std::string> run_plan_train(const PlanOptions& o) {
   TrainingQuery query{std::move(runs->front()), *std::move(cluster), 0};
   query.gpus = query.cluster.gpus();
   query.run.training.wide_gradients = true;
-  auto pricing = pricing_from(predict);
-  if (!pricing) return std::move(pricing).error();
-  if (pricing->own) pricing->with.weights = &*pricing->own;
+  const auto chosen = chosen_method(predict.method, predict.weights);
+  if (!chosen) return chosen.error();
   std::string note;
   const auto price = price_of(o, query.cluster.gpu, note);
   if (!price) return price.error();
-  Countdown countdown;
-  auto plan = plan_training(query, pricing->with, [&](std::size_t done, std::size_t all) { countdown(done, all); });
+  Countdown countdown("planning");
+  auto plan = plan_training(query, pricing_of(*chosen), [&](double share) { countdown(share); });
   if (!plan) return std::move(plan).error();
   TrainingCost cost;
-  if (!plan->ranked.empty()) {
-    cost.gpu_hours = o.tokens / plan->ranked.front().tokens_per_second / 3600 * query.gpus;
-    cost.usd = cost.gpu_hours * *price;
-  }
+  if (!plan->ranked.empty()) cost = cost_of(plan->ranked.front(), o.tokens, *price);
   return predict.json ? plan_json(query, *plan, o, cost) : plan_table(query, *plan, o, cost, note);
 }
 

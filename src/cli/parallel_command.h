@@ -24,7 +24,10 @@ struct LayoutOptions {
   bool wide_gradients = false;
   Count micro_batch = 0, global_batch = 0;
   std::string chakra;  // a folder for execution traces
-  bool asked() const { return !clusters.empty() || tp != 1 || pp != 1 || dp != 1 || ep != 1 || cp != 1 || global_batch > 0 || !chakra.empty(); }
+  bool asked() const {
+    return !clusters.empty() || tp != 1 || pp != 1 || dp != 1 || ep != 1 || cp != 1 || global_batch > 0 ||
+           !chakra.empty();
+  }
 };
 
 struct PlanOptions {
@@ -53,9 +56,6 @@ Result<std::string> run_plan_train(const PlanOptions& options);
 std::string parallel_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_breakdown(const ParallelVariant& variant);
 std::string parallel_json(const std::vector<ParallelVariant>& variants);
-struct TrainingCost {
-  double gpu_hours = 0, usd = 0;  // usd 0: no price known
-};
 std::string plan_table(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,
                        const TrainingCost& cost, const std::string& price_note);
 std::string plan_json(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,

@@ -26,8 +26,6 @@ Bytes fullest(const ParallelForecast& f) {
   return most;
 }
 
-std::string seen_of(double share) { return share > 0.5 ? "yes" : "no"; }
-
 std::string batch_text(const ParallelRun& run, const ParallelForecast& f) {
   if (run.run.workload.mode != Mode::train) return describe(run.run);
   return fmt::format("{}, {} micro-batch{} a rank", describe(run.run), f.micro_batches,
@@ -106,7 +104,7 @@ Json variant_json(const ParallelVariant& v) {
               {"stages", stages},
               {"usable_bytes", f.usable.base()},
               {"fits", f.fits()},
-              {"seen", f.seen_share > 0.5},
+              {"seen", f.seen()},
               {"exchanges", exchanges}};
 }
 
@@ -140,7 +138,7 @@ std::string parallel_table(const std::vector<ParallelVariant>& variants) {
                grouped(static_cast<Count>(f.tokens_per_second / v.run.layout.ranks())), percent(f.utilisation),
                percent(f.bubble / f.step), percent(f.exposed() / f.step),
                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(fullest(f)), in_gibibytes(v.cluster.gpu.dram.size)),
-               f.fits() ? "yes" : "no", seen_of(f.seen_share)});
+               f.fits() ? "yes" : "no", f.seen() ? "yes" : "no"});
   }
   return out + table.text();
 }
@@ -224,10 +222,9 @@ std::string plan_table(const TrainingQuery& q, const TrainingPlan& plan, const P
                grouped(static_cast<Count>(p.tokens_per_second / q.gpus)), percent(p.utilisation),
                percent(p.bubble / p.step), percent(p.exposed / p.step), text_of(p.memory)});
   }
-  const PlannedLayout& best = plan.ranked.front();
   out += table.text() + "\n";
-  out += fmt::format("The first trains on {:.3g} tokens in {:.3g} days: {} GPU-hours", o.tokens,
-                     o.tokens / best.tokens_per_second / 86400, grouped(static_cast<Count>(cost.gpu_hours)));
+  out += fmt::format("The first trains on {:.3g} tokens in {:.3g} days: {} GPU-hours", o.tokens, cost.days,
+                     grouped(static_cast<Count>(cost.gpu_hours)));
   out += cost.usd > 0 ? fmt::format(", ${} ({}).\n", grouped(static_cast<Count>(cost.usd)), price_note)
                       : fmt::format(" ({}).\n", price_note);
   return out;

@@ -1,12 +1,11 @@
 #include "cli/plan_serve_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "cli/chosen_method.h"
+#include "cli/countdown.h"
 #include "cli/simulate_command.h"
 #include "cluster/prices.h"
 #include "cluster/registry.h"
@@ -147,28 +146,6 @@ Result<ServeQuery> query_from(const PlanServeOptions& o, std::vector<std::string
   return q;
 }
 
-// A line on the terminal that rewrites itself; silent elsewhere.
-class Countdown {
- public:
-  void operator()(double done) {
-    if (!isatty(STDERR_FILENO)) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = now;
-    const double spent = std::chrono::duration<double>(now - start_).count();
-    fmt::print(stderr, "\rplanning {:3.0f} %, {:.0f} s left ", 100 * done,
-               std::ceil(done > 0 ? spent * (1 - done) / done : 0));
-    printed_ = true;
-  }
-  ~Countdown() {
-    if (printed_) fmt::print(stderr, "\r{:50}\r", "");
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_ = start_;
-  bool printed_ = false;
-};
-
 // Where engines find the model: the name on Hugging Face that its description names, or what the user gave.
 std::string checkpoint_of(const std::string& given, const ModelSpec& spec) {
   if (given.find('/') != std::string::npos) return given;
@@ -223,20 +200,10 @@ Result<PlanServeResult> plan_serve(const PlanServeOptions& o) {
   auto query = query_from(o, result.notes);
   if (!query) return std::move(query).error();
   result.query = *std::move(query);
-  const auto method = method_from(o.method);
-  if (!method) return method.error();
-  if (needs_weights(*method))
-    return flag_error("--method", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline");
-  std::optional<Weights> given;
-  if (!o.weights.empty()) {
-    auto loaded = load_weights(o.weights);
-    if (!loaded) return std::move(loaded).error();
-    given = *std::move(loaded);
-  }
-  const ModelSource* weights = nullptr;
-  if (*method == Method::tilecast) weights = given ? static_cast<const ModelSource*>(&*given) : &shipped_models();
-  Countdown countdown;
-  auto plan = plan_serving(result.query, *method, weights, [&](double done) { countdown(done); });
+  const auto chosen = chosen_method(o.method, o.weights);
+  if (!chosen) return chosen.error();
+  Countdown countdown("planning");
+  auto plan = plan_serving(result.query, chosen->method, chosen->weights(), [&](double done) { countdown(done); });
   if (!plan) return std::move(plan).error();
   result.plan = *std::move(plan);
   if (result.plan.best) result.launch = launch_lines_of(result, result.plan.finalists[*result.plan.best]);

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "cli/chosen_method.h"
 #include "cli/predict_command.h"
-#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/graph_file.h"
 #include "model/library.h"
@@ -225,19 +225,9 @@ Result<std::vector<Run>> runs_from(const PredictOptions& o) {
 }
 
 Result<std::vector<Variant>> forecast_variants(const PredictOptions& o) {
-  const auto method = method_from(o.method);
-  if (!method) return method.error();
-  if (needs_weights(*method))
-    return flag_error("--method", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline");
+  const auto chosen = chosen_method(o.method, o.weights);
+  if (!chosen) return chosen.error();
   if (o.gpus.empty()) return flag_error("--gpu", "is missing", "for example --gpu H100-SXM,B200");
-  std::optional<Weights> given;
-  if (!o.weights.empty()) {
-    auto loaded = load_weights(o.weights);
-    if (!loaded) return std::move(loaded).error();
-    given = *std::move(loaded);
-  }
-  const ModelSource* weights = nullptr;
-  if (*method == Method::tilecast) weights = given ? static_cast<const ModelSource*>(&*given) : &shipped_models();
   auto runs = runs_from(o);
   if (!runs) return std::move(runs).error();
   std::vector<Variant> variants;
@@ -247,7 +237,7 @@ Result<std::vector<Variant>> forecast_variants(const PredictOptions& o) {
     for (const std::string& name : o.gpus) {
       auto gpu = load_gpu(name);
       if (!gpu) return std::move(gpu).error();
-      auto forecast = forecast_run(run, *prepared, *gpu, *method, weights);
+      auto forecast = forecast_run(run, *prepared, *gpu, chosen->method, chosen->weights());
       if (!forecast) return std::move(forecast).error();
       variants.push_back({*std::move(gpu), run, *prepared, *std::move(forecast)});
     }

@@ -1,15 +1,15 @@
 #include "cli/simulate_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 
+#include "cli/chosen_method.h"
+#include "cli/countdown.h"
 #include "cluster/registry.h"
-#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
 #include "parallel/split.h"
@@ -153,19 +153,6 @@ Interval step_interval(const DeploymentOptions& d, const ServingOutcome& outcome
   return {seconds(step->interval.low / step->total), seconds(step->interval.high / step->total)};
 }
 
-std::function<void(double)> progress_bar(const std::string& name) {
-  if (!isatty(STDERR_FILENO)) return {};
-  return [name](double share) {
-    constexpr int kWidth = 40;
-    const int done = static_cast<int>(share * kWidth);
-    std::fprintf(stderr, "\r%s [%s%s] %3.0f %% ", name.c_str(),
-                 std::string(static_cast<std::size_t>(done), '#').c_str(),
-                 std::string(static_cast<std::size_t>(kWidth - done), ' ').c_str(), share * 100);
-    if (share >= 1) std::fprintf(stderr, "\r\033[K");
-    std::fflush(stderr);
-  };
-}
-
 // What all loads share.
 struct Setup {
   SimulationOptions simulation;
@@ -181,9 +168,8 @@ Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setu
   if (!requests) return requests.error();
   SimulationOptions simulation = setup.simulation;
   simulation.concurrency = o.concurrency;
-  const auto bar = progress_bar(name);
-  auto outcome = simulate(*requests, simulation, bar);
-  if (bar) bar(1);
+  Countdown countdown(name);
+  auto outcome = simulate(*requests, simulation, [&](double share) { countdown(share); });
   if (!outcome) return std::move(outcome).error();
   if (auto fine = setup.deployment.steps->status(); !fine) return fine.error();
   load.outcome = *std::move(outcome);
@@ -255,18 +241,9 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
   if (!slo) return std::move(slo).error();
   run.slo = *slo;
   Setup setup;
-  const auto method = method_from(o.method);
-  if (!method) return method.error();
-  if (needs_weights(*method))
-    return Error{"--method", "", "forecasts kernels only: '" + o.method + "'", "tilecast, analytic or roofline"};
-  setup.method = *method;
-  std::optional<Weights> given;
-  if (!o.weights.empty()) {
-    auto loaded = load_weights(o.weights);
-    if (!loaded) return std::move(loaded).error();
-    given = *std::move(loaded);
-  }
-  if (*method == Method::tilecast) setup.weights = given ? static_cast<const ModelSource*>(&*given) : &shipped_models();
+  const auto chosen = chosen_method(o.method, o.weights);
+  if (!chosen) return chosen.error();
+  setup.method = chosen->method, setup.weights = chosen->weights();
   auto options = deployment_from(o);
   if (!options) return std::move(options).error();
   run.deployment = *std::move(options);

@@ -14,7 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(SimulateCommand, ShowsWhatAClientMeasures) {
-  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --num-prompts 60 --slo ttft=1s,tpot=50ms");
+  const Ran ran =
+      run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --num-prompts 60 --slo ttft=1s,tpot=50ms");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* words : {"Llama-3.1-8B on H100-SXM, vllm bf16", "completed 60", "TTFT", "TPOT", "ITL", "E2EL", "p99",
                             "output tokens/s", "goodput", "80 % interval"})

@@ -61,6 +61,7 @@ struct ParallelForecast {
   bool fits() const;
   bool host_bound = false;
   double seen_share = 0;  // of compute, by kernels whose card was measured
+  bool seen() const { return seen_share > 0.5; }
 
   Program program;    // a rank's kernels as if it had all layers
   StepForecast rank;  // ... priced

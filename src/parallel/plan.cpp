@@ -110,14 +110,14 @@ std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query) {
 }
 
 Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
-                                   const std::function<void(std::size_t, std::size_t)>& progress) {
+                                   const std::function<void(double)>& progress) {
   std::vector<ParallelRun> runs = candidate_layouts(query);
   if (runs.empty())
     return error("no layout divides the model, the GPUs and the global batch",
                  "give a global batch with more divisors, or another number of GPUs");
   TrainingPlan plan;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (progress) progress(i, runs.size());
+    if (progress) progress(static_cast<double>(i) / static_cast<double>(runs.size()));
     auto forecast = forecast_parallel(runs[i], query.cluster, with);
     if (!forecast) return std::move(forecast).error();
     ++plan.tried;
@@ -129,6 +129,11 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
   std::stable_sort(plan.ranked.begin(), plan.ranked.end(),
                    [](const PlannedLayout& a, const PlannedLayout& b) { return a.step < b.step; });
   return plan;
+}
+
+TrainingCost cost_of(const PlannedLayout& layout, double tokens, double usd_per_gpu_hour) {
+  const double hours = tokens / layout.tokens_per_second / 3600, gpu_hours = hours * layout.run.layout.ranks();
+  return {hours / 24, gpu_hours, gpu_hours * usd_per_gpu_hour};
 }
 
 }  // namespace tilecast

@@ -33,8 +33,15 @@ struct TrainingPlan {
 // contexts for long sequences, experts, sharding, recomputation and micro-batches that divide.
 std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query);
 
-// `progress` hears how many of how many are done.
+// `progress` hears which share of the layouts is done.
 Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
-                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
+                                   const std::function<void(double)>& progress = {});
+
+// What training on that many tokens takes.
+struct TrainingCost {
+  double days = 0, gpu_hours = 0;
+  double usd = 0;  // 0: no price known
+};
+TrainingCost cost_of(const PlannedLayout& layout, double tokens, double usd_per_gpu_hour);
 
 }  // namespace tilecast
