@@ -25,23 +25,15 @@ import torch  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
 
 import configs  # noqa: E402
-import fused_moe  # noqa: E402
 from collect.models.plan import Case  # noqa: E402
 from collect.models.shapes import SHAPES  # noqa: E402
 from collect.models.steps import Server, Trainer  # noqa: E402
+from moe_model import moe_op  # noqa: E402
 
 MODEL = "llama-3.1-8b"
 PREFILL = Case(MODEL, "prefill", "eager", "plain", "flash", "bf16", 0, 1, 2048)
 DECODE = replace(PREFILL, mode="decode", batch=8)
 TRAIN = replace(PREFILL, mode="train", batch=2, length=1024)
-
-
-@torch.library.custom_op("tilecast::fused_moe", mutates_args=())
-def moe_op(x: torch.Tensor, w13: torch.Tensor, w2: torch.Tensor, experts_of: torch.Tensor,
-           weight: torch.Tensor) -> torch.Tensor:
-    """An operator of PyTorch, as the engines' is, so that the trace has its shapes."""
-    config = configs.default_by_tokens(x.shape[0], w13.shape[0])
-    return fused_moe.fused_moe(x, w13, w2, experts_of, weight, config)
 
 
 class Mixture:
@@ -58,7 +50,9 @@ class Mixture:
         def run():
             scores = torch.softmax(torch.nn.functional.linear(x, self.router).float(), -1)
             weight, experts_of = scores.topk(8, dim=1)
-            return moe_op(x, self.w13, self.w2, experts_of, weight / weight.sum(1, keepdim=True))
+            config = configs.default_by_tokens(tokens, 128)
+            return moe_op(x, self.w13, self.w2, experts_of, weight / weight.sum(1, keepdim=True),
+                          list(config.values()))
         return run
 
 

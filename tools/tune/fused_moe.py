@@ -13,12 +13,17 @@ always multiplied in (ones in the first pass), so that one binary serves all sha
     python3 tools/tune/fused_moe.py      # check against PyTorch; needs a GPU
 """
 
+import os
 import sys
 from dataclasses import dataclass
 
 import torch
 import triton
 import triton.language as tl
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from collect.models import kernels  # noqa: E402
 
 
 @triton.jit(do_not_specialize=["pairs", "capacity", "share", "group"])
@@ -77,23 +82,22 @@ def align(experts_of, experts, block_m):
     """Sorts pairs by expert and pads each expert's run to block_m. experts_of: [tokens, topk].
 
     The size is the most that any routing can need, as in vLLM's moe_align_block_size, since the
-    grid is launched without knowing the routing.
+    grid is launched without knowing the routing. Nothing here waits for the GPU, so that a CUDA
+    graph can hold it.
     """
     flat = experts_of.flatten().long()
     pairs, device = flat.numel(), flat.device
     most = min(pairs + experts * (block_m - 1), pairs * block_m)
     capacity = triton.cdiv(most, block_m) * block_m
-    count = torch.bincount(flat, minlength=experts)
-    padded = (count + block_m - 1) // block_m * block_m
-    order = torch.argsort(flat, stable=True)
-    owner = flat[order]
-    rank = torch.arange(pairs, device=device) - (count.cumsum(0) - count)[owner]
+    owner, order = torch.sort(flat, stable=True)
+    first = torch.searchsorted(owner, torch.arange(experts + 1, device=device))
+    padded = (first.diff() + block_m - 1) // block_m * block_m
+    end = padded.cumsum(0)
     pair = torch.full((capacity,), pairs, dtype=torch.int32, device=device)
-    pair[(padded.cumsum(0) - padded)[owner] + rank] = order.int()
-    block_expert = torch.zeros(capacity // block_m, dtype=torch.int32, device=device)
-    owners = torch.repeat_interleave(torch.arange(experts, device=device), padded // block_m)
-    block_expert[:owners.numel()] = owners.int()
-    return Routing(pair, block_expert, padded.sum().int().view(1), pairs)
+    pair[(end - padded)[owner] + torch.arange(pairs, device=device) - first[owner]] = order.int()
+    starts = torch.arange(0, capacity, block_m, device=device)
+    block_expert = torch.searchsorted(end, starts, right=True).clamp(max=experts - 1).int()
+    return Routing(pair, block_expert, end[-1:].int(), pairs)
 
 
 def product(a, b, c, weight, routing, share, config):
@@ -116,7 +120,8 @@ def fused_moe(x, w13, w2, experts_of, weight, config):
     wide = torch.empty((tokens * topk, 2 * inter), dtype=x.dtype, device=x.device)
     ones = torch.ones(tokens * topk, device=x.device)
     product(x, w13, wide, ones, routing, topk, config)
-    gated = torch.nn.functional.silu(wide[:, :inter]) * wide[:, inter:]
+    gated = torch.empty((tokens * topk, inter), dtype=x.dtype, device=x.device)
+    kernels.silu_mul(wide, gated)
     out = torch.empty((tokens * topk, x.shape[1]), dtype=x.dtype, device=x.device)
     product(gated, w2, out, weight.flatten().contiguous(), routing, 1, config)
     return out.view(tokens, topk, -1).sum(1)
