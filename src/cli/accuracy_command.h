@@ -16,6 +16,7 @@ struct AccuracyCommand {
   std::vector<std::string> families;               // empty: all
   Count sample = 2000;
   Count trees = 200;
+  std::string only;       // "calibration": that section alone
   bool analytic = false;  // nothing learned
 };
 Result<std::string> run_accuracy(const AccuracyCommand& command);

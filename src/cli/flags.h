@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/accuracy_command.h"
+#include "cli/calibrate_command.h"
 #include "cli/collective_command.h"
 #include "cli/diagnose_command.h"
 #include "cli/endtoend_command.h"
@@ -39,6 +40,7 @@ struct DataOptions {
   ImportCommand import_;
   TrainCommand train;
   EvaluateCommand evaluate;
+  CalibrateCommand calibrate;
   AccuracyCommand accuracy;
   PapersCommand papers;
   EndToEndCommand end_to_end;

@@ -55,6 +55,21 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
   evaluate->callback([&] { chosen = [&options] { return run_evaluate(options); }; });
 }
 
+void add_calibrate_command(CLI::App& app, CalibrateCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("calibrate", "correct the forecasts of a card by measured rows of it");
+  sub->add_option("--gpu", options.gpu, "the card: a name, or a description file (tools/collect writes one)")
+      ->required();
+  sub->add_option("--data", options.data, "measured rows of it: tables of our form or of a known source")->required();
+  sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
+  sub->add_option("--name", options.name, "what to call it (default: the card's name)");
+  sub->add_option("--judge", options.judge, "also judge the result by this table's rows, shapes of --data left out");
+  sub->add_option("--weights", options.weights, "correct these (default: those shipped)");
+  sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  sub->footer(
+      "Example:\n  tilecast calibrate --gpu H200-SXM --data data/measurements/h200_quick.csv.gz -o my-gpu.json");
+  sub->callback([&] { chosen = [&options] { return run_calibrate(options); }; });
+}
+
 }  // namespace
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
@@ -90,6 +105,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
   add_evaluate_command(app, options.evaluate, chosen);
+  add_calibrate_command(app, options.calibrate, chosen);
 
   CLI::App* accuracy =
       app.add_subcommand("accuracy", "regenerate docs/accuracy.md and its plots from a folder of measured tables");
@@ -102,6 +118,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       ->capture_default_str();
   accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
   accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
+  accuracy->add_option("--only", options.accuracy.only, "calibration: write that section alone, in minutes");
   accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
   accuracy->footer("Example:\n  tilecast accuracy --data ../shared/data -o docs/accuracy.md");
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });

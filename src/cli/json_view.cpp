@@ -59,10 +59,11 @@ Json forecast_object(const KernelForecast& f) {
               {"bound_us", in_microseconds(e.bound)},
               {"limited_by", name_of(e.limited_by)},
               {"efficiency", e.efficiency},
-              {"seen", e.seen == Seen::yes},
-              {"standing", e.seen == Seen::yes       ? "seen"
-                           : e.seen == Seen::sibling ? "sibling seen"
-                                                     : "unseen"},
+              {"seen", e.seen == Seen::yes || e.seen == Seen::calibrated},
+              {"standing", e.seen == Seen::calibrated ? "calibrated"
+                           : e.seen == Seen::yes      ? "seen"
+                           : e.seen == Seen::sibling  ? "sibling seen"
+                                                      : "unseen"},
               {"breakdown", launches}};
 }
 

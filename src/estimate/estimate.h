@@ -60,8 +60,14 @@ struct Interval {
 };
 
 // Whether the learned part was trained on this GPU's measurements of this family and format.
-enum class Seen : std::uint8_t { no, sibling, yes };
-constexpr std::string_view name_of(Seen s) { return s == Seen::yes ? "yes" : s == Seen::sibling ? "sibling" : "no"; }
+enum class Seen : std::uint8_t {
+  no,
+  sibling,
+  yes,
+  calibrated  // rows of this very card were fitted (gpu/calibration.h)
+};
+inline constexpr std::array<std::string_view, 4> kSeenNames = {"no", "sibling", "yes", "calibrated"};
+constexpr std::string_view name_of(Seen s) { return kSeenNames[static_cast<std::size_t>(s)]; }
 
 struct Estimate {
   Method method = Method::analytic;

@@ -108,6 +108,9 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   const SourceNames names = source_names(context, gpu);
   Standing standing;
   standing.seen = seen_by(model, gpu);
+  standing.calibration = gpu.calibration.get();
+  standing.key = model.key;
+  if (standing.calibration && standing.calibration->families.contains(model.key)) standing.seen = Seen::calibrated;
   const SourceFacts* kernel = find(model, names.kernel);
   if (!kernel && context.kernel_source.empty())
     if (const NamedSource* most = most_measured(model, context.engine.empty() ? names.generation : names.engine))
@@ -148,7 +151,8 @@ double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.c
 
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context) {
-  return {terms_of(plan, analytic), raw_features(kernel, plan, analytic, gpu, context), analytic.bound};
+  return {terms_of(plan, analytic), raw_features(kernel, plan, analytic, gpu, context), analytic.bound,
+          gpu.calibration ? calibration_variant(kernel, context) : std::string()};
 }
 
 Prepared prepare(const LearnedInput& input, const Standing& standing) {
@@ -168,7 +172,20 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   t.low = time(median + std::min(0.0f, spread.low.predict(p.features)) - wider);
   t.high = time(median + std::max(0.0f, spread.high.predict(p.features)) + wider);
   t.ceiling = std::min(time(model.ceiling.predict(p.features)), t.median);
-  return t;
+  return standing.calibration ? calibrated(t, input, standing) : t;
+}
+
+LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const Standing& standing) {
+  const Prepared p = prepare(input, standing);
+  const CalibrationStanding card = calibration_standing(standing.calibration, standing.key, input.variant);
+  const LogCorrection log = log_correction(card, input.terms, standing.rates, calibration_place(p.features, p.base));
+  const double spread = card.family ? static_cast<double>(card.family->spread) : 1;
+  LearnedTime c;
+  c.median = std::max(t.median * std::exp(log.whole()), input.bound);
+  c.low = std::max(c.median * std::pow(t.low / t.median, spread), input.bound);
+  c.high = c.median * std::pow(t.high / t.median, spread);
+  c.ceiling = std::clamp(t.ceiling * std::exp(log.card), input.bound, c.median);
+  return c;
 }
 
 void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out) {
@@ -186,27 +203,52 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
     }
     standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
                              std::span<float>(logs).first(n));
-    for (std::size_t i = 0; i < n; ++i)
-      out[start + i] = std::max(out[start + i] * std::exp(logs[i]), inputs[start + i].bound);
+    for (std::size_t i = 0; i < n; ++i) {
+      const LearnedInput& input = inputs[start + i];
+      const Seconds time = std::max(out[start + i] * std::exp(logs[i]), input.bound);
+      out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
+    }
   }
+}
+
+namespace {
+
+// What stands above the bound is stretched, so that no launch falls below its own and the launches still sum to the
+// whole.
+Estimate with_time(const Estimate& analytic, const LearnedTime& t, Seen seen) {
+  Estimate e = analytic;
+  const Seconds above = analytic.latency - analytic.bound;
+  const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
+  e.latency = t.median;
+  e.interval = {t.low, t.high};
+  e.ceiling = t.ceiling;
+  e.efficiency = e.bound / e.latency;
+  e.seen = seen;
+  for (LaunchEstimate& launch : e.launches) launch.latency = launch.bound + (launch.latency - launch.bound) * factor;
+  return e;
+}
+
+}  // namespace
+
+Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
+                    const Context& context) {
+  const std::string key = model_key(kernel);
+  Standing standing;
+  standing.rates = tuned_rates(Tuning{}, 1);
+  standing.calibration = gpu.calibration.get();
+  standing.key = key;
+  const LearnedInput input = learned_input(kernel, plan, analytic, gpu, context);
+  const LearnedTime t{analytic.latency, analytic.interval.low, analytic.interval.high, analytic.ceiling};
+  return with_time(analytic, calibrated(t, input, standing),
+                   gpu.calibration->families.contains(key) ? Seen::calibrated : analytic.seen);
 }
 
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
                    const Gpu& gpu, const Context& context) {
   const Standing standing = standing_of(model, context, gpu);
   const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing);
-  Estimate e = analytic;
-  // What stands above the bound is stretched, so that no launch falls below its own and the launches still sum to the
-  // whole.
-  const Seconds above = analytic.latency - analytic.bound;
-  const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
+  Estimate e = with_time(analytic, t, standing.seen);
   e.method = Method::tilecast;
-  e.latency = t.median;
-  e.interval = {t.low, t.high};
-  e.ceiling = t.ceiling;
-  e.efficiency = e.bound / e.latency;
-  e.seen = standing.seen;
-  for (LaunchEstimate& launch : e.launches) launch.latency = launch.bound + (launch.latency - launch.bound) * factor;
   return e;
 }
 

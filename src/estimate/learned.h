@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "estimate/calibrated.h"
 #include "estimate/estimate.h"
 #include "estimate/features.h"
 #include "estimate/forest.h"
@@ -72,7 +73,9 @@ struct Standing {
   bool stranger = false;  // no card of this vendor was trained on
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
-  const Forest* forest = nullptr;  // the model's that speaks for this card
+  const Forest* forest = nullptr;            // the model's that speaks for this card
+  const Calibration* calibration = nullptr;  // of the card; null: none
+  std::string_view key;                      // of the model
 };
 // The context with an engine's kernel named where it names none: that of most rows on this generation (of the engine's,
 // if it names one). To be planned and forecast with, so that plan and correction speak of the same kernel. The names
@@ -89,6 +92,7 @@ struct LearnedInput {
   Terms terms;
   Features raw;  // see estimate/features.h
   Seconds bound;
+  std::string variant = {};  // calibration_variant, on a calibrated card
 };
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);
@@ -107,6 +111,12 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
 
 // Medians only, of many kernels at once.
 void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out);
+
+// A card's calibration on top of a forecast. `standing` as it was forecast with.
+LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const Standing& standing);
+// The same of a family that no model forecasts.
+Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& plan, const Gpu& gpu,
+                    const Context& context);
 
 // The analytic estimate corrected: latency, interval, ceiling and seen are the model's; launches keep their shares of
 // the whole.

@@ -10,6 +10,7 @@ Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& contex
   if (!planned) return std::move(planned).error();
   Estimate e = estimate(*planned, gpu, named, method);
   if (model) e = corrected(e, *model, kernel, *planned, gpu, named);
+  else if (method == Method::tilecast && gpu.calibration) e = calibrated(e, kernel, *planned, gpu, named);
   return Priced{*std::move(planned), std::move(e)};
 }
 

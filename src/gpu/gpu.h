@@ -7,10 +7,12 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gpu/calibration.h"
 #include "gpu/dtype.h"
 #include "units/units.h"
 
@@ -95,8 +97,9 @@ struct Gpu {
 
   std::map<std::string, OpsPerSecond> published_peaks;  // "tensor bf16/fp32" or "vector fp32" -> dense peak
   std::vector<std::string> notes;
-  std::map<std::string, std::string> sources;  // field path -> where the figure comes from
-  bool built_in = false;                       // false: from a user's file
+  std::map<std::string, std::string> sources;      // field path -> where the figure comes from
+  bool built_in = false;                           // false: from a user's file
+  std::shared_ptr<const Calibration> calibration;  // of a card that somebody measured; null for the rest
 
   // Peak rates of the whole chip at a clock.
   OpsPerSecond tensor_peak(DType input, DType accumulate, Hertz at) const {

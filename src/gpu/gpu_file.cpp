@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/calibration_file.h"
 #include "support/json.h"
 #include "support/json_fields.h"
 #include "support/text.h"
@@ -41,6 +42,7 @@ const JsonObjectFields kFields = {{"",
                                     "published_peak_tflops",
                                     "notes",
                                     "sources",
+                                    "calibration",
                                     "like"}},
                                   {"clock_mhz", {"quoted", "quoted_vector", "max"}},
                                   {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
@@ -200,6 +202,11 @@ Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, cons
   if (!read.failure()) read_published_peaks(read, gpu);
   gpu.sources = read.text_map("sources");
   if (read.failure()) return *read.failure();
+  if (const Json* section = read.find("calibration")) {
+    auto calibration = parse_calibration(*section, place);
+    if (!calibration) return std::move(calibration).error();
+    gpu.calibration = std::make_shared<const Calibration>(*std::move(calibration));
+  }
   return gpu;
 }
 

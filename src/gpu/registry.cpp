@@ -11,7 +11,7 @@
 namespace tilecast {
 namespace {
 
-constexpr std::size_t kMostFileBytes = 1 << 20;  // a description is about 4 KB
+constexpr std::size_t kMostFileBytes = 1 << 26;  // a description is about 4 KB, a calibration some megabytes
 
 Result<std::string> no_like(std::string_view) { return error("built-in descriptions must be complete"); }
 

@@ -1,50 +1,23 @@
 #include "kernel/layernorm.h"
 
 #include "kernel/norm_backward.h"
+#include "kernel/norm_forward.h"
 #include "kernel/pytorch.h"
 #include "kernel/rowwise.h"
 
 namespace tilecast {
 namespace {
 
-// Welford's update with a reciprocal of the count (cuWelfordOnlineSum): difference, count, mean, second difference,
-// sum.
-constexpr ElementCost kWelford{5 + kReciprocal.slots, kReciprocal.xu};
 // WelfordOps of the fallback divides in full.
 constexpr ElementCost kWelfordDivided{5 + kDivision.slots, kDivision.xu};
 constexpr double kWelfordCombine = 9 + kReciprocal.slots;
 // (x - mean) * rstd * gamma + beta.
 constexpr double kNormaliseSlots = 3;
 constexpr double kStatistics = 2 * 4.0;  // bytes of mean and rstd of a row, in fp32
-constexpr Count kVector = 4;             // vec_size, whatever the type
 
 void add_parameters(Launch& launch, Bytes row) {
   launch.operands.add({"gamma", row, Operand::Role::weight, true, false});
   launch.operands.add({"beta", row, Operand::Role::weight, true, false});
-}
-
-// vectorized_layer_norm_kernel: a CTA of four warps a row; statistics, then the row again.
-Launch vectorised(const LayerNorm& shape, const Format& format, const Gpu& gpu) {
-  const double rows = static_cast<double>(shape.rows), cols = static_cast<double>(shape.cols);
-  const Bytes row = size_of(format.output) * cols;
-  RowKernel kernel;
-  kernel.name = "layernorm";
-  kernel.rows = shape.rows;
-  const int threads = 4 * warp_size(gpu);
-  kernel.cta = {threads, 32, bytes(24)};
-  kernel.read = row;
-  kernel.reread = row;
-  kernel.parameters = row * 2;
-  kernel.written = row + bytes(kStatistics);
-  kernel.slots = cols * (kWelford.slots + kNormaliseSlots) + reduction_slots(threads, gpu, kWelfordCombine);
-  kernel.xu = cols * kWelford.xu;
-  kernel.steps = 2 * static_cast<double>(ceil_div(shape.cols, threads * kVector));
-  Launch launch = row_launch(kernel, gpu);
-  launch.required.vector = ops(2 * least_slots(1, size_of(format.output)) * rows * cols);
-  launch.operands.add(walked_operand("input", row * rows, Operand::Role::activation, kernel, gpu));
-  add_parameters(launch, row);
-  launch.operands.add({"output", kernel.written * rows, Operand::Role::activation, false, true});
-  return launch;
 }
 
 // RowwiseMomentsCUDAKernel, then LayerNormForwardCUDAKernel: rows that four-element accesses do not divide, and fp64.
@@ -85,17 +58,13 @@ std::vector<Launch> in_two_kernels(const LayerNorm& shape, const Format& format,
   return {first, second};
 }
 
-// The float counter of Welford's update is exact up to here.
-constexpr Count kMostVectorised = Count{1} << 24;
-
 }  // namespace
 
 Status LayerNorm::check() const { return require_rows(rows, cols); }
 
 Result<Plan> plan(const LayerNorm& shape, const Format& format, const Gpu& gpu, const Context&) {
   if (shape.backward) return Plan{norm_backward_launches({shape.rows, shape.cols, true}, format, gpu)};
-  const bool vectors = shape.cols % kVector == 0 && shape.cols <= kMostVectorised && format.output != DType::fp64;
-  if (vectors) return Plan{{vectorised(shape, format, gpu)}};
+  if (is_vectorised(shape.cols, format)) return Plan{{vectorised_norm({shape.rows, shape.cols, true}, format, gpu)}};
   return Plan{in_two_kernels(shape, format, gpu)};
 }
 

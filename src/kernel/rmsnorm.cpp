@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernel/norm_backward.h"
+#include "kernel/norm_forward.h"
 #include "kernel/pytorch.h"
 #include "kernel/rowwise.h"
 
@@ -28,12 +29,14 @@ Status RmsNorm::check() const {
   return require_rows(rows, cols);
 }
 
-Result<Plan> plan(const RmsNorm& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const RmsNorm& shape, const Format& format, const Gpu& gpu, const Context& context) {
   if (shape.backward) {
     Plan plan{norm_backward_launches({shape.rows, shape.cols, false}, format, gpu)};
     for (Launch& launch : plan.launches) launch.plan_known = false;  // libraries differ; LayerNorm's form is a stand-in
     return plan;
   }
+  if (context.engine == "pytorch" && !shape.residual && is_vectorised(shape.cols, format))
+    return Plan{{vectorised_norm({shape.rows, shape.cols, false}, format, gpu)}};
   const double rows = static_cast<double>(shape.rows), cols = static_cast<double>(shape.cols);
   const Bytes element = size_of(format.output);
   const Bytes row = element * cols;

@@ -11,10 +11,23 @@ namespace tilecast {
 namespace {
 
 // The short answers first, then the long tables.
-constexpr std::array<Section, 16> kSections = {
-    section::definitions, section::targets,  section::plots,   section::whole_models, section::methods,
-    section::ablation,    section::speedups, section::regimes, section::left_out_gpu, section::left_out_architecture,
-    section::seen,        section::analytic, section::bound,   section::launches,     section::counters,
+constexpr std::array<Section, 17> kSections = {
+    section::definitions,
+    section::targets,
+    section::plots,
+    section::whole_models,
+    section::calibration,
+    section::methods,
+    section::ablation,
+    section::speedups,
+    section::regimes,
+    section::left_out_gpu,
+    section::left_out_architecture,
+    section::seen,
+    section::analytic,
+    section::bound,
+    section::launches,
+    section::counters,
     section::collectives,
 };
 
@@ -106,6 +119,9 @@ Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const
 
 std::string section::collectives(const AccuracyInputs& inputs) {
   return inputs.collectives ? collective_report(*inputs.collectives) : "";
+}
+std::string section::calibration(const AccuracyInputs& inputs) {
+  return calibration_report(inputs.calibrations, inputs.card);
 }
 std::string section::whole_models(const AccuracyInputs& inputs) { return end_to_end_report(inputs.end_to_end); }
 

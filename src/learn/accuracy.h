@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/calibration_study.h"
 #include "learn/collective_fit.h"
 #include "learn/counters.h"
 #include "learn/endtoend_result.h"
@@ -39,6 +40,8 @@ struct AccuracyInputs {
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
 
   std::vector<EndToEndResult> end_to_end;  // whole models
+  std::vector<StudyLine> calibrations;
+  CardStudy card;
 
   std::vector<CounterComparison> counters;
   std::optional<CollectiveJudgement> collectives;
@@ -74,9 +77,10 @@ std::string ablation(const AccuracyInputs& inputs);
 std::string speedups(const AccuracyInputs& inputs);
 std::string regimes(const AccuracyInputs& inputs);
 std::string plots(const AccuracyInputs& inputs);
-std::string analytic(const AccuracyInputs& inputs);  // beside the roofline
-std::string bound(const AccuracyInputs& inputs);     // rows that beat it, traps apart, reasons
-std::string launches(const AccuracyInputs& inputs);  // planned against measured
+std::string calibration(const AccuracyInputs& inputs);  // what rows of the card itself are worth
+std::string analytic(const AccuracyInputs& inputs);     // beside the roofline
+std::string bound(const AccuracyInputs& inputs);        // rows that beat it, traps apart, reasons
+std::string launches(const AccuracyInputs& inputs);     // planned against measured
 std::string counters(const AccuracyInputs& inputs);
 std::string collectives(const AccuracyInputs& inputs);
 std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones

@@ -1,6 +1,7 @@
 #include "learn/planned_rows.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "gpu/registry.h"
 #include "support/workers.h"
@@ -8,10 +9,10 @@
 namespace tilecast {
 namespace {
 
-PlannedRow planned_row(const Measurement& row, const Simplified& simplified) {
+PlannedRow planned_row(const Measurement& row, const Gpu* gpu, const Simplified& simplified) {
   PlannedRow planned;
   planned.measured = &row;
-  planned.gpu = built_in_gpu(row.gpu);
+  planned.gpu = gpu;
   planned.analytic.failed = true;
   if (!planned.gpu) return planned;
   const Context context = row.whole_context();
@@ -23,17 +24,28 @@ PlannedRow planned_row(const Measurement& row, const Simplified& simplified) {
   return planned;
 }
 
+// fill(i) for each of `count` rows.
+std::vector<PlannedRow> planned_by(std::size_t count, int threads, const std::function<PlannedRow(std::size_t)>& fill) {
+  std::vector<PlannedRow> planned(count);
+  constexpr std::size_t kBatch = 256;  // rows differ in cost a hundredfold
+  Workers(threads).each((count + kBatch - 1) / kBatch, [&](std::size_t batch) {
+    for (std::size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, count); ++i) planned[i] = fill(i);
+  });
+  return planned;
+}
+
 }  // namespace
 
 std::vector<PlannedRow> plan_rows(const std::vector<Measurement>& rows, std::span<const std::size_t> chosen,
                                   int threads, const Simplified& simplified) {
-  std::vector<PlannedRow> planned(chosen.size());
-  constexpr std::size_t kBatch = 256;  // rows differ in cost a hundredfold
-  Workers(threads).each((chosen.size() + kBatch - 1) / kBatch, [&](std::size_t batch) {
-    for (std::size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, chosen.size()); ++i)
-      planned[i] = planned_row(rows[chosen[i]], simplified);
+  return planned_by(chosen.size(), threads, [&](std::size_t i) {
+    const Measurement& row = rows[chosen[i]];
+    return planned_row(row, built_in_gpu(row.gpu), simplified);
   });
-  return planned;
+}
+
+std::vector<PlannedRow> plan_rows_on(const Gpu& gpu, const std::vector<Measurement>& rows, int threads) {
+  return planned_by(rows.size(), threads, [&](std::size_t i) { return planned_row(rows[i], &gpu, {}); });
 }
 
 }  // namespace tilecast

@@ -20,5 +20,7 @@ struct PlannedRow {
 // The rows named by `chosen`, in that order; the result does not depend on the number of threads.
 std::vector<PlannedRow> plan_rows(const std::vector<Measurement>& rows, std::span<const std::size_t> chosen,
                                   int threads, const Simplified& simplified = {});
+// All rows as if they were of this GPU, whatever name they bear: a card that no built-in description fits.
+std::vector<PlannedRow> plan_rows_on(const Gpu& gpu, const std::vector<Measurement>& rows, int threads);
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 """Measures the plan on the GPU of this machine and appends to a CSV.
 
     python3 tools/collect/measure.py --out sweep.csv --budget-seconds 580
+    python3 tools/collect/measure.py --quick --out quick.csv     # a minute, for `tilecast calibrate`
     python3 tools/collect/measure.py --list --families gemm,rope
 
 Interrupted or out of time, it is started again with the same --out and goes on where it
@@ -18,7 +19,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from collect import plan  # noqa: E402
+from collect import plan, table_form  # noqa: E402
 
 BROKEN_CONTEXT = ("illegal memory access", "unspecified launch failure", "misaligned address",
                   "illegal instruction", "device-side assert")
@@ -27,21 +28,36 @@ PROGRESS_SECONDS = 10
 
 def main():
     options = parse_options()
-    cases = plan.smoke() if options.smoke else plan.build(options.families, options.seed)
+    if options.smoke:
+        cases = plan.smoke()
+    elif options.quick:
+        cases = plan.quick(options.families, options.seed or plan.QUICK_SEED)
+    else:
+        cases = plan.build(options.families, options.seed or plan.SEED)
     if options.list:
         return list_cases(cases)
-    return Sweep(options).run(cases)
+    status = Sweep(options).run(cases)
+    if options.quick and status == 0:
+        table = options.out.replace(".csv", "_table.csv.gz")
+        print(table_form.convert(options.out, table, options.out.replace(".csv", "_rest.csv.gz")))
+        print(f"now: tilecast calibrate --gpu {options.gpu} --data {table} -o my-gpu.json")
+    return status
 
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default="h200_sweep.csv", help="CSV to append to")
     parser.add_argument("--families", type=lambda text: set(text.split(",")))
-    parser.add_argument("--budget-seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=plan.SEED, help="of the random shapes")
+    parser.add_argument("--budget-seconds", type=float, help="default 600; 60 with --quick")
+    parser.add_argument("--seed", type=int, help="of the random shapes")
+    parser.add_argument("--gpu", default="H200-SXM", help="the card's name, as `tilecast gpus` has it")
+    parser.add_argument("--quick", action="store_true",
+                        help="a minute over every kind, then a table for `tilecast calibrate`")
     parser.add_argument("--list", action="store_true", help="print the plan and stop")
     parser.add_argument("--smoke", action="store_true", help="two cases of every kind")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.budget_seconds = options.budget_seconds or (60 if options.quick else 600)
+    return options
 
 
 def list_cases(cases):
@@ -61,7 +77,7 @@ class Sweep:
         from collect import data, layout, sensors, store, timing, work
         self.torch, self.work = torch, work
         self.began, self.budget = time.monotonic(), options.budget_seconds
-        self.store = store.Store(options.out, torch.__version__)
+        self.store = store.Store(options.out, torch.__version__, options.gpu)
         self.sensors = sensors.Sensors()
         self.layout, self.data = layout, data.Data()
         self.timer = timing.Timer()

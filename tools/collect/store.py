@@ -4,7 +4,7 @@ import csv
 import gzip
 import os
 
-GPU, SOURCE, ENGINE = "H200-SXM", "tilecast-h200-2026-11", "pytorch"
+SOURCE, ENGINE = "tilecast-h200-2026-11", "pytorch"
 COLUMNS = ["gpu", "source", "engine", "engine_version", "kernel_source", "family", "dtype",
            "dims", "runtime", "warmth", "latency_us", "spread"]
 PROTOCOL_COLUMNS = ["kernel_source", "family", "dtype", "dims", "runtime", "warmth", "sets",
@@ -19,7 +19,8 @@ def read_rows(path):
 
 
 class Store:
-    def __init__(self, path, engine_version):
+    def __init__(self, path, engine_version, gpu):
+        self.gpu = gpu
         self.engine_version = engine_version
         self.failed_path = path + ".failed"
         self.done = _finished(path) | _failed(self.failed_path)
@@ -28,7 +29,7 @@ class Store:
 
     def add(self, case, timing, clocks, wall_ms):
         case = case.with_runtime(timing.runtime)
-        self._write(self.rows, [GPU, SOURCE, ENGINE, self.engine_version, *case.key,
+        self._write(self.rows, [self.gpu, SOURCE, ENGINE, self.engine_version, *case.key,
                                 f"{timing.latency_us:.4f}", f"{timing.spread:.4f}"])
         layout = timing.layout
         self._write(self.protocol, [*case.key, layout.sets, layout.copies, int(layout.flush),

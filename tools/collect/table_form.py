@@ -42,13 +42,9 @@ def converted(family, dtype, source, dims):
     return family, dtype, dims
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("raw")
-    parser.add_argument("-o", "--out", required=True)
-    parser.add_argument("--rest", required=True)
-    options = parser.parse_args()
-    with gzip.open(options.raw, "rt", newline="") as raw:
+def convert(raw_path, out, rest_path):
+    opener = gzip.open if raw_path.endswith(".gz") else open
+    with opener(raw_path, "rt", newline="") as raw:
         reader = csv.DictReader(raw)
         rows, columns = list(reader), reader.fieldnames
     kept, rest = [], []
@@ -60,11 +56,20 @@ def main():
             continue
         family, dtype, dims = form
         kept.append(row | {"family": family, "dtype": dtype, "dims": ";".join(f"{k}={v}" for k, v in dims.items())})
-    for path, table in ((options.out, kept), (options.rest, rest)):
+    for path, table in ((out, kept), (rest_path, rest)):
         with gzip.GzipFile(path, "wb", mtime=0) as file:
             text = [",".join(columns)] + [",".join(row[c] for c in columns) for row in table]
             file.write(("\n".join(text) + "\n").encode())
-    print(f"{len(kept)} rows in {options.out}, {len(rest)} in {options.rest}")
+    return f"{len(kept)} rows in {out}, {len(rest)} in {rest_path}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("raw")
+    parser.add_argument("-o", "--out", required=True)
+    parser.add_argument("--rest", required=True)
+    options = parser.parse_args()
+    print(convert(options.raw, options.out, options.rest))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,122 @@
+#include "estimate/calibrated.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "kernel/attention_sources.h"
+
+namespace tilecast {
+namespace {
+
+// Of a residual, what kernels of different sources share, and variants of one source. One value of each was tried.
+constexpr double kAnySource = 0.5, kSameSource = 0.7;
+constexpr double kMostCorrection = 2;  // neither part changes a forecast by more than e^2
+
+}  // namespace
+
+CalibrationStanding calibration_standing(const Calibration* calibration, std::string_view key,
+                                         std::string_view variant) {
+  CalibrationStanding standing;
+  if (!calibration) return standing;
+  standing.any = true;
+  standing.variant = variant;
+  standing.factors = calibration->factors;
+  const auto family = calibration->families.find(key);
+  if (family == calibration->families.end()) return standing;
+  standing.family = &family->second;
+  standing.offset = family->second.offset;
+  for (std::size_t i = 0; i < standing.factors.size(); ++i) standing.factors[i] += family->second.factors[i];
+  for (const std::string_view level : {variant_source(variant), variant})
+    if (const auto own = family->second.sources.find(level); own != family->second.sources.end())
+      standing.offset += own->second;
+  return standing;
+}
+
+std::string calibration_variant(const Kernel& kernel, const Context& context) {
+  std::string variant(context.engine);
+  variant += "/";
+  variant += kept_as(context.kernel_source);
+  variant += "|";
+  variant += name_of(context.runtime);
+  variant += "|";
+  variant += name_of(context.warmth);
+  std::visit(
+      [&](const auto& shape) {
+        using S = std::remove_cvref_t<decltype(shape)>;
+        S::fields(shape, [&](std::string_view name, const auto& member, std::string_view, Need = Need::optional) {
+          using T = std::remove_cvref_t<decltype(member)>;
+          if constexpr (std::is_same_v<T, bool>) {
+            if (member) variant += "|" + std::string(name);
+          } else if constexpr (std::is_enum_v<T>) {
+            variant += "|" + std::string(enum_names(T{})[static_cast<std::size_t>(member)]);
+          }
+        });
+      },
+      kernel.shape);
+  return variant;
+}
+
+std::string_view variant_source(std::string_view variant) { return variant.substr(0, variant.find('|')); }
+
+TunedRates with_factors(const TunedRates& rates, const CardFactors& factors) {
+  const auto factor = [&](CardTerm term) {
+    return std::exp(static_cast<double>(factors[static_cast<std::size_t>(term)]));
+  };
+  TunedRates changed = rates;
+  changed.factors[Tuning::math] *= factor(CardTerm::math);
+  changed.factors[Tuning::l2] *= factor(CardTerm::l2);
+  changed.factors[Tuning::dram] *= factor(CardTerm::dram);
+  changed.factors[Tuning::helpers] *= factor(CardTerm::dram);  // helpers stream
+  changed.factors[Tuning::waiting] *= factor(CardTerm::latency);
+  changed.factors[Tuning::prologue] *= factor(CardTerm::latency);
+  changed.factors[Tuning::floor] *= factor(CardTerm::floor);
+  changed.extra_floor_us *= factor(CardTerm::floor);
+  return changed;
+}
+
+CalibrationPlace calibration_place(const Features& f, Seconds base) {
+  CalibrationPlace place{};
+  std::size_t at = 0;
+  const auto add = [&](float value, float scale) { place[at++] = value / scale; };
+  // Shares of the time (features 0 to 8 are their logarithms): what limits the kernel.
+  for (const int i : {0, 1, 4, 5, 6, 7, 8}) add(std::exp2(std::min(f[static_cast<std::size_t>(i)], 0.5f)), 0.5f);
+  add(std::log2(static_cast<float>(in_microseconds(base))), 4);
+  constexpr std::size_t k = kTimeFeatures;
+  add(f[k + 6], 0.5f);   // fullness of the last wave
+  add(f[k + 9], 0.5f);   // SMs used
+  add(f[k + 21], 4);     // CTAs of an SM
+  add(f[k + 16], 4);     // footprint over cache
+  add(f[k + 14], 1.5f);  // tile
+  add(f[k + 15], 1.5f);
+  for (std::size_t i = 0; i < 10; ++i) add(f[k + 24 + i], 5);  // dimensions
+  return place;
+}
+
+double likeness(const CalibrationPlace& a, std::string_view variant_a, const CalibrationPlace& b,
+                std::string_view variant_b, double reach) {
+  float sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  const double shared = variant_a == variant_b                         ? 1
+                        : variant_source(variant_a) == variant_source(variant_b) ? kSameSource
+                                                                       : kAnySource;
+  // Rough rather than smooth (Matern 1/2): tiles and waves make steps.
+  return shared * std::exp(-std::sqrt(static_cast<double>(sum)) / reach);
+}
+
+LogCorrection log_correction(const CalibrationStanding& standing, const Terms& terms, const TunedRates& rates,
+                             const CalibrationPlace& place) {
+  LogCorrection log;
+  if (!standing.any) return log;
+  log.card = std::log(tuned_time(terms, with_factors(rates, standing.factors)) / tuned_time(terms, rates));
+  log.rest = static_cast<double>(standing.offset);
+  if (standing.family)
+    for (const CalibrationPoint& point : standing.family->points)
+      log.rest += static_cast<double>(point.weight) * likeness(place, standing.variant, point.place, point.variant,
+                                                               static_cast<double>(standing.family->reach));
+  log.card = std::clamp(log.card, -kMostCorrection, kMostCorrection);
+  log.rest = std::clamp(log.rest, -kMostCorrection, kMostCorrection);
+  return log;
+}
+
+}  // namespace tilecast
