@@ -200,13 +200,17 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   CLI::App* sub = app.add_subcommand("simulate", "serve requests: TTFT, TPOT, throughput of an engine under load");
   sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
       ->required();
-  sub->add_option("--gpu", o.gpu, "GPU name or description file")->capture_default_str();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the cluster's, else H100-SXM)");
   sub->add_option("--engine", o.engine, "vllm, sglang or trtllm")->capture_default_str();
   sub->add_option("--dtype", o.dtype, "number format (default: the checkpoint's)");
   sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
   sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
   sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
-  sub->add_option("--ep", o.ep, "tensor parallel ranks that share the experts out")->capture_default_str();
+  sub->add_option("--ep", o.ep, "ranks that share the experts out")->capture_default_str();
+  sub->add_option(
+         "--attention-dp", o.attention_dp,
+         "data parallel ranks of one replica, each with requests of its own, that share experts over --ep ranks")
+      ->capture_default_str();
   sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();

@@ -12,7 +12,7 @@
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "model/library.h"
-#include "parallel/split.h"
+#include "serve/step_width.h"
 #include "serve/trace.h"
 #include "support/file.h"
 #include "support/text.h"
@@ -41,7 +41,8 @@ Status check(const SimulateOptions& o) {
   const auto bad = [](const char* flag, const std::string& problem, const char* remedy = "") {
     return Error{flag, "", problem, remedy};
   };
-  for (const auto& [value, flag] : {std::pair(o.tp, "--tp"), {o.pp, "--pp"}, {o.ep, "--ep"}})
+  for (const auto& [value, flag] :
+       {std::pair(o.tp, "--tp"), {o.pp, "--pp"}, {o.ep, "--ep"}, {o.attention_dp, "--attention-dp"}})
     if (value < 1 || value > 1024) return bad(flag, "must lie between 1 and 1024");
   constexpr Count kMost = Count{1} << 30;
   for (const auto& [value, flag, least] : {std::tuple(o.dp, "--dp", Count{1}),
@@ -54,11 +55,17 @@ Status check(const SimulateOptions& o) {
                                            {o.prefill_replicas, "--prefill-replicas", 0},
                                            {o.seed, "--seed", 0}})
     if (value < least || value > kMost) return bad(flag, fmt::format("must lie between {} and {}", least, kMost));
-  if (o.dp + o.prefill_replicas > 4096) return bad("--dp", "simulates at most 4096 replicas");
+  if (o.tp * o.pp * o.attention_dp > 65536) return bad("--tp", "a replica has at most 65536 GPUs");
+  if ((o.dp + o.prefill_replicas) * o.attention_dp > 4096) return bad("--dp", "simulates at most 4096 replicas");
   if (!(o.memory_fraction >= 0) || o.memory_fraction > 1)
     return bad("--gpu-memory-utilization", "must lie between 0 and 1");
   if (!(o.draft_cost >= 0) || o.draft_cost > 10) return bad("--draft-cost", "must lie between 0 and 10");
-  if (!(o.link_gb_per_s > 0) || !(o.link_us >= 0)) return bad("--link", "needs a positive bandwidth");
+  if (!(o.link_gb_per_s > 0) || o.link_gb_per_s > 1e6)
+    return bad("--link", "must lie above 0 and at most at a million");
+  if (!(o.link_us >= 0) || o.link_us > 1e9) return bad("--link-latency", "must lie between 0 and a billion");
+  if (o.draft < 0 || o.draft > 64) return bad("--draft", "must lie between 0 and 64 tokens");
+  if (!(o.acceptance >= 0) || o.acceptance > 1) return bad("--acceptance", "must lie between 0 and 1");
+  if (o.block_tokens > 1 << 16) return bad("--block-size", "must be at most 65536 tokens");
   if (o.router != "round-robin" && o.router != "least-loaded")
     return bad("--router", "must be round-robin or least-loaded, not '" + o.router + "'");
   if (!o.policy.empty() && o.policy != "static" && o.policy != "max-utilization")
@@ -70,26 +77,49 @@ Status check(const SimulateOptions& o) {
   return Ok{};
 }
 
+// The GPU, and how a replica lies over several.
+Status place(DeploymentOptions& d, const SimulateOptions& o) {
+  const auto ranks = static_cast<int>(o.tp * o.pp * o.attention_dp);
+  std::optional<Cluster> cluster;
+  if (!o.cluster.empty()) {
+    auto named = cluster_of(o.cluster, ranks);
+    if (!named) return std::move(named).error();
+    cluster = *std::move(named);
+  }
+  if (!cluster || !o.gpu.empty()) {
+    auto gpu = load_gpu(o.gpu.empty() ? "H100-SXM" : o.gpu);
+    if (!gpu) return std::move(gpu).error();
+    d.gpu = *std::move(gpu);
+  } else {
+    d.gpu = cluster->gpu;
+  }
+  if (cluster && cluster->gpu.name != d.gpu.name)
+    return Error{"--gpu", "", d.gpu.name + " is not the GPU of " + o.cluster + ", " + cluster->gpu.name,
+                 "give one of them"};
+  if (ranks == 1 && o.ep == 1) return Ok{};
+  if (!cluster) {
+    const Cluster* known = built_in_cluster_of(d.gpu.name);
+    if (!known)
+      return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
+    auto grown = cluster_of(known->name, ranks);
+    if (!grown) return std::move(grown).error();
+    cluster = *std::move(grown);
+  }
+  RankSpread spread{{}, *std::move(cluster)};
+  spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
+  spread.layout.dp = static_cast<int>(o.attention_dp);
+  // Ranks with requests of their own are one replica because they share the experts.
+  spread.layout.ep = static_cast<int>(o.attention_dp > 1 && o.ep == 1 ? o.tp * o.attention_dp : o.ep);
+  d.spread = std::move(spread);
+  return Ok{};
+}
+
 Result<DeploymentOptions> deployment_from(const SimulateOptions& o) {
   DeploymentOptions d;
   auto model = find_model(o.model);
   if (!model) return std::move(model).error();
   d.model = *std::move(model);
-  auto gpu = load_gpu(o.gpu);
-  if (!gpu) return std::move(gpu).error();
-  d.gpu = *std::move(gpu);
-  if (o.tp * o.pp > 1 || o.ep > 1) {
-    const Cluster* known = built_in_cluster_of(d.gpu.name);
-    if (o.cluster.empty() && !known)
-      return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
-    auto cluster = cluster_of(o.cluster.empty() ? known->name : o.cluster, static_cast<int>(o.tp * o.pp));
-    if (!cluster) return std::move(cluster).error();
-    RankSpread spread{{}, *std::move(cluster)};
-    d.gpu = spread.cluster.gpu;
-    spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
-    spread.layout.ep = static_cast<int>(o.ep);
-    d.spread = std::move(spread);
-  }
+  if (auto fine = place(d, o); !fine) return fine.error();
   const auto kind = engine_from(o.engine);
   if (!kind) return kind.error();
   d.engine.kind = *kind;
@@ -135,24 +165,6 @@ Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector
   return requests;
 }
 
-// How much a typical step of the run may be shorter or longer: the interval of its forecast.
-Interval step_interval(const DeploymentOptions& d, const ServingOutcome& outcome, Method method,
-                       const ModelSource* weights) {
-  double decodes = 0, context = 0, count = 0;
-  for (const StepRecord& s : outcome.steps) decodes += s.decodes, count += s.decodes > 0;
-  for (const RequestRecord& r : outcome.requests) context += static_cast<double>(r.input + r.output / 2);
-  if (!(count > 0)) return {seconds(1), seconds(1)};
-  const auto batch = std::max<Count>(1, std::llround(decodes / count));
-  const auto each = std::max<Count>(1, std::llround(context / static_cast<double>(outcome.requests.size())));
-  const Run run{
-      d.spread ? rank_spec(d.model, d.spread->layout) : d.model, {Mode::decode, {{batch, 1, each}}}, d.engine, {}};
-  const auto prepared = prepare(run);
-  if (!prepared) return {seconds(1), seconds(1)};
-  const auto step = forecast_step(prepared->program, d.gpu, batch, method, weights);
-  if (!step) return {seconds(1), seconds(1)};
-  return {seconds(step->interval.low / step->total), seconds(step->interval.high / step->total)};
-}
-
 // What all loads share.
 struct Setup {
   SimulationOptions simulation;
@@ -175,9 +187,9 @@ Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setu
   load.outcome = *std::move(outcome);
   load.metrics = metrics_of(load.outcome, run.slo);
   if (o.no_interval || load.metrics.completed == 0) return load;
-  const Interval width = step_interval(run.deployment, load.outcome, setup.method, setup.weights);
+  const StepWidths widths = step_widths(run.deployment, load.outcome, setup.method, setup.weights);
   for (const bool slow : {false, true}) {
-    const ScaledCost cost(*setup.deployment.steps, slow ? width.high.base() : width.low.base());
+    const ScaledCost cost(*setup.deployment.steps, widths, slow);
     simulation.pool.cost = &cost;
     if (simulation.prefill) simulation.prefill->cost = &cost;
     const auto again = simulate(*requests, simulation);
@@ -215,7 +227,10 @@ Result<Sweep> sweep_from(const std::string& text) {
   }
   if (sweep.values.size() > 64) return bad();
   if (!sweep.of_rate)
-    for (double& v : sweep.values) v = std::round(v);
+    for (double& v : sweep.values) {
+      if (v < 1 || v > 1 << 30) return bad();
+      v = std::round(v);
+    }
   return sweep;
 }
 
@@ -255,7 +270,7 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
   setup.simulation.pool = run.pool;
   if (o.prefill_replicas > 0) {
     setup.simulation.prefill = run.pool;
-    setup.simulation.prefill->replicas = o.prefill_replicas;
+    setup.simulation.prefill->replicas = o.prefill_replicas * o.attention_dp;
     setup.simulation.link = {gigabytes_per_second(o.link_gb_per_s), microseconds(o.link_us)};
   }
   setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;

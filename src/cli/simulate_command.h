@@ -13,11 +13,12 @@ namespace tilecast {
 
 struct SimulateOptions {
   std::string model;
-  std::string gpu = "H100-SXM";
+  std::string gpu;  // empty: the cluster's, else H100-SXM
   std::string engine = "vllm";
   std::string dtype, kv_dtype;
   Count tp = 1, pp = 1, ep = 1, dp = 1;
-  std::string cluster;  // that the ranks of a replica lie in; empty: the one known of this GPU
+  Count attention_dp = 1;  // data parallel ranks of one replica that share the experts
+  std::string cluster;     // that the ranks of a replica lie in; empty: the one known of this GPU
   std::string router = "round-robin";
   // What is asked.
   Count requests = 1000;

@@ -57,6 +57,19 @@ std::string latency_table(const SimulatedLoad& load) {
   return table.text();
 }
 
+// Joules, or kilowatt-hours from one of them on.
+std::string energy_of(double joules) {
+  return joules < 3.6e6 ? fmt::format("{:.4g} J", joules) : fmt::format("{:.4g} kWh", joules / 3.6e6);
+}
+
+std::string energy_text(const ServingMetrics& m) {
+  if (!m.energy) return "";
+  std::string text =
+      fmt::format("energy {}, {:.4g} W of all GPUs on average", energy_of(m.energy->joules), m.energy->watts);
+  if (m.energy->per_token) text += fmt::format(", {:.3g} J an output token", *m.energy->per_token);
+  return text + " (a model: docs/serving.md)\n";
+}
+
 std::string load_text(const SimulatedLoad& load) {
   const ServingMetrics& m = load.metrics;
   std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
@@ -71,7 +84,7 @@ std::string load_text(const SimulatedLoad& load) {
                       percent(m.cache_peak), percent(m.gpu_busy));
   if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
   if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
-  text += "\n";
+  text += "\n" + energy_text(m);
   if (load.outcome.refusals > 0) {
     text += fmt::format("refused {}:\n", load.outcome.refusals);
     for (const std::string& why : load.outcome.refused) text += "  " + why + "\n";
@@ -116,13 +129,16 @@ std::string sweep_text(const SimulatedRun& run) {
                {"E2EL mean"},
                {"cache"},
                {"GPU busy"},
+               {"J/token"},
                {"goodput"}});
   for (const SimulatedLoad& load : run.loads) {
     const ServingMetrics& m = load.metrics;
     table.add({fmt::format("{:g}", load.value), fmt::format("{:.4g}", m.request_throughput),
                fmt::format("{:.5g}", m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
                text_of(seconds(m.tpot.mean)), text_of(seconds(m.tpot.p99)), text_of(seconds(m.e2el.mean)),
-               percent(m.cache_mean), percent(m.gpu_busy), m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
+               percent(m.cache_mean), percent(m.gpu_busy),
+               m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
+               m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
   }
   const std::string x = of_rate ? "rate, requests a second" : "concurrency";
   return table.text() + "\n" +
@@ -157,6 +173,11 @@ Json metrics_json(const ServingMetrics& m) {
                {"mean_batch", m.mean_batch},
                {"peak_tokens_in_flight", m.peak_tokens}};
   if (m.goodput) json["request_goodput"] = *m.goodput;
+  json["energy"] = nullptr;
+  if (m.energy) {
+    json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
+    if (m.energy->per_token) json["energy"]["output_token_j"] = *m.energy->per_token;
+  }
   return json;
 }
 
@@ -202,9 +223,11 @@ std::string simulate_json(const SimulatedRun& run) {
     if (load.slow) one["slow"] = metrics_json(*load.slow);
     if (!load.outcome.steps.empty()) {
       Json slices = Json::array();
-      for (const Slice& s : over_time(load.outcome, 50))
+      for (const Slice& s : over_time(load.outcome, 50)) {
         slices.push_back(
             {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
+        slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
+      }
       one["over_time"] = slices;
       one["refused"] = load.outcome.refused;
     }
@@ -250,6 +273,18 @@ std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome
         "{{\"name\":\"load\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"running\":{},\"waiting\":{}}}}},\n"
         "{{\"name\":\"cache %\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"used\":{:.1f}}}}},\n",
         s.replica + 1, at, s.running, s.waiting, s.replica + 1, at, 100 * s.cache);
+  }
+  // All replicas together, as the JSON has them: how busy the GPUs are, how full their caches, what they draw.
+  constexpr int kSlices = 500;
+  for (const Slice& s : over_time(outcome, kSlices)) {
+    const double at = 1e6 * (outcome.begin.base() + s.time - (outcome.end - outcome.begin).base() / (2 * kSlices));
+    const auto counter = [&](const char* name, double value) {
+      fmt::format_to(out, "{{\"name\":\"{}\",\"ph\":\"C\",\"pid\":0,\"ts\":{:.1f},\"args\":{{\"of all\":{:.1f}}}}},\n",
+                     name, at, value);
+    };
+    counter("GPU busy %", 100 * s.busy);
+    counter("cache %", 100 * s.cache);
+    if (s.watts) counter("power W", *s.watts);
   }
   // Requests in lanes: each in the first that is free.
   std::vector<Seconds> lanes;

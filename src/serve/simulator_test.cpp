@@ -55,39 +55,101 @@ std::vector<Request> random_requests(Random& random, Count count, Count most) {
   return requests;
 }
 
-// Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
-void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
+// What was asked of a run, and what its steps say they did.
+struct Tally {
+  Count input = 0, after_first = 0, hits = 0, preemptions = 0;  // of requests that were served
+  Count prompt_tokens = 0, decodes = 0;                         // of all steps
+};
+
+Tally tally_of(const ServingOutcome& out) {
+  Tally t;
+  for (const RequestRecord& r : out.requests) {
+    if (r.refused) continue;
+    t.input += r.input, t.after_first += r.output - 1, t.hits += r.hits, t.preemptions += r.preemptions;
+  }
+  for (const StepRecord& s : out.steps) t.prompt_tokens += s.prompt_tokens, t.decodes += s.decodes;
+  return t;
+}
+
+void expect_requests_end_once(const std::vector<Request>& requests, const ServingOutcome& out) {
   ASSERT_EQ(out.requests.size(), requests.size());
   EXPECT_EQ(out.unfinished, 0);
-  EXPECT_EQ(out.blocks_left, 0);
-  EXPECT_LE(out.most_blocks, o.pool.blocks);
-  std::size_t gaps = 0;
   Count refused = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const RequestRecord& r = out.requests[i];
-    if (r.refused) {
-      ++refused;
-      continue;
-    }
     EXPECT_EQ(r.input, requests[i].input);
     EXPECT_EQ(r.output, requests[i].output);
+    refused += r.refused;
+    if (r.refused) continue;
     EXPECT_GE(r.sent, requests[i].arrival);
     EXPECT_GE(r.scheduled, r.sent);
     EXPECT_GT(r.first, r.scheduled);
     EXPECT_GE(r.last, r.first);
     EXPECT_EQ(r.output == 1, r.last == r.first) << i;
+    EXPECT_LE(r.last, out.end);
     EXPECT_LE(r.hits, r.input - 1);
-    gaps += static_cast<std::size_t>(r.output - 1);
   }
   EXPECT_EQ(out.refusals, refused);
-  if (o.pool.limits.speculation.draft == 0) {
-    EXPECT_EQ(out.gaps.size(), gaps);  // one gap a token after the first
+}
+
+// What goes in comes out: prompts are computed once, but for what is found in the cache, and once more where a request
+// was preempted; each token after the first is a decode of its own, but for accepted drafts.
+void expect_tokens_conserved(const SimulationOptions& o, const ServingOutcome& out) {
+  const Tally t = tally_of(out);
+  const auto gaps = static_cast<Count>(out.gaps.size());
+  const Count draft = o.pool.limits.speculation.draft;
+  if (draft == 0) {
+    EXPECT_EQ(gaps, t.after_first);
+  } else {
+    EXPECT_LE(gaps, t.after_first);
+    EXPECT_GE(gaps * (draft + 1), t.after_first);
   }
+  if (t.preemptions == 0) {
+    EXPECT_EQ(t.prompt_tokens, t.input - t.hits);
+    if (o.pool.limits.policy == Policy::static_batch) {
+      EXPECT_GE(t.decodes, gaps);  // requests that ended stay in their batch
+    } else {
+      EXPECT_EQ(t.decodes, gaps);
+    }
+  } else {
+    // A step that computes a preempted request again gives its next token too.
+    EXPECT_GT(t.prompt_tokens, t.input - t.hits);
+    EXPECT_GE(t.decodes + t.preemptions, gaps);
+    EXPECT_LE(t.decodes, gaps);
+  }
+}
+
+void expect_within_limits(const SimulationOptions& o, const ServingOutcome& out) {
+  EXPECT_EQ(out.blocks_left, 0);
+  EXPECT_LE(out.most_blocks, o.pool.blocks);
+  std::map<int, Seconds> ends;
   for (const StepRecord& s : out.steps) {
+    const PoolOptions& pool = s.replica < o.pool.replicas ? o.pool : *o.prefill;
     EXPECT_GT(s.end, s.start);
     EXPECT_LE(s.cache, 1.0f);
-    EXPECT_LE(s.running, o.pool.limits.max_sequences + (o.prefill ? o.prefill->limits.max_sequences : 0));
+    EXPECT_GT(s.running, 0);
+    EXPECT_LE(s.running, pool.limits.max_sequences);
+    const Count turn = 1 + pool.limits.speculation.draft;
+    const bool whole = pool.limits.policy == Policy::static_batch;  // its prompts are one step
+    if (!whole && pool.limits.chunked_prefill) {
+      EXPECT_LE(s.prompt_tokens, pool.limits.policy == Policy::sglang ? pool.limits.chunk : pool.limits.max_tokens);
+    }
+    if (pool.limits.policy == Policy::vllm) {
+      EXPECT_LE(s.prompt_tokens + s.decodes * turn, pool.limits.max_tokens + turn - 1);
+    }
+    // One step at a time, but in a pipeline, where they end in order.
+    if (ends.count(s.replica)) {
+      EXPECT_GE(pool.stages > 1 ? s.end : s.start, ends[s.replica]);
+    }
+    ends[s.replica] = s.end;
   }
+}
+
+// Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
+void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
+  expect_requests_end_once(requests, out);
+  expect_tokens_conserved(o, out);
+  expect_within_limits(o, out);
 }
 
 constexpr Policy kPolicies[] = {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict, Policy::trtllm_max_utilization,
@@ -118,6 +180,58 @@ TEST(ServeSimulator, ConservesRequestsTokensAndBlocks) {
       ASSERT_TRUE(out) << out.error().line();
       expect_conserved(requests, o, *out);
     }
+}
+
+// All at once on a cache that holds a few of them: everybody waits, many are preempted, nothing is lost.
+TEST(ServeSimulator, OverloadConserves) {
+  Random random(23);
+  for (const Policy policy : kPolicies)
+    for (const bool apart : {false, true})
+      for (const Count draft : {0, 2}) {
+        SCOPED_TRACE(testing::Message() << name_of(policy) << (apart ? " apart" : "") << " draft " << draft);
+        SimulationOptions o;
+        o.pool = pool_of(policy, 24);
+        o.pool.limits.speculation = {draft, 0.5};
+        if (apart) {
+          o.prefill = pool_of(policy, 24);
+          o.link = {gigabytes_per_second(1e-3), microseconds(50)};
+        }
+        auto requests = random_requests(random, 300, 250);
+        for (Request& r : requests) r.arrival = seconds(0);
+        const auto out = simulate(requests, o);
+        ASSERT_TRUE(out) << out.error().line();
+        expect_conserved(requests, o, *out);
+        EXPECT_GT(out->requests[299].queued(), out->requests[0].queued() * 10);
+      }
+}
+
+// No request, one token in and out, and prompts that nothing can serve, under every scheduler.
+TEST(ServeSimulator, EdgesConserve) {
+  for (const Policy policy : kPolicies)
+    for (const bool apart : {false, true})
+      for (const Count draft : {0, 3}) {
+        SCOPED_TRACE(testing::Message() << name_of(policy) << (apart ? " apart" : "") << " draft " << draft);
+        SimulationOptions o;
+        o.pool = pool_of(policy, 64);
+        o.pool.limits.speculation = {draft, 0.5};
+        o.context_limit = 500;
+        if (apart) {
+          o.prefill = pool_of(policy, 64);
+          o.link = {gigabytes_per_second(1), microseconds(50)};
+        }
+        const Request one{seconds(0), 1, 1}, two{seconds(0), 1, 2}, late{seconds(9), 200, 3};
+        const Request longest{seconds(0), 499, 1}, too_long{seconds(0), 500, 1}, huge{seconds(0), 1 << 30, 1};
+        const std::vector<std::vector<Request>> cases = {
+            {}, {one}, {two}, {late}, {longest}, {too_long}, {huge, huge, huge, one, too_long, two, huge}};
+        for (const auto& requests : cases) {
+          const auto out = simulate(requests, o);
+          ASSERT_TRUE(out) << out.error().line();
+          expect_conserved(requests, o, *out);
+          Count refused = 0;
+          for (const Request& r : requests) refused += r.input + r.output > 500;
+          EXPECT_EQ(out->refusals, refused);
+        }
+      }
 }
 
 TEST(ServeSimulator, SameInputSameOutcome) {
@@ -303,6 +417,43 @@ TEST(ServeSimulator, RefusesByName) {
   EXPECT_EQ(large->refused[0], "request 0: 120 + 20 tokens, the cache holds 128");
   o.pool.blocks = 0;
   EXPECT_FALSE(simulate({}, o));
+}
+
+// Ten watts at rest for each of two replicas of two GPUs, and a joule a step on each of the two abreast.
+TEST(ServeSimulator, EnergyIsRestAndSteps) {
+  class Warm final : public StepCost {
+   public:
+    Seconds of(const StepBatch&) const override { return milliseconds(2); }
+    Spent spent(const StepBatch& b) const override { return {of(b), 1}; }
+  };
+  const Warm cost;
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 100);
+  o.pool.cost = &cost, o.pool.replicas = 2, o.pool.gpus = o.pool.abreast = 2;
+  const std::vector<Request> requests(2, Request{seconds(0), 10, 5});
+  EXPECT_FALSE(metrics_of(*simulate(requests, o)).energy);  // not known
+  o.pool.idle = watts(10);
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  const auto m = metrics_of(*out);
+  ASSERT_TRUE(m.energy);
+  // Each replica runs one request in five steps of 2 ms, side by side.
+  EXPECT_NEAR(m.duration, 10e-3, 1e-9);
+  EXPECT_NEAR(m.energy->joules, 4 * 10 * 10e-3 + 2 * 5 * 2, 1e-6);
+  EXPECT_NEAR(m.energy->watts, m.energy->joules / 10e-3, 1e-6);
+  EXPECT_NEAR(*m.energy->per_token, m.energy->joules / 10, 1e-6);
+  // Slices of the run add up to it.
+  double joules = 0;
+  for (const Slice& s : over_time(*out, 7)) joules += *s.watts * m.duration / 7;
+  EXPECT_NEAR(joules, m.energy->joules, 1e-6);
+  // Making drafts takes energy as it takes time; pools add up.
+  o.pool.limits.speculation = {2, 0}, o.pool.draft_cost = 0.25;
+  EXPECT_NEAR(metrics_of(*simulate({requests[0]}, o)).energy->joules, 40 * 14e-3 + 2 + 4 * 2 * 1.5, 1e-6);
+  o.pool.limits.speculation = {};
+  o.prefill = o.pool, o.prefill->idle = watts(20), o.link = {gigabytes_per_second(1), seconds(1)};
+  EXPECT_NEAR(in_watts(*simulate(requests, o)->idle), 4 * 10 + 4 * 20, 1e-9);
+  o.prefill->idle = {};
+  EXPECT_FALSE(simulate(requests, o)->idle);
 }
 
 TEST(ServeMetrics, PercentilesAsNumpy) {

@@ -37,7 +37,7 @@ Status check(const WorkloadOptions& o) {
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
     return field_error("burstiness", fmt::format("must be above 0, not {}", o.burstiness), "1 is Poisson");
   if (o.prefixes < 0 || o.prefix_tokens < 0 || (o.prefixes > 0) != (o.prefix_tokens > 0))
-    return field_error("prefix", "needs both a number of prefixes and their length");
+    return field_error("prefixes", "needs both a number of prefixes and their length", "--prefix-tokens");
   return Ok{};
 }
 
