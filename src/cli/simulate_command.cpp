@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -15,24 +14,18 @@
 #include "serve/step_width.h"
 #include "serve/trace.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 std::optional<Seconds> duration(std::string_view text) {
   double unit = 1;
   if (text.ends_with("ms")) unit = 1e-3, text.remove_suffix(2);
   else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
   else if (text.ends_with("s")) text.remove_suffix(1);
-  const auto value = number(text);
+  const auto value = finite_number(text);
   if (!value || *value <= 0) return std::nullopt;
   return seconds(*value * unit);
 }
@@ -148,21 +141,9 @@ Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector
     for (const std::string& note : trace->notes) notes.push_back(o.trace + ": " + note);
     return std::move(trace->requests);
   }
-  WorkloadOptions w;
-  w.requests = o.requests, w.rate = o.rate, w.burstiness = o.burstiness;
-  w.prefixes = o.prefixes, w.prefix_tokens = o.prefix_tokens;
-  w.seed = static_cast<std::uint64_t>(o.seed);
-  auto input = lengths_from(o.input, "--input"), output = lengths_from(o.output, "--output");
-  if (!input) return std::move(input).error();
-  if (!output) return std::move(output).error();
-  w.input = *input, w.output = *output;
-  auto requests = generate(w);
-  if (!requests) {
-    Error e = std::move(requests).error();
-    e.field = "--" + e.field;
-    return e;
-  }
-  return requests;
+  const auto workload = workload_from(o, o.requests, o.burstiness);
+  if (!workload) return workload.error();
+  return generate(*workload);
 }
 
 // What all loads share.
@@ -201,6 +182,23 @@ Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setu
 
 }  // namespace
 
+Result<WorkloadOptions> workload_from(const LoadOptions& o, Count requests, double burstiness) {
+  WorkloadOptions w;
+  w.requests = requests, w.rate = o.rate, w.burstiness = burstiness;
+  w.prefixes = o.prefixes, w.prefix_tokens = o.prefix_tokens;
+  w.seed = static_cast<std::uint64_t>(o.seed);
+  const auto input = lengths_from(o.input, "--input"), output = lengths_from(o.output, "--output");
+  if (!input) return input.error();
+  if (!output) return output.error();
+  w.input = *input, w.output = *output;
+  if (auto fine = check(w); !fine) {
+    Error e = fine.error();
+    e.field = "--" + e.field;
+    return e;
+  }
+  return w;
+}
+
 Result<Sweep> sweep_from(const std::string& text) {
   const auto bad = [&] {
     return Error{"--sweep", "", "'" + text + "' is no sweep",
@@ -213,14 +211,14 @@ Result<Sweep> sweep_from(const std::string& text) {
   if (name != "rate" && name != "concurrency") return bad();
   sweep.of_rate = name == "rate";
   if (const auto dots = values.find(".."); dots != std::string::npos) {
-    const auto from = number(std::string_view(values).substr(0, dots));
-    const auto to = number(std::string_view(values).substr(dots + 2));
+    const auto from = finite_number(std::string_view(values).substr(0, dots));
+    const auto to = finite_number(std::string_view(values).substr(dots + 2));
     if (!from || !to || !(*from > 0) || *to < *from || *to / *from > 1e6) return bad();
     for (double v = *from; v < *to * (1 - 1e-9); v *= 2) sweep.values.push_back(v);
     sweep.values.push_back(*to);
   } else {
     for (const std::string& part : split(values, ',')) {
-      const auto v = number(part);
+      const auto v = finite_number(part);
       if (!v || !(*v > 0)) return bad();
       sweep.values.push_back(*v);
     }
@@ -295,13 +293,18 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
 }
 
 Result<std::string> run_simulate(const SimulateOptions& o) {
+  // A file that cannot be written shows at once, not after the run.
+  for (const std::string& path : {o.requests_file, o.timeline})
+    if (!path.empty())
+      if (auto fine = check_writable(path); !fine) return fine.error();
   const auto run = simulate_loads(o);
   if (!run) return run.error();
+  const ServingOutcome& outcome = run->loads.front().outcome;
   if (!o.requests_file.empty())
-    if (auto written = write_text_file(o.requests_file, requests_csv(run->loads.front().outcome)); !written)
+    if (auto written = write_text_file(o.requests_file, requests_csv(outcome)); !written)
       return std::move(written).error();
   if (!o.timeline.empty())
-    if (auto written = write_text_file(o.timeline, timeline_json(*run, run->loads.front().outcome)); !written)
+    if (auto written = write_text_file(o.timeline, timeline_json(*run, outcome)); !written)
       return std::move(written).error();
   return o.json ? simulate_json(*run) : simulate_text(*run);
 }

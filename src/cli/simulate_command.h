@@ -11,7 +11,17 @@
 
 namespace tilecast {
 
-struct SimulateOptions {
+// What is asked of a deployment, as `simulate` and `plan serve` take it.
+struct LoadOptions {
+  double rate = 0;
+  std::string input = "1024", output = "256";
+  Count prefixes = 0, prefix_tokens = 0;
+  Count seed = 0;
+};
+// Errors name the flag.
+Result<WorkloadOptions> workload_from(const LoadOptions& load, Count requests, double burstiness = 1);
+
+struct SimulateOptions : LoadOptions {
   std::string model;
   std::string gpu;  // empty: the cluster's, else H100-SXM
   std::string engine = "vllm";
@@ -22,13 +32,9 @@ struct SimulateOptions {
   std::string router = "round-robin";
   // What is asked.
   Count requests = 1000;
-  double rate = 0;
   Count concurrency = 0;
   double burstiness = 1;
-  std::string input = "1024", output = "256";
-  Count prefixes = 0, prefix_tokens = 0;
   std::string trace;
-  Count seed = 0;
   // The engine's flags.
   double memory_fraction = 0;
   Count max_sequences = 0, max_tokens = 0, chunk = 0, block_tokens = 0, context_limit = 0;

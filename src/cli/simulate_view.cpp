@@ -8,6 +8,7 @@
 #include "cli/simulate_command.h"
 #include "cli/table.h"
 #include "cli/units_text.h"
+#include "support/chrome_trace.h"
 
 namespace tilecast {
 namespace {
@@ -57,9 +58,9 @@ std::string latency_table(const SimulatedLoad& load) {
   return table.text();
 }
 
-// Joules, or kilowatt-hours from one of them on.
 std::string energy_of(double joules) {
-  return joules < 3.6e6 ? fmt::format("{:.4g} J", joules) : fmt::format("{:.4g} kWh", joules / 3.6e6);
+  if (joules < 1e4) return fmt::format("{:.4g} J", joules);
+  return joules < 3.6e6 ? fmt::format("{:.4g} kJ", joules / 1e3) : fmt::format("{:.4g} kWh", joules / 3.6e6);
 }
 
 std::string energy_text(const ServingMetrics& m) {
@@ -252,59 +253,65 @@ std::string requests_csv(const ServingOutcome& outcome) {
   return text;
 }
 
-std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
-  constexpr std::size_t kMostRequests = 2000;
-  std::string text = "{\"traceEvents\":[\n";
-  auto out = std::back_inserter(text);
-  for (Count i = 0; i < outcome.replicas; ++i)
-    fmt::format_to(out, "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"{} {}\"}}}},\n",
-                   i + 1, i < run.pool.replicas ? "replica" : "prefill replica", i);
+namespace {
+
+constexpr int kAll = 0;  // the process of what concerns no one replica
+
+// Steps of each replica, its cache and its queue.
+void add_steps(ChromeTrace& trace, const SimulatedRun& run, const ServingOutcome& outcome) {
+  for (int i = 0; i < static_cast<int>(outcome.replicas); ++i)
+    trace.process(i + 1, fmt::format("{} {}", i < run.pool.replicas ? "replica" : "prefill replica", i));
   for (const StepRecord& s : outcome.steps) {
-    const double at = in_microseconds(s.start);
-    fmt::format_to(out,
-                   "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":1,\"ts\":{:.1f},\"dur\":{:.1f},\"args\":"
-                   "{{\"prompt_tokens\":{},\"decodes\":{}}}}},\n",
-                   s.prompt_tokens == 0 ? "decode"
-                   : s.decodes == 0     ? "prefill"
-                                        : "mixed",
-                   s.replica + 1, at, in_microseconds(s.end - s.start), s.prompt_tokens, s.decodes);
-    fmt::format_to(
-        out,
-        "{{\"name\":\"load\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"running\":{},\"waiting\":{}}}}},\n"
-        "{{\"name\":\"cache %\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"used\":{:.1f}}}}},\n",
-        s.replica + 1, at, s.running, s.waiting, s.replica + 1, at, 100 * s.cache);
+    const int process = s.replica + 1;
+    const char* kind = s.prompt_tokens == 0 ? "decode" : s.decodes == 0 ? "prefill" : "mixed";
+    trace.span(process, 1, {kind, "step", s.start, s.end - s.start},
+               {{"prompt_tokens", std::to_string(s.prompt_tokens)}, {"decodes", std::to_string(s.decodes)}});
+    trace.counter(process, "load", s.start, {{"running", s.running}, {"waiting", s.waiting}});
+    trace.counter(process, "cache %", s.start, {{"used", 100 * static_cast<double>(s.cache)}});
   }
-  // All replicas together, as the JSON has them: how busy the GPUs are, how full their caches, what they draw.
+}
+
+// All replicas together, as the JSON has them: how busy the GPUs are, how full their caches, what they draw.
+void add_utilisation(ChromeTrace& trace, const ServingOutcome& outcome) {
   constexpr int kSlices = 500;
+  const Seconds width = (outcome.end - outcome.begin) / kSlices;
   for (const Slice& s : over_time(outcome, kSlices)) {
-    const double at = 1e6 * (outcome.begin.base() + s.time - (outcome.end - outcome.begin).base() / (2 * kSlices));
-    const auto counter = [&](const char* name, double value) {
-      fmt::format_to(out, "{{\"name\":\"{}\",\"ph\":\"C\",\"pid\":0,\"ts\":{:.1f},\"args\":{{\"of all\":{:.1f}}}}},\n",
-                     name, at, value);
-    };
-    counter("GPU busy %", 100 * s.busy);
-    counter("cache %", 100 * s.cache);
-    if (s.watts) counter("power W", *s.watts);
+    const Seconds at = outcome.begin + seconds(s.time) - width / 2;
+    trace.counter(kAll, "GPU busy %", at, {{"of all", 100 * s.busy}});
+    trace.counter(kAll, "cache %", at, {{"of all", 100 * s.cache}});
+    if (s.watts) trace.counter(kAll, "power W", at, {{"of all", *s.watts}});
   }
-  // Requests in lanes: each in the first that is free.
+}
+
+// In lanes: each in the first that is free.
+void add_requests(ChromeTrace& trace, const ServingOutcome& outcome) {
+  constexpr std::size_t kMostRequests = 2000;
   std::vector<Seconds> lanes;
-  const std::size_t shown = std::min(outcome.requests.size(), kMostRequests);
-  for (std::size_t i = 0; i < shown; ++i) {
+  for (std::size_t i = 0; i < std::min(outcome.requests.size(), kMostRequests); ++i) {
     const RequestRecord& r = outcome.requests[i];
     if (r.refused) continue;
     auto lane = std::find_if(lanes.begin(), lanes.end(), [&](Seconds free) { return free <= r.sent; });
     if (lane == lanes.end()) lane = lanes.insert(lanes.end(), seconds(0));
     *lane = r.last;
     const auto span = [&](const char* name, Seconds from, Seconds to) {
-      fmt::format_to(out, "{{\"name\":\"{} {}\",\"ph\":\"X\",\"pid\":0,\"tid\":{},\"ts\":{:.1f},\"dur\":{:.1f}}},\n",
-                     name, i, lane - lanes.begin() + 1, in_microseconds(from), in_microseconds(to - from));
+      trace.span(kAll, static_cast<int>(lane - lanes.begin()) + 1,
+                 {fmt::format("{} {}", name, i), "request", from, to - from});
     };
     span("queue", r.sent, r.scheduled);
     span("prefill", r.scheduled, r.first);
     span("decode", r.first, r.last);
   }
-  text += "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{\"name\":\"requests\"}}\n]}\n";
-  return text;
+}
+
+}  // namespace
+
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
+  ChromeTrace trace;
+  trace.process(kAll, "requests");
+  add_steps(trace, run, outcome);
+  add_utilisation(trace, outcome);
+  add_requests(trace, outcome);
+  return trace.text();
 }
 
 }  // namespace tilecast
