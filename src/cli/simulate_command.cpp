@@ -146,6 +146,12 @@ Result<std::vector<Request>> requests_from(const SimulateOptions& o, std::vector
   return generate(*workload);
 }
 
+Count mean_tokens(const std::vector<Request>& requests) {
+  Count tokens = 0;
+  for (const Request& r : requests) tokens += r.input + r.output;
+  return requests.empty() ? 1 : ceil_div(tokens, static_cast<Count>(requests.size()));
+}
+
 // What all loads share.
 struct Setup {
   SimulationOptions simulation;
@@ -167,6 +173,7 @@ Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setu
   if (auto fine = setup.deployment.steps->status(); !fine) return fine.error();
   load.outcome = *std::move(outcome);
   load.metrics = metrics_of(load.outcome, run.slo);
+  load.most_at_once = most_at_once(run.pool, mean_tokens(*requests));
   if (o.no_interval || load.metrics.completed == 0) return load;
   const StepWidths widths = step_widths(run.deployment, load.outcome, setup.method, setup.weights);
   for (const bool slow : {false, true}) {

@@ -58,6 +58,7 @@ struct SimulatedLoad {
   double value = 0;
   ServingOutcome outcome;
   ServingMetrics metrics;
+  Count most_at_once = 0;                    // requests of the mean length that one replica holds
   std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their interval
 };
 struct SimulatedRun {

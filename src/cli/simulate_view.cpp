@@ -37,6 +37,9 @@ std::string deployment_text(const SimulatedRun& run) {
                       l.max_sequences, l.policy == Policy::sglang && l.chunk > 0 ? l.chunk : l.max_tokens,
                       run.pool.blocks, run.pool.geometry.block_tokens, run.pool.blocks * run.pool.geometry.block_tokens,
                       text_of(run.budget.cache));
+  const SimulatedLoad& load = run.loads.front();
+  if (load.metrics.completed > 0)
+    text += fmt::format("room for {} requests of the mean length at once on a replica\n", load.most_at_once);
   return text;
 }
 
@@ -215,11 +218,13 @@ std::string simulate_json(const SimulatedRun& run) {
                  {"usable", run.budget.usable.base()},
                  {"weights", run.budget.weights.base()},
                  {"activations", run.budget.activations.base()},
+                 {"other", run.budget.other.base()},
                  {"cache", run.budget.cache.base()}}},
                {"notes", run.notes},
                {"loads", Json::array()}};
   for (const SimulatedLoad& load : run.loads) {
-    Json one = {{"load", load.name}, {"metrics", metrics_json(load.metrics)}};
+    Json one = {
+        {"load", load.name}, {"max_concurrent_requests", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
     if (load.fast) one["fast"] = metrics_json(*load.fast);
     if (load.slow) one["slow"] = metrics_json(*load.slow);
     if (!load.outcome.steps.empty()) {

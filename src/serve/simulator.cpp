@@ -33,6 +33,10 @@ struct Replica {
 
 }  // namespace
 
+Count most_at_once(const PoolOptions& pool, Count tokens) {
+  return std::min(pool.limits.max_sequences, pool.blocks / std::max<Count>(1, pool.geometry.blocks_for(tokens)));
+}
+
 StepCost::Spent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const HostTimes& host = o.host;
   const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
@@ -297,9 +301,20 @@ class Simulation {
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {
-      out_.gaps.push_back(static_cast<float>((now_ - record.last).base()));
+      add_gap(now_ - record.last);
     }
     record.last = now_;
+  }
+
+  // A long trace has billions of gaps; their percentiles need no more than a few million of them.
+  void add_gap(Seconds gap) {
+    constexpr std::size_t kMost = std::size_t{1} << 26;
+    if (out_.gap_count++ % keep_every_ != 0) return;
+    out_.gaps.push_back(static_cast<float>(gap.base()));
+    if (out_.gaps.size() < kMost) return;
+    for (std::size_t i = 0; i < kMost / 2; ++i) out_.gaps[i] = out_.gaps[2 * i];
+    out_.gaps.resize(kMost / 2);
+    keep_every_ *= 2;
   }
 
   void transfer(const Sequence& s, Replica& r) {
@@ -328,6 +343,7 @@ class Simulation {
   Seconds now_, front_free_at_;
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
+  Count keep_every_ = 1;
   ServingOutcome out_;
 };
 

@@ -36,6 +36,9 @@ struct PoolOptions {
   std::optional<Watts> idle = {};  // what one of them draws at rest; nothing: not known, and no account of energy
 };
 
+// Requests of so many tokens that a replica holds at once: its cache's, and no more than run at a time.
+Count most_at_once(const PoolOptions& pool, Count tokens);
+
 enum class Router : std::uint8_t { round_robin, least_loaded };
 
 // Between the pools of a disaggregated deployment; one transfer at a time from each prefill replica.
@@ -79,7 +82,10 @@ struct StepRecord {
 struct ServingOutcome {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
-  std::vector<float> gaps;           // seconds between two tokens, of all requests
+  // Seconds between two tokens, of all requests: `gap_count` of them, every one kept, or where they are very many every
+  // second, fourth ... of them.
+  std::vector<float> gaps;
+  Count gap_count = 0;
   std::vector<std::string> refused;  // why, one line a refused request, a few of them
   Count refusals = 0;
   Count replicas = 0;

@@ -96,7 +96,8 @@ void expect_requests_end_once(const std::vector<Request>& requests, const Servin
 // was preempted; each token after the first is a decode of its own, but for accepted drafts.
 void expect_tokens_conserved(const SimulationOptions& o, const ServingOutcome& out) {
   const Tally t = tally_of(out);
-  const auto gaps = static_cast<Count>(out.gaps.size());
+  const Count gaps = out.gap_count;
+  EXPECT_EQ(static_cast<Count>(out.gaps.size()), gaps);
   const Count draft = o.pool.limits.speculation.draft;
   if (draft == 0) {
     EXPECT_EQ(gaps, t.after_first);
@@ -454,6 +455,14 @@ TEST(ServeSimulator, EnergyIsRestAndSteps) {
   EXPECT_NEAR(in_watts(*simulate(requests, o)->idle), 4 * 10 + 4 * 20, 1e-9);
   o.prefill->idle = {};
   EXPECT_FALSE(simulate(requests, o)->idle);
+}
+
+TEST(ServeSimulator, MostAtOnce) {
+  PoolOptions pool = pool_of(Policy::vllm, 100);
+  EXPECT_EQ(most_at_once(pool, 160), 10);
+  EXPECT_EQ(most_at_once(pool, 161), 9);
+  EXPECT_EQ(most_at_once(pool, 1), 16);  // the sequence limit
+  EXPECT_EQ(most_at_once(pool, 1601), 0);
 }
 
 TEST(ServeMetrics, PercentilesAsNumpy) {

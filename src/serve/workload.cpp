@@ -14,7 +14,7 @@ namespace {
 
 // No prompt, answer or number of requests is larger.
 constexpr Count kMostTokens = Count{1} << 30;
-constexpr Count kMostRequests = 100'000'000;
+constexpr Count kMostRequests = 10'000'000;
 
 Count draw(const LengthDistribution& lengths, Random& random) {
   const auto mean = static_cast<double>(lengths.mean);
