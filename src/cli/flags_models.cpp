@@ -239,6 +239,7 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
       ->capture_default_str();
   sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
+  sub->add_option("--prefill-tp", o.prefill_tp, "... tensor parallel ranks of each (default: as --tp)");
   sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
   sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
   sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");

@@ -46,8 +46,11 @@ Status check(const SimulateOptions& o) {
                                            {o.block_tokens, "--block-size", 0},
                                            {o.context_limit, "--max-model-len", 0},
                                            {o.prefill_replicas, "--prefill-replicas", 0},
+                                           {o.prefill_tp, "--prefill-tp", 0},
                                            {o.seed, "--seed", 0}})
     if (value < least || value > kMost) return bad(flag, fmt::format("must lie between {} and {}", least, kMost));
+  if (o.prefill_tp > 0 && o.prefill_replicas == 0) return bad("--prefill-tp", "needs --prefill-replicas");
+  if (std::max(o.tp, o.prefill_tp) > 1024) return bad("--prefill-tp", "must be at most 1024");
   if (o.tp * o.pp * o.attention_dp > 65536) return bad("--tp", "a replica has at most 65536 GPUs");
   if ((o.dp + o.prefill_replicas) * o.attention_dp > 4096) return bad("--dp", "simulates at most 4096 replicas");
   if (!(o.memory_fraction >= 0) || o.memory_fraction > 1)
@@ -65,6 +68,8 @@ Status check(const SimulateOptions& o) {
     return bad("--policy", "must be static or max-utilization, not '" + o.policy + "'");
   if (o.policy == "max-utilization" && o.engine != "trtllm")
     return bad("--policy", "max-utilization is TensorRT-LLM's", "--engine trtllm");
+  if (!o.trace.empty() && (o.rate > 0 || o.sweep.starts_with("rate")))
+    return bad(o.rate > 0 ? "--rate" : "--sweep", "a trace has arrivals of its own", "--concurrency, or no --trace");
   if (!o.sweep.empty() && (!o.timeline.empty() || !o.requests_file.empty()))
     return bad("--sweep", "has no --requests or --timeline of its own", "run one load at a time for those");
   return Ok{};
@@ -155,9 +160,8 @@ Count mean_tokens(const std::vector<Request>& requests) {
 // What all loads share.
 struct Setup {
   SimulationOptions simulation;
-  Deployment deployment;
-  Method method = Method::tilecast;
-  const ModelSource* weights = nullptr;
+  Deployment deployment, prefill;  // the second where prompts have replicas of their own
+  std::optional<ChosenMethod> chosen;
 };
 
 Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setup& setup, const std::string& name) {
@@ -170,21 +174,62 @@ Result<SimulatedLoad> one_load(SimulatedRun& run, const SimulateOptions& o, Setu
   Countdown countdown(name);
   auto outcome = simulate(*requests, simulation, [&](double share) { countdown(share); });
   if (!outcome) return std::move(outcome).error();
-  if (auto fine = setup.deployment.steps->status(); !fine) return fine.error();
+  for (const Deployment* d : {&setup.deployment, &setup.prefill})
+    if (d->steps)
+      if (auto fine = d->steps->status(); !fine) return fine.error();
   load.outcome = *std::move(outcome);
   load.metrics = metrics_of(load.outcome, run.slo);
   load.most_at_once = most_at_once(run.pool, mean_tokens(*requests));
   if (o.no_interval || load.metrics.completed == 0) return load;
-  const StepWidths widths = step_widths(run.deployment, load.outcome, setup.method, setup.weights);
+  const StepWidths widths = step_widths(run.deployment, load.outcome, setup.chosen->method, setup.chosen->weights());
   for (const bool slow : {false, true}) {
-    const ScaledCost cost(*setup.deployment.steps, widths, slow);
+    const ScaledCost cost(*setup.simulation.pool.cost, widths, slow);
     simulation.pool.cost = &cost;
-    if (simulation.prefill) simulation.prefill->cost = &cost;
+    std::optional<ScaledCost> of_prompts;
+    if (simulation.prefill)
+      simulation.prefill->cost = &of_prompts.emplace(*setup.simulation.prefill->cost, widths, slow);
     const auto again = simulate(*requests, simulation);
     if (!again) return again.error();
     (slow ? load.slow : load.fast) = metrics_of(*again, run.slo);
   }
   return load;
+}
+
+// The pool for prompts: as the other, but for its ranks.
+Status set_up_prefill(Setup& setup, const SimulatedRun& run, const SimulateOptions& o) {
+  if (o.prefill_replicas == 0) return Ok{};
+  setup.simulation.link = {gigabytes_per_second(o.link_gb_per_s), microseconds(o.link_us)};
+  setup.simulation.prefill = run.pool;
+  if (o.prefill_tp > 0 && o.prefill_tp != o.tp) {
+    SimulateOptions other = o;
+    other.tp = o.prefill_tp;
+    const auto options = deployment_from(other);
+    if (!options) return options.error();
+    auto deployment = deploy(*options, setup.chosen->method, setup.chosen->weights());
+    if (!deployment) return std::move(deployment).error();
+    setup.prefill = *std::move(deployment);
+    setup.simulation.prefill = setup.prefill.pool;
+  }
+  setup.simulation.prefill->replicas = o.prefill_replicas * o.attention_dp;
+  return Ok{};
+}
+
+Status set_up(Setup& setup, SimulatedRun& run, const SimulateOptions& o) {
+  auto chosen = chosen_method(o.method, o.weights);
+  if (!chosen) return std::move(chosen).error();
+  setup.chosen = *std::move(chosen);
+  auto options = deployment_from(o);
+  if (!options) return std::move(options).error();
+  run.deployment = *std::move(options);
+  auto deployment = deploy(run.deployment, setup.chosen->method, setup.chosen->weights());
+  if (!deployment) return std::move(deployment).error();
+  setup.deployment = *std::move(deployment);
+  run.budget = setup.deployment.budget;
+  run.pool = setup.deployment.pool;
+  setup.simulation.pool = run.pool;
+  setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;
+  setup.simulation.context_limit = o.context_limit > 0 ? o.context_limit : run.deployment.model.max_context;
+  return set_up_prefill(setup, run, o);
 }
 
 }  // namespace
@@ -261,25 +306,7 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
   if (!slo) return std::move(slo).error();
   run.slo = *slo;
   Setup setup;
-  const auto chosen = chosen_method(o.method, o.weights);
-  if (!chosen) return chosen.error();
-  setup.method = chosen->method, setup.weights = chosen->weights();
-  auto options = deployment_from(o);
-  if (!options) return std::move(options).error();
-  run.deployment = *std::move(options);
-  auto deployment = deploy(run.deployment, setup.method, setup.weights);
-  if (!deployment) return std::move(deployment).error();
-  setup.deployment = *std::move(deployment);
-  run.budget = setup.deployment.budget;
-  run.pool = setup.deployment.pool;
-  setup.simulation.pool = run.pool;
-  if (o.prefill_replicas > 0) {
-    setup.simulation.prefill = run.pool;
-    setup.simulation.prefill->replicas = o.prefill_replicas * o.attention_dp;
-    setup.simulation.link = {gigabytes_per_second(o.link_gb_per_s), microseconds(o.link_us)};
-  }
-  setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;
-  setup.simulation.context_limit = o.context_limit > 0 ? o.context_limit : run.deployment.model.max_context;
+  if (auto fine = set_up(setup, run, o); !fine) return fine.error();
 
   Sweep sweep{true, {o.rate}};
   if (!o.sweep.empty()) {

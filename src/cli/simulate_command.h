@@ -43,6 +43,7 @@ struct SimulateOptions : LoadOptions {
   Count draft = 0;
   double acceptance = 0.7, draft_cost = 0.05;
   Count prefill_replicas = 0;  // disaggregated
+  Count prefill_tp = 0;        // ranks of each; 0: as the others
   double link_gb_per_s = 50, link_us = 20;
   // How it is shown.
   std::string slo;

@@ -133,6 +133,10 @@ TEST(SimulateCommand, RefusesInOneLine) {
                                                        {"--prefill-replicas 1 --link-latency -1", "--link-latency"},
                                                        {"--block-size 1000000000", "--block-size"},
                                                        {"--prefixes 3", "--prefixes"},
+                                                       {"--prefill-tp 2", "--prefill-replicas"},
+                                                       {"--prefill-tp 3 --prefill-replicas 1", "3 does not divide"},
+                                                       {"--trace x --rate 5", "--rate"},
+                                                       {"--trace x --sweep rate=1..4", "--sweep"},
                                                        {"--num-prompts -1", "--num-prompts"},
                                                        {"--requests /nonexistent/a.csv", "/nonexistent/a.csv"},
                                                        {"--timeline /", "is a directory"}};
@@ -166,6 +170,20 @@ TEST(SimulateCommand, AttentionDataParallel) {
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["replicas"], 4);
   EXPECT_EQ(json["loads"][0]["metrics"]["completed"], 40);
+}
+
+// More ranks for prompts: first tokens come sooner, the others as before.
+TEST(SimulateCommand, PoolsOfTheirOwnRanks) {
+  const auto metrics = [](const std::string& flags) {
+    const Ran ran = run_tilecast(
+        "simulate Llama-3.1-8B --prefill-replicas 1 --input 8192 --output 64 --num-prompts 8 --rate 1 --json " + flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out)["loads"][0]["metrics"];
+  };
+  const auto alike = metrics(""), wider = metrics("--prefill-tp 4");
+  EXPECT_LT(wider["ttft"]["mean_ms"].get<double>(), 0.6 * alike["ttft"]["mean_ms"].get<double>());
+  EXPECT_NEAR(wider["tpot"]["mean_ms"].get<double>() / alike["tpot"]["mean_ms"].get<double>(), 1, 0.3);
+  EXPECT_GT(wider["energy"]["mean_w"].get<double>(), alike["energy"]["mean_w"].get<double>() + 3 * 140);
 }
 
 TEST(SimulateCommand, NothingAndOneToken) {

@@ -31,8 +31,9 @@ std::string deployment_text(const SimulatedRun& run) {
                                  run.deployment.spread ? " (" + text_of(ranks) + ")" : std::string(),
                                  name_of(run.deployment.engine.kind), run.deployment.engine.precision.linear.name);
   if (run.options.prefill_replicas > 0)
-    text +=
-        fmt::format(", prompts on {} more, link {:g} GB/s", run.options.prefill_replicas, run.options.link_gb_per_s);
+    text += fmt::format(", prompts on {} more{}, link {:g} GB/s", run.options.prefill_replicas,
+                        run.options.prefill_tp > 0 ? fmt::format(" of tp {}", run.options.prefill_tp) : "",
+                        run.options.link_gb_per_s);
   text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
                       l.max_sequences, l.policy == Policy::sglang && l.chunk > 0 ? l.chunk : l.max_tokens,
                       run.pool.blocks, run.pool.geometry.block_tokens, run.pool.blocks * run.pool.geometry.block_tokens,
