@@ -94,7 +94,7 @@ std::string load_text(const SimulatedLoad& load) {
     text += fmt::format("refused {}:\n", load.outcome.refusals);
     for (const std::string& why : load.outcome.refused) text += "  " + why + "\n";
   }
-  return text + "\n" + latency_table(load);
+  return m.completed > 0 ? text + "\n" + latency_table(load) : text;
 }
 
 // One curve over loads, each column a load; the height is logarithmic, as latencies explode.

@@ -141,7 +141,7 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
       const double share = (std::min(to, (i + 1) * width) - std::max(from, i * width)) / width;
       if (!(share > 0)) continue;
       Slice& slice = out[static_cast<std::size_t>(i)];
-      slice.busy += share;
+      slice.busy += share * static_cast<double>(s.gpu) / (to - from);
       slice.cache += share * static_cast<double>(s.cache);
       if (slice.watts) *slice.watts += static_cast<double>(s.joules) * share / (to - from);
       slice.running += share * s.running, slice.waiting += share * s.waiting;

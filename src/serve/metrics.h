@@ -36,7 +36,7 @@ struct ServingMetrics {
   double hit_rate = 0;    // of prompt tokens, found in the cache
   double cache_mean = 0;  // share of the blocks in use while steps ran, by time
   double cache_peak = 0;
-  double gpu_busy = 0;    // share of the run in which a replica's GPU had a step
+  double gpu_busy = 0;    // share of the run in which a GPU computes
   double mean_batch = 0;  // requests in a step
   Count steps = 0;
   Count peak_tokens = 0;  // in flight at once

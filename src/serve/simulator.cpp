@@ -25,10 +25,10 @@ struct Replica {
   Seconds entry_free_at;        // when its first stage can take the next one
   Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
-  StepCost::Spent spent;  // on the step that runs
-  Seconds free_at;        // when its last step ended
-  Seconds link_free_at;   // when its last transfer ended
-  Count load = 0;         // requests sent to it that have not ended
+  StepSpent spent;       // on the step that runs
+  Seconds free_at;       // when its last step ended
+  Seconds link_free_at;  // when its last transfer ended
+  Count load = 0;        // requests sent to it that have not ended
 };
 
 }  // namespace
@@ -37,20 +37,18 @@ Count most_at_once(const PoolOptions& pool, Count tokens) {
   return std::min(pool.limits.max_sequences, pool.blocks / std::max<Count>(1, pool.geometry.blocks_for(tokens)));
 }
 
-StepCost::Spent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
+StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const HostTimes& host = o.host;
   const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
   const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
   if (size > 0) batch.padding = size - batch.tokens();
-  StepCost::Spent spent = o.cost->spent(batch);
-  Seconds gpu = spent.time;
-  if (batch.decodes > 0 && o.limits.speculation.draft > 0) {
-    const double more = 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft);
-    gpu = gpu * more, spent.joules *= more;
-  }
-  if (size == 0) gpu = std::max(gpu, host.per_launch * static_cast<double>(o.launches));
+  const StepCost::Spent kernels = o.cost->spent(batch);
+  const bool drafts = batch.decodes > 0 && o.limits.speculation.draft > 0;
+  const double more = drafts ? 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft) : 1;
+  StepSpent spent{{}, kernels.time * more, kernels.joules * more};
+  const Seconds issued = size == 0 ? std::max(spent.gpu, host.per_launch * static_cast<double>(o.launches)) : spent.gpu;
   const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
-  spent.time = !host.overlapped || from_idle ? gpu + between : std::max(gpu + host.gap, between);
+  spent.time = !host.overlapped || from_idle ? issued + between : std::max(issued + host.gap, between);
   return spent;
 }
 
@@ -222,7 +220,7 @@ class Simulation {
     return {group, std::min(group + r.options.in_step, first + r.options.replicas)};
   }
   void run_step(Replica& r, Seconds time) {
-    begin(r, r.now, now_ + time, time, r.spent.joules);
+    begin(r, r.now, now_ + time, r.spent);
     r.busy = true;
     at(now_ + time, EventKind::step_end, r.number);
     if (r.options.host.overlapped) {
@@ -240,19 +238,18 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
-    const StepCost::Spent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    const StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
     const Seconds time = spent.time;
     const Seconds stage = time * r.options.stage_share;
     r.entry_free_at = now_ + stage;
     r.last_end = std::max(now_ + time, r.flight.empty() ? seconds(0) : r.last_end + stage);
-    begin(r, plan, r.last_end, stage, spent.joules);
+    begin(r, plan, r.last_end, spent);
     r.flight.push_back(std::move(plan));
     at(r.last_end, EventKind::step_end, r.number);
     at(r.entry_free_at, EventKind::wake, r.number);
   }
 
-  // `taken`: how long the replica does nothing else. `joules`: of one GPU abreast.
-  void begin(const Replica& r, const StepPlan& plan, Seconds end, Seconds taken, double joules) {
+  void begin(const Replica& r, const StepPlan& plan, Seconds end, const StepSpent& spent) {
     for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
       if (!s.started) s.started = true, s.scheduled = now_;
@@ -265,9 +262,12 @@ class Simulation {
     step.running = static_cast<std::int32_t>(plan.items.size());
     step.waiting = static_cast<std::int32_t>(r.scheduler->waiting());
     step.cache = static_cast<float>(r.cache.utilisation());
-    step.joules = static_cast<float>(joules * static_cast<double>(r.options.abreast));
+    // Stages of a pipeline compute in turn, each GPU its part of the kernels.
+    const Seconds each = spent.gpu * (static_cast<double>(r.options.abreast) / static_cast<double>(r.options.gpus));
+    step.gpu = static_cast<float>(each.base());
+    step.joules = static_cast<float>(spent.joules * static_cast<double>(r.options.abreast));
     out_.steps.push_back(step);
-    out_.busy += taken;
+    out_.busy += each;
     if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
   }
 

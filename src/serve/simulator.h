@@ -76,7 +76,8 @@ struct StepRecord {
   std::int32_t replica = 0;  // of all pools, those for prompts last
   std::int32_t prompt_tokens = 0, decodes = 0, running = 0, waiting = 0;
   float cache = 0;   // share of the blocks in use
-  float joules = 0;  // of the replica's GPUs together, beside what they draw at rest
+  float gpu = 0;     // seconds of it that each of the replica's GPUs computes
+  float joules = 0;  // of these together, beside what they draw at rest
 };
 
 struct ServingOutcome {
@@ -99,7 +100,11 @@ struct ServingOutcome {
 
 // A step's time, and the energy of one of its GPUs: its kernels, padded to a captured graph (`batch` says by how much),
 // and what the host adds.
-StepCost::Spent step_spent(StepBatch& batch, const PoolOptions& pool, bool from_idle);
+struct StepSpent {
+  Seconds time, gpu;  // all, and the kernels' part
+  double joules = 0;
+};
+StepSpent step_spent(StepBatch& batch, const PoolOptions& pool, bool from_idle);
 inline Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle) {
   return step_spent(batch, pool, from_idle).time;
 }

@@ -234,6 +234,25 @@ TEST(ServeSimulator, EnergyIsRestAndSteps) {
   EXPECT_FALSE(simulate(requests, o)->idle);
 }
 
+// A GPU is busy while it computes, not while it waits for the host: 2 of 5 ms here, and half of that in each of two
+// stages.
+TEST(ServeSimulator, BusyIsWhatKernelsTake) {
+  class Fixed final : public StepCost {
+   public:
+    Seconds of(const StepBatch&) const override { return milliseconds(2); }
+  };
+  const Fixed cost;
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 100);
+  o.pool.cost = &cost;
+  o.pool.host.per_step = milliseconds(5);
+  const auto busy = [&] { return metrics_of(*simulate({Request{seconds(0), 10, 50}}, o)).gpu_busy; };
+  EXPECT_NEAR(busy(), 0.4, 0.01);
+  o.pool.gpus = 2, o.pool.stages = 2, o.pool.limits.pipelined = true;
+  EXPECT_NEAR(busy(), 0.2, 0.01);
+  for (const Slice& s : over_time(*simulate({Request{seconds(0), 10, 50}}, o), 3)) EXPECT_NEAR(s.busy, 0.2, 0.01);
+}
+
 TEST(ServeSimulator, MostAtOnce) {
   PoolOptions pool = pool_of(Policy::vllm, 100);
   EXPECT_EQ(most_at_once(pool, 160), 10);
