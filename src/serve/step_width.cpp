@@ -10,9 +10,8 @@ namespace {
 
 StepWidth width_of(const DeploymentOptions& d, const Workload& workload, Method method, const ModelSource* weights) {
   const Run run{d.spread ? rank_spec(d.model, d.spread->layout) : d.model, workload, d.engine, {}};
-  auto prepared = prepare(run);
+  const auto prepared = prepare(run);
   if (!prepared) return {};
-  as_served(prepared->program, d.engine.kind, d.spread ? d.spread->layout.tp : 1);
   const auto step = forecast_step(prepared->program, d.gpu, workload.sequences(), method, weights);
   if (!step || !(step->gpu > seconds(0))) return {};
   const Interval of_gpu = interval_of_sum(prepared->program, step->calls, step->gpu);
