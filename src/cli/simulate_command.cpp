@@ -157,6 +157,12 @@ Count mean_tokens(const std::vector<Request>& requests) {
   return requests.empty() ? 1 : ceil_div(tokens, static_cast<Count>(requests.size()));
 }
 
+std::string name_of_load(const SimulateOptions& o) {
+  if (o.concurrency > 0 && !(o.rate > 0)) return fmt::format("concurrency {}", o.concurrency);
+  if (o.rate > 0) return fmt::format("rate {:g}", o.rate);
+  return o.trace.empty() ? "all at once" : "trace";
+}
+
 // What all loads share.
 struct Setup {
   SimulationOptions simulation;
@@ -317,7 +323,7 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
   for (const double value : sweep.values) {
     SimulateOptions at = o;
     if (!o.sweep.empty()) (sweep.of_rate ? at.rate = value : static_cast<double>(at.concurrency = std::llround(value)));
-    auto load = one_load(run, at, setup, fmt::format("{} {:g}", sweep.of_rate ? "rate" : "concurrency", value));
+    auto load = one_load(run, at, setup, name_of_load(at));
     if (!load) return std::move(load).error();
     load->value = value;
     run.loads.push_back(*std::move(load));

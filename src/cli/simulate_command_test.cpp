@@ -41,8 +41,13 @@ TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
   const auto& load = json["loads"][0];
   EXPECT_EQ(load["metrics"]["completed"], 40);
   EXPECT_EQ(load["metrics"]["total_output_tokens"], 40 * 256);
-  EXPECT_LE(load["fast"]["ttft"]["mean_ms"], load["metrics"]["ttft"]["mean_ms"]);
-  EXPECT_GE(load["slow"]["ttft"]["mean_ms"], load["metrics"]["ttft"]["mean_ms"]);
+  EXPECT_LE(load["fast"]["mean_ttft_ms"], load["metrics"]["mean_ttft_ms"]);
+  EXPECT_GE(load["slow"]["mean_ttft_ms"], load["metrics"]["mean_ttft_ms"]);
+  // All of `vllm bench serve`'s figures, by its names.
+  for (const char* figure : {"ttft", "tpot", "itl", "e2el", "queue"})
+    for (const char* statistic : {"mean", "median", "p90", "p99"})
+      EXPECT_TRUE(load["metrics"][std::string(statistic) + "_" + figure + "_ms"].is_number()) << figure;
+  EXPECT_TRUE(load["metrics"]["request_goodput"].is_null());  // no objectives
   const std::string csv = file_text(requests);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 41);
   const auto events = nlohmann::json::parse(file_text(timeline))["traceEvents"];
@@ -60,7 +65,7 @@ TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
     EXPECT_GE(slice["busy"], 0);
     EXPECT_LE(slice["busy"], 1.000001);
     EXPECT_LE(slice["cache"], 1);
-    joules += slice["power_w"].get<double>() * load["metrics"]["duration_s"].get<double>() / 50;
+    joules += slice["power_w"].get<double>() * load["metrics"]["duration"].get<double>() / 50;
   }
   const auto& energy = load["metrics"]["energy"];
   EXPECT_NEAR(joules / energy["total_j"].get<double>(), 1, 1e-3);
@@ -181,8 +186,8 @@ TEST(SimulateCommand, PoolsOfTheirOwnRanks) {
     return nlohmann::json::parse(ran.out)["loads"][0]["metrics"];
   };
   const auto alike = metrics(""), wider = metrics("--prefill-tp 4");
-  EXPECT_LT(wider["ttft"]["mean_ms"].get<double>(), 0.6 * alike["ttft"]["mean_ms"].get<double>());
-  EXPECT_NEAR(wider["tpot"]["mean_ms"].get<double>() / alike["tpot"]["mean_ms"].get<double>(), 1, 0.3);
+  EXPECT_LT(wider["mean_ttft_ms"].get<double>(), 0.6 * alike["mean_ttft_ms"].get<double>());
+  EXPECT_NEAR(wider["mean_tpot_ms"].get<double>() / alike["mean_tpot_ms"].get<double>(), 1, 0.3);
   EXPECT_GT(wider["energy"]["mean_w"].get<double>(), alike["energy"]["mean_w"].get<double>() + 3 * 140);
 }
 
@@ -191,7 +196,7 @@ TEST(SimulateCommand, NothingAndOneToken) {
   ASSERT_EQ(none.code, 0) << none.err;
   const auto metrics = nlohmann::json::parse(none.out)["loads"][0]["metrics"];
   EXPECT_EQ(metrics["completed"], 0);
-  EXPECT_EQ(metrics["ttft"]["mean_ms"], 0);
+  EXPECT_EQ(metrics["mean_ttft_ms"], 0);
   EXPECT_TRUE(metrics["energy"].is_null());
   const Ran one = run_tilecast("simulate Llama-3.1-8B --num-prompts 3 --input 1 --output 1 --json");
   ASSERT_EQ(one.code, 0) << one.err;

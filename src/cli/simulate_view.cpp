@@ -151,32 +151,35 @@ std::string sweep_text(const SimulatedRun& run) {
          curve("mean TPOT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.tpot.mean; });
 }
 
-Json summary_json(const Summary& s) {
-  return {{"mean_ms", s.mean * 1e3}, {"median_ms", s.median * 1e3}, {"p90_ms", s.p90 * 1e3}, {"p99_ms", s.p99 * 1e3}};
-}
-
+// Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
 Json metrics_json(const ServingMetrics& m) {
-  Json json = {{"completed", m.completed},
+  Json json = {{"duration", m.duration},
+               {"completed", m.completed},
                {"refused", m.refused},
-               {"duration_s", m.duration},
                {"total_input_tokens", m.input_tokens},
                {"total_output_tokens", m.output_tokens},
                {"request_throughput", m.request_throughput},
+               {"request_goodput", nullptr},
                {"output_throughput", m.output_throughput},
-               {"total_token_throughput", m.total_throughput},
-               {"ttft", summary_json(m.ttft)},
-               {"tpot", summary_json(m.tpot)},
-               {"itl", summary_json(m.itl)},
-               {"e2el", summary_json(m.e2el)},
-               {"queue", summary_json(m.queue)},
-               {"preemptions", m.preemptions},
+               {"total_token_throughput", m.total_throughput}};
+  const auto add = [&](const char* name, const Summary& s) {
+    for (const auto& [statistic, value] :
+         {std::pair("mean", s.mean), {"median", s.median}, {"p90", s.p90}, {"p99", s.p99}})
+      json[fmt::format("{}_{}_ms", statistic, name)] = value * 1e3;
+  };
+  add("ttft", m.ttft);
+  add("tpot", m.tpot);
+  add("itl", m.itl);
+  add("e2el", m.e2el);
+  add("queue", m.queue);
+  json.update({{"preemptions", m.preemptions},
                {"prefix_hit_rate", m.hit_rate},
                {"cache_mean", m.cache_mean},
                {"cache_peak", m.cache_peak},
                {"gpu_busy", m.gpu_busy},
                {"steps", m.steps},
                {"mean_batch", m.mean_batch},
-               {"peak_tokens_in_flight", m.peak_tokens}};
+               {"peak_tokens_in_flight", m.peak_tokens}});
   if (m.goodput) json["request_goodput"] = *m.goodput;
   json["energy"] = nullptr;
   if (m.energy) {
@@ -203,11 +206,16 @@ std::string simulate_text(const SimulatedRun& run) {
 }
 
 std::string simulate_json(const SimulatedRun& run) {
+  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
   Json json = {{"model", run.deployment.model.name},
                {"gpu", run.deployment.gpu.name},
                {"engine", name_of(run.deployment.engine.kind)},
                {"policy", name_of(run.pool.limits.policy)},
                {"dtype", run.deployment.engine.precision.linear.name},
+               {"tp", ranks.tp},
+               {"pp", ranks.pp},
+               {"ep", ranks.ep},
+               {"attention_dp", ranks.dp},
                {"replicas", run.pool.replicas},
                {"prefill_replicas", run.options.prefill_replicas},
                {"max_num_seqs", run.pool.limits.max_sequences},
@@ -224,8 +232,7 @@ std::string simulate_json(const SimulatedRun& run) {
                {"notes", run.notes},
                {"loads", Json::array()}};
   for (const SimulatedLoad& load : run.loads) {
-    Json one = {
-        {"load", load.name}, {"max_concurrent_requests", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
+    Json one = {{"load", load.name}, {"requests_that_fit", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
     if (load.fast) one["fast"] = metrics_json(*load.fast);
     if (load.slow) one["slow"] = metrics_json(*load.slow);
     if (!load.outcome.steps.empty()) {
