@@ -87,9 +87,9 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
     const double each = joules_of(physics, priced->plan, moved);
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
-    const double drawn = draw ? drawn_joules(*draw, physics, priced->plan, moved) : 0;
-    step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved, drawn});
+    step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
     joules += each * static_cast<double>(call.times);
+    if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
