@@ -12,6 +12,33 @@
 namespace tilecast {
 namespace {
 
+TEST(ServeSimulator, ConservesRequestsTokensAndBlocks) {
+  Random random(11);
+  for (const Policy policy : kPolicies)
+    for (int round = 0; round < 24; ++round) {
+      SCOPED_TRACE(testing::Message() << name_of(policy) << " round " << round);
+      SimulationOptions o;
+      // From a cache that holds one request to one that holds all.
+      o.pool = pool_of(policy, 16 + static_cast<Count>(random.below(200)));
+      o.pool.replicas = 1 + static_cast<Count>(random.below(3));
+      o.pool.host.overlapped = round % 2 == 0;
+      o.pool.limits.chunked_prefill = round % 5 != 4;
+      o.router = round % 3 == 0 ? Router::least_loaded : Router::round_robin;
+      o.concurrency = round % 4 == 0 ? 5 : 0;
+      o.context_limit = round % 6 == 5 ? 150 : 0;
+      if (round % 3 == 1) o.pool.limits.speculation = {3, 0.6};
+      if (round % 8 == 7) {
+        o.prefill = pool_of(policy, 64);
+        o.prefill->limits.chunked_prefill = o.pool.limits.chunked_prefill;
+        o.link = {gigabytes_per_second(1e-3), microseconds(50)};
+      }
+      const auto requests = random_requests(random, 120, round % 7 == 6 ? 500 : 180);
+      const auto out = simulate(requests, o);
+      ASSERT_TRUE(out) << out.error().line();
+      expect_conserved(requests, o, *out);
+    }
+}
+
 TEST(ServeSimulator, SameInputSameOutcome) {
   Random random(5);
   const auto requests = random_requests(random, 200, 180);
@@ -294,6 +321,27 @@ TEST(ServeMetrics, ByHand) {
   EXPECT_DOUBLE_EQ(m.queue.mean, 0.25);
   EXPECT_DOUBLE_EQ(*m.goodput, 1.0 / 3);  // the first misses its TPOT
   EXPECT_EQ(m.peak_tokens, 106 + 51);     // at 3 s: 101 + 5, and the other's last
+}
+
+// Everything is conserved with several steps in flight, and with replicas in lock-step, in plenty and in want of
+// blocks.
+TEST(ServeSimulator, PipelinesAndLockStepConserve) {
+  Random random(7);
+  for (const Policy policy : {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict, Policy::trtllm_max_utilization})
+    for (const Count blocks : {20, 400})
+      for (const Count stages : {1, 2, 4})
+        for (const Count in_step : {1, 2}) {
+          if (stages > 1 && in_step > 1) continue;
+          SimulationOptions o;
+          o.pool = pool_of(policy, blocks);
+          o.pool.stages = stages, o.pool.stage_share = 1.0 / static_cast<double>(stages);
+          o.pool.limits.pipelined = stages > 1;
+          o.pool.replicas = o.pool.in_step = in_step;
+          const auto requests = random_requests(random, 120, 200);
+          const auto out = simulate(requests, o);
+          ASSERT_TRUE(out) << out.error().line();
+          expect_conserved(requests, o, *out);
+        }
 }
 
 // Two requests in a pipeline of two stages: one computes in the first stage while the other is in the second. Each

@@ -154,4 +154,7 @@ inline void expect_conserved(const std::vector<Request>& requests, const Simulat
   expect_within_limits(o, out);
 }
 
+inline constexpr Policy kPolicies[] = {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict,
+                                       Policy::trtllm_max_utilization, Policy::static_batch};
+
 }  // namespace tilecast
