@@ -8,11 +8,6 @@ namespace tilecast {
 namespace {
 
 // What `predict` and `memory` share.
-
-}  // namespace
-
-namespace {
-
 void add_run_options(CLI::App& sub, PredictOptions& o) {
   sub.add_option("MODEL", o.model,
                  "a model's name (`tilecast models`), a Hugging Face config.json or its folder, an .onnx file, or a "
@@ -101,6 +96,16 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
 
 namespace {
 
+// What `simulate` and `plan serve` are asked to serve.
+void add_load_options(CLI::App& sub, LoadOptions& o) {
+  sub.add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
+      ->capture_default_str();
+  sub.add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
+  sub.add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
+  sub.add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  sub.add_option("--seed", o.seed, "the same seed gives the same result")->capture_default_str();
+}
+
 void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
   CLI::App* serve =
       plan.add_subcommand("serve", "the cheapest deployment that meets its objectives, and how to start it");
@@ -109,11 +114,7 @@ void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
   serve->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
   serve->add_option("--slo-at", o.slo_at, "of the requests' times: mean, median, p90 or p99")->capture_default_str();
   serve->add_option("--rate", o.rate, "requests a second")->required();
-  serve->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
-      ->capture_default_str();
-  serve->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
-  serve->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
-  serve->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  add_load_options(*serve, o);
   serve->add_option("--gpus", o.gpus, "which, and how many at most: H100-SXM,16xB200 (default: those with a price)");
   serve->add_option("--max-gpus", o.max_gpus, "of each kind, where --gpus does not say")->capture_default_str();
   serve->add_option("--budget", o.budget, "dollars an hour at most");
@@ -126,7 +127,6 @@ void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
   serve->add_flag("--aggregated", o.only_aggregated, "prompts and answers together only");
   serve->add_flag("--disaggregated", o.only_disaggregated, "pools of their own only");
   serve->add_option("--num-prompts", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)");
-  serve->add_option("--seed", o.seed, "the same seed gives the same plan")->capture_default_str();
   serve->add_option("--method", o.method, "tilecast, analytic or roofline")->capture_default_str();
   serve->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   serve->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
@@ -200,13 +200,17 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   CLI::App* sub = app.add_subcommand("simulate", "serve requests: TTFT, TPOT, throughput of an engine under load");
   sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
       ->required();
-  sub->add_option("--gpu", o.gpu, "GPU name or description file")->capture_default_str();
+  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the cluster's, else H100-SXM)");
   sub->add_option("--engine", o.engine, "vllm, sglang or trtllm")->capture_default_str();
   sub->add_option("--dtype", o.dtype, "number format (default: the checkpoint's)");
   sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
   sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
   sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
-  sub->add_option("--ep", o.ep, "tensor parallel ranks that share the experts out")->capture_default_str();
+  sub->add_option("--ep", o.ep, "ranks that share the experts out")->capture_default_str();
+  sub->add_option(
+         "--attention-dp", o.attention_dp,
+         "data parallel ranks of one replica, each with requests of its own, that share experts over --ep ranks")
+      ->capture_default_str();
   sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
@@ -215,13 +219,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--burstiness", o.burstiness, "1 is Poisson, less is burstier (as vllm bench serve)")
       ->capture_default_str();
   sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)");
-  sub->add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
-      ->capture_default_str();
-  sub->add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
-  sub->add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
-  sub->add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
+  add_load_options(*sub, o);
   sub->add_option("--trace", o.trace, "requests from a CSV or JSON lines file (docs/serving.md)");
-  sub->add_option("--seed", o.seed, "the same seed gives the same run")->capture_default_str();
   sub->add_option("--gpu-memory-utilization,--mem-fraction-static,--free-gpu-memory-fraction", o.memory_fraction,
                   "the engine's share of memory (default: the engine's)");
   sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)");
@@ -240,6 +239,7 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
       ->capture_default_str();
   sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
+  sub->add_option("--prefill-tp", o.prefill_tp, "... tensor parallel ranks of each (default: as --tp)");
   sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
   sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
   sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");

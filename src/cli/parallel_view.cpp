@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/memory_json.h"
 #include "cli/parallel_command.h"
 #include "cli/table.h"
 #include "cli/units_text.h"
@@ -33,13 +34,6 @@ std::string batch_text(const ParallelRun& run, const ParallelForecast& f) {
 }
 
 double ms(Seconds t) { return t.base() * 1e3; }
-
-Json memory_json(const MemoryNeed& m) {
-  return Json{{"weights", m.weights.base()},     {"gradients", m.gradients.base()},
-              {"optimizer", m.optimizer.base()}, {"activations", m.activations.base()},
-              {"cache", m.cache.base()},         {"workspace", m.workspace.base()},
-              {"total", m.total().base()}};
-}
 
 Json layout_json(const RankLayout& l) {
   return Json{{"tp", l.tp},

@@ -6,7 +6,6 @@
 
 #include "cli/chosen_method.h"
 #include "cli/countdown.h"
-#include "cli/simulate_command.h"
 #include "cluster/prices.h"
 #include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
@@ -37,24 +36,13 @@ Status check(const PlanServeOptions& o) {
   return Ok{};
 }
 
-Result<WorkloadOptions> workload_from(const PlanServeOptions& o) {
-  WorkloadOptions w;
-  w.rate = o.rate, w.prefixes = o.prefixes, w.prefix_tokens = o.prefix_tokens;
-  w.seed = static_cast<std::uint64_t>(o.seed);
-  auto input = lengths_from(o.input, "--input"), output = lengths_from(o.output, "--output");
-  if (!input) return std::move(input).error();
-  if (!output) return std::move(output).error();
-  w.input = *input, w.output = *output;
-  w.requests = o.requests > 0 ? o.requests : std::clamp<Count>(std::llround(30 * o.rate), 300, 3000);
-  // Bad prefixes and the like show at once, not after the search.
-  WorkloadOptions probe = w;
-  probe.requests = 1;
-  if (auto requests = generate(probe); !requests) {
-    Error e = std::move(requests).error();
-    e.field = "--" + e.field;
-    return e;
-  }
-  return w;
+// Requests that the model cannot take would fail under any deployment.
+Status check_lengths(const WorkloadOptions& w, const ModelSpec& model, Count limit) {
+  const Count most = limit > 0 ? limit : model.max_context;
+  if (model.decoder && most > 0 && w.input.mean + w.output.mean > most)
+    return flag_error("--input", fmt::format("{} + {} tokens are more than the context of {}, {}", w.input.mean,
+                                             w.output.mean, limit > 0 ? "--max-model-len" : model.name, most));
+  return Ok{};
 }
 
 Result<PriceTable> prices_from(const PlanServeOptions& o) {
@@ -121,9 +109,11 @@ Result<ServeQuery> query_from(const PlanServeOptions& o, std::vector<std::string
   auto model = find_model(o.model);
   if (!model) return std::move(model).error();
   q.model = *std::move(model);
-  auto workload = workload_from(o);
+  auto workload =
+      workload_from(o, o.requests > 0 ? o.requests : std::clamp<Count>(std::llround(30 * o.rate), 300, 3000));
   if (!workload) return std::move(workload).error();
   q.workload = *workload;
+  if (auto fine = check_lengths(q.workload, q.model, o.context_limit); !fine) return fine.error();
   for (const std::string& name : split(o.engines.empty() ? "vllm,sglang,trtllm" : o.engines, ',')) {
     const auto engine = engine_from(name);
     if (!engine) return engine.error();

@@ -3,19 +3,16 @@
 
 #include <string>
 
+#include "cli/simulate_command.h"
 #include "serve/plan.h"
 
 namespace tilecast {
 
-struct PlanServeOptions {
+struct PlanServeOptions : LoadOptions {
   std::string model;
   std::string slo = "";
   std::string slo_at = "p90";
-  double rate = 0;
-  std::string input = "1024", output = "256";
-  Count prefixes = 0, prefix_tokens = 0;
-  Count requests = 0;  // simulated; 0: half a minute's, 300 to 3000
-  Count seed = 0;
+  Count requests = 0;   // simulated; 0: half a minute's, 300 to 3000
   std::string gpus;     // "H100-SXM,16xB200"; empty: those with a price and a cluster
   std::string engines;  // empty: all three
   std::string dtype, kv_dtype;

@@ -95,6 +95,10 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus V100-SXM", "no price of V100-SXM");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H1000", "H100");
   expect(fine + "--prices /nowhere.csv", "/nowhere.csv");
+  expect(fine + "--input 1000000", "1000000 + 256 tokens are more than the context of Llama-3.2-1B");
+  expect(fine + "--max-model-len 1000", "--max-model-len, 1000");
+  expect(fine + "--budget nan", "--budget");
+  expect(fine + "--num-prompts -1", "--num-prompts");
 }
 
 }  // namespace

@@ -1,10 +1,19 @@
 // The same forecasts for programs (docs/json.md), and as a trace for Perfetto.
 #include <nlohmann/json.hpp>
 
+#include "cli/memory_json.h"
 #include "cli/predict_command.h"
 #include "support/chrome_trace.h"
 
 namespace tilecast {
+
+nlohmann::ordered_json memory_json(const MemoryNeed& m) {
+  return {{"weights", m.weights.base()},     {"gradients", m.gradients.base()},
+          {"optimizer", m.optimizer.base()}, {"activations", m.activations.base()},
+          {"cache", m.cache.base()},         {"workspace", m.workspace.base()},
+          {"total", m.total().base()}};
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -12,11 +21,9 @@ using Json = nlohmann::ordered_json;
 double ms(Seconds t) { return t.base() * 1e3; }
 
 Json memory_json(const RunForecast& f) {
-  const MemoryNeed& m = f.memory;
-  return Json{
-      {"weights", m.weights.base()},         {"gradients", m.gradients.base()}, {"optimizer", m.optimizer.base()},
-      {"activations", m.activations.base()}, {"cache", m.cache.base()},         {"workspace", m.workspace.base()},
-      {"total", m.total().base()},           {"usable", f.usable.base()},       {"fits", f.fits()}};
+  Json json = memory_json(f.memory);
+  json["usable"] = f.usable.base(), json["fits"] = f.fits();
+  return json;
 }
 
 Json call_json(const Program& program, const KernelCall& call, const CallForecast& c) {

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "cli/predict_command.h"
 #include "cli/table.h"
 #include "cli/units_text.h"
+#include "engine/step_parts.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -29,72 +29,20 @@ std::string describe(const Run& run) {
 
 namespace {
 
-// What most of the step's time is limited by.
+std::string_view limit_of(const StepPart& part) {
+  const auto limit = part.limited_by();
+  return limit ? name_of(*limit) : "";
+}
 std::string_view limit_of(const Variant& v) {
-  if (v.forecast.step.host_bound()) return "host";
-  std::map<Resource, Seconds> by;
-  for (std::size_t i = 0; i < v.forecast.step.calls.size(); ++i) {
-    const CallForecast& c = v.forecast.step.calls[i];
-    by[c.limited_by] += c.each * static_cast<double>(v.prepared.program.calls[i].times);
-  }
-  const auto most = std::max_element(by.begin(), by.end(), [](auto& a, auto& b) { return a.second < b.second; });
-  return most == by.end() ? "" : name_of(most->first);
+  return v.forecast.step.host_bound() ? "host" : limit_of(whole_step(v.prepared.program, v.forecast.step));
 }
+std::vector<StepPart> classes_of(const Variant& v) { return step_classes(v.prepared.program, v.forecast.step); }
 
-// How the card stands to the kernels that take the time: of more than half of it, the weakest claim.
-std::string seen_share(const Variant& v) {
-  Seconds seen, sibling, all;
-  for (std::size_t i = 0; i < v.forecast.step.calls.size(); ++i) {
-    const CallForecast& c = v.forecast.step.calls[i];
-    const Seconds t = c.each * static_cast<double>(v.prepared.program.calls[i].times);
-    all += t;
-    if (c.seen == Seen::yes) seen += t;
-    if (c.seen != Seen::no) sibling += t;
-  }
-  if (seen > all * 0.5) return "yes";
-  return sibling > all * 0.5 ? "sibling" : "no";
-}
-
-struct Part {
-  Seconds time, bound;
-  Count launches = 0;
-  std::map<Resource, Seconds> limits;
-  std::string_view limit() const {
-    const auto most =
-        std::max_element(limits.begin(), limits.end(), [](auto& a, auto& b) { return a.second < b.second; });
-    return most == limits.end() ? "" : name_of(most->first);
-  }
-};
-using Parts = std::vector<std::pair<std::string, Part>>;  // in order of first appearance
-
-template <class Key>
-Parts parts_of(const Variant& v, Key key) {
-  Parts parts;
-  for (std::size_t i = 0; i < v.forecast.step.calls.size(); ++i) {
-    const KernelCall& call = v.prepared.program.calls[i];
-    const CallForecast& c = v.forecast.step.calls[i];
-    const std::string name = key(call);
-    auto at = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.first == name; });
-    if (at == parts.end()) at = parts.insert(parts.end(), {name, Part{}});
-    const auto times = static_cast<double>(call.times);
-    at->second.time += c.each * times;
-    at->second.bound += c.bound * times;
-    at->second.launches += call.times;
-    at->second.limits[c.limited_by] += c.each * times;
-  }
-  return parts;
-}
-
-std::string class_key(const KernelCall& call) {
-  return call.unknown ? "unknown (memory traffic only)" : std::string(name_of(call.op_class));
-}
-
-void add_parts(Table& table, Parts parts, Seconds whole, bool sorted) {
-  if (sorted)
-    std::stable_sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.second.time > b.second.time; });
-  for (const auto& [name, part] : parts)
-    table.add({name, text_of(part.time), percent(part.time / whole), grouped(part.launches),
-               percent(part.bound / part.time), std::string(part.limit())});
+void add_parts(Table& table, std::vector<StepPart> parts, Seconds whole, bool sorted) {
+  if (sorted) std::stable_sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.time > b.time; });
+  for (const StepPart& part : parts)
+    table.add({part.name, text_of(part.time), percent(part.time / whole), grouped(part.launches),
+               percent(part.bound / part.time), std::string(limit_of(part))});
 }
 
 std::string label_of(const Variant& v, const std::vector<Variant>& all) {
@@ -133,7 +81,8 @@ std::string predict_table(const std::vector<Variant>& variants) {
                std::holds_alternative<Graph>(v.run.model) ? "–" : grouped(static_cast<Count>(f.tokens_per_second)),
                percent(f.utilisation), std::string(limit_of(v)),
                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(f.memory.total()), in_gibibytes(v.gpu.dram.size)),
-               f.fits() ? "yes" : "no", three_digits(first.forecast.step.total / f.step.total) + "×", seen_share(v)});
+               f.fits() ? "yes" : "no", three_digits(first.forecast.step.total / f.step.total) + "×",
+               std::string(name_of(seen_of(v.prepared.program, f.step)))});
   }
   return out + table.text();
 }
@@ -148,17 +97,17 @@ std::string breakdown_text(const Variant& v) {
                                       {"launches"},         {"efficiency"}, {"limited by", Align::left}};
   };
   Table classes(columns("class"));
-  add_parts(classes, parts_of(v, class_key), step.gpu, true);
+  add_parts(classes, classes_of(v), step.gpu, true);
   Table sections(columns("section"));
   add_parts(sections,
-            parts_of(v,
-                     [&](const KernelCall& call) {
-                       const ProgramSection& s = v.prepared.program.sections[call.section];
-                       std::string name = s.pass == Pass::forward ? "" : std::string(name_of(s.pass)) + " ";
-                       if (s.pass == Pass::optimizer) name.clear();
-                       name += s.name;
-                       return s.repeats > 1 ? fmt::format("{} × {}", name, s.repeats) : name;
-                     }),
+            step_parts(v.prepared.program, step,
+                       [&](const KernelCall& call) {
+                         const ProgramSection& s = v.prepared.program.sections[call.section];
+                         std::string name = s.pass == Pass::forward ? "" : std::string(name_of(s.pass)) + " ";
+                         if (s.pass == Pass::optimizer) name.clear();
+                         name += s.name;
+                         return s.repeats > 1 ? fmt::format("{} × {}", name, s.repeats) : name;
+                       }),
             step.gpu, false);
   return out + classes.text(2) + "\n" + sections.text(2);
 }
@@ -168,15 +117,15 @@ std::string compare_table(const std::vector<Variant>& variants) {
   for (const Variant& v : variants) columns.push_back({label_of(v, variants)});
   Table table(std::move(columns));
   std::vector<std::string> names;
-  std::vector<Parts> parts;
+  std::vector<std::vector<StepPart>> parts;
   for (const Variant& v : variants) {
-    parts.push_back(parts_of(v, class_key));
-    for (const auto& [name, part] : parts.back())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    parts.push_back(classes_of(v));
+    for (const StepPart& part : parts.back())
+      if (std::find(names.begin(), names.end(), part.name) == names.end()) names.push_back(part.name);
   }
-  const auto time_of = [](const Parts& list, const std::string& name) {
-    const auto at = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.first == name; });
-    return at == list.end() ? seconds(0) : at->second.time;
+  const auto time_of = [](const std::vector<StepPart>& list, const std::string& name) {
+    const auto at = std::find_if(list.begin(), list.end(), [&](const StepPart& p) { return p.name == name; });
+    return at == list.end() ? seconds(0) : at->time;
   };
   const auto row = [&](const std::string& name, auto value) {
     std::vector<std::string> cells = {name};

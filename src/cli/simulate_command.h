@@ -11,23 +11,30 @@
 
 namespace tilecast {
 
-struct SimulateOptions {
+// What is asked of a deployment, as `simulate` and `plan serve` take it.
+struct LoadOptions {
+  double rate = 0;
+  std::string input = "1024", output = "256";
+  Count prefixes = 0, prefix_tokens = 0;
+  Count seed = 0;
+};
+// Errors name the flag.
+Result<WorkloadOptions> workload_from(const LoadOptions& load, Count requests, double burstiness = 1);
+
+struct SimulateOptions : LoadOptions {
   std::string model;
-  std::string gpu = "H100-SXM";
+  std::string gpu;  // empty: the cluster's, else H100-SXM
   std::string engine = "vllm";
   std::string dtype, kv_dtype;
   Count tp = 1, pp = 1, ep = 1, dp = 1;
-  std::string cluster;  // that the ranks of a replica lie in; empty: the one known of this GPU
+  Count attention_dp = 1;  // data parallel ranks of one replica that share the experts
+  std::string cluster;     // that the ranks of a replica lie in; empty: the one known of this GPU
   std::string router = "round-robin";
   // What is asked.
   Count requests = 1000;
-  double rate = 0;
   Count concurrency = 0;
   double burstiness = 1;
-  std::string input = "1024", output = "256";
-  Count prefixes = 0, prefix_tokens = 0;
   std::string trace;
-  Count seed = 0;
   // The engine's flags.
   double memory_fraction = 0;
   Count max_sequences = 0, max_tokens = 0, chunk = 0, block_tokens = 0, context_limit = 0;
@@ -36,6 +43,7 @@ struct SimulateOptions {
   Count draft = 0;
   double acceptance = 0.7, draft_cost = 0.05;
   Count prefill_replicas = 0;  // disaggregated
+  Count prefill_tp = 0;        // ranks of each; 0: as the others
   double link_gb_per_s = 50, link_us = 20;
   // How it is shown.
   std::string slo;
@@ -51,6 +59,7 @@ struct SimulatedLoad {
   double value = 0;
   ServingOutcome outcome;
   ServingMetrics metrics;
+  Count most_at_once = 0;                    // requests of the mean length that one replica holds
   std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their interval
 };
 struct SimulatedRun {

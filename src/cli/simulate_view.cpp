@@ -8,6 +8,7 @@
 #include "cli/simulate_command.h"
 #include "cli/table.h"
 #include "cli/units_text.h"
+#include "support/chrome_trace.h"
 
 namespace tilecast {
 namespace {
@@ -30,12 +31,16 @@ std::string deployment_text(const SimulatedRun& run) {
                                  run.deployment.spread ? " (" + text_of(ranks) + ")" : std::string(),
                                  name_of(run.deployment.engine.kind), run.deployment.engine.precision.linear.name);
   if (run.options.prefill_replicas > 0)
-    text +=
-        fmt::format(", prompts on {} more, link {:g} GB/s", run.options.prefill_replicas, run.options.link_gb_per_s);
+    text += fmt::format(", prompts on {} more{}, link {:g} GB/s", run.options.prefill_replicas,
+                        run.options.prefill_tp > 0 ? fmt::format(" of tp {}", run.options.prefill_tp) : "",
+                        run.options.link_gb_per_s);
   text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
                       l.max_sequences, l.policy == Policy::sglang && l.chunk > 0 ? l.chunk : l.max_tokens,
                       run.pool.blocks, run.pool.geometry.block_tokens, run.pool.blocks * run.pool.geometry.block_tokens,
                       text_of(run.budget.cache));
+  const SimulatedLoad& load = run.loads.front();
+  if (load.metrics.completed > 0)
+    text += fmt::format("room for {} requests of the mean length at once on a replica\n", load.most_at_once);
   return text;
 }
 
@@ -57,6 +62,19 @@ std::string latency_table(const SimulatedLoad& load) {
   return table.text();
 }
 
+std::string energy_of(double joules) {
+  if (joules < 1e4) return fmt::format("{:.4g} J", joules);
+  return joules < 3.6e6 ? fmt::format("{:.4g} kJ", joules / 1e3) : fmt::format("{:.4g} kWh", joules / 3.6e6);
+}
+
+std::string energy_text(const ServingMetrics& m) {
+  if (!m.energy) return "";
+  std::string text =
+      fmt::format("energy {}, {:.4g} W of all GPUs on average", energy_of(m.energy->joules), m.energy->watts);
+  if (m.energy->per_token) text += fmt::format(", {:.3g} J an output token", *m.energy->per_token);
+  return text + " (a model: docs/serving.md)\n";
+}
+
 std::string load_text(const SimulatedLoad& load) {
   const ServingMetrics& m = load.metrics;
   std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
@@ -71,12 +89,12 @@ std::string load_text(const SimulatedLoad& load) {
                       percent(m.cache_peak), percent(m.gpu_busy));
   if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
   if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
-  text += "\n";
+  text += "\n" + energy_text(m);
   if (load.outcome.refusals > 0) {
     text += fmt::format("refused {}:\n", load.outcome.refusals);
     for (const std::string& why : load.outcome.refused) text += "  " + why + "\n";
   }
-  return text + "\n" + latency_table(load);
+  return m.completed > 0 ? text + "\n" + latency_table(load) : text;
 }
 
 // One curve over loads, each column a load; the height is logarithmic, as latencies explode.
@@ -116,13 +134,16 @@ std::string sweep_text(const SimulatedRun& run) {
                {"E2EL mean"},
                {"cache"},
                {"GPU busy"},
+               {"J/token"},
                {"goodput"}});
   for (const SimulatedLoad& load : run.loads) {
     const ServingMetrics& m = load.metrics;
     table.add({fmt::format("{:g}", load.value), fmt::format("{:.4g}", m.request_throughput),
                fmt::format("{:.5g}", m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
                text_of(seconds(m.tpot.mean)), text_of(seconds(m.tpot.p99)), text_of(seconds(m.e2el.mean)),
-               percent(m.cache_mean), percent(m.gpu_busy), m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
+               percent(m.cache_mean), percent(m.gpu_busy),
+               m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
+               m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
   }
   const std::string x = of_rate ? "rate, requests a second" : "concurrency";
   return table.text() + "\n" +
@@ -130,33 +151,41 @@ std::string sweep_text(const SimulatedRun& run) {
          curve("mean TPOT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.tpot.mean; });
 }
 
-Json summary_json(const Summary& s) {
-  return {{"mean_ms", s.mean * 1e3}, {"median_ms", s.median * 1e3}, {"p90_ms", s.p90 * 1e3}, {"p99_ms", s.p99 * 1e3}};
-}
-
+// Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
 Json metrics_json(const ServingMetrics& m) {
-  Json json = {{"completed", m.completed},
+  Json json = {{"duration", m.duration},
+               {"completed", m.completed},
                {"refused", m.refused},
-               {"duration_s", m.duration},
                {"total_input_tokens", m.input_tokens},
                {"total_output_tokens", m.output_tokens},
                {"request_throughput", m.request_throughput},
+               {"request_goodput", nullptr},
                {"output_throughput", m.output_throughput},
-               {"total_token_throughput", m.total_throughput},
-               {"ttft", summary_json(m.ttft)},
-               {"tpot", summary_json(m.tpot)},
-               {"itl", summary_json(m.itl)},
-               {"e2el", summary_json(m.e2el)},
-               {"queue", summary_json(m.queue)},
-               {"preemptions", m.preemptions},
+               {"total_token_throughput", m.total_throughput}};
+  const auto add = [&](const char* name, const Summary& s) {
+    for (const auto& [statistic, value] :
+         {std::pair("mean", s.mean), {"median", s.median}, {"p90", s.p90}, {"p99", s.p99}})
+      json[fmt::format("{}_{}_ms", statistic, name)] = value * 1e3;
+  };
+  add("ttft", m.ttft);
+  add("tpot", m.tpot);
+  add("itl", m.itl);
+  add("e2el", m.e2el);
+  add("queue", m.queue);
+  json.update({{"preemptions", m.preemptions},
                {"prefix_hit_rate", m.hit_rate},
                {"cache_mean", m.cache_mean},
                {"cache_peak", m.cache_peak},
                {"gpu_busy", m.gpu_busy},
                {"steps", m.steps},
                {"mean_batch", m.mean_batch},
-               {"peak_tokens_in_flight", m.peak_tokens}};
+               {"peak_tokens_in_flight", m.peak_tokens}});
   if (m.goodput) json["request_goodput"] = *m.goodput;
+  json["energy"] = nullptr;
+  if (m.energy) {
+    json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
+    if (m.energy->per_token) json["energy"]["output_token_j"] = *m.energy->per_token;
+  }
   return json;
 }
 
@@ -177,11 +206,16 @@ std::string simulate_text(const SimulatedRun& run) {
 }
 
 std::string simulate_json(const SimulatedRun& run) {
+  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
   Json json = {{"model", run.deployment.model.name},
                {"gpu", run.deployment.gpu.name},
                {"engine", name_of(run.deployment.engine.kind)},
                {"policy", name_of(run.pool.limits.policy)},
                {"dtype", run.deployment.engine.precision.linear.name},
+               {"tp", ranks.tp},
+               {"pp", ranks.pp},
+               {"ep", ranks.ep},
+               {"attention_dp", ranks.dp},
                {"replicas", run.pool.replicas},
                {"prefill_replicas", run.options.prefill_replicas},
                {"max_num_seqs", run.pool.limits.max_sequences},
@@ -193,18 +227,21 @@ std::string simulate_json(const SimulatedRun& run) {
                  {"usable", run.budget.usable.base()},
                  {"weights", run.budget.weights.base()},
                  {"activations", run.budget.activations.base()},
+                 {"other", run.budget.other.base()},
                  {"cache", run.budget.cache.base()}}},
                {"notes", run.notes},
                {"loads", Json::array()}};
   for (const SimulatedLoad& load : run.loads) {
-    Json one = {{"load", load.name}, {"metrics", metrics_json(load.metrics)}};
+    Json one = {{"load", load.name}, {"requests_that_fit", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
     if (load.fast) one["fast"] = metrics_json(*load.fast);
     if (load.slow) one["slow"] = metrics_json(*load.slow);
     if (!load.outcome.steps.empty()) {
       Json slices = Json::array();
-      for (const Slice& s : over_time(load.outcome, 50))
+      for (const Slice& s : over_time(load.outcome, 50)) {
         slices.push_back(
             {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
+        slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
+      }
       one["over_time"] = slices;
       one["refused"] = load.outcome.refused;
     }
@@ -229,47 +266,65 @@ std::string requests_csv(const ServingOutcome& outcome) {
   return text;
 }
 
-std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
-  constexpr std::size_t kMostRequests = 2000;
-  std::string text = "{\"traceEvents\":[\n";
-  auto out = std::back_inserter(text);
-  for (Count i = 0; i < outcome.replicas; ++i)
-    fmt::format_to(out, "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"{} {}\"}}}},\n",
-                   i + 1, i < run.pool.replicas ? "replica" : "prefill replica", i);
+namespace {
+
+constexpr int kAll = 0;  // the process of what concerns no one replica
+
+// Steps of each replica, its cache and its queue.
+void add_steps(ChromeTrace& trace, const SimulatedRun& run, const ServingOutcome& outcome) {
+  for (int i = 0; i < static_cast<int>(outcome.replicas); ++i)
+    trace.process(i + 1, fmt::format("{} {}", i < run.pool.replicas ? "replica" : "prefill replica", i));
   for (const StepRecord& s : outcome.steps) {
-    const double at = in_microseconds(s.start);
-    fmt::format_to(out,
-                   "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":1,\"ts\":{:.1f},\"dur\":{:.1f},\"args\":"
-                   "{{\"prompt_tokens\":{},\"decodes\":{}}}}},\n",
-                   s.prompt_tokens == 0 ? "decode"
-                   : s.decodes == 0     ? "prefill"
-                                        : "mixed",
-                   s.replica + 1, at, in_microseconds(s.end - s.start), s.prompt_tokens, s.decodes);
-    fmt::format_to(
-        out,
-        "{{\"name\":\"load\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"running\":{},\"waiting\":{}}}}},\n"
-        "{{\"name\":\"cache %\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.1f},\"args\":{{\"used\":{:.1f}}}}},\n",
-        s.replica + 1, at, s.running, s.waiting, s.replica + 1, at, 100 * s.cache);
+    const int process = s.replica + 1;
+    const char* kind = s.prompt_tokens == 0 ? "decode" : s.decodes == 0 ? "prefill" : "mixed";
+    trace.span(process, 1, {kind, "step", s.start, s.end - s.start},
+               {{"prompt_tokens", std::to_string(s.prompt_tokens)}, {"decodes", std::to_string(s.decodes)}});
+    trace.counter(process, "load", s.start, {{"running", s.running}, {"waiting", s.waiting}});
+    trace.counter(process, "cache %", s.start, {{"used", 100 * static_cast<double>(s.cache)}});
   }
-  // Requests in lanes: each in the first that is free.
+}
+
+// All replicas together, as the JSON has them: how busy the GPUs are, how full their caches, what they draw.
+void add_utilisation(ChromeTrace& trace, const ServingOutcome& outcome) {
+  constexpr int kSlices = 500;
+  const Seconds width = (outcome.end - outcome.begin) / kSlices;
+  for (const Slice& s : over_time(outcome, kSlices)) {
+    const Seconds at = outcome.begin + seconds(s.time) - width / 2;
+    trace.counter(kAll, "GPU busy %", at, {{"of all", 100 * s.busy}});
+    trace.counter(kAll, "cache %", at, {{"of all", 100 * s.cache}});
+    if (s.watts) trace.counter(kAll, "power W", at, {{"of all", *s.watts}});
+  }
+}
+
+// In lanes: each in the first that is free.
+void add_requests(ChromeTrace& trace, const ServingOutcome& outcome) {
+  constexpr std::size_t kMostRequests = 2000;
   std::vector<Seconds> lanes;
-  const std::size_t shown = std::min(outcome.requests.size(), kMostRequests);
-  for (std::size_t i = 0; i < shown; ++i) {
+  for (std::size_t i = 0; i < std::min(outcome.requests.size(), kMostRequests); ++i) {
     const RequestRecord& r = outcome.requests[i];
     if (r.refused) continue;
     auto lane = std::find_if(lanes.begin(), lanes.end(), [&](Seconds free) { return free <= r.sent; });
     if (lane == lanes.end()) lane = lanes.insert(lanes.end(), seconds(0));
     *lane = r.last;
     const auto span = [&](const char* name, Seconds from, Seconds to) {
-      fmt::format_to(out, "{{\"name\":\"{} {}\",\"ph\":\"X\",\"pid\":0,\"tid\":{},\"ts\":{:.1f},\"dur\":{:.1f}}},\n",
-                     name, i, lane - lanes.begin() + 1, in_microseconds(from), in_microseconds(to - from));
+      trace.span(kAll, static_cast<int>(lane - lanes.begin()) + 1,
+                 {fmt::format("{} {}", name, i), "request", from, to - from});
     };
     span("queue", r.sent, r.scheduled);
     span("prefill", r.scheduled, r.first);
     span("decode", r.first, r.last);
   }
-  text += "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{\"name\":\"requests\"}}\n]}\n";
-  return text;
+}
+
+}  // namespace
+
+std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
+  ChromeTrace trace;
+  trace.process(kAll, "requests");
+  add_steps(trace, run, outcome);
+  add_utilisation(trace, outcome);
+  add_requests(trace, outcome);
+  return trace.text();
 }
 
 }  // namespace tilecast

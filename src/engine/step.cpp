@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/attention_kernel.h"
-#include "estimate/physics.h"
+#include "estimate/power.h"
 
 namespace tilecast {
 namespace {
@@ -70,6 +70,7 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
   step.calls.reserve(program.calls.size());
   double joules = 0;
   const Physics physics = default_physics(gpu);
+  const auto draw = power_draw(gpu);
   for (const KernelCall& call : program.calls) {
     Context context = call.context;
     if (context.kernel_source.empty())
@@ -88,6 +89,7 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
     joules += each * static_cast<double>(call.times);
+    if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
   for (std::size_t i = 0; i < step.calls.size(); ++i) {

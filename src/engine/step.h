@@ -18,6 +18,7 @@ struct CallForecast {
   Seconds unheated = {};  // one run of it on a card that other kernels of the step leave cool; `each` is of a warm one
   double joules = 0;      // of one run
   Bytes moved = {};       // to and from memory, of one run
+  double drawn = 0;       // joules of one run beside the idle card's (estimate/power.h); 0 where not known
 };
 
 struct StepForecast {

@@ -37,7 +37,8 @@ bool checks_dram(const Gpu& gpu) { return !gpu.name.starts_with("RTX-"); }
 // Power throttling sets in over about this much ideal time (falls begin at 1 to 6 ms of ideal time).
 constexpr Seconds kThermalTime = milliseconds(1.1);
 
-// HBM3 and its way through the chip: about 5 pJ a bit, and a quarter more on the way.
+// HBM3 and its way through the chip: about 5 pJ a bit, and a quarter more on the way. What bytes take of the power that
+// products would have; all that a meter sees of them is more than twice that (estimate/power.h).
 constexpr double kJoulesPerByte = 50e-12;
 
 }  // namespace
@@ -105,12 +106,16 @@ double steady_stretch(const Gpu& gpu, double wanted) {
 
 double steady_stretch_of(double stretch, Seconds alone) { return 1 + (stretch - 1) * (1 - heated_by(alone)); }
 
-double joules_of(const Physics& physics, const Plan& plan, Bytes dram) {
-  double joules = in_bytes(dram) * kJoulesPerByte;
+double tensor_joules(const Physics& physics, const Plan& plan) {
+  double joules = 0;
   for (const Launch& launch : plan.launches)
     if (launch.math.pipe == Pipe::tensor)
       joules += in_ops(launch.total().tensor) * physics.joules_per_op * toggling(launch.math.input);
   return joules;
+}
+
+double joules_of(const Physics& physics, const Plan& plan, Bytes dram) {
+  return tensor_joules(physics, plan) + in_bytes(dram) * kJoulesPerByte;
 }
 
 }  // namespace tilecast

@@ -38,7 +38,9 @@ Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runti
 // Share of the highest clock that the power limit leaves a product of this rate, for kernels long enough to heat up.
 double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length);
 
-// Energy of a plan's tensor operations and of its bytes from DRAM.
+// Energy of a plan's tensor operations.
+double tensor_joules(const Physics& physics, const Plan& plan);
+// ... and of its bytes from DRAM: what the clock of a step follows.
 double joules_of(const Physics& physics, const Plan& plan, Bytes dram);
 // How much longer products take in a run that wants, on average, this share of the power left for arithmetic.
 double steady_stretch(const Gpu& gpu, double wanted);

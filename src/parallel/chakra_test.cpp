@@ -308,7 +308,7 @@ TEST(Chakra, FilesOfAllRanksOrNone) {
   std::filesystem::create_directories(out + "/other.2.et/x");
   const Status status = write_chakra(out, "other", {}, 3, trace_of);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().line(), out + "/other.2.et: could not be written whole (is the disk full?)");
+  EXPECT_EQ(status.error().line(), out + "/other.2.et: is a directory, not a file (name a file in it)");
   EXPECT_FALSE(std::filesystem::exists(out + "/other.0.et"));
   EXPECT_FALSE(std::filesystem::exists(out + "/other.json"));
   EXPECT_EQ(write_chakra(out, "empty", {}, 1, trace_of).error().line(),

@@ -200,6 +200,7 @@ void set_spread(PoolOptions& pool, const DeploymentOptions& o) {
   if (!o.spread) return;
   const RankLayout& layout = o.spread->layout;
   pool.replicas *= layout.dp;
+  pool.gpus = static_cast<Count>(layout.tp) * layout.pp, pool.abreast = layout.tp;
   if (layout.ep > 1 && layout.dp > 1) pool.in_step = layout.dp;
   pool.stages = o.static_batches ? 1 : layout.pp, pool.stage_share = largest_stage(o.model, layout);
   pool.limits.pipelined = pool.stages > 1;
@@ -217,6 +218,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.draft_cost = o.draft_cost;
   pool.geometry = rank.geometry;
   pool.launches = rank.launches;
+  if (rank.pricer.draw) pool.idle = rank.pricer.draw->idle;
   d.budget = cache_budget(o, pool.limits, rank);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",

@@ -65,6 +65,21 @@ Count peak_tokens(const std::vector<RequestRecord>& requests) {
   return std::llround(most);
 }
 
+namespace {
+
+// The GPUs at rest for the whole run, and what each step adds.
+std::optional<ServingMetrics::Energy> energy_of(const ServingOutcome& outcome, const ServingMetrics& m) {
+  if (!outcome.idle || !(m.duration > 0)) return std::nullopt;
+  ServingMetrics::Energy e;
+  e.joules = in_watts(*outcome.idle) * m.duration;
+  for (const StepRecord& s : outcome.steps) e.joules += static_cast<double>(s.joules);
+  e.watts = e.joules / m.duration;
+  if (m.output_tokens > 0) e.per_token = e.joules / static_cast<double>(m.output_tokens);
+  return e;
+}
+
+}  // namespace
+
 ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
   ServingMetrics m;
   std::vector<float> ttft, tpot, e2el, queue;
@@ -107,6 +122,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
   m.steps = static_cast<Count>(outcome.steps.size());
   if (time > 0) m.cache_mean = cache / time, m.mean_batch = items / static_cast<double>(m.steps);
   m.peak_tokens = tilecast::peak_tokens(outcome.requests);
+  m.energy = energy_of(outcome, m);
   return m;
 }
 
@@ -115,6 +131,8 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
   std::vector<Slice> out(static_cast<std::size_t>(slices));
   if (!(length > 0)) return out;
   const double width = length / slices;
+  if (outcome.idle)
+    for (Slice& slice : out) slice.watts = in_watts(*outcome.idle);
   for (const StepRecord& s : outcome.steps) {
     const double from = s.start.base() - begin, to = s.end.base() - begin;
     const int first = std::clamp(static_cast<int>(from / width), 0, slices - 1);
@@ -123,8 +141,9 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
       const double share = (std::min(to, (i + 1) * width) - std::max(from, i * width)) / width;
       if (!(share > 0)) continue;
       Slice& slice = out[static_cast<std::size_t>(i)];
-      slice.busy += share;
+      slice.busy += share * static_cast<double>(s.gpu) / (to - from);
       slice.cache += share * static_cast<double>(s.cache);
+      if (slice.watts) *slice.watts += static_cast<double>(s.joules) * share / (to - from);
       slice.running += share * s.running, slice.waiting += share * s.waiting;
     }
   }

@@ -36,10 +36,17 @@ struct ServingMetrics {
   double hit_rate = 0;    // of prompt tokens, found in the cache
   double cache_mean = 0;  // share of the blocks in use while steps ran, by time
   double cache_peak = 0;
-  double gpu_busy = 0;    // share of the run in which a replica's GPU had a step
+  double gpu_busy = 0;    // share of the run in which a GPU computes
   double mean_batch = 0;  // requests in a step
   Count steps = 0;
   Count peak_tokens = 0;  // in flight at once
+  // Of all GPUs over the whole run, by the model of estimate/power.h; nothing where their power is not known.
+  struct Energy {
+    double joules = 0;
+    double watts = 0;                 // mean
+    std::optional<double> per_token;  // joules of an output token
+  };
+  std::optional<Energy> energy;
 };
 // Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
 // last token. A preempted request counts all the while, so that this can be more than the cache holds.
@@ -50,6 +57,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {});
 struct Slice {
   double time = 0;  // its middle, seconds
   double cache = 0, busy = 0, running = 0, waiting = 0;
+  std::optional<double> watts = {};  // of all GPUs
 };
 std::vector<Slice> over_time(const ServingOutcome& outcome, int slices);
 

@@ -25,6 +25,7 @@ struct Replica {
   Seconds entry_free_at;        // when its first stage can take the next one
   Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
+  StepSpent spent;       // on the step that runs
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
   Count load = 0;        // requests sent to it that have not ended
@@ -32,18 +33,23 @@ struct Replica {
 
 }  // namespace
 
-Seconds step_time(StepBatch& batch, const PoolOptions& o, bool from_idle) {
+Count most_at_once(const PoolOptions& pool, Count tokens) {
+  return std::min(pool.limits.max_sequences, pool.blocks / std::max<Count>(1, pool.geometry.blocks_for(tokens)));
+}
+
+StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const HostTimes& host = o.host;
   const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
   const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
   if (size > 0) batch.padding = size - batch.tokens();
-  Seconds gpu = o.cost->of(batch);
-  if (batch.decodes > 0 && o.limits.speculation.draft > 0)
-    gpu += gpu * (o.draft_cost * static_cast<double>(o.limits.speculation.draft));
-  if (size == 0) gpu = std::max(gpu, host.per_launch * static_cast<double>(o.launches));
+  const StepCost::Spent kernels = o.cost->spent(batch);
+  const bool drafts = batch.decodes > 0 && o.limits.speculation.draft > 0;
+  const double more = drafts ? 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft) : 1;
+  StepSpent spent{{}, kernels.time * more, kernels.joules * more};
+  const Seconds issued = size == 0 ? std::max(spent.gpu, host.per_launch * static_cast<double>(o.launches)) : spent.gpu;
   const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
-  if (!host.overlapped || from_idle) return gpu + between;
-  return std::max(gpu + host.gap, between);
+  spent.time = !host.overlapped || from_idle ? issued + between : std::max(issued + host.gap, between);
+  return spent;
 }
 
 namespace {
@@ -74,6 +80,11 @@ class Simulation {
     if (o_.prefill) prompts_.resize(requests.size());
     out_.requests.resize(requests.size());
     out_.replicas = static_cast<Count>(replicas_.size());
+    out_.idle = at_rest(o_.pool);
+    if (o_.prefill && out_.idle) {
+      const auto other = at_rest(*o_.prefill);
+      out_.idle = other ? std::optional(*out_.idle + *other) : std::nullopt;
+    }
   }
 
   ServingOutcome run() {
@@ -97,6 +108,10 @@ class Simulation {
  private:
   void add_replica(const PoolOptions& o) {
     replicas_.push_back(std::make_unique<Replica>(o, static_cast<std::int32_t>(replicas_.size())));
+  }
+  static std::optional<Watts> at_rest(const PoolOptions& o) {
+    if (!o.idle) return std::nullopt;
+    return *o.idle * static_cast<double>(o.replicas * o.gpus);
   }
   void at(Seconds time, EventKind kind, Count subject) { events_.push({time, kind, order_++, subject}); }
 
@@ -190,7 +205,9 @@ class Simulation {
       if (each.planned) std::swap(each.now, each.next);
       else each.scheduler->plan(each.now);
       each.planned = false;
-      if (!each.now.items.empty()) time = std::max(time, step_time(each.now.batch, each.options, each.free_at < now_));
+      if (each.now.items.empty()) continue;
+      each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
+      time = std::max(time, each.spent.time);
     }
     for (Count i = first; i < last; ++i) {
       Replica& each = *replicas_[static_cast<std::size_t>(i)];
@@ -203,7 +220,7 @@ class Simulation {
     return {group, std::min(group + r.options.in_step, first + r.options.replicas)};
   }
   void run_step(Replica& r, Seconds time) {
-    begin(r, r.now, now_ + time, time);
+    begin(r, r.now, now_ + time, r.spent);
     r.busy = true;
     at(now_ + time, EventKind::step_end, r.number);
     if (r.options.host.overlapped) {
@@ -221,18 +238,18 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
-    const Seconds time = step_time(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    const StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    const Seconds time = spent.time;
     const Seconds stage = time * r.options.stage_share;
     r.entry_free_at = now_ + stage;
     r.last_end = std::max(now_ + time, r.flight.empty() ? seconds(0) : r.last_end + stage);
-    begin(r, plan, r.last_end, stage);
+    begin(r, plan, r.last_end, spent);
     r.flight.push_back(std::move(plan));
     at(r.last_end, EventKind::step_end, r.number);
     at(r.entry_free_at, EventKind::wake, r.number);
   }
 
-  // `taken`: how long the replica does nothing else.
-  void begin(const Replica& r, const StepPlan& plan, Seconds end, Seconds taken) {
+  void begin(const Replica& r, const StepPlan& plan, Seconds end, const StepSpent& spent) {
     for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
       if (!s.started) s.started = true, s.scheduled = now_;
@@ -245,8 +262,12 @@ class Simulation {
     step.running = static_cast<std::int32_t>(plan.items.size());
     step.waiting = static_cast<std::int32_t>(r.scheduler->waiting());
     step.cache = static_cast<float>(r.cache.utilisation());
+    // Stages of a pipeline compute in turn, each GPU its part of the kernels.
+    const Seconds each = spent.gpu * (static_cast<double>(r.options.abreast) / static_cast<double>(r.options.gpus));
+    step.gpu = static_cast<float>(each.base());
+    step.joules = static_cast<float>(spent.joules * static_cast<double>(r.options.abreast));
     out_.steps.push_back(step);
-    out_.busy += taken;
+    out_.busy += each;
     if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
   }
 
@@ -280,12 +301,24 @@ class Simulation {
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {
-      out_.gaps.push_back(static_cast<float>((now_ - record.last).base()));
+      add_gap(now_ - record.last);
     }
     record.last = now_;
   }
 
+  // A long trace has billions of gaps; their percentiles need no more than a few million of them.
+  void add_gap(Seconds gap) {
+    constexpr std::size_t kMost = std::size_t{1} << 26;
+    if (out_.gap_count++ % keep_every_ != 0) return;
+    out_.gaps.push_back(static_cast<float>(gap.base()));
+    if (out_.gaps.size() < kMost) return;
+    for (std::size_t i = 0; i < kMost / 2; ++i) out_.gaps[i] = out_.gaps[2 * i];
+    out_.gaps.resize(kMost / 2);
+    keep_every_ *= 2;
+  }
+
   void transfer(const Sequence& s, Replica& r) {
+    out_.requests[static_cast<std::size_t>(s.id)].preemptions += s.preemptions;
     const KvGeometry& g = r.options.geometry;
     const Bytes size = g.block_bytes() * static_cast<double>(g.blocks_for(s.request.input));
     r.link_free_at = std::max(r.link_free_at, now_) + o_.link.latency + size / o_.link.bandwidth;
@@ -294,7 +327,7 @@ class Simulation {
 
   void end_request(const Sequence& s) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
-    record.preemptions = s.preemptions;
+    record.preemptions += s.preemptions;
     out_.end = std::max(out_.end, now_);
     ++ended_, --in_flight_;
     if (progress_ && ended_ % 256 == 0) progress_(static_cast<double>(ended_) / static_cast<double>(requests_.size()));
@@ -310,6 +343,7 @@ class Simulation {
   Seconds now_, front_free_at_;
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
+  Count keep_every_ = 1;
   ServingOutcome out_;
 };
 

@@ -27,11 +27,17 @@ struct PoolOptions {
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
   Count replicas = 1;
-  Count in_step = 1;       // replicas that step together, the slowest setting the pace (experts shared by them)
-  Count stages = 1;        // of a pipeline: as many steps at a time, each of other requests
-  double stage_share = 1;  // of a step's time that the longest stage is busy with it
-  double draft_cost = 0;   // time of making one draft token, as a share of the step that checks it
+  Count in_step = 1;               // replicas that step together, the slowest setting the pace (experts shared by them)
+  Count stages = 1;                // of a pipeline: as many steps at a time, each of other requests
+  double stage_share = 1;          // of a step's time that the longest stage is busy with it
+  double draft_cost = 0;           // time of making one draft token, as a share of the step that checks it
+  Count gpus = 1;                  // of a replica
+  Count abreast = 1;               // of these, GPUs that share a step; others take it over in turn (pipelines)
+  std::optional<Watts> idle = {};  // what one of them draws at rest; nothing: not known, and no account of energy
 };
+
+// Requests of so many tokens that a replica holds at once: its cache's, and no more than run at a time.
+Count most_at_once(const PoolOptions& pool, Count tokens);
 
 enum class Router : std::uint8_t { round_robin, least_loaded };
 
@@ -69,25 +75,39 @@ struct StepRecord {
   Seconds start, end;
   std::int32_t replica = 0;  // of all pools, those for prompts last
   std::int32_t prompt_tokens = 0, decodes = 0, running = 0, waiting = 0;
-  float cache = 0;  // share of the blocks in use
+  float cache = 0;   // share of the blocks in use
+  float gpu = 0;     // seconds of it that each of the replica's GPUs computes
+  float joules = 0;  // of these together, beside what they draw at rest
 };
 
 struct ServingOutcome {
   std::vector<RequestRecord> requests;  // as they came in
   std::vector<StepRecord> steps;
-  std::vector<float> gaps;           // seconds between two tokens, of all requests
+  // Seconds between two tokens, of all requests: `gap_count` of them, every one kept, or where they are very many every
+  // second, fourth ... of them.
+  std::vector<float> gaps;
+  Count gap_count = 0;
   std::vector<std::string> refused;  // why, one line a refused request, a few of them
   Count refusals = 0;
   Count replicas = 0;
-  Count most_blocks = 0;  // held at once by one replica of `pool`
-  Count unfinished = 0;   // always 0
-  Count blocks_left = 0;  // held when all was over: 0, or something leaked
-  Seconds begin, end;     // of the first sending, of the last token
-  Seconds busy;           // of all replicas together
+  Count most_blocks = 0;           // held at once by one replica of `pool`
+  Count unfinished = 0;            // always 0
+  Count blocks_left = 0;           // held when all was over: 0, or something leaked
+  Seconds begin, end;              // of the first sending, of the last token
+  Seconds busy;                    // of all replicas together
+  std::optional<Watts> idle = {};  // what all GPUs together draw at rest; nothing where it is not known
 };
 
-// A step's time: its kernels, padded to a captured graph (`batch` says by how much), and what the host adds.
-Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle);
+// A step's time, and the energy of one of its GPUs: its kernels, padded to a captured graph (`batch` says by how much),
+// and what the host adds.
+struct StepSpent {
+  Seconds time, gpu;  // all, and the kernels' part
+  double joules = 0;
+};
+StepSpent step_spent(StepBatch& batch, const PoolOptions& pool, bool from_idle);
+inline Seconds step_time(StepBatch& batch, const PoolOptions& pool, bool from_idle) {
+  return step_spent(batch, pool, from_idle).time;
+}
 
 // `progress` is called now and then with the share of requests that ended.
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,

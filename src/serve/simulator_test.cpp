@@ -7,91 +7,10 @@
 #include <set>
 
 #include "serve/metrics.h"
-#include "serve/random.h"
+#include "serve/simulator_testing.h"
 
 namespace tilecast {
 namespace {
-
-// A step takes 1 ms, a microsecond a token, and a nanosecond a cached token.
-class PlainCost final : public StepCost {
- public:
-  Seconds of(const StepBatch& b) const override {
-    Count cached = b.decode_context;
-    for (const PrefillChunk& c : b.prefill) cached += c.cached;
-    return milliseconds(1) + microseconds(1) * static_cast<double>(b.tokens()) +
-           nanoseconds(1) * static_cast<double>(cached);
-  }
-};
-const PlainCost kCost;
-
-PoolOptions pool_of(Policy policy, Count blocks) {
-  PoolOptions pool;
-  pool.limits.policy = policy;
-  pool.limits.max_sequences = 16;
-  pool.limits.max_tokens = 256;
-  pool.limits.chunk = 128;
-  pool.cost = &kCost;
-  pool.geometry = {policy == Policy::sglang ? 1 : 16, {{100, 0}}, 0};
-  pool.blocks = policy == Policy::sglang ? blocks * 16 : blocks;
-  pool.reuse = policy != Policy::static_batch;
-  return pool;  // no host times: overlapped, nothing between
-}
-
-std::vector<Request> random_requests(Random& random, Count count, Count most) {
-  std::vector<Request> requests;
-  double arrival = 0;
-  for (Count i = 0; i < count; ++i) {
-    Request r;
-    arrival += random.exponential() * 0.002;
-    r.arrival = seconds(arrival);
-    r.input = 1 + static_cast<Count>(random.below(static_cast<std::uint64_t>(most)));
-    r.output = 1 + static_cast<Count>(random.below(60));
-    if (random.uniform() < 0.5) {
-      r.prefix = static_cast<Count>(random.below(3));
-      r.prefix_tokens = std::min<Count>(r.input, 64);
-    }
-    requests.push_back(r);
-  }
-  return requests;
-}
-
-// Every request ends once, with all its tokens, in order of time; blocks never pass the cache and all come back.
-void expect_conserved(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
-  ASSERT_EQ(out.requests.size(), requests.size());
-  EXPECT_EQ(out.unfinished, 0);
-  EXPECT_EQ(out.blocks_left, 0);
-  EXPECT_LE(out.most_blocks, o.pool.blocks);
-  std::size_t gaps = 0;
-  Count refused = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const RequestRecord& r = out.requests[i];
-    if (r.refused) {
-      ++refused;
-      continue;
-    }
-    EXPECT_EQ(r.input, requests[i].input);
-    EXPECT_EQ(r.output, requests[i].output);
-    EXPECT_GE(r.sent, requests[i].arrival);
-    EXPECT_GE(r.scheduled, r.sent);
-    EXPECT_GT(r.first, r.scheduled);
-    EXPECT_GE(r.last, r.first);
-    EXPECT_EQ(r.output == 1, r.last == r.first) << i;
-    EXPECT_LE(r.hits, r.input - 1);
-    gaps += static_cast<std::size_t>(r.output - 1);
-  }
-  EXPECT_EQ(out.refusals, refused);
-  if (o.pool.limits.speculation.draft == 0) {
-    EXPECT_EQ(out.gaps.size(), gaps);  // one gap a token after the first
-  }
-  for (const StepRecord& s : out.steps) {
-    EXPECT_GT(s.end, s.start);
-    EXPECT_LE(s.cache, 1.0f);
-    EXPECT_LE(s.running, o.pool.limits.max_sequences + (o.prefill ? o.prefill->limits.max_sequences : 0));
-  }
-}
-
-constexpr Policy kPolicies[] = {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict, Policy::trtllm_max_utilization,
-                                Policy::static_batch};
 
 TEST(ServeSimulator, ConservesRequestsTokensAndBlocks) {
   Random random(11);
@@ -303,6 +222,70 @@ TEST(ServeSimulator, RefusesByName) {
   EXPECT_EQ(large->refused[0], "request 0: 120 + 20 tokens, the cache holds 128");
   o.pool.blocks = 0;
   EXPECT_FALSE(simulate({}, o));
+}
+
+// Ten watts at rest for each of two replicas of two GPUs, and a joule a step on each of the two abreast.
+TEST(ServeSimulator, EnergyIsRestAndSteps) {
+  class Warm final : public StepCost {
+   public:
+    Seconds of(const StepBatch&) const override { return milliseconds(2); }
+    Spent spent(const StepBatch& b) const override { return {of(b), 1}; }
+  };
+  const Warm cost;
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 100);
+  o.pool.cost = &cost, o.pool.replicas = 2, o.pool.gpus = o.pool.abreast = 2;
+  const std::vector<Request> requests(2, Request{seconds(0), 10, 5});
+  EXPECT_FALSE(metrics_of(*simulate(requests, o)).energy);  // not known
+  o.pool.idle = watts(10);
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  const auto m = metrics_of(*out);
+  ASSERT_TRUE(m.energy);
+  // Each replica runs one request in five steps of 2 ms, side by side.
+  EXPECT_NEAR(m.duration, 10e-3, 1e-9);
+  EXPECT_NEAR(m.energy->joules, 4 * 10 * 10e-3 + 2 * 5 * 2, 1e-6);
+  EXPECT_NEAR(m.energy->watts, m.energy->joules / 10e-3, 1e-6);
+  EXPECT_NEAR(*m.energy->per_token, m.energy->joules / 10, 1e-6);
+  // Slices of the run add up to it.
+  double joules = 0;
+  for (const Slice& s : over_time(*out, 7)) joules += *s.watts * m.duration / 7;
+  EXPECT_NEAR(joules, m.energy->joules, 1e-6);
+  // Making drafts takes energy as it takes time; pools add up.
+  o.pool.limits.speculation = {2, 0}, o.pool.draft_cost = 0.25;
+  EXPECT_NEAR(metrics_of(*simulate({requests[0]}, o)).energy->joules, 40 * 14e-3 + 2 + 4 * 2 * 1.5, 1e-6);
+  o.pool.limits.speculation = {};
+  o.prefill = o.pool, o.prefill->idle = watts(20), o.link = {gigabytes_per_second(1), seconds(1)};
+  EXPECT_NEAR(in_watts(*simulate(requests, o)->idle), 4 * 10 + 4 * 20, 1e-9);
+  o.prefill->idle = {};
+  EXPECT_FALSE(simulate(requests, o)->idle);
+}
+
+// A GPU is busy while it computes, not while it waits for the host: 2 of 5 ms here, and half of that in each of two
+// stages.
+TEST(ServeSimulator, BusyIsWhatKernelsTake) {
+  class Fixed final : public StepCost {
+   public:
+    Seconds of(const StepBatch&) const override { return milliseconds(2); }
+  };
+  const Fixed cost;
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 100);
+  o.pool.cost = &cost;
+  o.pool.host.per_step = milliseconds(5);
+  const auto busy = [&] { return metrics_of(*simulate({Request{seconds(0), 10, 50}}, o)).gpu_busy; };
+  EXPECT_NEAR(busy(), 0.4, 0.01);
+  o.pool.gpus = 2, o.pool.stages = 2, o.pool.limits.pipelined = true;
+  EXPECT_NEAR(busy(), 0.2, 0.01);
+  for (const Slice& s : over_time(*simulate({Request{seconds(0), 10, 50}}, o), 3)) EXPECT_NEAR(s.busy, 0.2, 0.01);
+}
+
+TEST(ServeSimulator, MostAtOnce) {
+  PoolOptions pool = pool_of(Policy::vllm, 100);
+  EXPECT_EQ(most_at_once(pool, 160), 10);
+  EXPECT_EQ(most_at_once(pool, 161), 9);
+  EXPECT_EQ(most_at_once(pool, 1), 16);  // the sequence limit
+  EXPECT_EQ(most_at_once(pool, 1601), 0);
 }
 
 TEST(ServeMetrics, PercentilesAsNumpy) {

@@ -116,7 +116,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
     const auto times = static_cast<double>(call.times);
     const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
     calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
-                     f.unheated * times * share, f.joules * times});
+                     f.unheated * times * share, f.joules * times, f.drawn * times});
   }
   return calls;
 }
@@ -124,6 +124,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
+  pricer.draw = power_draw(gpu);
   const Physics physics = default_physics(gpu);
   const bool heats = method == Method::tilecast || method == Method::analytic;
   pricer.stretch = [gpu, heats, most = in_watts(physics.compute_power)](double watts) {
@@ -163,7 +164,7 @@ StepTable::Parts StepTable::price(const Workload& workload) const {
   }
   for (const CallTime& c : *calls) {
     Amount& part = of_head(c) ? parts.head : common_.count(c.section + "/" + c.name) ? parts.body : parts.attention;
-    part = part + Amount{c.cool.base(), c.stretched.base(), c.joules};
+    part = part + Amount{c.cool.base(), c.stretched.base(), c.joules, c.drawn};
   }
   return parts;
 }
@@ -247,7 +248,7 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
   return rest * std::exp(cool);
 }
 
-Seconds StepTable::of(const StepBatch& batch) const {
+StepCost::Spent StepTable::spent(const StepBatch& batch) const {
   Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
   const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
   if (mixed && pricer_.one_attention_kernel) {
@@ -259,8 +260,9 @@ Seconds StepTable::of(const StepBatch& batch) const {
     sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
   }
   if (!batch.prefill.empty()) sum = sum + prefill_attention(batch.prefill);
-  if (!(sum.cool > 0)) return seconds(0);
-  return seconds(sum.cool + (pricer_.stretch(sum.joules / sum.cool) - 1) * sum.stretched);
+  if (!(sum.cool > 0)) return {};
+  const Seconds time = seconds(sum.cool + (pricer_.stretch(sum.joules / sum.cool) - 1) * sum.stretched);
+  return {time, pricer_.draw ? within_limit(*pricer_.draw, sum.drawn, time) : 0};
 }
 
 }  // namespace tilecast

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/run.h"
+#include "estimate/power.h"
 
 namespace tilecast {
 
@@ -42,6 +43,12 @@ class StepCost {
   virtual ~StepCost() = default;
   // GPU time of the step, kernels back to back; what the host adds is the simulator's (serve/host.h).
   virtual Seconds of(const StepBatch& batch) const = 0;
+  // ... and the joules that one GPU takes for it beside what it draws idle; zero where its power is not known.
+  struct Spent {
+    Seconds time;
+    double joules = 0;
+  };
+  virtual Spent spent(const StepBatch& batch) const { return {of(batch), 0}; }
 };
 
 // One kernel of a step, or several alike: their time and energy together.
@@ -51,6 +58,7 @@ struct CallTime {
   Seconds cool;       // where the rest of the step leaves the card cool
   Seconds stretched;  // of that, what a lower clock makes longer in proportion
   double joules = 0;
+  double drawn = 0;  // joules as a meter counts them (estimate/power.h)
 };
 // The kernels of a step of the deployment, whatever it consists of (one GPU, ranks with their collectives). Kernels
 // heat the card together, so a step is not the sum of its kernels: `stretch` is how much longer a clock takes at an
@@ -61,6 +69,7 @@ struct StepPricer {
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
   bool one_attention_kernel = false;
+  std::optional<PowerDraw> draw = {};  // of one GPU
 };
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
@@ -83,16 +92,19 @@ class StepTable final : public StepCost {
  public:
   // Longest: tokens of one request that the model takes (learned positions end); 0: no end.
   static Result<std::unique_ptr<StepTable>> make(StepPricer pricer, Count longest);
-  Seconds of(const StepBatch& batch) const override;
+  Seconds of(const StepBatch& batch) const override { return spent(batch).time; }
+  Spent spent(const StepBatch& batch) const override;
   // The first error of a forecast while filling, if any: what was asked then is not to be trusted.
   Status status() const { return problem_ ? Status(*problem_) : Status(Ok{}); }
   Count priced() const { return priced_; }  // forecasts made so far
 
   // What some kernels of a step add up to.
   struct Amount {
-    double cool = 0, stretched = 0, joules = 0;  // as in CallTime, in seconds and joules
-    Amount operator+(const Amount& o) const { return {cool + o.cool, stretched + o.stretched, joules + o.joules}; }
-    Amount operator*(double f) const { return {cool * f, stretched * f, joules * f}; }
+    double cool = 0, stretched = 0, joules = 0, drawn = 0;  // as in CallTime, in seconds and joules
+    Amount operator+(const Amount& o) const {
+      return {cool + o.cool, stretched + o.stretched, joules + o.joules, drawn + o.drawn};
+    }
+    Amount operator*(double f) const { return {cool * f, stretched * f, joules * f, drawn * f}; }
   };
 
  private:
@@ -117,17 +129,6 @@ class StepTable final : public StepCost {
   mutable std::unordered_map<std::uint64_t, Amount> decode_, prefill_;
   mutable std::optional<Error> problem_;
   mutable Count priced_ = 0;
-};
-
-// A cost that is longer or shorter by a factor throughout: the ends of an interval.
-class ScaledCost final : public StepCost {
- public:
-  ScaledCost(const StepCost& cost, double factor) : cost_(cost), factor_(factor) {}
-  Seconds of(const StepBatch& batch) const override { return cost_.of(batch) * factor_; }
-
- private:
-  const StepCost& cost_;
-  double factor_;
 };
 
 }  // namespace tilecast

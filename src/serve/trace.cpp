@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "support/gzip_reader.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -58,13 +58,6 @@ const Known* known(std::string_view name) {
 // The largest token count and the latest arrival that make sense: 2^30 tokens, a hundred years.
 constexpr double kMostTokens = 1 << 30, kMostSeconds = 3.2e9;
 
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 // Days since 1970 of a date of the Gregorian calendar.
 double days_of(int year, int month, int day) {
   const int y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
@@ -78,11 +71,11 @@ std::optional<double> date(std::string_view text) {
   if (text.size() < 19 || text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') || text[13] != ':' ||
       text[16] != ':')
     return std::nullopt;
-  const auto part = [&](std::size_t at, std::size_t length) { return number(text.substr(at, length)); };
+  const auto part = [&](std::size_t at, std::size_t length) { return finite_number(text.substr(at, length)); };
   std::string_view rest = text.substr(17);
   if (const auto zone = rest.find_first_of("Z+"); zone != std::string_view::npos) rest = rest.substr(0, zone);
   const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2), minute = part(14, 2);
-  const auto second = number(rest);
+  const auto second = finite_number(rest);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   if (*month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 61)
     return std::nullopt;
@@ -96,7 +89,7 @@ struct Line {
 
   Status set(const Known& column, std::string_view text) {
     const auto field = static_cast<std::size_t>(column.field);
-    auto value = number(text);
+    auto value = finite_number(text);
     if (!value && column.field == Field::arrival) value = date(text);
     if (!value)
       return field_error(std::string(kFieldNames[field]), fmt::format("'{}' is no number", text.substr(0, 40)));

@@ -14,7 +14,7 @@ namespace {
 
 // No prompt, answer or number of requests is larger.
 constexpr Count kMostTokens = Count{1} << 30;
-constexpr Count kMostRequests = 100'000'000;
+constexpr Count kMostRequests = 10'000'000;
 
 Count draw(const LengthDistribution& lengths, Random& random) {
   const auto mean = static_cast<double>(lengths.mean);
@@ -29,7 +29,8 @@ Count draw(const LengthDistribution& lengths, Random& random) {
   return static_cast<Count>(std::clamp(value, 1.0, static_cast<double>(kMostTokens)));
 }
 
-Status check(const WorkloadOptions& o) {
+// All but the lengths.
+Status check_arrivals(const WorkloadOptions& o) {
   if (o.requests < 0 || o.requests > kMostRequests)
     return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
   if (!(o.rate >= 0) || std::isinf(o.rate))
@@ -37,7 +38,7 @@ Status check(const WorkloadOptions& o) {
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
     return field_error("burstiness", fmt::format("must be above 0, not {}", o.burstiness), "1 is Poisson");
   if (o.prefixes < 0 || o.prefix_tokens < 0 || (o.prefixes > 0) != (o.prefix_tokens > 0))
-    return field_error("prefix", "needs both a number of prefixes and their length");
+    return field_error("prefixes", "needs both a number of prefixes and their length", "--prefix-tokens");
   return Ok{};
 }
 
@@ -105,10 +106,14 @@ Result<LengthDistribution> lengths_from(std::string_view text, const char* flag)
   return lengths;
 }
 
+Status check(const WorkloadOptions& o) {
+  if (auto fine = check_arrivals(o); !fine) return fine;
+  if (auto fine = check(o.input, "input"); !fine) return fine;
+  return check(o.output, "output");
+}
+
 Result<std::vector<Request>> generate(const WorkloadOptions& o) {
   if (auto fine = check(o); !fine) return fine.error();
-  if (auto fine = check(o.input, "input"); !fine) return fine.error();
-  if (auto fine = check(o.output, "output"); !fine) return fine.error();
   Random random(o.seed);
   Clock clock(o, random);
   std::vector<Request> requests(static_cast<std::size_t>(o.requests));
@@ -123,7 +128,7 @@ Result<std::vector<Request>> generate(const WorkloadOptions& o) {
 
 Result<std::vector<Request>> resampled(const std::vector<Request>& sample, double mean_input, double mean_output,
                                        const WorkloadOptions& o) {
-  if (auto fine = check(o); !fine) return fine.error();
+  if (auto fine = check_arrivals(o); !fine) return fine.error();
   if (sample.empty()) return error("there are no requests to draw lengths from");
   if (!(mean_input >= 1) || !(mean_output >= 1)) return error("mean lengths must be at least one token");
   Random random(o.seed);

@@ -38,6 +38,7 @@ struct WorkloadOptions {
   Count prefix_tokens = 0;  // length of each, a part of the input
   std::uint64_t seed = 0;
 };
+Status check(const WorkloadOptions& options);
 // The same options give the same requests, in the order of their arrival.
 Result<std::vector<Request>> generate(const WorkloadOptions& options);
 

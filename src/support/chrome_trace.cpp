@@ -47,6 +47,17 @@ void ChromeTrace::span(int process, int thread, const Span& span, Arguments argu
   events_ += arguments.size() > 0 ? "}}" : "}";
 }
 
+void ChromeTrace::counter(int process, std::string_view name, Seconds at, Values values) {
+  fmt::format_to(std::back_inserter(events_), R"({}{{"name":{},"ph":"C","pid":{},"ts":{},"args":{{)",
+                 events_.empty() ? "" : ",\n", quoted(name), process, in_microseconds(at));
+  std::string_view before;
+  for (const auto& [key, value] : values) {
+    fmt::format_to(std::back_inserter(events_), "{}{}:{:.6g}", before, quoted(key), value);
+    before = ",";
+  }
+  events_ += "}}";
+}
+
 std::string ChromeTrace::text() const { return "{\"traceEvents\":[\n" + events_ + "\n],\"displayTimeUnit\":\"ms\"}\n"; }
 
 }  // namespace tilecast

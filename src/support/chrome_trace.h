@@ -27,6 +27,9 @@ class ChromeTrace {
   // Threads are shown in the order of their numbers.
   void thread(int process, int thread, std::string_view name);
   void span(int process, int thread, const Span& span, Arguments arguments = {});
+  // Values drawn over time, those of one name in one band.
+  using Values = std::initializer_list<std::pair<std::string_view, double>>;
+  void counter(int process, std::string_view name, Seconds at, Values values);
   std::string text() const;
 
  private:

@@ -28,20 +28,47 @@ Result<std::string> read_text_file(const std::string& path, std::size_t most_byt
   return text;
 }
 
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+// Where the text goes first.
+Result<std::string> written_first(const std::string& path) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(path, failure);
+  if (std::filesystem::is_directory(status)) return Error{path, "", "is a directory, not a file", "name a file in it"};
+  const bool plain = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  return plain ? path + ".part" : path;
+}
+
+Error not_writable(const std::string& path) {
+  return Error{path, "", fmt::format("cannot be written: {}", std::strerror(errno)), "check folder and permissions"};
+}
+
+}  // namespace
+
 Status write_text_file(const std::string& path, const std::string& text) {
-  const std::string neighbour = path + ".part";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(neighbour.c_str(), "wb"), &std::fclose);
-  if (!file)
-    return Error{path, "", fmt::format("cannot be written: {}", std::strerror(errno)), "check folder and permissions"};
+  const auto first = written_first(path);
+  if (!first) return first.error();
+  File file(std::fopen(first->c_str(), "wb"), &std::fclose);
+  if (!file) return not_writable(path);
   const bool whole =
       std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0;
   file.reset();
   std::error_code failure;
-  if (whole) std::filesystem::rename(neighbour, path, failure);
-  if (!whole || failure) {
-    std::filesystem::remove(neighbour, failure);
-    return Error{path, "", "could not be written whole", "is the disk full?"};
-  }
+  if (whole && *first != path) std::filesystem::rename(*first, path, failure);
+  if (whole && !failure) return Ok{};
+  if (*first != path) std::filesystem::remove(*first, failure);
+  return Error{path, "", "could not be written whole", "is the disk full?"};
+}
+
+Status check_writable(const std::string& path) {
+  const auto first = written_first(path);
+  if (!first) return first.error();
+  if (*first == path) return Ok{};
+  if (!File(std::fopen(first->c_str(), "ab"), &std::fclose)) return not_writable(path);
+  std::error_code ignored;
+  std::filesystem::remove(*first, ignored);
   return Ok{};
 }
 

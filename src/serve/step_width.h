@@ -1,0 +1,40 @@
+// How much shorter or longer than forecast the steps of a run may be: what the interval of its summary comes from.
+#pragma once
+
+#include "serve/deployment.h"
+
+namespace tilecast {
+
+// The ends of a step's 80 % interval over its forecast.
+struct StepWidth {
+  double low = 1, high = 1;
+};
+// Steps that only decode are weights and keys from memory, steps with prompts are products: they err differently.
+struct StepWidths {
+  StepWidth answers, prompts;
+};
+// Of the typical step of each kind in a run: its mean batch, at the mean context of its requests. A kind that the run
+// does not have, or that cannot be forecast, is 1 to 1.
+StepWidths step_widths(const DeploymentOptions& deployment, const ServingOutcome& outcome, Method method,
+                       const ModelSource* weights);
+
+// A cost at an end of these intervals. The GPU draws the same power for the longer or the shorter time.
+class ScaledCost final : public StepCost {
+ public:
+  ScaledCost(const StepCost& cost, const StepWidths& widths, bool slow)
+      : cost_(cost),
+        answers_(slow ? widths.answers.high : widths.answers.low),
+        prompts_(slow ? widths.prompts.high : widths.prompts.low) {}
+  Seconds of(const StepBatch& batch) const override { return cost_.of(batch) * factor(batch); }
+  Spent spent(const StepBatch& batch) const override {
+    const Spent s = cost_.spent(batch);
+    return {s.time * factor(batch), s.joules * factor(batch)};
+  }
+
+ private:
+  double factor(const StepBatch& batch) const { return batch.prefill.empty() ? answers_ : prompts_; }
+  const StepCost& cost_;
+  double answers_, prompts_;
+};
+
+}  // namespace tilecast

@@ -1,0 +1,76 @@
+#include "serve/step_width.h"
+
+#include <gtest/gtest.h>
+
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+DeploymentOptions llama(const char* gpu) {
+  DeploymentOptions o;
+  o.model = *find_model("Llama-3.1-8B");
+  o.gpu = *find_gpu(gpu);
+  o.engine.kind = EngineKind::vllm;
+  o.engine.precision = *precision_from("bf16");
+  return o;
+}
+
+// Steps of prompts alone, of answers alone, and both together.
+ServingOutcome outcome_of(bool prompts, bool answers) {
+  ServingOutcome out;
+  RequestRecord r;
+  r.input = 1024, r.output = 256;
+  out.requests.assign(10, r);
+  r.refused = true, r.input = 1 << 30;  // no part of the mean
+  out.requests.push_back(r);
+  StepRecord s;
+  s.prompt_tokens = 2048;
+  if (prompts) out.steps.push_back(s);
+  s.prompt_tokens = 0, s.decodes = 32;
+  if (answers) out.steps.push_back(s);
+  return out;
+}
+
+TEST(ServeStepWidth, PromptsAndAnswersHaveTheirOwn) {
+  const DeploymentOptions o = llama("H100-SXM");
+  const auto of = [&](bool prompts, bool answers) {
+    return step_widths(o, outcome_of(prompts, answers), Method::tilecast, &shipped_models());
+  };
+  const StepWidths both = of(true, true);
+  for (const StepWidth& w : {both.prompts, both.answers}) {
+    EXPECT_GT(w.low, 0.5);
+    EXPECT_LT(w.low, 1);
+    EXPECT_GT(w.high, 1);
+    EXPECT_LT(w.high, 2);
+  }
+  EXPECT_NE(both.prompts.high, both.answers.high);
+  // Each comes from its own steps.
+  EXPECT_EQ(of(true, false).prompts.high, both.prompts.high);
+  EXPECT_EQ(of(true, false).answers.high, 1);
+  EXPECT_EQ(of(false, true).answers.low, both.answers.low);
+  EXPECT_EQ(of(false, true).prompts.low, 1);
+  EXPECT_EQ(step_widths(o, {}, Method::tilecast, &shipped_models()).prompts.high, 1);
+}
+
+TEST(ServeStepWidth, ScalesStepsByTheirKind) {
+  class Fixed final : public StepCost {
+    Seconds of(const StepBatch&) const override { return seconds(1); }
+    Spent spent(const StepBatch&) const override { return {seconds(1), 100}; }
+  };
+  const Fixed cost;
+  const StepWidths widths{{0.9, 1.2}, {0.7, 1.5}};
+  StepBatch answers, prompts;
+  answers.decodes = prompts.decodes = 4;
+  prompts.prefill = {{512, 0}};
+  EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, false).of(answers).base(), 0.9);
+  EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).of(answers).base(), 1.2);
+  EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, false).of(prompts).base(), 0.7);
+  EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).spent(prompts).time.base(), 1.5);
+  EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).spent(prompts).joules, 150);
+}
+
+}  // namespace
+}  // namespace tilecast
