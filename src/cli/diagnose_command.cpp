@@ -208,7 +208,7 @@ Result<std::string> run_diagnose(const DiagnoseOptions& options) {
     given = *std::move(loaded);
   }
   const ModelSource& models = given ? static_cast<const ModelSource&>(*given) : shipped_models();
-  Diagnosis d = diagnose(*recording, *gpu, &models);
+  Diagnosis d = diagnose(*recording, *gpu, &models, options.gpu);
   if (!recording->gpu.empty() && !options.gpu.empty())
     if (const auto named = find_gpu(recording->gpu); named && named->name != gpu->name && gpu->built_in)
       d.notes.push_back("the file was recorded on " + named->name + ", the forecasts are for " + gpu->name);
