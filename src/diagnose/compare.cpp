@@ -86,8 +86,16 @@ std::optional<Comparison> compare(const ReadShape& shape, std::string_view libra
   const auto* moe = std::get_if<Moe>(&shape.kernel.shape);
   if (weights && moe && moe->style == MoeStyle::triton && library == "Triton")
     if (auto tiles = compare_tiles(shape, e, gpu, weights)) return tiles;
-  return Comparison{shape.kernel, shape.from,   e.latency, e.ceiling,           e.bound,
-                    e.interval,   e.limited_by, e.seen,    CeilingFrom::kernels};
+  const bool learned = weights && weights->find(shape.kernel);
+  return Comparison{shape.kernel,
+                    shape.from,
+                    e.latency,
+                    learned ? e.ceiling : e.latency,
+                    e.bound,
+                    e.interval,
+                    e.limited_by,
+                    e.seen,
+                    learned ? CeilingFrom::kernels : CeilingFrom::forecast};
 }
 
 }  // namespace tilecast

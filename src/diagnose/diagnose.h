@@ -12,9 +12,10 @@
 
 namespace tilecast {
 
-// Whose speed the ceiling is: that of the fastest comparable kernels, or of this Triton kernel under the best
-// configuration that `tilecast tune` knows. In the second case the forecast is for the engine's default configuration.
-enum class CeilingFrom : std::uint8_t { kernels, tuner };
+// Whose speed the ceiling is: that of the fastest comparable kernels; of this Triton kernel under the best
+// configuration that `tilecast tune` knows (the forecast is then for the engine's default one); or, where nothing
+// comparable was measured, the forecast's: the bound is no ground to call a kernel slow.
+enum class CeilingFrom : std::uint8_t { kernels, tuner, forecast };
 
 // What the forecaster says of a group's shape. bound <= ceiling <= forecast.
 struct Comparison {
@@ -73,7 +74,7 @@ struct Diagnosis {
   std::vector<std::string> notes;
 };
 
-// `weights` may be null: nothing learned is used then, and the bound stands for the ceiling. `given`: how the user
+// `weights` may be null: nothing learned is used then, and the forecast stands for the ceiling. `given`: how the user
 // named the card, for commands to try; empty: by the card's own name.
 Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given = {});
 

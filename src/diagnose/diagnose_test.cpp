@@ -176,6 +176,17 @@ TEST(Diagnose, OnlyWhatIsClearlySlowerUnderperforms) {
   }
 }
 
+TEST(Diagnose, NothingIsCalledSlowByItsBoundAlone) {
+  const auto seen = shape_of_text("kv_write bf16 tokens=4096;kv-heads=8;head-dim=128");
+  ASSERT_TRUE(seen) << seen.error().line();
+  const Comparison c = *compare(*seen, "vLLM", h200(), &shipped_models());
+  EXPECT_EQ(c.ceiling_from, CeilingFrom::forecast);
+  EXPECT_EQ(c.ceiling, c.forecast);
+  EXPECT_LT(c.bound, c.forecast);
+  EXPECT_EQ(compare(*shape_of_text("gemm bf16 m=512;n=512;k=512"), "cuBLAS", h200(), &shipped_models())->ceiling_from,
+            CeilingFrom::kernels);
+}
+
 // A Triton kernel's ceiling is what the tuner's best configuration is forecast to take, its two products alone.
 TEST(Diagnose, TilesOfExpertsAreComparedWithTheTunersBest) {
   const auto compared = [](const std::string& dims, std::string_view library) {
