@@ -21,6 +21,9 @@ struct DiagnoseOptions {
 
 Result<std::string> run_diagnose(const DiagnoseOptions& options);
 
+// No real run has so many different kernels; reports of hostile files stay small.
+inline constexpr std::size_t kMostListed = 20000;
+
 // Views; each takes values and returns text. Sample of the first:
 //
 //   h200_eager.json.gz: PyTorch profiler trace of NVIDIA H200, against forecasts for H200-SXM

@@ -62,6 +62,20 @@ TEST(DiagnoseCommand, WritesItsPlots) {
     EXPECT_THAT(file_text(prefix + plot), testing::AllOf(testing::StartsWith("<svg "), Not(HasSubstr("<script"))));
 }
 
+TEST(DiagnoseCommand, AMillionNamesDoNotMakeAGigabyte) {
+  const std::string path = scratch_path("names.csv");
+  std::ofstream table(path);
+  table << "name,duration_us\n";
+  for (int i = 0; i < 20010; ++i) table << "n" << i << ',' << 20011 - i << '\n';
+  table.close();
+  const Ran ran = run_tilecast("diagnose " + path + " --gpu H200 --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["kernels"].size(), 20000u);
+  EXPECT_EQ(json["kernels"][0]["name"], "n0");  // the longest stay
+  EXPECT_THAT(json["notes"].dump(), HasSubstr("of 20010"));
+}
+
 TEST(DiagnoseCommand, RefusesInOneLine) {
   const std::string path = trace_file();
   for (const auto& [arguments, words] :

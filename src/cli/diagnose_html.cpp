@@ -52,8 +52,9 @@ std::string kernels(const Diagnosis& d, Count top) {
 
 std::string unknown(const Diagnosis& d) {
   std::string rows;
+  std::size_t listed = 0;
   for (const WorkGroup& g : d.groups)
-    if (g.family == WorkFamily::unknown)
+    if (g.family == WorkFamily::unknown && listed++ < kMostListed)
       rows += row({g.full_name.substr(0, 200), g.op, "#" + text_of(g.total), "#" + share(g.total, d.total)});
   if (rows.empty()) return "<p>Every kernel was recognised.</p>\n";
   return "<table>" + row({"kernel", "operator", "#time", "#share"}, "th") + rows + "</table>\n";
