@@ -84,7 +84,7 @@ std::optional<Comparison> compare(const ReadShape& shape, std::string_view libra
   if (!priced) return std::nullopt;
   const Estimate& e = priced->estimate;
   const auto* moe = std::get_if<Moe>(&shape.kernel.shape);
-  if (weights && moe && moe->style == MoeStyle::triton && library == "Triton")
+  if (moe && moe->style == MoeStyle::triton && library == "Triton")
     if (auto tiles = compare_tiles(shape, e, gpu, weights)) return tiles;
   const bool learned = weights && weights->find(shape.kernel);
   return Comparison{shape.kernel,

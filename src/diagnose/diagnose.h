@@ -74,8 +74,8 @@ struct Diagnosis {
   std::vector<std::string> notes;
 };
 
-// `weights` may be null: nothing learned is used then, and the forecast stands for the ceiling. `given`: how the user
-// named the card, for commands to try; empty: by the card's own name.
+// `weights` may be null: nothing learned is used then, and the forecast stands for the ceiling (but the tuner's).
+// `given`: how the user named the card, for commands to try; empty: by the card's own name.
 Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given = {});
 
 // What to try, by rules over the rest of the diagnosis; `price` of other ways to run a shape on the same card.
