@@ -210,7 +210,8 @@ Made fused_optimizer(const OperatorCall& op, std::string_view) {
                                           : OptimizerKind::sgd;
   return made;
 }
-// vllm::inplace_fused_experts(tokens, gate and up, down, weights, experts of tokens, ...), and our own of tools/.
+// vllm::inplace_fused_experts(tokens, gate and up, down, weights, experts of tokens, ...), SGLang's, and our own of
+// tools/.
 Made experts(const OperatorCall& op, std::string_view kernel_name) {
   const Dimensions &x = input(op, 0), &up = input(op, 1), &down = input(op, 2), &chosen = input(op, 3);
   if (x.size() != 2 || up.size() != 3 || down.size() != 3 || chosen.size() != 2 || up[0] != down[0] || up[2] != x[1])
@@ -240,8 +241,8 @@ struct OperatorRule {
   F family;
   Maker make;  // null: the dims do not tell
 };
-// The first that matches speaks. Argument orders from PyTorch's native_functions.yaml (2.11) and vLLM's
-// torch_bindings.cpp (0.11).
+// The first that matches speaks. Argument orders from PyTorch's native_functions.yaml (2.11), vLLM's
+// torch_bindings.cpp (0.11) and SGLang's fused_moe_triton/fused_moe.py (0.5).
 constexpr OperatorRule kOperators[] = {
     {"aten::mm", F::gemm, first_two},
     {"aten::bmm", F::gemm, first_two},
@@ -264,6 +265,8 @@ constexpr OperatorRule kOperators[] = {
     {"aten::_efficient_attention_backward", F::attention, nullptr},
     {"vllm::inplace_fused_experts", F::moe, experts},
     {"vllm::outplace_fused_experts", F::moe, experts},
+    {"sglang::inplace_fused_experts", F::moe, experts},
+    {"sglang::outplace_fused_experts", F::moe, experts},
     {"tilecast::fused_moe", F::moe, experts},
     {"vllm::unified_attention*", F::attention, nullptr},
     {"_vllm_fa*", F::attention, nullptr},
@@ -351,6 +354,17 @@ std::optional<std::string_view> format_of_types(const OperatorCall& op, std::str
   return std::nullopt;
 }
 
+// fp8 experts with a scale for every 128 x 128 weights name those scales among their inputs: [experts, rows / 128,
+// columns / 128].
+bool has_block_scales(const OperatorCall& op) {
+  constexpr Count kSide = 128;
+  const Dimensions& up = input(op, 1);
+  return up.size() == 3 && std::any_of(op.dims.begin(), op.dims.end(), [&](const Dimensions& dims) {
+           return dims.size() == 3 && dims[0] == up[0] && dims[1] == ceil_div(up[1], kSide) &&
+                  dims[2] == ceil_div(up[2], kSide);
+         });
+}
+
 }  // namespace
 
 WorkFamily family_of_operator(std::string_view op) {
@@ -364,7 +378,8 @@ std::optional<OperatorShape> shape_of_operator(const OperatorCall& op, std::stri
   if (!rule || !rule->make) return std::nullopt;
   Made made = rule->make(op, kernel_name);
   if (!made) return std::nullopt;
-  const auto format = format_of_types(op, kernel_name, rule->family);
+  auto format = format_of_types(op, kernel_name, rule->family);
+  if (rule->family == F::moe && format == "fp8_static" && has_block_scales(op)) format = "fp8_block";
   auto kernel = kernel_of(*std::move(made), format ? *format : format_of_name(kernel_name));
   if (!kernel) return std::nullopt;
   return OperatorShape{rule->family, {*std::move(kernel), ShapeFrom::operator_dims}};
