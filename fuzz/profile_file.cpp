@@ -20,7 +20,9 @@ std::string wrong_with(const Diagnosis& d) {
     if (in_seconds(t.idle()) < -1e-9 * in_seconds(t.window) - 1e-12) return "busy for longer than the window";
   for (const WorkGroup& g : d.groups) {
     if (g.calls < 1) return "a group without calls";
-    if (g.comparison && !(g.comparison->ceiling >= g.comparison->bound)) return "a ceiling below the bound";
+    if (!g.comparison) continue;
+    if (!(g.comparison->ceiling >= g.comparison->bound)) return "a ceiling below the bound";
+    if (!(g.comparison->forecast >= g.comparison->ceiling)) return "a forecast below the ceiling";
   }
   return "";
 }

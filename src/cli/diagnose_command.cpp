@@ -160,6 +160,16 @@ std::string gap_table(const Diagnosis& d) {
   return text;
 }
 
+Status write_plots(const std::string& prefix, const DiagnosePlots& plots) {
+  if (auto written = write_text_file(prefix + "_families.svg", plots.families); !written) return written;
+  if (auto written = write_text_file(prefix + "_ceilings.svg", plots.ceilings); !written) return written;
+  for (std::size_t i = 0; i < plots.busy.size(); ++i) {
+    const std::string path = prefix + (i == 0 ? "_busy.svg" : fmt::format("_busy_{}.svg", i));
+    if (auto written = write_text_file(path, plots.busy[i]); !written) return written;
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 std::string shape_words(const WorkGroup& group) {
@@ -208,13 +218,15 @@ Result<std::string> run_diagnose(const DiagnoseOptions& options) {
     given = *std::move(loaded);
   }
   const ModelSource& models = given ? static_cast<const ModelSource&>(*given) : shipped_models();
-  Diagnosis d = diagnose(*recording, *gpu, &models);
+  Diagnosis d = diagnose(*recording, *gpu, &models, options.gpu);
   if (!recording->gpu.empty() && !options.gpu.empty())
     if (const auto named = find_gpu(recording->gpu); named && named->name != gpu->name && gpu->built_in)
       d.notes.push_back("the file was recorded on " + named->name + ", the forecasts are for " + gpu->name);
   if (!options.html.empty())
     if (auto written = write_text_file(options.html, diagnose_html(d, options.top)); !written)
       return std::move(written).error();
+  if (!options.svg.empty())
+    if (auto written = write_plots(options.svg, diagnose_plots(d)); !written) return std::move(written).error();
   return options.json ? diagnose_json(d) : diagnose_text(d, options.top);
 }
 

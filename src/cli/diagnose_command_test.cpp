@@ -51,6 +51,31 @@ TEST(DiagnoseCommand, ReportsAsTextJsonAndPage) {
   EXPECT_DOUBLE_EQ(json["devices"][0]["idle_us"].get<double>(), 5);
 }
 
+TEST(DiagnoseCommand, WritesItsPlots) {
+  const std::string prefix = scratch_path("plot");
+  const Ran ran = run_tilecast("diagnose " + trace_file() + " --svg " + prefix);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(file_text(prefix + "_families.svg"), HasSubstr("matrix products"));
+  EXPECT_THAT(file_text(prefix + "_ceilings.svg"), HasSubstr(">nvjet_sm90_tst_192x128</text>"));  // named: it lost most
+  EXPECT_THAT(file_text(prefix + "_busy.svg"), HasSubstr("105 µs"));
+  for (const char* plot : {"_families.svg", "_ceilings.svg", "_busy.svg"})
+    EXPECT_THAT(file_text(prefix + plot), testing::AllOf(testing::StartsWith("<svg "), Not(HasSubstr("<script"))));
+}
+
+TEST(DiagnoseCommand, AMillionNamesDoNotMakeAGigabyte) {
+  const std::string path = scratch_path("names.csv");
+  std::ofstream table(path);
+  table << "name,duration_us\n";
+  for (int i = 0; i < 20010; ++i) table << "n" << i << ',' << 20011 - i << '\n';
+  table.close();
+  const Ran ran = run_tilecast("diagnose " + path + " --gpu H200 --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["kernels"].size(), 20000u);
+  EXPECT_EQ(json["kernels"][0]["name"], "n0");  // the longest stay
+  EXPECT_THAT(json["notes"].dump(), HasSubstr("of 20010"));
+}
+
 TEST(DiagnoseCommand, RefusesInOneLine) {
   const std::string path = trace_file();
   for (const auto& [arguments, words] :
@@ -58,6 +83,7 @@ TEST(DiagnoseCommand, RefusesInOneLine) {
         {"diagnose " + path + " --gpu H300", "did you mean"},
         {"diagnose " + path + " --top 0", "--top"},
         {"diagnose " + path + " --html /nowhere/page.html", "/nowhere"},
+        {"diagnose " + path + " --svg /nowhere/plot", "/nowhere"},
         {"diagnose " +
              trace_file(R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1}]})", "unnamed.json"),
          "does not name the card"},

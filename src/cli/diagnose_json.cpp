@@ -20,6 +20,9 @@ Json comparison_json(const Comparison& c) {
           {"forecast_us", in_microseconds(c.forecast)},
           {"interval_us", {in_microseconds(c.interval.low), in_microseconds(c.interval.high)}},
           {"ceiling_us", in_microseconds(c.ceiling)},
+          {"ceiling_from", c.ceiling_from == CeilingFrom::tuner     ? "tuner"
+                           : c.ceiling_from == CeilingFrom::kernels ? "kernels"
+                                                                    : "forecast"},
           {"bound_us", in_microseconds(c.bound)},
           {"limited_by", name_of(c.limited_by)},
           {"seen", c.seen == Seen::yes}};
@@ -101,7 +104,11 @@ std::string diagnose_json(const Diagnosis& d) {
                                 {"launches", f.launches},
                                 {"forecast_us", in_microseconds(f.compared)},
                                 {"above_ceiling_us", in_microseconds(f.lost)}});
-  for (const WorkGroup& g : d.groups) json["kernels"].push_back(group_json(g));
+  for (std::size_t i = 0; i < std::min(d.groups.size(), kMostListed); ++i)
+    json["kernels"].push_back(group_json(d.groups[i]));
+  if (d.groups.size() > kMostListed)
+    json["notes"].push_back("only the " + std::to_string(kMostListed) + " kernels that take longest are listed, of " +
+                            std::to_string(d.groups.size()));
   for (const Timeline& t : d.timelines) json["devices"].push_back(timeline_json(t));
   for (const HostCall& c : d.host)
     json["host"].push_back({{"call", c.name}, {"count", c.count}, {"total_us", in_microseconds(c.total)}});

@@ -270,6 +270,8 @@ void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
   sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
   sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   sub->add_option("--html", o.html, "also write a page with plots to this file");
+  sub->add_option("--svg", o.svg,
+                  "also write the plots alone, to this with _families.svg, _ceilings.svg and _busy.svg");
   sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
   sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
   sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
@@ -326,6 +328,7 @@ void add_tune_commands(CLI::App& app, TuneOptions& o, TuneJudgeOptions& judge, C
       tune->add_subcommand("judge", "the tables of docs/tune.md: our picks against measured configurations");
   check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
   check->add_option("--synperf", judge.synperf, "SynPerf's folder, with fused_moe_triton.csv.gz and moe_configs/");
+  check->add_option("--plots", judge.plots, "also draw the plots of docs/walkthrough.md into this folder");
   check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
   check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
   check->footer("Example:\n  tilecast tune judge");

@@ -24,13 +24,18 @@ TEST(PredictCommand, JsonPartsSumToTheWhole) {
   const Json list = Json::parse(run.out);
   ASSERT_EQ(list.size(), 1u);
   const Json& one = list[0];
-  double sum = 0, optimizer = 0;
+  double sum = 0, optimizer = 0, ceiling = 0;
   for (const Json& k : one["kernels"]) {
     const double t = k["times"].get<double>() * k["latency_us"].get<double>();
     sum += t;
     if (k["pass"] == "optimizer") optimizer += t;
-    EXPECT_GE(k["latency_us"].get<double>(), k["bound_us"].get<double>() * (1 - 1e-9)) << k;
+    ceiling += k["times"].get<double>() * k["ceiling_us"].get<double>();
+    EXPECT_GE(k["latency_us"].get<double>(), k["ceiling_us"].get<double>() * (1 - 1e-9)) << k;
+    EXPECT_GE(k["ceiling_us"].get<double>(), k["bound_us"].get<double>() * (1 - 1e-9)) << k;
   }
+  EXPECT_NEAR(ceiling / 1e3, one["ceiling_ms"].get<double>(), 1e-6 * ceiling);
+  EXPECT_GT(one["ceiling_ms"], one["bound_ms"]);
+  EXPECT_LT(one["ceiling_ms"], one["gpu_ms"]);
   EXPECT_NEAR(sum / 1e3, one["gpu_ms"].get<double>(), 1e-6 * sum);
   EXPECT_GT(optimizer, 0);
   EXPECT_LE(one["interval_ms"][0].get<double>(), one["step_ms"].get<double>());

@@ -16,6 +16,7 @@
 #include "tune/fit.h"
 #include "tune/flags.h"
 #include "tune/measure.h"
+#include "tune/plots.h"
 #include "tune/rank.h"
 
 namespace tilecast {
@@ -299,6 +300,12 @@ Result<std::string> run_tune_judge(const TuneJudgeOptions& o) {
   if (o.fit_steps < 0 || o.fit_steps > 100000) return Error{"--fit", "", "must lie between 0 and 100000", ""};
   auto text = tune_tables_h200(o.measurements);
   if (!text) return text.error();
+  if (!o.plots.empty()) {
+    const auto plots = tune_plots(o.measurements);
+    if (!plots) return plots.error();
+    for (const NamedPlot& plot : *plots)
+      if (const Status written = write_text_file(o.plots + "/" + plot.file, plot.svg); !written) return written.error();
+  }
   if (!o.synperf.empty()) {
     const auto lists = tune_table_synperf(o.synperf + "/moe_configs");
     if (!lists) return lists.error();

@@ -32,6 +32,7 @@ Result<std::string> run_tune_gemm(const TuneOptions& options);
 struct TuneJudgeOptions {
   std::string measurements = "data/measurements";
   std::string synperf;  // SynPerf's folder (fused_moe_triton.csv.gz, moe_configs/); empty: without it
+  std::string plots;    // also draw docs/walkthrough.md's plots into this folder
   int fit_steps = 0;    // also fit the constants anew
   int seed = 1;
 };

@@ -245,30 +245,70 @@ Found few_rows(const Case& c) {
                 "larger batches cost little here; fp8 weights halve the bytes, int4 quarters them", time / 2};
 }
 
+// Whether `tilecast tune fused-moe` is for this kernel: it tunes experts of three matrices.
+bool tunable(const WorkGroup& g) {
+  return g.comparison && g.comparison->ceiling_from == CeilingFrom::tuner &&
+         std::get<Moe>(g.comparison->kernel.shape).gated;
+}
+
+// The command that tunes a layer. Engines take the file's entry nearest to their tokens, so it should hold more than
+// those of the trace: without --tokens, what the engines' own scripts tune for.
+std::string tune_command(const Case& c, const Kernel& kernel) {
+  const Moe& moe = std::get<Moe>(kernel.shape);
+  const std::string& gpu = c.found.gpu_given;
+  const std::string dtype = kernel.format.name == "bf16" ? "" : fmt::format(" --dtype {}", kernel.format.name);
+  return fmt::format("tilecast tune fused-moe --gpu {}{} --experts {} --hidden {} --inter {} --topk {} -o tuned",
+                     contains(gpu, " ") ? "'" + gpu + "'" : gpu, dtype, moe.local_experts(), moe.hidden,
+                     moe.local_inter(), moe.topk);
+}
+
+Found tiles_of_experts(const Case& c) {
+  const WorkGroup* worst = nullptr;
+  Seconds lost;
+  for (const WorkGroup& g : c.found.groups) {
+    if (!tunable(g) || !g.underperforms()) continue;
+    lost += g.lost();
+    if (!worst || g.lost() > worst->lost()) worst = &g;
+  }
+  if (!worst || c.share(lost) < kWorth) return std::nullopt;
+  const Comparison& seen = *worst->comparison;
+  return Advice{"The fused-MoE kernel's tiles do not fit the layer",
+                fmt::format("{} takes {} a call with {} tokens; vLLM's default configuration is forecast to take {}, "
+                            "the best one {}",
+                            worst->name, ms(worst->per_call()), std::get<Moe>(seen.kernel.shape).tokens,
+                            ms(seen.forecast), ms(seen.ceiling)),
+                tune_command(c, seen.kernel) +
+                    " writes the file that vLLM and SGLang load; add --measure CMD to time "
+                    "the best few",
+                lost};
+}
+
 Found below_ceiling(const Case& c) {
   const WorkGroup* worst = nullptr;
   Count groups = 0;
+  Seconds lost;
   for (const WorkGroup& g : c.found.groups) {
-    if (!g.underperforms()) continue;
+    if (!g.underperforms() || tunable(g)) continue;
     ++groups;
+    lost += g.lost();
     if (!worst || g.lost() > worst->lost()) worst = &g;
   }
-  if (!worst || c.share(c.found.lost) < kWorth) return std::nullopt;
+  if (!worst || c.share(lost) < kWorth) return std::nullopt;
   const std::string_view remedy =
       worst->family == WorkFamily::gemm        ? "torch.compile(mode=\"max-autotune\") tries other tiles; check layouts"
-      : worst->family == WorkFamily::moe       ? "tilecast tune fused-moe searches for tiles"
+      : worst->family == WorkFamily::moe       ? "another backend of the engine's mixture of experts"
       : worst->family == WorkFamily::attention ? "another backend of scaled_dot_product_attention"
                                                : "a fused or vectorised kernel: contiguous tensors, torch.compile";
   return Advice{"Kernels below what their kind reaches",
-                fmt::format("{} shapes lose {} against their ceilings; most of it ({}) in {}", groups, ms(c.found.lost),
+                fmt::format("{} shapes lose {} against their ceilings; most of it ({}) in {}", groups, ms(lost),
                             ms(worst->lost()), worst->op.empty() ? worst->name : worst->op),
-                std::string(remedy), c.found.lost};
+                std::string(remedy), lost};
 }
 
 constexpr Found (*kRules[])(const Case&) = {
-    host_late,  launch_latency, synchronising,   pieces_of_pointwise, attention_in_pieces, older_attention,
-    plain_fp32, misaligned,     pageable_copies, exposed_collectives, list_optimizer,      strided,
-    casts,      few_rows,       below_ceiling,
+    host_late,  launch_latency, synchronising,    pieces_of_pointwise, attention_in_pieces, older_attention,
+    plain_fp32, misaligned,     pageable_copies,  exposed_collectives, list_optimizer,      strided,
+    casts,      few_rows,       tiles_of_experts, below_ceiling,
 };
 
 }  // namespace

@@ -5,19 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "estimate/price.h"
-
 namespace tilecast {
 namespace {
-
-// How the measurements that taught the forecaster name the libraries.
-std::string_view source_of(std::string_view library) {
-  if (library == "cuBLAS") return "cublas";
-  if (library == "FlashAttention") return "flash_attention_2";
-  if (library == "cuDNN") return "cudnn";
-  if (library == "PyTorch") return "torch";
-  return {};
-}
 
 struct Kinds {
   std::vector<Recognised> recognised;  // of each kind
@@ -115,29 +104,13 @@ Seconds WorkGroup::lost() const {
 
 bool WorkGroup::underperforms() const { return comparison && per_call() > comparison->ceiling * (1 + kNoise); }
 
-std::optional<Comparison> compare(const ReadShape& shape, std::string_view library, const Gpu& gpu,
-                                  const ModelSource* weights) {
-  Context context;
-  const FamilyModel* model = weights ? weights->find(shape.kernel) : nullptr;
-  if (const std::string_view source = source_of(library); model && !source.empty()) {
-    const std::vector<std::string> engines = engines_of(*model);
-    if (std::find(engines.begin(), engines.end(), "pytorch") != engines.end()) {
-      context.engine = "pytorch";
-      context.kernel_source = source;
-    }
-  }
-  const auto priced = price(shape.kernel, gpu, context, Method::tilecast, weights);
-  if (!priced) return std::nullopt;
-  const Estimate& e = priced->estimate;
-  return Comparison{shape.kernel, shape.from, e.latency, e.ceiling, e.bound, e.interval, e.limited_by, e.seen};
-}
-
-Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights) {
+Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given) {
   Diagnosis result;
   result.path = recording.path;
   result.format = recording.format;
   result.recorded_on = recording.gpu;
   result.gpu = gpu.name;
+  result.gpu_given = given.empty() ? gpu.name : given;
   result.host = recording.host;
   result.notes = recording.notes;
   result.total = recording.total();

@@ -12,7 +12,12 @@
 
 namespace tilecast {
 
-// What the forecaster says of a group's shape.
+// Whose speed the ceiling is: that of the fastest comparable kernels; of this Triton kernel under the best
+// configuration that `tilecast tune` knows (the forecast is then for the engine's default one); or, where nothing
+// comparable was measured, the forecast's: the bound is no ground to call a kernel slow.
+enum class CeilingFrom : std::uint8_t { kernels, tuner, forecast };
+
+// What the forecaster says of a group's shape. bound <= ceiling <= forecast.
 struct Comparison {
   Kernel kernel;
   ShapeFrom from = ShapeFrom::operator_dims;
@@ -20,6 +25,7 @@ struct Comparison {
   Interval interval;
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
+  CeilingFrom ceiling_from = CeilingFrom::kernels;
 };
 
 // Work that is compared as one: all kernels of one operator's calls with the same dims, or all of one name.
@@ -55,6 +61,7 @@ struct Advice {
 
 struct Diagnosis {
   std::string path, format, recorded_on, gpu;
+  std::string gpu_given;              // what --gpu takes for this card: a name or a file
   Seconds total;                      // of all GPU work, side by side or not
   Seconds recognised;                 // of that, of a known family
   Seconds compared;                   // of that, with a forecast
@@ -67,8 +74,9 @@ struct Diagnosis {
   std::vector<std::string> notes;
 };
 
-// `weights` may be null: nothing learned is used then, and the bound stands for the ceiling.
-Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights);
+// `weights` may be null: nothing learned is used then, and the forecast stands for the ceiling (but the tuner's).
+// `given`: how the user named the card, for commands to try; empty: by the card's own name.
+Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given = {});
 
 // What to try, by rules over the rest of the diagnosis; `price` of other ways to run a shape on the same card.
 std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights);

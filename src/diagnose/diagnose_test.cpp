@@ -8,6 +8,7 @@
 
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "tune/rank.h"
 
 namespace tilecast {
 namespace {
@@ -175,6 +176,47 @@ TEST(Diagnose, OnlyWhatIsClearlySlowerUnderperforms) {
   }
 }
 
+TEST(Diagnose, NothingIsCalledSlowByItsBoundAlone) {
+  const auto seen = shape_of_text("kv_write bf16 tokens=4096;kv-heads=8;head-dim=128");
+  ASSERT_TRUE(seen) << seen.error().line();
+  const Comparison c = *compare(*seen, "vLLM", h200(), &shipped_models());
+  EXPECT_EQ(c.ceiling_from, CeilingFrom::forecast);
+  EXPECT_EQ(c.ceiling, c.forecast);
+  EXPECT_LT(c.bound, c.forecast);
+  EXPECT_EQ(compare(*shape_of_text("gemm bf16 m=512;n=512;k=512"), "cuBLAS", h200(), &shipped_models())->ceiling_from,
+            CeilingFrom::kernels);
+}
+
+// A Triton kernel's ceiling is what the tuner's best configuration is forecast to take, its two products alone.
+TEST(Diagnose, TilesOfExpertsAreComparedWithTheTunersBest) {
+  const auto compared = [](const std::string& dims, std::string_view library) {
+    return *compare(*shape_of_text("moe bf16 tokens=8192;hidden=4096;inter=768;experts=128;topk=8" + dims), library,
+                    h200(), &shipped_models());
+  };
+  const Comparison both = compared(";style=triton", "Triton");
+  EXPECT_EQ(both.ceiling_from, CeilingFrom::tuner);
+  const Moe shape = std::get<Moe>(both.kernel.shape);
+  const Format bf16 = both.kernel.format;
+  const auto ranked = rank_fused_moe(shape, bf16, h200(), triton_configs(bf16, h200()));
+  ASSERT_TRUE(ranked);
+  EXPECT_EQ(both.ceiling, ranked->front().forecast);
+  const auto standard = std::find_if(ranked->begin(), ranked->end(), [&](const RankedConfig& one) {
+    return one.config == vllm_default(shape, bf16, DType::bf16);
+  });
+  ASSERT_NE(standard, ranked->end());
+  EXPECT_EQ(both.forecast, standard->forecast);
+  EXPECT_LE(both.bound, both.ceiling);
+  EXPECT_LE(both.ceiling, both.forecast);
+  // data/measurements/README.md: an exhaustive search found 2240 us, vLLM's default takes 2627.
+  EXPECT_NEAR(us(both.ceiling), 2240, 0.05 * 2240);
+  EXPECT_NEAR(us(both.forecast), 2627, 0.05 * 2627);
+  const Comparison up = compared(";style=triton;pass=up", "Triton"),
+                   down = compared(";style=triton;pass=down", "Triton");
+  EXPECT_NEAR(us(up.bound + down.bound), us(both.bound), 1e-6);
+  EXPECT_LE(us(up.ceiling + down.ceiling), us(both.ceiling) + 1e-6);  // each with a configuration of its own
+  EXPECT_EQ(compared(";style=grouped", "CUTLASS").ceiling_from, CeilingFrom::kernels);
+}
+
 std::vector<std::string> titles(const Diagnosis& d) {
   std::vector<std::string> all;
   for (const Advice& a : d.advice) all.push_back(a.title);
@@ -228,12 +270,33 @@ TEST(Advice, FindsWhatIsWrong) {
   EXPECT_THAT(titles(diagnosis(copies)), testing::Contains(testing::HasSubstr("pageable")));
 }
 
+Diagnosis experts(Count tokens, double per_call, std::string_view gpu = {}) {
+  Maker m;
+  m.op(1, "vllm::inplace_fused_experts",
+       {{tokens, 4096}, {128, 1536, 4096}, {128, 4096, 768}, {tokens, 8}, {tokens, 8}});
+  m.kernel("fused_moe_kernel", 0, per_call * 0.6, 1).kernel("fused_moe_kernel", per_call * 0.6, per_call * 0.4, 1);
+  return diagnose(m.recording(), h200(), &shipped_models(), gpu);
+}
+
+TEST(Advice, SaysHowToTuneALayer) {
+  const Diagnosis slow = experts(8192, 4640);
+  ASSERT_THAT(titles(slow), testing::ElementsAre("The fused-MoE kernel's tiles do not fit the layer"));
+  EXPECT_THAT(slow.advice[0].action,
+              testing::StartsWith("tilecast tune fused-moe --gpu H200-SXM --experts 128 --hidden 4096 --inter 768 "
+                                  "--topk 8 -o tuned "));
+  EXPECT_NEAR(us(slow.advice[0].at_stake), 4640 - us(slow.groups[0].comparison->ceiling), 1e-6);
+  EXPECT_THAT(experts(8192, 4640, "my gpu.json").advice[0].action, testing::HasSubstr("--gpu 'my gpu.json' "));
+  EXPECT_THAT(titles(experts(8192, 2280)), testing::IsEmpty());  // as measured with the tuner's pick
+  EXPECT_THAT(titles(experts(64, 554)), testing::IsEmpty());     // nothing to gain: the weights are read once
+}
+
 // Traces of a real H200 (data/measurements/README.md says how they were made).
 TEST(Diagnose, RealTracesAreRecognised) {
   const std::string folder = TILECAST_SOURCE_DIR "/data/measurements/traces/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
-  for (const char* file : {"h200_eager.json.gz", "h200_serving.json.gz", "h200_compiled.json.gz",
-                           "h200_serving_ncu_raw.csv.gz", "h200_serving_ncu_details.csv.gz"}) {
+  for (const char* file :
+       {"h200_eager.json.gz", "h200_serving.json.gz", "h200_compiled.json.gz", "h200_moe_sglang_default.json.gz",
+        "h200_moe_tuned.json.gz", "h200_serving_ncu_raw.csv.gz", "h200_serving_ncu_details.csv.gz"}) {
     const auto recording = read_recording(folder + file);
     ASSERT_TRUE(recording) << recording.error().line();
     const Diagnosis d = diagnose(*recording, h200(), &shipped_models());
@@ -246,6 +309,20 @@ TEST(Diagnose, RealTracesAreRecognised) {
       if (g.comparison && g.comparison->from == ShapeFrom::operator_dims && g.family == WorkFamily::gemm) {
         EXPECT_GE(g.per_call(), g.comparison->bound) << g.op;  // no run beats the bound
       }
+  }
+}
+
+// docs/walkthrough.md.
+TEST(Diagnose, ATunedLayerIsNoLongerFlagged) {
+  const std::string folder = TILECAST_SOURCE_DIR "/data/measurements/traces/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  for (const auto& [file, flagged] : {std::pair{"h200_moe_sglang_default.json.gz", 1}, {"h200_moe_tuned.json.gz", 0}}) {
+    const auto recording = read_recording(folder + file);
+    ASSERT_TRUE(recording) << recording.error().line();
+    const Diagnosis d = diagnose(*recording, h200(), &shipped_models());
+    const auto slow = [](const WorkGroup& g) { return g.family == WorkFamily::moe && g.underperforms(); };
+    EXPECT_EQ(std::count_if(d.groups.begin(), d.groups.end(), slow), flagged) << file;
+    EXPECT_EQ(testing::Value(titles(d), testing::Contains(testing::HasSubstr("fused-MoE"))), flagged == 1) << file;
   }
 }
 

@@ -64,9 +64,12 @@ class Window {
 
   // The next character that is no space, 0 at the end of the file.
   Result<char> peek() {
-    while (true) {
+    for (const std::size_t from = before_ + begin_;;) {
       while (begin_ < end_ && is_space(buffer_[begin_])) ++begin_;
       if (begin_ < end_) return buffer_[begin_];
+      if (before_ + begin_ - from > kMostValue)  // four gigabytes of them fit in four megabytes of gzip
+        return Error{file_.path(), "", fmt::format("more than {} MiB of blanks follow byte {}", kMostValue >> 20, from),
+                     "is it a profiler's trace?"};
       auto more = fill();
       if (!more) return std::move(more).error();
       if (!*more) return '\0';
@@ -259,7 +262,7 @@ std::string unescaped(std::string_view raw) {
   return text;
 }
 
-std::int64_t nanoseconds_of(std::string_view text) {
+std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
   const char* end = text.data() + text.size();
   std::int64_t whole = 0;
@@ -273,7 +276,7 @@ std::int64_t nanoseconds_of(std::string_view text) {
   }
   double value = 0;
   const auto real = std::from_chars(text.data(), end, value);
-  if (real.ec != std::errc{} || !(std::abs(value) < static_cast<double>(kMost))) return 0;
+  if (real.ec != std::errc{} || !(std::abs(value) < static_cast<double>(kMost))) return std::nullopt;
   return std::llround(value * 1000);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,9 +54,9 @@ class JsonCursor {
 // A JSON string's text with its escapes undone.
 std::string unescaped(std::string_view raw);
 
-// Microseconds as text to nanoseconds, exactly: a double loses them in traces whose clock starts in 1970. Zero for what
-// is no number.
-std::int64_t nanoseconds_of(std::string_view microseconds);
+// Microseconds as text to nanoseconds, exactly: a double loses them in traces whose clock starts in 1970. Nothing for
+// what is no number, or more than 71 years.
+std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
 
 // Calls `event` with the text of each object of "traceEvents" (or of the array that is the whole file), and `other`
 // with the other fields of the file; stops at the first error. A file that ends early is an error.

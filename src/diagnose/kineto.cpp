@@ -171,8 +171,10 @@ void add_work(const Event& event, RecordingBuilder& builder) {
   seen.launch.block = triple(event.block);
   seen.launch.registers = number_of<std::int32_t>(event.registers);
   seen.launch.shared_bytes = number_of<std::int32_t>(event.shared);
+  const auto duration = nanoseconds_of(event.duration);
   if (!event.ts.empty()) seen.start = nanoseconds_of(event.ts);
-  seen.duration = nanoseconds_of(event.duration);
+  if (!duration || (!event.ts.empty() && !seen.start)) return builder.without_time();
+  seen.duration = *duration;
   seen.device = number_of<std::int32_t>(event.device);
   seen.stream = number_of<std::int32_t>(event.stream);
   seen.external = number_of<std::uint64_t>(event.external);
@@ -186,9 +188,12 @@ void add_event(const Event& event, RecordingBuilder& builder) {
     case Category::kernel:
     case Category::copy:
     case Category::fill: return add_work(event, builder);
-    case Category::runtime:
-      return builder.host_call(event.name, nanoseconds_of(event.ts), nanoseconds_of(event.duration),
-                               number_of<std::uint64_t>(event.correlation), number_of<std::uint64_t>(event.external));
+    case Category::runtime: {
+      const auto start = nanoseconds_of(event.ts), duration = nanoseconds_of(event.duration);
+      if (!start || !duration) return;
+      return builder.host_call(event.name, *start, *duration, number_of<std::uint64_t>(event.correlation),
+                               number_of<std::uint64_t>(event.external));
+    }
     case Category::op: {
       const auto external = number_of<std::uint64_t>(event.external);
       if (external == 0) return;

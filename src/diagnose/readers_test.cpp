@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #ifdef TILECAST_SQLITE
 #include <sqlite3.h>
 #endif
@@ -121,6 +122,40 @@ TEST(ReadKineto, TheLaunchNamesTheOperatorWhereTheKernelDoesNot) {
   EXPECT_EQ(r->operators[0].calls, 1);
 }
 
+TEST(ReadKineto, WorkWithoutAValidTimeIsLeftOutAndSaidSo) {
+  const TestFolder folder;
+  const auto event = [](const char* start, const char* duration) {
+    return fmt::format(R"({{"ph":"X","cat":"kernel","name":"k","ts":{},"dur":{}}})", start, duration);
+  };
+  const auto r = read_recording(folder.plain(
+      "t.json", fmt::format("[{},{},{},{},{},{}]", event("1", "2"), event("NaN", "2"), event("1", "Infinity"),
+                            event("5", "-2"), event("1", "null"), event("1e300", "1"))));
+  ASSERT_TRUE(r) << r.error().line();
+  EXPECT_EQ(r->events.size(), 1u);
+  EXPECT_DOUBLE_EQ(in_microseconds(r->total()), 2);
+  ASSERT_EQ(r->notes.size(), 1u);
+  EXPECT_EQ(r->notes[0], "5 pieces of work without a valid time were left out");
+  const auto none = read_recording(folder.plain("none.json", "[" + event("1", "NaN") + "]"));
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().line().find("no GPU work with a valid time"), std::string::npos) << none.error().line();
+}
+
+TEST(ReadKineto, BlanksHaveAnEnd) {
+  const TestFolder folder;
+  const auto r = read_recording(folder.gzip("t.json.gz", "{\"traceEvents\": [" + std::string(34 << 20, ' ') + "]}"));
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().line().find("MiB of blanks follow byte 17"), std::string::npos) << r.error().line();
+}
+
+TEST(ReadRecording, APipeIsRefusedNotWaitedFor) {
+  const TestFolder folder;
+  const std::string path = folder.file("pipe.json");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto r = read_recording(path);
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().line().find("is a pipe"), std::string::npos) << r.error().line();
+}
+
 TEST(ReadRecording, RefusesWhatIsNoTraceInOneLine) {
   const TestFolder folder;
   const std::string deep(200000, '['), quote = "{\"traceEvents\": [{\"name\": \"" + std::string(100000, '\\');
@@ -163,9 +198,9 @@ TEST(JsonEvents, MicrosecondsAreReadToTheNanosecond) {
   EXPECT_EQ(nanoseconds_of("-1.5"), -1500);
   EXPECT_EQ(nanoseconds_of("\"7.25\""), 7250);
   EXPECT_EQ(nanoseconds_of("1.5e3"), 1500000);
-  EXPECT_EQ(nanoseconds_of("1e300"), 0);
-  EXPECT_EQ(nanoseconds_of("abc"), 0);
-  EXPECT_EQ(nanoseconds_of(""), 0);
+  EXPECT_EQ(nanoseconds_of("0"), 0);
+  for (const char* none : {"1e300", "abc", "", "NaN", "-Infinity", "null", "{}", "99999999999999999999"})
+    EXPECT_EQ(nanoseconds_of(none), std::nullopt) << none;
 }
 
 TEST(ReadTables, NsysTraceWithWordsBeforeIt) {

@@ -259,6 +259,7 @@ constexpr Rule kRules[] = {
     {"DeviceReduce", F::reduction, "CUB"},
     {"DeviceSegmentedReduce", F::reduction, "CUB"},
     {"tensor_kernel_scan", F::sort, "PyTorch"},
+    {"searchsorted", F::sort, "PyTorch"},
     {"DeviceScan", F::sort, "CUB"},
     {"DeviceRadixSort", F::sort, "CUB"},
     {"DeviceSegmentedRadixSort", F::sort, "CUB"},

@@ -1,8 +1,8 @@
 // Which kernel is this? From its name, its launch and the operator that launched it to a family, a library and, where
 // they tell enough, a shape that can be forecast.
 //
-// Names are looked up in one table of rules (recognise.cpp), operators in another (shapes.cpp): adding a kernel is a
-// line.
+// Names are looked up in one table of rules (recognise.cpp), operators in another (operator_shapes.cpp): adding a
+// kernel is a line.
 #pragma once
 
 #include <optional>

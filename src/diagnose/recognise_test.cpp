@@ -164,6 +164,17 @@ TEST(Shapes, ComeFromOperatorDims) {
   EXPECT_EQ(shape_text(call("my::op", {{4, 4}})), "none");
 }
 
+// DeepSeek-V3 over 8 ranks in SGLang, weights scaled in blocks of 128 x 128.
+TEST(Shapes, ExpertsInFp8TellTheirScales) {
+  OperatorCall experts = call("sglang::inplace_fused_experts",
+                              {{64, 7168}, {257, 512, 7168}, {257, 7168, 256}, {64, 9}, {64, 9}, {257, 4, 56}});
+  experts.types = {"c10::BFloat16", "c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "int", "float"};
+  const std::string dims = " tokens=64;hidden=7168;inter=256;experts=257;topk=9;style=triton";
+  EXPECT_EQ(shape_text(experts, "fused_moe_kernel"), "moe fp8_block" + dims);
+  experts.dims[5] = {257};  // one scale an expert
+  EXPECT_EQ(shape_text(experts, "fused_moe_kernel"), "moe fp8_static" + dims);
+}
+
 TEST(Shapes, ACastCountsBothWidths) {
   OperatorCall cast = call("aten::copy_", {{1 << 20}, {1 << 20}});
   cast.types = {"c10::BFloat16", "float"};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "support/gzip_reader.h"
 #include "support/text.h"
@@ -90,7 +91,8 @@ std::uint32_t RecordingBuilder::raw_kind(const WorkSeen& seen) {
 }
 
 void RecordingBuilder::work(const WorkSeen& seen) {
-  if (seen.duration < 0 || !is_time(seen.duration) || !is_time(seen.start.value_or(0)) || seen.count < 1) return;
+  if (seen.duration < 0 || !is_time(seen.duration) || !is_time(seen.start.value_or(0)) || seen.count < 1)
+    return without_time();
   ++works_;
   if (raw_.size() >= kMostEvents) return void(++left_out_);
   const std::uint32_t id = raw_kind(seen);
@@ -183,10 +185,13 @@ void RecordingBuilder::resolve() {
 
 Result<Recording> RecordingBuilder::finish() && {
   if (works_ == 0)
-    return Error{recording_.path, "", "holds no GPU work (read as " + recording_.format + ")",
+    return Error{recording_.path, "",
+                 fmt::format("holds no GPU work{} (read as {})", without_time_ > 0 ? " with a valid time" : "",
+                             recording_.format),
                  "record with GPU activity: ProfilerActivity.CUDA, or nsys profile --trace=cuda"};
   resolve();
   if (left_out_ > 0) note(fmt::format("{} entries beyond what fits in memory were left out", left_out_));
+  if (without_time_ > 0) note(fmt::format("{} pieces of work without a valid time were left out", without_time_));
   if (timed_) {
     recording_.events.reserve(raw_.size());
     for (const Raw& raw : raw_) recording_.events.push_back(raw.event);
@@ -214,6 +219,11 @@ Result<std::string> head_of(const std::string& path) {
 }  // namespace
 
 Result<Recording> read_recording(const std::string& path) {
+  std::error_code failure;
+  if (const auto status = std::filesystem::status(path, failure); std::filesystem::exists(status) &&
+                                                                  !std::filesystem::is_regular_file(status) &&
+                                                                  !std::filesystem::is_directory(status))
+    return Error{path, "", "is a pipe or device; traces are read more than once", "save it to a file first"};
   auto head = head_of(path);
   if (!head) return std::move(head).error();
   if (head->empty()) return Error{path, "", "is empty", "give a profiler's trace"};

@@ -133,6 +133,7 @@ class RecordingBuilder {
   // `external` stands in for work that names no operator itself; 0: none.
   void host_call(std::string_view name, std::int64_t start, std::int64_t duration, std::uint64_t correlation,
                  std::uint64_t external = 0);
+  void without_time() { ++without_time_; }  // work whose time is none
   void set_gpu(std::string name) { recording_.gpu = std::move(name); }
   void note(std::string text) { recording_.notes.push_back(std::move(text)); }
   Count works() const { return works_; }
@@ -160,7 +161,7 @@ class RecordingBuilder {
   std::unordered_map<std::uint64_t, Call> launches_;           // correlation -> host's call
   std::unordered_map<std::uint64_t, std::uint32_t> lane_ids_;  // device, stream -> lane
   std::size_t text_bytes_ = 0;
-  Count works_ = 0, left_out_ = 0;
+  Count works_ = 0, left_out_ = 0, without_time_ = 0;
   bool timed_ = true;
 };
 

@@ -143,7 +143,7 @@ TEST(Step, ErrorsThatAreSharedWidenASum) {
   std::vector<CallForecast> calls;
   for (int i = 0; i < 4; ++i) {
     program.calls.push_back({"a", 0, OpClass::linear, Kernel{Gemm{}, *format_from("bf16")}, {}, 1});
-    calls.push_back({milliseconds(1), {milliseconds(0.9), milliseconds(1.1)}, milliseconds(0.5)});
+    calls.push_back({milliseconds(1), {milliseconds(0.9), milliseconds(1.1)}, milliseconds(0.8), milliseconds(0.5)});
   }
   const Interval sum = interval_of_sum(program, calls, milliseconds(4));
   const double width = (sum.high - milliseconds(4)) / milliseconds(0.1);

@@ -59,6 +59,7 @@ void warm_up(StepForecast& step, const Program& program, const Gpu& gpu, double 
     const double longer = steady_stretch_of(stretch, c.each);
     c.each = c.each * longer;
     c.interval = {c.interval.low * longer, c.interval.high * longer};
+    c.ceiling = c.ceiling * longer;
   }
 }
 
@@ -87,7 +88,8 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
     const double each = joules_of(physics, priced->plan, moved);
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
-    step.calls.push_back({latency, interval, e.bound, e.limited_by, e.seen, latency, each, moved});
+    // A well-tuned kernel is none of the older ones that `longer` stands for.
+    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, each, moved});
     joules += each * static_cast<double>(call.times);
     if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
   }
@@ -95,6 +97,7 @@ Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const auto times = static_cast<double>(program.calls[i].times);
     step.gpu += step.calls[i].each * times;
+    step.ceiling += step.calls[i].ceiling * times;
     step.bound += step.calls[i].bound * times;
     step.flops += program.calls[i].flops * times;
   }

@@ -12,6 +12,7 @@ namespace tilecast {
 struct CallForecast {
   Seconds each;  // one run of it
   Interval interval;
+  Seconds ceiling;  // what a well-tuned kernel takes, on the same warm card
   Seconds bound;
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
@@ -26,7 +27,7 @@ struct StepForecast {
   Seconds host;   // launches back to back
   Seconds total;  // the longer of the two, and what stands between steps
   Interval interval;
-  Seconds bound;                    // of the kernels; no run is faster
+  Seconds ceiling, bound;           // of the kernels: all well tuned; no run is faster
   double flops = 0;                 // model FLOPs of the step
   std::vector<CallForecast> calls;  // one for each of the program's
   bool host_bound() const { return host > gpu; }

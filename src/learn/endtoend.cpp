@@ -50,6 +50,7 @@ Result<StepForecast> forecast_between_kernels(const Program& program, const Eage
     CallForecast& call = step->calls[i];
     const Seconds measured = timed->calls[i].each;
     if (measured > eager.floor * kAtFloor) call.each = std::max(measured - eager.gap, call.bound);
+    call.ceiling = std::min(call.ceiling, call.each);
     step->gpu += call.each * static_cast<double>(program.calls[i].times);
   }
   step->total = std::max(step->gpu, step->host);

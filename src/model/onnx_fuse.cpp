@@ -44,7 +44,7 @@ bool is_row(const OnnxValue& v, const OnnxValue& like) {
 
 // x * sigmoid(x) and its kin; act(a) * b.
 bool fuse_product_activation(OnnxMatch& m, OnnxStep& step) {
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const int x = step.inputs[side], other = step.inputs[1 - side];
     const OnnxStep* act = m.producer(m.past_casts(other));
     if (!act) continue;
@@ -84,10 +84,10 @@ bool fuse_gelu(OnnxMatch& m, OnnxStep& step) {
     else factors.push_back(id);
   }
   if (factors.size() != 2 || !open.empty() || std::abs(scale - 0.5) > 1e-3) return false;
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const OnnxStep* sum = m.producer(factors[side]);
     if (!sum || sum->op != "Add") continue;
-    for (const std::size_t at : {0, 1}) {
+    for (const std::size_t at : {0u, 1u}) {
       const OnnxStep* curve = m.producer(sum->inputs[at]);
       if (!curve || !one_of(curve->op, {"Erf", "Tanh"}) || m.number(sum->inputs[1 - at]) != 1.0) continue;
       step.op = "Gelu", step.inputs = {factors[1 - side]};
@@ -127,7 +127,7 @@ int centred_of(const OnnxMatch& m, int id) {
 
 // d / sqrt(mean(d^2) + eps), or d * 1 / that.
 bool fuse_norm(OnnxMatch& m, OnnxStep& step) {
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     if (step.op == "Div" && side == 1) break;
     int root = step.inputs[1 - side];
     if (step.op == "Mul") {
@@ -149,7 +149,7 @@ bool fuse_norm(OnnxMatch& m, OnnxStep& step) {
 
 // A scale after a norm that has none, a shift after one that has a scale.
 bool fuse_affine(OnnxMatch& m, OnnxStep& step) {
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const OnnxStep* norm = m.producer(m.past_casts(step.inputs[side]));
     if (!norm || !is_row(m.value(step.inputs[1 - side]), m.value(step.outputs[0]))) continue;
     const bool scale = step.op == "Mul" && norm->inputs.size() == 1 &&
@@ -165,7 +165,7 @@ bool fuse_affine(OnnxMatch& m, OnnxStep& step) {
 }
 
 bool fuse_bias(OnnxMatch& m, OnnxStep& step) {
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const int sum = step.inputs[side], bias = step.inputs[1 - side];
     const OnnxStep* product = m.producer(sum);
     if (!product || product->op != "MatMul" || product->inputs.size() != 2 || !m.read_once(sum)) continue;
@@ -193,7 +193,7 @@ bool fuse_batch_norm(OnnxMatch& m, OnnxStep& step) {
 
 // x cos + rotate(x) sin, where rotate joins the negated second half to the first.
 bool fuse_rotary(OnnxMatch& m, OnnxStep& step) {
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const OnnxStep *plain = m.producer(step.inputs[side]), *turned = m.producer(step.inputs[1 - side]);
     if (!plain || !turned || plain->op != "Mul" || turned->op != "Mul") continue;
     for (const int half : turned->inputs) {

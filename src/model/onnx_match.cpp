@@ -45,7 +45,7 @@ int OnnxMatch::past_casts(int id) const {
 int OnnxMatch::past_scaling(int id) const {
   const OnnxStep* step = producer(id);
   if (!step || (step->op != "Mul" && step->op != "Div") || step->inputs.size() != 2) return id;
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0u, 1u}) {
     const int other = step->inputs[1 - side];
     if (other < 0 || step->inputs[side] < 0) return id;
     if (value(other).constant && value(other).elements() == 1 && (step->op == "Mul" || side == 0))

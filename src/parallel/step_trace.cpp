@@ -59,7 +59,9 @@ Status check(const CommGroups& groups, std::span<const RankTrace> ranks) {
   }
   for (const auto& [group, run] : calls)
     for (const int member : groups[static_cast<std::size_t>(group)]) {
-      const auto runs = [&](const TraceNode& n) { return n.kind == TraceKind::collective && n.group == group; };
+      const auto runs = [group = group](const TraceNode& n) {
+        return n.kind == TraceKind::collective && n.group == group;
+      };
       if (member < 0 || static_cast<std::size_t>(member) >= ranks.size())
         return error(fmt::format("rank {} of group {} does not exist", member, group));
       const std::vector<TraceNode>& nodes = ranks[static_cast<std::size_t>(member)].nodes;

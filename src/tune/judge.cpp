@@ -206,7 +206,7 @@ Result<NearBest> judge_near_best(const std::string& path, const Gpu& gpu) {
   for (const auto& [key, listed] : shapes) {
     const auto ranked = rank_fused_moe(listed.moe, bf16(), gpu, space, false);  // the profiler repeats one launch
     if (!ranked) return ranked.error();
-    const auto inside = [&](const TritonConfig& config) { return listed.configs.contains(config); };
+    const auto inside = [&listed = listed](const TritonConfig& config) { return listed.configs.contains(config); };
     const std::vector<RankedConfig> five = distinct_best(*ranked, kTopFive);
     ++found.shapes;
     found.first_inside += inside(five.front().config);

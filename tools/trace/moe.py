@@ -5,7 +5,7 @@
     python3 tools/trace/moe.py --out traces --tuned tuned=tuned/E=128,N=768,device_name=NVIDIA_H200.json
 
 A prefill of 4 x 2048 tokens and a decode step of 64 sequences, once with each engine's default
-configuration and once with the file's. Writes a PyTorch profiler trace of each, and moe_steps.csv:
+configuration and, with --tuned, once with the file's. Writes a PyTorch profiler trace of each, and moe_steps.csv:
 ms of every step, plain launches and as a CUDA graph, all variants in turns so that they meet the
 same clocks.
 """
@@ -107,7 +107,7 @@ class Watched(MoeDecoder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=".")
-    parser.add_argument("--tuned", action="append", required=True, metavar="NAME=FILE",
+    parser.add_argument("--tuned", action="append", default=[], metavar="NAME=FILE",
                         help="NAME=FILE of `tilecast tune -o`; again for more")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)

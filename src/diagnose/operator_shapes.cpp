@@ -1,8 +1,7 @@
-// Operators and launches to shapes that can be forecast.
+// Operators to shapes that can be forecast: one table, a line each.
 #include <algorithm>
-#include <charconv>
 
-#include "diagnose/recognise.h"
+#include "diagnose/shape_parts.h"
 
 namespace tilecast {
 namespace {
@@ -24,8 +23,6 @@ Count product(const Dimensions& dims, std::size_t from = 0, std::size_t to = 16)
 Count rows_of(const Dimensions& dims) { return dims.empty() ? 0 : product(dims, 0, dims.size() - 1); }
 Count last_of(const Dimensions& dims) { return dims.empty() ? 0 : dims.back(); }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 // A maker returns nothing where the dims do not fit the operator it reads.
 using Made = std::optional<Shape>;
 using Maker = Made (*)(const OperatorCall&, std::string_view kernel_name);
@@ -43,13 +40,6 @@ Made linear(const OperatorCall& op, std::string_view) {
   return Gemm{rows_of(x), w[0], w[1]};
 }
 
-// "[1, 1]" or "1".
-Count first_number(std::string_view text) {
-  const auto digit = text.find_first_of("0123456789");
-  Count number = 0;
-  if (digit != std::string_view::npos) std::from_chars(text.data() + digit, text.data() + text.size(), number);
-  return number;
-}
 Made convolution(const OperatorCall& op, std::size_t stride, std::size_t padding, std::size_t dilation,
                  std::size_t groups) {
   const Dimensions &x = input(op, 0), &w = input(op, 1);
@@ -70,12 +60,6 @@ Made plain_convolution(const OperatorCall& op, std::string_view) { return convol
 
 // Queries of this many or fewer against more keys are decoding.
 constexpr Count kMostNewTokens = 8;
-
-// FlashAttention 2 calls its kernels flash_fwd_kernel and so on, whoever built them.
-AttentionAlgorithm algorithm_of(std::string_view kernel_name) {
-  const bool second = contains(kernel_name, "flash_fwd_") || contains(kernel_name, "flash_bwd_");
-  return second ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic;
-}
 
 // Inputs q, k, v from `first`; tokens stand on axis 1 of [batch, tokens, heads, dim], or on axis 2 where heads come
 // first. `mask` is the scalar that says causal.
@@ -226,7 +210,8 @@ Made fused_optimizer(const OperatorCall& op, std::string_view) {
                                           : OptimizerKind::sgd;
   return made;
 }
-// vllm::inplace_fused_experts(tokens, gate and up, down, weights, experts of tokens, ...), and our own of tools/.
+// vllm::inplace_fused_experts(tokens, gate and up, down, weights, experts of tokens, ...), SGLang's, and our own of
+// tools/.
 Made experts(const OperatorCall& op, std::string_view kernel_name) {
   const Dimensions &x = input(op, 0), &up = input(op, 1), &down = input(op, 2), &chosen = input(op, 3);
   if (x.size() != 2 || up.size() != 3 || down.size() != 3 || chosen.size() != 2 || up[0] != down[0] || up[2] != x[1])
@@ -256,8 +241,8 @@ struct OperatorRule {
   F family;
   Maker make;  // null: the dims do not tell
 };
-// The first that matches speaks. Argument orders from PyTorch's native_functions.yaml (2.11) and vLLM's
-// torch_bindings.cpp (0.11).
+// The first that matches speaks. Argument orders from PyTorch's native_functions.yaml (2.11), vLLM's
+// torch_bindings.cpp (0.11) and SGLang's fused_moe_triton/fused_moe.py (0.5).
 constexpr OperatorRule kOperators[] = {
     {"aten::mm", F::gemm, first_two},
     {"aten::bmm", F::gemm, first_two},
@@ -280,6 +265,8 @@ constexpr OperatorRule kOperators[] = {
     {"aten::_efficient_attention_backward", F::attention, nullptr},
     {"vllm::inplace_fused_experts", F::moe, experts},
     {"vllm::outplace_fused_experts", F::moe, experts},
+    {"sglang::inplace_fused_experts", F::moe, experts},
+    {"sglang::outplace_fused_experts", F::moe, experts},
     {"tilecast::fused_moe", F::moe, experts},
     {"vllm::unified_attention*", F::attention, nullptr},
     {"_vllm_fa*", F::attention, nullptr},
@@ -367,75 +354,15 @@ std::optional<std::string_view> format_of_types(const OperatorCall& op, std::str
   return std::nullopt;
 }
 
-std::string_view format_of_name(std::string_view name) {
-  if (contains(name, "e4m3") || contains(name, "Float8")) return "fp8_static";
-  if (contains(name, "BFloat16") || contains(name, "bfloat16") || contains(name, "bf16")) return "bf16";
-  if (contains(name, "Half") || contains(name, "half") || contains(name, "f16")) return "fp16";
-  if (contains(name, "double")) return "fp64";
-  if (contains(name, "float") || contains(name, "f32")) return "fp32";
-  return "bf16";
-}
-
-std::optional<Kernel> kernel_of(Shape shape, std::string_view format) {
-  auto found = format_from(format);
-  if (!found) return std::nullopt;
-  const auto fine = std::visit([](const auto& s) { return s.check().ok(); }, shape);
-  if (!fine) return std::nullopt;
-  return Kernel{std::move(shape), *found};
-}
-
-// The n-th number or word of a template list that starts at `from`: "<128, 64, true" -> argument(…, 2) is "true".
-std::string_view argument(std::string_view list, std::size_t n) {
-  int depth = 0;
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const char c = list[i];
-    if (c == '<' || c == '(') {
-      if (++depth == 1) from = i + 1;
-    } else if (c == '>' || c == ')' || (c == ',' && depth == 1)) {
-      if (c != ',') --depth;
-      if (c == ',' || depth == 0) {
-        if (n-- == 0) {
-          while (from < i && list[from] == ' ') ++from;
-          return list.substr(from, i - from);
-        }
-        from = i + 1;
-        if (depth == 0) return {};
-      }
-    }
-  }
-  return {};
-}
-
-// flash_fwd_kernel<Flash_fwd_kernel_traits<head dim, rows, ...>, dropout, causal, ...> over (row blocks, batch, heads).
-// With one block of rows nothing tells how many there are; more blocks are taken for a whole prompt.
-std::optional<Shape> flash_launch(const WorkKind& kind) {
-  const auto at = kind.name.find("flash_fwd_kernel<");
-  const auto traits = kind.name.find("kernel_traits<");
-  if (at == std::string::npos || traits == std::string::npos || kind.launch.grid[0] < 2) return std::nullopt;
-  const std::string_view name = kind.name;
-  const Count head_dim = first_number(argument(name.substr(traits), 0));
-  const Count rows = first_number(argument(name.substr(traits), 1));
-  AttentionPrefill prefill;
-  prefill.q_len = prefill.kv_len = rows * kind.launch.grid[0];
-  prefill.batch = kind.launch.grid[1], prefill.heads = prefill.kv_heads = kind.launch.grid[2];
-  prefill.head_dim = head_dim;
-  prefill.algorithm = algorithm_of(name);
-  prefill.mask = argument(name.substr(at), 2) == "true" ? AttentionMask::causal : AttentionMask::full;
-  return prefill;
-}
-
-// vectorized_elementwise_kernel<vector, functor, array<char*, tensors>>: 1024 elements a CTA (PyTorch 2.11 on an H200:
-// 10^6 bf16 elements take 977 CTAs, 10^8 fp32 ones 97 657). Older versions give four-wide kernels half of that.
-std::optional<Shape> vectorized_launch(const WorkKind& kind) {
-  if (!contains(kind.name, "vectorized_elementwise_kernel<")) return std::nullopt;
-  const auto tensors = kind.name.find("array<char*, ");
-  if (tensors == std::string::npos || kind.launch.grid[0] < 1) return std::nullopt;
-  Elementwise made;
-  made.elements = Count{kind.launch.grid[0]} * 1024;
-  made.inputs = std::clamp<Count>(first_number(std::string_view(kind.name).substr(tensors + 13)) - 1, 0, 8);
-  if (made.inputs == 0) return std::nullopt;
-  return made;
+// fp8 experts with a scale for every 128 x 128 weights name those scales among their inputs: [experts, rows / 128,
+// columns / 128].
+bool has_block_scales(const OperatorCall& op) {
+  constexpr Count kSide = 128;
+  const Dimensions& up = input(op, 1);
+  return up.size() == 3 && std::any_of(op.dims.begin(), op.dims.end(), [&](const Dimensions& dims) {
+           return dims.size() == 3 && dims[0] == up[0] && dims[1] == ceil_div(up[1], kSide) &&
+                  dims[2] == ceil_div(up[2], kSide);
+         });
 }
 
 }  // namespace
@@ -451,33 +378,11 @@ std::optional<OperatorShape> shape_of_operator(const OperatorCall& op, std::stri
   if (!rule || !rule->make) return std::nullopt;
   Made made = rule->make(op, kernel_name);
   if (!made) return std::nullopt;
-  const auto format = format_of_types(op, kernel_name, rule->family);
+  auto format = format_of_types(op, kernel_name, rule->family);
+  if (rule->family == F::moe && format == "fp8_static" && has_block_scales(op)) format = "fp8_block";
   auto kernel = kernel_of(*std::move(made), format ? *format : format_of_name(kernel_name));
   if (!kernel) return std::nullopt;
   return OperatorShape{rule->family, {*std::move(kernel), ShapeFrom::operator_dims}};
-}
-
-std::optional<ReadShape> shape_of_launch(const WorkKind& kind) {
-  auto made = flash_launch(kind);
-  if (!made) made = vectorized_launch(kind);
-  if (!made) return std::nullopt;
-  auto kernel = kernel_of(*std::move(made), format_of_name(kind.name));
-  if (!kernel) return std::nullopt;
-  return ReadShape{*std::move(kernel), ShapeFrom::launch};
-}
-
-Result<ReadShape> shape_of_text(std::string_view text) {
-  const auto first = text.find(' '), second = text.find(' ', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos)
-    return field_error("shape", "must be a family, a format and dims, not '" + std::string(text) + "'",
-                       "for example: gemm bf16 m=512;n=6144;k=4096");
-  auto dims = dims_from_text(text.substr(second + 1));
-  if (!dims) return std::move(dims).error();
-  auto shape = shape_from(text.substr(0, first), *dims);
-  if (!shape) return std::move(shape).error();
-  auto format = format_from(text.substr(first + 1, second - first - 1));
-  if (!format) return std::move(format).error();
-  return ReadShape{Kernel{*std::move(shape), *format}, ShapeFrom::table};
 }
 
 }  // namespace tilecast
