@@ -104,12 +104,17 @@ bool is_clean(const TableRow& row) {
          row.number("silicon_ttft_ms") < 10e3 && row.number("silicon_ttft_ms") > 0 && row.number("silicon_tpot_ms") > 0;
 }
 
-// What first tokens of AIConfigurator's own runs take beyond the engine's step, client and server together: the middle
-// of what Llama 3.1 8B's under TensorRT-LLM lack. Other models are the judge.
-const Seconds kOwnFrontEnd = milliseconds(118);
+// AIConfigurator's own runs, chosen on Llama 3.1 8B under TensorRT-LLM (the other models are the judge): what first
+// tokens take beyond the engine's steps, client and server together; and how far answers' lengths lie apart. Its
+// clients ask for equal ones (src/aiconfigurator/eval/benchmarks/genai_perf_runner.py, --output-tokens-stddev 0), which
+// in a simulation march in step for ever, prompts waiting for each other; its first tokens show that they did not. The
+// spread stands for whatever set them apart.
+const Seconds kOwnFrontEnd = milliseconds(80);
+constexpr double kOwnSpread = 0.3;
 
-// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025): no prefix
-// cache, ten requests for each in flight, --random-range-ratio 0.8.
+// As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025, dsr1_*.sh and
+// single_node/qwen3.5_*.sh, 2026): no prefix cache, ten requests for each in flight, --random-range-ratio 0.8; SGLang
+// on Blackwell with --scheduler-recv-interval 30, 10 below sixteen requests.
 void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
   d.reuse = false;
   d.memory_fraction = 0.9;
@@ -120,6 +125,27 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
     d.max_tokens = 16384;
     const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
     if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
+  } else {
+    const bool blackwell = d.gpu.architecture == Architecture::blackwell, qwen = d.model.name.starts_with("Qwen");
+    d.memory_fraction = row.count("tp_size") == 4 && !qwen && row["precision"] == "fp8" ? 0.95 : 0.82;
+    d.chunk = d.max_tokens = (blackwell ? !qwen && row["precision"] == "fp4" : qwen) ? 16384 : 32768;
+    if (blackwell) d.receive_steps = row.count("batch_size") >= 16 ? 30 : 10;
+  }
+}
+
+// As AIConfigurator's generator sets the engines up for its own runs (github ai-dynamo/aiconfigurator,
+// src/aiconfigurator/generator: backends/trtllm.py, rule_plugin/benchmark/*.rule): as many sequences as the client has
+// in flight, and in a step the answers, one prompt and 1500 tokens. SGLang mixes answers into the prompts' steps.
+void set_as_aiconfigurator(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
+  const Count concurrency = row.count("batch_size"), prompt = row.count("isl");
+  d.max_sequences = concurrency;
+  if (engine == EngineKind::trtllm) {
+    d.max_tokens = concurrency + prompt + 1500;
+    d.reuse = false;
+    d.host_receive = kOwnFrontEnd;
+  } else if (engine == EngineKind::sglang) {
+    d.max_tokens = prompt + 1500;
+    d.mixed_chunk = true;
   }
 }
 
@@ -153,17 +179,22 @@ Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why
   if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
   const bool theirs = of_inference_max(row);
   if (theirs) set_as_inferencex(one.deployment, row, *engine);
-  else if (*engine == EngineKind::trtllm) one.deployment.host_receive = kOwnFrontEnd;
-  // InferenceX draws lengths between 0.8 and 1 of the nominal ones. The others' are not said; answers that end a little
-  // apart keep requests from marching in step, as they do not over a long run.
-  const double mean = theirs ? 0.9 : 1, spread = theirs ? 1 / 0.9 - 1 : 0.1;
+  else set_as_aiconfigurator(one.deployment, row, *engine);
+  // InferenceX draws lengths between 0.8 and 1 of the nominal ones; AIConfigurator's prompts and answers are equal.
+  const double mean = theirs ? 0.9 : 1, spread = 1 / 0.9 - 1;
   WorkloadOptions w;
   w.requests = 10 * concurrency;
-  w.input = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("isl"))), spread};
-  w.output = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("osl"))), spread};
+  w.input = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("isl"))),
+             theirs ? spread : 0};
+  w.output = {LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(mean * row.number("osl"))),
+              theirs ? spread : kOwnSpread};
   auto requests = generate(w);
   if (!requests) return std::move(requests).error().at(row.place());
   one.requests = *std::move(requests);
+  // aiperf makes a hundred prompts and sends them over and over (--num-dataset-entries, default 100).
+  if (!theirs && *engine == EngineKind::vllm)
+    for (std::size_t i = 0; i < one.requests.size(); ++i)
+      one.requests[i].prefix = static_cast<Count>(i % 100), one.requests[i].prefix_tokens = one.requests[i].input;
   one.concurrency = concurrency;
   one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
   return std::optional<ServingCase>(std::move(one));

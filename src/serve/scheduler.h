@@ -74,6 +74,8 @@ struct SchedulerLimits {
   Count max_tokens = 2048;      // of a step; SGLang: of prompts in a step (max_prefill_tokens)
   Count chunk = 0;              // SGLang: tokens of prompts in a step (chunked_prefill_size); 0: not cut
   bool chunked_prefill = true;  // prompts may be cut at max_tokens (SGLang: at `chunk`)
+  bool mixed_chunk = false;     // SGLang: answers run in the prompts' step (enable_mixed_chunk)
+  Count receive_steps = 1;      // SGLang: steps of answers between two looks for new requests (scheduler_recv_interval)
   // TensorRT-LLM: prompts wait while answers run, at most so many steps, until they and the answers fill this share of
   // max_tokens (batch_wait_timeout_iters, batch_wait_max_tokens_ratio); 0: never.
   Count wait_steps = 0;
