@@ -157,6 +157,8 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
                                   has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
   if (!precision) return std::move(precision).error().at(row.place());
   d.engine.precision = *std::move(precision);
+  // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
+  if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
   d.overlapped = overlaps(words, engine);
   d.max_tokens = static_cast<Count>(
       value_of(words, {"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"}).value_or(0));

@@ -162,6 +162,7 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
     d.max_tokens = 16384;
     const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
     if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
+    d.balance_steps = 60;  // attention_dp_config
   } else {
     const bool blackwell = d.gpu.architecture == Architecture::blackwell, qwen = d.model.name.starts_with("Qwen");
     d.memory_fraction = row.count("tp_size") == 4 && !qwen && row["precision"] == "fp8" ? 0.95 : 0.82;
@@ -213,8 +214,7 @@ Result<std::vector<Request>> requests_of(const TableRow& row, Count concurrency,
                               std::max<Count>(1, std::llround(mean * row.number(column))), apart};
   };
   WorkloadOptions w;
-  // Ten for each in flight, as the clients send; of runs with thousands in flight three tell as much.
-  w.requests = (concurrency > 512 ? 3 : 10) * concurrency;
+  w.requests = 10 * concurrency;
   w.input = length("isl", theirs ? spread : 0), w.output = length("osl", theirs ? spread : kOwnSpread);
   auto requests = generate(w);
   // Its client, aiperf, makes a hundred prompts and sends them over and over (--num-dataset-entries, default 100), and

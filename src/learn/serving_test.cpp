@@ -91,24 +91,34 @@ TEST(ServingCasesTest, ReadsServeCommands) {
   EXPECT_EQ(cases->left_out.at("engine version not said"), 1);
 }
 
+// Rows of the sample: what they have in common, the pools' columns empty unless given.
+std::string point(const std::string& source, const std::string& what, const std::string& ranks,
+                  const std::string& figures, const std::string& pools = ",,,,,,,,,,,") {
+  return source + "," + what + "," + ranks + "," + pools + "," + figures + "\n";
+}
+
+constexpr const char* kPoints =
+    "silicon_data_source,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,batch_size,"
+    "tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,prefill_num_workers,prefill_tp_size,prefill_pp_size,"
+    "prefill_attention_dp_size,prefill_moe_tp_size,prefill_moe_ep_size,decode_num_workers,decode_tp_size,"
+    "decode_pp_size,decode_attention_dp_size,decode_moe_tp_size,decode_moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n";
+
 TEST(ServingCasesTest, ReadsServingPoints) {
   const TestFolder folder;
-  const std::string head =
-      "silicon_data_source,backend,backend_version,model_path,system,precision,mode,isl,osl,gemm_quant_mode,"
-      "moe_quant_mode,batch_size,tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,silicon_ttft_ms,"
-      "silicon_tpot_ms\n";
-  const std::string row =
-      "csv; silicon_concurrency=8,trtllm,,meta-llama/Llama-3.1-70B,b200_sxm,fp8,agg,1024,1024,fp8,"
-      "fp8,8,";
-  const std::string path = folder.plain("s.csv", head + row + "1,1,,1,1,400,15\n" +  // taken
-                                                     row + "1,1,,1,1,400,15\n" +     // a copy
-                                                     row + "2,1,,1,1,400,15\n" +     // two GPUs
-                                                     row + "1,1,,1,1,40000,15\n" +   // TTFT too long
-                                                     "aic-auto-gap-analysis,vllm,,meta-llama/Llama-3.1-8B-Instruct,"
-                                                     "h100_sxm,,agg,1000,100,,,4,1,1,0,1,1,50,7\n");
+  const std::string llama = "trtllm,meta-llama/Llama-3.1-70B,b200_sxm,fp8,agg,1024,1024,fp8,fp8,8";
+  const std::string path = folder.plain(
+      "s.csv", kPoints + point("csv", llama, "1,1,,1,1", "400,15") +  // taken
+                   point("csv", llama, "1,1,,1,1", "400,15") +        // a copy
+                   point("csv", llama, "2,1,,1,1", "400,15") +        // two GPUs
+                   point("csv", llama, "1,1,,1,1", "40000,15") +      // TTFT too long
+                   point("csv", llama, "64,1,,1,1", "400,15") +       // more ranks than a node has
+                   point("aic-auto-gap-analysis", "vllm,meta-llama/Llama-3.1-8B-Instruct,h100_sxm,,agg,1000,100,,,40",
+                         "1,1,0,1,1", "50,7") +
+                   point("csv", "sglang,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,agg,1024,1024,fp8,fp8_block,64",
+                         "8,1,,8,1", "400,15"));
   const auto cases = silicon_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 3u);
+  ASSERT_EQ(cases->cases.size(), 4u);
   ASSERT_TRUE(cases->cases[1].deployment.spread);
   EXPECT_EQ(cases->cases[1].deployment.spread->layout.tp, 2);
   EXPECT_EQ(cases->cases[1].deployment.spread->cluster.gpu.name, "B200");
@@ -121,9 +131,61 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(x.requests.size(), 80u);
   for (const Request& r : x.requests) EXPECT_TRUE(r.input >= 819 && r.input <= 1025) << r.input;
   EXPECT_NEAR(x.measured.at("tpot"), 0.015, 1e-12);
-  EXPECT_EQ(cases->cases[2].label.detail, "bf16, one GPU, 1000/100");
+  // AIConfigurator's own: equal prompts, a hundred different ones.
+  const ServingCase& own = cases->cases[2];
+  EXPECT_EQ(own.label.detail, "bf16, one GPU, 1000/100");
+  EXPECT_EQ(own.deployment.max_sequences, 40);
+  EXPECT_EQ(own.requests[399].input, 1000);
+  EXPECT_EQ(own.requests[399].prefix, 99);
+  EXPECT_EQ(own.requests[300].prefix_tokens, 1000);
+  EXPECT_EQ(cases->cases[3].deployment.receive_steps, 30);
   EXPECT_EQ(cases->left_out.at("a copy"), 1);
-  EXPECT_EQ(cases->left_out.at("outside the clean subset"), 1);
+  EXPECT_EQ(cases->left_out.at("TTFT of 10 s and more"), 1);
+  EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
+}
+
+TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
+  const TestFolder folder;
+  const std::string model = "trtllm,deepseek-ai/DeepSeek-V3,", format = ",fp8,";
+  const std::string apart = model + "h200_sxm" + format + "disagg,8192,1024,fp8,fp8_block,";
+  const std::string together = model + "h200_sxm" + format + "agg,1024,1024,fp8,fp8_block,16";
+  const std::string source = "db; silicon_concurrency=128; x";
+  const std::string path = folder.plain(
+      "s.csv", kPoints + point(source, apart, ",,,,", "900,20", "2,1,1,8,1,8,3,8,1,1,1,8") +  // taken
+                   point(source, apart, ",,,,", "900,20", ",1,1,8,1,8,,8,1,1,1,8") +          // how many workers?
+                   point(source, apart, ",,,,", "900,20", "1,1,1,8,8,1,1,8,1,1,1,8") +        // width over dp ranks
+                   point(source, together, "1,1,8,1,8", "900,20") +                           // taken
+                   point(source, together, "1,1,64,8,8", "900,20") +                          // 64 ranks: no node
+                   point(source, together, "1,1,,8,1", "900,20"));                            // dp 8, not said
+  const auto cases = silicon_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 2u);
+  const ServingCase& pools = cases->cases[0];
+  EXPECT_EQ(pools.label.mode, "disagg");
+  EXPECT_EQ(pools.concurrency, 128);
+  ASSERT_TRUE(pools.prefill && pools.prefill->spread && pools.deployment.spread);
+  EXPECT_EQ(pools.prefill->replicas, 2);
+  EXPECT_EQ(pools.prefill->spread->layout.dp, 8);
+  EXPECT_EQ(pools.deployment.replicas, 3);
+  EXPECT_EQ(pools.deployment.spread->layout.tp, 8);
+  EXPECT_DOUBLE_EQ(pools.link.bandwidth.base(), 50e9);  // forty GPUs: over the network
+  EXPECT_EQ(cases->cases[1].label.mode, "agg, attention dp");
+  EXPECT_EQ(cases->cases[1].concurrency, 128);  // of all ranks; the rows' batch is of one
+  EXPECT_EQ(cases->cases[1].deployment.balance_steps, 60);
+  EXPECT_EQ(cases->left_out.at("disaggregated, number of workers not said"), 1);
+  EXPECT_EQ(cases->left_out.at("attention dp: ranks share the width of experts"), 2);
+  EXPECT_EQ(cases->left_out.at("attention dp not said: experts over more ranks than attention"), 1);
+
+  const std::vector<EndToEndResult> counted = left_out_of(*cases, "silicon");
+  ASSERT_EQ(counted.size(), 3u);
+  EXPECT_EQ(counted[1].label.source, "silicon left out");
+  double rows = static_cast<double>(cases->cases.size());
+  for (const EndToEndResult& r : counted) rows += r.measured;
+  EXPECT_EQ(rows, 6);
+  const auto judged = judge_serving(cases->cases, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  EXPECT_EQ(judged->size(), 4u);
+  for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.label.mode << ' ' << r.quantity;
 }
 
 }  // namespace

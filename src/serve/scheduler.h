@@ -80,6 +80,9 @@ struct SchedulerLimits {
   // max_tokens (batch_wait_timeout_iters, batch_wait_max_tokens_ratio); 0: never.
   Count wait_steps = 0;
   double wait_share = 0;
+  // TensorRT-LLM, replicas that step together: prompts wait until every one of them has some, at most so many steps
+  // (attention_dp_config: enable_balance, timeout_iters); 0: never.
+  Count balance_steps = 0;
   bool pipelined = false;  // several steps run at once: a request whose token is on its way is in one of them only
   Speculation speculation;
   std::uint64_t seed = 0;  // of accepted drafts
@@ -93,9 +96,10 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void add(Sequence& sequence) { waiting_.push_back(&sequence); }
-  // The next step; without items where nothing can run.
-  void plan(StepPlan& plan) {
+  // The next step; without items where nothing can run. Where `hold`, nobody who waits is admitted while others run.
+  void plan(StepPlan& plan, bool hold = false) {
     plan.clear();
+    hold_ = hold && !running_.empty();
     fill(plan);
   }
   // A request that ended has run its last step.
@@ -139,6 +143,7 @@ class Scheduler {
   KvCache& cache_;
   std::deque<Sequence*> waiting_;
   std::vector<Sequence*> running_;
+  bool hold_ = false;  // this step
 
  private:
   Random random_;
