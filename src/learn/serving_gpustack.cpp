@@ -183,6 +183,18 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   return one;
 }
 
+// The model, or every request of the run, is too large for what the command leaves: flags that it does not name were
+// set.
+std::string unfit(const ServingCase& one) {
+  const auto deployment = deploy(one.deployment, Method::roofline, nullptr);
+  if (!deployment) return "does not fit as its command says";
+  const PoolOptions& pool = deployment->pool;
+  const bool none = std::all_of(one.requests.begin(), one.requests.end(), [&](const Request& r) {
+    return pool.geometry.blocks_for(r.input + r.output) > pool.blocks;
+  });
+  return none ? "requests do not fit the cache as its command says" : "";
+}
+
 }  // namespace
 
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
@@ -221,8 +233,9 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     }
     auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
     if (!one) return std::move(one).error();
-    if (!deploy(one->deployment, Method::roofline, nullptr)) {
-      ++cases.left_out["does not fit as its command says"];
+    why = unfit(*one);
+    if (!why.empty()) {
+      ++cases.left_out[why];
       continue;
     }
     cases.cases.push_back(*std::move(one));

@@ -43,12 +43,13 @@ TEST(ServingCasesTest, ReadsRequestsOneByOne) {
 }
 
 std::string lab_rows(const std::string& gpus, const std::string& model, const std::string& load,
-                     const std::string& command, const std::string& version = "v0.11.0") {
+                     const std::string& command, const std::string& version = "v0.11.0",
+                     const std::string& input = "200") {
   std::string rows;
   for (const auto& [metric, value] :
        {std::pair("ttft_mean", 20.0), {"tpot_mean", 10.0}, {"output_throughput", 380.0}, {"request_throughput", 3.8}})
-    rows += "s,H100," + gpus + ",1,1,," + model + ",x,vLLM," + version + "," + load + ",200,100,," + metric + "," +
-            std::to_string(value) + ",x,\"1. | info | " + command + " | n=40\"\n";
+    rows += "s,H100," + gpus + ",1,1,," + model + ",x,vLLM," + version + "," + load + "," + input + ",100,," + metric +
+            "," + std::to_string(value) + ",x,\"1. | info | " + command + " | n=40\"\n";
   return rows;
 }
 
@@ -65,6 +66,8 @@ TEST(ServingCasesTest, ReadsServeCommands) {
           lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B --speculative-config x") +
           lab_rows(one, "Qwen/Qwen3-8B", "512", "vllm serve Qwen/Qwen3-8B") +
           lab_rows(one, "No/Model", "4", "vllm serve No/Model") +
+          lab_rows(one, "Qwen/Qwen3-32B", "4", "vllm serve Qwen/Qwen3-32B", "v0.11.0", "32000") +
+          lab_rows(one, "Qwen/Qwen3-32B", "4", "vllm serve Qwen/Qwen3-32B --gpu-memory-utilization 0.5") +
           lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B", ""));
   const auto cases = gpustack_cases(path, {{seconds(0), 10, 20}, {seconds(0), 30, 5}});
   ASSERT_TRUE(cases) << cases.error().line();
@@ -88,6 +91,8 @@ TEST(ServingCasesTest, ReadsServeCommands) {
   EXPECT_EQ(cases->left_out.at("speculative decoding"), 1);
   EXPECT_EQ(cases->left_out.at("sent at a rate that is not said"), 1);
   EXPECT_EQ(cases->left_out.at("unknown model"), 1);
+  EXPECT_EQ(cases->left_out.at("does not fit as its command says"), 1);
+  EXPECT_EQ(cases->left_out.at("requests do not fit the cache as its command says"), 1);
   EXPECT_EQ(cases->left_out.at("engine version not said"), 1);
 }
 
