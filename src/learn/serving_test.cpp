@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "learn/endtoend_report.h"
 #include "learn/test_files.h"
 
 namespace tilecast {
@@ -191,6 +192,28 @@ TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
   ASSERT_TRUE(judged) << judged.error().line();
   EXPECT_EQ(judged->size(), 4u);
   for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.label.mode << ' ' << r.quantity;
+}
+
+// Every row read is judged or declined, and the report says how many.
+TEST(ServingCasesTest, ReportCountsRows) {
+  std::vector<EndToEndResult> results;
+  for (const char* mode : {"agg", "agg", "disagg"})
+    for (const char* quantity : {"ttft", "tpot"}) {
+      EndToEndResult r;
+      r.label = {"silicon", "B200", "trtllm", "Llama-3.1-70B", mode, "fp8, tp 2, 1024/1024", 8, 1024};
+      r.quantity = quantity, r.measured = 1, r.forecast = mode == std::string("agg") ? 1.1 : 3;
+      results.push_back(r);
+    }
+  ServingCases cases;
+  cases.left_out = {{"a copy", 4}, {"another GPU", 2}};
+  for (EndToEndResult& r : left_out_of(cases, "silicon")) results.push_back(std::move(r));
+  const std::string report = end_to_end_report(results);
+  EXPECT_NE(report.find("| judged: agg | 2 |"), std::string::npos) << report;
+  EXPECT_NE(report.find("| judged: disagg | 1 |"), std::string::npos);
+  EXPECT_NE(report.find("| declined: a copy | 4 |"), std::string::npos);
+  EXPECT_NE(report.find("| **read** | 9 |"), std::string::npos);
+  // Pools apart do not count among the models asked for.
+  EXPECT_NE(report.find("| tpot | 2 | 10.0 % |"), std::string::npos);
 }
 
 }  // namespace
