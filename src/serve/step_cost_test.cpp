@@ -174,5 +174,21 @@ TEST(AsServed, NormsAreFusedWithSumsOfFewTokens) {
   EXPECT_EQ(norms_after_sums(EngineKind::sglang, "H100-SXM", 8, 2049), 160);
 }
 
+// gpt-oss: every other layer sees 128 keys only. A100 has no measured window.
+TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
+  tilecast::Run run{*find_model("gpt-oss-20b"), {Mode::decode, {{256, 1, 400}}}, options_of(EngineKind::vllm), {}};
+  const auto prepared = prepare(run);
+  ASSERT_TRUE(prepared);
+  const auto step =
+      forecast_step(prepared->program, *find_gpu("A100-SXM-80GB"), 256, Method::tilecast, &shipped_models());
+  ASSERT_TRUE(step) << step.error().line();
+  Seconds windowed, whole;
+  for (std::size_t i = 0; i < step->calls.size(); ++i)
+    if (const auto* decode = std::get_if<AttentionDecode>(&prepared->program.calls[i].kernel.shape))
+      (decode->window > 0 ? windowed : whole) = step->calls[i].each;
+  ASSERT_GT(windowed, seconds(0));
+  EXPECT_LE(windowed.base(), whole.base() * 1.2501);
+}
+
 }  // namespace
 }  // namespace tilecast
