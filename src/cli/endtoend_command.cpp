@@ -66,7 +66,10 @@ Results judge_neusight(const EndToEndCommand& command) {
 Results judge_runs(const Result<ServingCases>& cases, const char* source, const ModelSource& weights) {
   if (!cases) return cases.error();
   for (const auto& [why, runs] : cases->left_out) fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, why);
-  return judge_serving(cases->cases, Method::tilecast, &weights);
+  auto judged = judge_serving(cases->cases, Method::tilecast, &weights);
+  if (!judged) return judged;
+  for (EndToEndResult& one : left_out_of(*cases, source)) judged->push_back(std::move(one));
+  return judged;
 }
 // Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
 Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {

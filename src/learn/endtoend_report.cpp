@@ -308,97 +308,6 @@ std::string neusight_report(const Results& all, const Results& operators) {
              false);
 }
 
-// --- serving ---
-
-std::string llmservingsim_report(const Results& all) {
-  if (all.empty()) return {};
-  MarkdownTable table({"quantity"}, {"measured", "forecast", "error"});
-  for (const EndToEndResult& r : all) {
-    const bool time = r.quantity == "ttft" || r.quantity == "tpot";
-    const auto text = [&](double value) {
-      return time ? fmt::format("{:.4g} ms", value * 1e3)
-                  : fmt::format("{:.5g} {}", value, r.quantity == "peak" ? "tokens" : "tokens/s");
-    };
-    table.add({r.quantity, text(r.measured), text(r.forecast), signed_percent(r.ratio() - 1)});
-  }
-  return "### vLLM serving on an RTX 4090 (LLMServingSim's run)\n\n"
-         "300 requests of ShareGPT to Llama 3.1 8B under vLLM 0.19, arrivals as recorded, 24 GB: the cache overflows "
-         "and "
-         "requests are preempted. Means over requests; peak is the most tokens in flight, reconstructed from each "
-         "request's schedule, first and last token in both. No figure was fitted to this run, but it is no blind test: "
-         "its "
-         "first forecast had a cache too large by a fifth, which made us look for start-up logs of vLLM on other "
-         "cards, "
-         "and those set what the engine keeps for itself (serve/deployment.cpp).\n\n" +
-         table.text();
-}
-
-std::string gpustack_report(const Results& all) {
-  if (all.empty()) return {};
-  return "### Serving on A100s and H100s (GPUStack's performance lab)\n\n"
-         "Runs of `vllm bench serve` without speculation, parallelism as the serve command says; lengths drawn from "
-         "the "
-         "recorded requests of the table above and scaled to a run's means, equal ones for random data. What a request "
-         "in a step costs the host there (150 us) was chosen on Qwen3-14B. On the machine with one or two H100s long "
-         "prompts take 1.7 times as long as forecast, whatever the engine, while single answers do not; its machine "
-         "with "
-         "eight H100s and other tables' H100s agree with the forecast. The cause is not known. Asked: throughput and "
-         "TPOT median at most 12 %, TTFT 20 "
-         "% where its mean is under 10 s.\n\n" +
-         table_by(
-             {"quantity"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr) +
-         table_by(
-             {"quantity", "GPU", "engine"}, all,
-             [](const EndToEndResult& r) {
-               return Words{r.quantity, r.label.gpu, r.label.engine};
-             },
-             nullptr) +
-         table_by(
-             {"quantity", "model"}, all,
-             [](const EndToEndResult& r) {
-               return Words{r.quantity, r.label.model};
-             },
-             nullptr);
-}
-
-std::string silicon_report(const Results& all) {
-  if (all.empty()) return {};
-  const auto asked = [](const EndToEndResult& r) {
-    return r.label.model.starts_with("Llama-3.1") || r.label.model.starts_with("Qwen3-235B");
-  };
-  Results wanted;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(wanted), asked);
-  return "### Serving points of AIConfigurator\n\n"
-         "The clean subset of its sample (aggregated, at most eight GPUs, no attention DP, TTFT under 10 s, copies "
-         "removed; GLM-5's sparse attention declined); closed loop at the concurrency given, as InferenceX launched "
-         "the "
-         "engines. Two figures of the host were chosen on Llama 3.1 8B under TensorRT-LLM (serve/host.cpp): the time "
-         "of "
-         "an operator outside graphs, and of a step by its requests; and the front end of AIConfigurator's own runs "
-         "(118 ms). Every other model is left out of them. Asked, on Llama 3.1 and Qwen3-235B: TPOT median at most 8 "
-         "%, "
-         "TTFT 18 %.\n\n" +
-         table_by(
-             {"quantity", "rows of"}, wanted,
-             [](const EndToEndResult& r) {
-               return Words{r.quantity, r.label.model};
-             },
-             nullptr) +
-         table_by(
-             {"quantity, Llama 3.1 and Qwen3-235B"}, wanted, [](const EndToEndResult& r) { return Words{r.quantity}; },
-             nullptr) +
-         "All models; whether multi-token prediction was on is not said:\n\n" +
-         table_by(
-             {"quantity", "GPU", "engine", "model", "dtype"}, all,
-             [](const EndToEndResult& r) {
-               const std::string& d = r.label.detail;
-               return Words{r.quantity, r.label.gpu, r.label.engine, r.label.model, d.substr(0, d.find(','))};
-             },
-             nullptr) +
-         table_by(
-             {"quantity, all models"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr);
-}
-
 }  // namespace
 
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
@@ -407,8 +316,7 @@ std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
          argonne_report(of_source(results, "argonne")) + trtllm_report(of_source(results, "trtllm")) +
          synperf_report(of_source(results, "synperf")) + training_report(results) +
          neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
-         llmservingsim_report(of_source(results, "llmservingsim")) + gpustack_report(of_source(results, "gpustack")) +
-         silicon_report(of_source(results, "silicon"));
+         serving_report(results);
 }
 
 }  // namespace tilecast

@@ -22,27 +22,59 @@ std::string key_of(const DeploymentOptions& o) {
 
 }  // namespace
 
+namespace {
+
+// Deployments of the same model, engine, format and ranks share step times.
+class Tables {
+ public:
+  Tables(Method method, const ModelSource* weights) : method_(method), weights_(weights) {}
+  Result<Deployment> deploy(const DeploymentOptions& options) {
+    std::shared_ptr<StepTable>& table = tables_[key_of(options)];
+    auto rank = whole_model(options, method_, weights_);
+    if (!rank) return std::move(rank).error();
+    auto deployment = tilecast::deploy(options, *std::move(rank), table);
+    if (deployment) table = deployment->steps;
+    return deployment;
+  }
+
+ private:
+  Method method_;
+  const ModelSource* weights_;
+  std::map<std::string, std::shared_ptr<StepTable>> tables_;
+};
+
+Result<ServingOutcome> outcome_of(const ServingCase& one, Tables& tables) {
+  const auto deployment = tables.deploy(one.deployment);
+  if (!deployment) return deployment.error();
+  SimulationOptions simulation;
+  simulation.pool = deployment->pool;
+  simulation.concurrency = one.concurrency;
+  simulation.context_limit = one.context_limit;
+  std::optional<Deployment> prompts;
+  if (one.prefill) {
+    auto pool = tables.deploy(*one.prefill);
+    if (!pool) return std::move(pool).error();
+    prompts = *std::move(pool);
+    simulation.prefill = prompts->pool;
+    simulation.link = one.link;
+  }
+  auto outcome = simulate(one.requests, simulation);
+  if (auto fine = deployment->steps->status(); !fine) return std::move(fine).error();
+  if (prompts)
+    if (auto fine = prompts->steps->status(); !fine) return std::move(fine).error();
+  return outcome;
+}
+
+}  // namespace
+
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights) {
-  std::map<std::string, std::shared_ptr<StepTable>> tables;
+  Tables tables(method, weights);
   std::vector<EndToEndResult> results;
   for (const ServingCase& one : cases) {
-    const auto named = [&](Error e) {
-      return std::move(e).at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
-    };
-    std::shared_ptr<StepTable>& table = tables[key_of(one.deployment)];
-    auto rank = whole_model(one.deployment, method, weights);
-    if (!rank) return named(std::move(rank).error());
-    const auto deployment = deploy(one.deployment, *std::move(rank), table);
-    if (!deployment) return named(deployment.error());
-    table = deployment->steps;
-    SimulationOptions simulation;
-    simulation.pool = deployment->pool;
-    simulation.concurrency = one.concurrency;
-    simulation.context_limit = one.context_limit;
-    const auto outcome = simulate(one.requests, simulation);
-    if (!outcome) return named(outcome.error());
-    if (auto fine = table->status(); !fine) return named(fine.error());
+    auto outcome = outcome_of(one, tables);
+    if (!outcome)
+      return std::move(outcome).error().at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
     const ServingMetrics m = metrics_of(*outcome);
     const std::map<std::string, double> forecast = {{"ttft", m.ttft.mean},
                                                     {"tpot", m.tpot.mean},
@@ -50,6 +82,18 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
                                                     {"peak", static_cast<double>(m.peak_tokens)}};
     for (const auto& [figure, measured] : one.measured)
       results.push_back({one.label, figure, measured, forecast.at(figure)});
+  }
+  return results;
+}
+
+std::vector<EndToEndResult> left_out_of(const ServingCases& cases, const std::string& source) {
+  std::vector<EndToEndResult> results;
+  for (const auto& [why, runs] : cases.left_out) {
+    EndToEndResult one;
+    one.label.source = source + " left out", one.label.detail = why;
+    one.quantity = "runs";
+    one.measured = one.forecast = static_cast<double>(runs);
+    results.push_back(std::move(one));
   }
   return results;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace tilecast {
 struct ServingCase {
   EndToEndLabel label;
   DeploymentOptions deployment;
+  std::optional<DeploymentOptions> prefill = {};  // disaggregated: of prompts, and the way of keys and values
+  KvLink link;
   std::vector<Request> requests;
   Count concurrency = 0;
   Count context_limit = 0;
@@ -30,6 +33,9 @@ struct ServingCases {
 // deployment that does not fit its card is an error: it was measured there.
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights);
+// ... and for the report, how many runs of a table were left out, and why: results of source "SOURCE left out" whose
+// detail is the reason and whose figure, "runs", is their number.
+std::vector<EndToEndResult> left_out_of(const ServingCases& cases, const std::string& source);
 
 // vLLM on an RTX 4090, request by request (e2e/llmservingsim_vllm_bench_requests.csv.gz): one run.
 Result<ServingCases> llmservingsim_cases(const std::string& path);
@@ -39,8 +45,8 @@ Result<ServingCases> llmservingsim_cases(const std::string& path);
 // random data has equal ones.
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths);
 
-// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README. Models
-// with sparse attention are left out.
+// AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README, beside it
+// those with attention dp and pools apart whose layout is said. Models with sparse attention are left out.
 Result<ServingCases> silicon_cases(const std::string& path);
 
 }  // namespace tilecast

@@ -157,6 +157,8 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
                                   has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
   if (!precision) return std::move(precision).error().at(row.place());
   d.engine.precision = *std::move(precision);
+  // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
+  if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
   d.overlapped = overlaps(words, engine);
   d.max_tokens = static_cast<Count>(
       value_of(words, {"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"}).value_or(0));
@@ -179,6 +181,18 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
                   {"tpot", run.metrics.at("tpot_mean") * 1e-3},
                   {"throughput", run.metrics.at("output_throughput")}};
   return one;
+}
+
+// The model, or every request of the run, is too large for what the command leaves: flags that it does not name were
+// set.
+std::string unfit(const ServingCase& one) {
+  const auto deployment = deploy(one.deployment, Method::roofline, nullptr);
+  if (!deployment) return "does not fit as its command says";
+  const PoolOptions& pool = deployment->pool;
+  const bool none = std::all_of(one.requests.begin(), one.requests.end(), [&](const Request& r) {
+    return pool.geometry.blocks_for(r.input + r.output) > pool.blocks;
+  });
+  return none ? "requests do not fit the cache as its command says" : "";
 }
 
 }  // namespace
@@ -219,8 +233,9 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
     }
     auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
     if (!one) return std::move(one).error();
-    if (!deploy(one->deployment, Method::roofline, nullptr)) {
-      ++cases.left_out["does not fit as its command says"];
+    why = unfit(*one);
+    if (!why.empty()) {
+      ++cases.left_out[why];
       continue;
     }
     cases.cases.push_back(*std::move(one));

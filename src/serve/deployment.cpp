@@ -103,6 +103,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
   if (o.chunk > 0) l.chunk = o.chunk;
   if (o.chunked_prefill) l.chunked_prefill = *o.chunked_prefill;
+  l.mixed_chunk = o.mixed_chunk, l.receive_steps = o.receive_steps, l.balance_steps = o.balance_steps;
   return l;
 }
 

@@ -35,10 +35,13 @@ struct DeploymentOptions {
   Count chunk = 0;  // SGLang's chunked_prefill_size
   Count block_tokens = 0;
   std::optional<bool> chunked_prefill;
-  bool reuse = true;       // prefix caching
-  bool overlapped = true;  // async scheduling, overlap
-  Count wait_steps = 0;    // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
+  bool mixed_chunk = false;  // SGLang's enable_mixed_chunk
+  Count receive_steps = 1;   // SGLang's scheduler_recv_interval
+  bool reuse = true;         // prefix caching
+  bool overlapped = true;    // async scheduling, overlap
+  Count wait_steps = 0;      // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio
   double wait_share = 0;
+  Count balance_steps = 0;  // TensorRT-LLM's attention_dp_config: timeout_iters, with enable_balance
   std::optional<Seconds> host_per_sequence = {}, host_receive = {};  // HostTimes' own, where a machine's are known
   Speculation speculation;
   double draft_cost = 0;

@@ -46,7 +46,7 @@ StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, 
     if (!graph) return std::move(graph).error();
     auto prepared = prepare(run, *graph);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, spread.layout.tp);
+    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp);
     auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
     if (!calls) return calls;
     const ExchangeSetting setting{model,      spread.layout, workload,

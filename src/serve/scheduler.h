@@ -74,10 +74,15 @@ struct SchedulerLimits {
   Count max_tokens = 2048;      // of a step; SGLang: of prompts in a step (max_prefill_tokens)
   Count chunk = 0;              // SGLang: tokens of prompts in a step (chunked_prefill_size); 0: not cut
   bool chunked_prefill = true;  // prompts may be cut at max_tokens (SGLang: at `chunk`)
+  bool mixed_chunk = false;     // SGLang: answers run in the prompts' step (enable_mixed_chunk)
+  Count receive_steps = 1;      // SGLang: steps of answers between two looks for new requests (scheduler_recv_interval)
   // TensorRT-LLM: prompts wait while answers run, at most so many steps, until they and the answers fill this share of
   // max_tokens (batch_wait_timeout_iters, batch_wait_max_tokens_ratio); 0: never.
   Count wait_steps = 0;
   double wait_share = 0;
+  // TensorRT-LLM, replicas that step together: prompts wait until every one of them has some, at most so many steps
+  // (attention_dp_config: enable_balance, timeout_iters); 0: never.
+  Count balance_steps = 0;
   bool pipelined = false;  // several steps run at once: a request whose token is on its way is in one of them only
   Speculation speculation;
   std::uint64_t seed = 0;  // of accepted drafts
@@ -91,9 +96,10 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void add(Sequence& sequence) { waiting_.push_back(&sequence); }
-  // The next step; without items where nothing can run.
-  void plan(StepPlan& plan) {
+  // The next step; without items where nothing can run. Where `hold`, nobody who waits is admitted while others run.
+  void plan(StepPlan& plan, bool hold = false) {
     plan.clear();
+    hold_ = hold && !running_.empty();
     fill(plan);
   }
   // A request that ended has run its last step.
@@ -137,6 +143,7 @@ class Scheduler {
   KvCache& cache_;
   std::deque<Sequence*> waiting_;
   std::vector<Sequence*> running_;
+  bool hold_ = false;  // this step
 
  private:
   Random random_;

@@ -26,10 +26,19 @@ void SglangScheduler::join_received() {
   }
 }
 
+bool SglangScheduler::looks() {
+  if (++unlooked_ < limits_.receive_steps && !after_prompts_ && !running_.empty()) return false;
+  unlooked_ = 0;
+  return true;
+}
+
 void SglangScheduler::fill(StepPlan& plan) {
   join_received();
-  fill_prompts(plan);
+  const std::size_t before = running_.size();
+  if (looks() || cut_) fill_prompts(plan);
+  after_prompts_ = !plan.items.empty();
   if (plan.items.empty()) fill_decode(plan);
+  else if (limits_.mixed_chunk) mix_running(plan, before);
   drop_ended();
 }
 
@@ -38,9 +47,12 @@ void SglangScheduler::fill(StepPlan& plan) {
 void SglangScheduler::fill_prompts(StepPlan& plan) {
   if (!cut_ && waiting_.empty()) return;
   double room_left = room();
-  Count input_left = limits_.max_tokens;
+  // Answers that run in the same step take a token each of what prompts may have.
+  const Count mixed = limits_.mixed_chunk ? static_cast<Count>(running_.size()) * turn() : 0;
+  Count input_left = limits_.max_tokens - mixed;
   const bool cuts = limits_.chunked_prefill && limits_.chunk > 0;
-  Count chunk_left = cuts ? limits_.chunk : std::max(limits_.max_tokens, Count{1} << 40);
+  Count chunk_left = cuts ? limits_.chunk - mixed : std::max(limits_.max_tokens, Count{1} << 40);
+  if (chunk_left <= 0) return;
   const auto start = [&](Sequence& s, Count tokens) {
     room_left -= static_cast<double>(tokens);
     input_left -= tokens, chunk_left -= tokens;
@@ -74,6 +86,18 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     admit(s, there + tokens);
     if (tokens < fresh) cut_ = &s;
     start(s, tokens);
+  }
+}
+
+// ScheduleBatch.mix_with_running: those that ran before go on in the prompts' step. Where blocks are lacking for all of
+// them, they wait for the step after it, which retracts.
+void SglangScheduler::mix_running(StepPlan& plan, std::size_t before) {
+  Count blocks = 0;
+  for (std::size_t i = 0; i < before; ++i) blocks += cache_.lacking(running_[i]->kv, running_[i]->computed + turn());
+  if (blocks > cache_.available()) return;
+  for (std::size_t i = 0; i < before; ++i) {
+    Sequence& s = *running_[i];
+    if (!held(s) && cache_.grow(s.kv, s.computed + turn())) put(plan, s, turn());
   }
 }
 

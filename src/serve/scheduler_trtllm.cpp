@@ -13,7 +13,7 @@ Count TrtllmScheduler::promised() const {
 void TrtllmScheduler::fill(StepPlan& plan) {
   const std::size_t before = running_.size();
   const Count budget = go_on(plan, limits_.max_tokens);
-  if (running_.size() == before) admit_waiting(plan, budget);
+  if (running_.size() == before && !hold_) admit_waiting(plan, budget);
   drop_ended();
 }
 

@@ -29,6 +29,7 @@ struct Replica {
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
   Count load = 0;        // requests sent to it that have not ended
+  Count held_back = 0;   // steps that prompts of its group have waited for the others' (the first of a group counts)
 };
 
 }  // namespace
@@ -200,10 +201,11 @@ class Simulation {
       if (replicas_[static_cast<std::size_t>(i)]->busy) return;
     // Those that share experts start together and wait for the slowest.
     Seconds time;
+    const bool hold = !r.planned && holds_prompts(first, last);
     for (Count i = first; i < last; ++i) {
       Replica& each = *replicas_[static_cast<std::size_t>(i)];
       if (each.planned) std::swap(each.now, each.next);
-      else each.scheduler->plan(each.now);
+      else each.scheduler->plan(each.now, hold);
       each.planned = false;
       if (each.now.items.empty()) continue;
       each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
@@ -212,6 +214,32 @@ class Simulation {
     for (Count i = first; i < last; ++i) {
       Replica& each = *replicas_[static_cast<std::size_t>(i)];
       if (!each.now.items.empty()) run_step(each, time);
+    }
+    plan_next(first, last);
+  }
+  // tensorrt_llm/_torch/pyexecutor/py_executor.py, _balance_adp_requests: prompts wait until every rank has some,
+  // unless they have waited long enough or a rank would have nothing to do.
+  bool holds_prompts(Count first, Count last) {
+    Replica& head = *replicas_[static_cast<std::size_t>(first)];
+    if (head.options.limits.balance_steps == 0) return false;
+    bool all_wait = true, some_wait = false, all_run = true;
+    for (Count i = first; i < last; ++i) {
+      const Scheduler& scheduler = *replicas_[static_cast<std::size_t>(i)]->scheduler;
+      all_wait = all_wait && scheduler.waiting() > 0, some_wait = some_wait || scheduler.waiting() > 0;
+      all_run = all_run && scheduler.running() > 0;
+    }
+    const bool hold = !all_wait && all_run && some_wait && ++head.held_back < head.options.limits.balance_steps;
+    if (!hold) head.held_back = 0;
+    return hold;
+  }
+  // Planning overlaps the step that runs.
+  void plan_next(Count first, Count last) {
+    const bool hold = holds_prompts(first, last);
+    for (Count i = first; i < last; ++i) {
+      Replica& r = *replicas_[static_cast<std::size_t>(i)];
+      if (!r.busy || !r.options.host.overlapped || r.planned) continue;
+      r.scheduler->plan(r.next, hold);
+      r.planned = !r.next.items.empty();
     }
   }
   std::pair<Count, Count> in_step_with(const Replica& r) const {
@@ -223,10 +251,6 @@ class Simulation {
     begin(r, r.now, now_ + time, r.spent);
     r.busy = true;
     at(now_ + time, EventKind::step_end, r.number);
-    if (r.options.host.overlapped) {
-      r.scheduler->plan(r.next);
-      r.planned = !r.next.items.empty();
-    }
   }
 
   // A pipeline takes a step as soon as its first stage is free; requests whose token is still on its way are not in it.

@@ -27,6 +27,8 @@ TEST(ServeSimulator, ConservesRequestsTokensAndBlocks) {
       o.concurrency = round % 4 == 0 ? 5 : 0;
       o.context_limit = round % 6 == 5 ? 150 : 0;
       if (round % 3 == 1) o.pool.limits.speculation = {3, 0.6};
+      o.pool.limits.mixed_chunk = round % 4 == 1, o.pool.limits.receive_steps = round % 5 == 2 ? 12 : 1;
+      if (round % 6 == 3) o.pool.in_step = o.pool.replicas, o.pool.limits.balance_steps = 9;
       if (round % 8 == 7) {
         o.prefill = pool_of(policy, 64);
         o.prefill->limits.chunked_prefill = o.pool.limits.chunked_prefill;
@@ -141,6 +143,67 @@ TEST(ServeSimulator, SglangComputesPromptsFirst) {
     decoded = decoded || s.decodes > 0;
     EXPECT_LE(s.prompt_tokens, 128);
   }
+}
+
+TEST(ServeSimulator, SglangMixesAnswersIntoPromptsSteps) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::sglang, 1000);
+  o.pool.limits.mixed_chunk = true;
+  const std::vector<Request> requests(10, Request{seconds(0), 100, 20});
+  const auto out = simulate(requests, o);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->unfinished, 0);
+  bool mixed = false;
+  Count waits = 0;  // steps of prompts in which requests that had begun to answer did not go on
+  std::int32_t answering = 0;
+  for (const StepRecord& s : out->steps) {
+    mixed = mixed || (s.prompt_tokens > 0 && s.decodes > 0);
+    EXPECT_LE(s.prompt_tokens + s.decodes, 128);  // answers take their share of the chunk
+    if (s.prompt_tokens > 0 && answering > 0 && s.decodes == 0) ++waits;
+    answering = std::max(answering, s.decodes);
+  }
+  EXPECT_TRUE(mixed);
+  EXPECT_EQ(waits, 0);
+}
+
+TEST(ServeSimulator, SglangLooksForRequestsOnceInSomeSteps) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::sglang, 1000);
+  o.pool.host.overlapped = false;
+  // The first decodes from 1.01 ms on, steps of 1 ms; the other comes in its third step.
+  const std::vector<Request> requests = {{seconds(0), 10, 60}, {milliseconds(3.5), 10, 2}};
+  std::vector<double> scheduled;
+  for (const Count steps : {1, 30}) {
+    o.pool.limits.receive_steps = steps;
+    const auto out = simulate(requests, o);
+    ASSERT_TRUE(out);
+    scheduled.push_back(out->requests[1].scheduled.base());
+  }
+  EXPECT_NEAR(scheduled[0], 4.0e-3, 0.1e-3);
+  // It looks before the step after the first, and then thirty steps later.
+  EXPECT_NEAR(scheduled[1], 31.1e-3, 0.1e-3);
+}
+
+TEST(ServeSimulator, BalancedRanksTakePromptsTogether) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::trtllm_no_evict, 1000);
+  o.pool.replicas = o.pool.in_step = 2;
+  // Requests go to the two in turn; both answer when a prompt comes for the first, later one for the second.
+  const std::vector<Request> requests = {{seconds(0), 10, 200},
+                                         {seconds(0), 10, 200},
+                                         {milliseconds(5), 10, 2},
+                                         {milliseconds(20), 10, 2},
+                                         {milliseconds(50), 10, 2}};
+  const auto alone = simulate(requests, o);
+  o.pool.limits.balance_steps = 60;
+  const auto balanced = simulate(requests, o);
+  ASSERT_TRUE(alone && balanced);
+  EXPECT_LT(alone->requests[2].scheduled.base(), 8e-3);
+  EXPECT_DOUBLE_EQ(balanced->requests[2].scheduled.base(), balanced->requests[3].scheduled.base());
+  EXPECT_GE(balanced->requests[2].scheduled.base(), 20e-3);
+  // Nobody comes to join the last: it waits sixty steps.
+  EXPECT_NEAR(balanced->requests[4].scheduled.base(), 50e-3 + 60 * 1e-3, 4e-3);
+  EXPECT_EQ(balanced->unfinished, 0);
 }
 
 TEST(ServeSimulator, StaticBatchesWaitForTheLongest) {

@@ -86,7 +86,25 @@ bool one_kernel(EngineKind engine, const Gpu& gpu) {
 
 }  // namespace
 
-void as_served(Program& program, EngineKind engine, int ranks) {
+namespace {
+
+// The largest message that one kernel sums over ranks together with the residual and the norm after it; a longer one
+// goes through NCCL, and the norm is a kernel of its own.
+// - vLLM (vllm/config/compilation.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB): FlashInfer's kernel, from Hopper on.
+// - TensorRT-LLM (tensorrt_llm/plugin/plugin.py, CustomAllReduceHelper.max_workspace_size_auto).
+// - SGLang (python/sglang/srt/layers/flashinfer_comm_fusion.py): 2048 tokens; `row` bytes each.
+double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, double row) {
+  const bool hopper = architecture == Architecture::hopper, blackwell = architecture == Architecture::blackwell;
+  if (engine == EngineKind::trtllm) return ranks <= 2 ? 16e6 : 8e6;
+  if (!hopper && !blackwell) return 0;
+  if (engine == EngineKind::sglang) return 2048 * row;
+  constexpr double kMiB = 1024 * 1024;
+  return ranks <= 2 ? 64 * kMiB : ranks <= 4 ? (blackwell ? 32 : 2) * kMiB : kMiB;
+}
+
+}  // namespace
+
+void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks) {
   for (KernelCall& call : program.calls) {
     // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
     // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
@@ -95,12 +113,14 @@ void as_served(Program& program, EngineKind engine, int ranks) {
       call.kernel.format.quantise = Quantise::none;
     if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
   }
-  // The sum over ranks, the residual and the norm are one kernel (TensorRT-LLM's AllReduceFusionOp, vLLM's
-  // fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
+  // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
+  // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
   if (ranks > 1)
-    std::erase_if(program.calls, [](const KernelCall& call) {
+    std::erase_if(program.calls, [&](const KernelCall& call) {
       const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape);
-      return norm && norm->residual;
+      const double row = norm ? 2.0 * static_cast<double>(norm->cols) : 0;
+      return norm && norm->residual &&
+             row * static_cast<double>(norm->rows) <= fused_sum_bytes(engine, architecture, ranks, row);
     });
 }
 
@@ -135,7 +155,7 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, 1);
+    as_served(prepared->program, run.engine.kind, gpu.architecture, 1);
     return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;

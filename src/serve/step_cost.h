@@ -73,8 +73,8 @@ struct StepPricer {
 };
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
-// neighbours' work where ranks sum what they have (`ranks` above one).
-void as_served(Program& program, EngineKind engine, int ranks);
+// neighbours' work where ranks sum what they have (`ranks` above one) and it is little.
+void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks);
 
 // The calls of a program on a GPU.
 Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,

@@ -31,7 +31,7 @@ double direct(const Case& c, const StepBatch& batch, const std::vector<Count>& c
   for (const PrefillChunk& chunk : batch.prefill) run.workload.requests.push_back({1, chunk.fresh, chunk.cached});
   for (const Count context : contexts) run.workload.requests.push_back({1, 1, context});
   auto prepared = prepare(run);
-  as_served(prepared->program, c.engine, 1);
+  as_served(prepared->program, c.engine, find_gpu(c.gpu)->architecture, 1);
   return forecast_step(prepared->program, *find_gpu(c.gpu), run.workload.sequences(), Method::tilecast,
                        &shipped_models())
       ->gpu.base();
@@ -147,6 +147,46 @@ TEST(ServeStepCost, LearnedPositionsEnd) {
   batch.decodes = 3, batch.decode_context = 3 * 2040;
   EXPECT_GT((*table)->of(batch).base(), 0);
   EXPECT_TRUE((*table)->status()) << (*table)->status().error().line();
+}
+
+Count norms_after_sums(EngineKind engine, const char* gpu, int ranks, Count tokens) {
+  tilecast::Run run{*find_model("Llama-3.1-70B"), {Mode::prefill, {{1, tokens, 0}}}, options_of(engine), {}};
+  auto prepared = prepare(run);
+  as_served(prepared->program, engine, find_gpu(gpu)->architecture, ranks);
+  Count norms = 0;
+  for (const KernelCall& call : prepared->program.calls)
+    if (const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape)) norms += norm->residual ? call.times : 0;
+  return norms;
+}
+
+// 160 norms follow a sum; a token of the hidden state has 16 KiB.
+TEST(AsServed, NormsAreFusedWithSumsOfFewTokens) {
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "H100-SXM", 1, 16), 160);
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "H100-SXM", 8, 64), 0);  // 1 MiB
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "H100-SXM", 8, 65), 160);
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "H100-SXM", 4, 129), 160);  // 2 MiB on Hopper, 32 on Blackwell
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "B200", 4, 129), 0);
+  EXPECT_EQ(norms_after_sums(EngineKind::vllm, "A100-SXM-80GB", 8, 1), 160);
+  EXPECT_EQ(norms_after_sums(EngineKind::trtllm, "A100-SXM-80GB", 8, 488), 0);  // 8 MB
+  EXPECT_EQ(norms_after_sums(EngineKind::trtllm, "A100-SXM-80GB", 8, 489), 160);
+  EXPECT_EQ(norms_after_sums(EngineKind::sglang, "H100-SXM", 8, 2048), 0);
+  EXPECT_EQ(norms_after_sums(EngineKind::sglang, "H100-SXM", 8, 2049), 160);
+}
+
+// gpt-oss: every other layer sees 128 keys only. A100 has no measured window.
+TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
+  tilecast::Run run{*find_model("gpt-oss-20b"), {Mode::decode, {{256, 1, 400}}}, options_of(EngineKind::vllm), {}};
+  const auto prepared = prepare(run);
+  ASSERT_TRUE(prepared);
+  const auto step =
+      forecast_step(prepared->program, *find_gpu("A100-SXM-80GB"), 256, Method::tilecast, &shipped_models());
+  ASSERT_TRUE(step) << step.error().line();
+  Seconds windowed, whole;
+  for (std::size_t i = 0; i < step->calls.size(); ++i)
+    if (const auto* decode = std::get_if<AttentionDecode>(&prepared->program.calls[i].kernel.shape))
+      (decode->window > 0 ? windowed : whole) = step->calls[i].each;
+  ASSERT_GT(windowed, seconds(0));
+  EXPECT_LE(windowed.base(), whole.base() * 1.2501);
 }
 
 }  // namespace
