@@ -33,6 +33,17 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
   return standing;
 }
 
+namespace {
+
+// Rows of operands that 16-byte accesses do not divide run other kernels: cuBLAS has some for even numbers of elements
+// and some for odd ones.
+std::string_view alignment_of(Count n, Count k) {
+  if (n % 2 != 0 || k % 2 != 0) return "|odd";
+  return n % 8 != 0 || k % 8 != 0 ? "|even" : "";
+}
+
+}  // namespace
+
 std::string calibration_variant(const Kernel& kernel, const Context& context) {
   std::string variant(context.engine);
   variant += "/";
@@ -44,6 +55,7 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
   std::visit(
       [&](const auto& shape) {
         using S = std::remove_cvref_t<decltype(shape)>;
+        if constexpr (std::is_same_v<S, Gemm> || std::is_same_v<S, Bmm>) variant += alignment_of(shape.n, shape.k);
         S::fields(shape, [&](std::string_view name, const auto& member, std::string_view, Need = Need::optional) {
           using T = std::remove_cvref_t<decltype(member)>;
           if constexpr (std::is_same_v<T, bool>) {
@@ -58,6 +70,10 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
 }
 
 std::string_view variant_source(std::string_view variant) { return variant.substr(0, variant.find('|')); }
+
+bool is_eager(std::string_view variant) {
+  return variant.substr(variant_source(variant).size()).starts_with("|" + std::string(name_of(Runtime::eager)));
+}
 
 TunedRates with_factors(const TunedRates& rates, const CardFactors& factors) {
   const auto factor = [&](CardTerm term) {
@@ -97,9 +113,9 @@ double likeness(const CalibrationPlace& a, std::string_view variant_a, const Cal
                 std::string_view variant_b, double reach) {
   float sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  const double shared = variant_a == variant_b                         ? 1
+  const double shared = variant_a == variant_b                                   ? 1
                         : variant_source(variant_a) == variant_source(variant_b) ? kSameSource
-                                                                       : kAnySource;
+                                                                                 : kAnySource;
   // Rough rather than smooth (Matern 1/2): tiles and waves make steps.
   return shared * std::exp(-std::sqrt(static_cast<double>(sum)) / reach);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace tilecast {
 namespace {
@@ -111,7 +112,22 @@ std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, s
   return gains;
 }
 
-CheckedCalibration calibrate(std::span<const CalibrationRow> rows) {
+namespace {
+
+std::vector<CalibrationRow> without_hosts(std::span<const CalibrationRow> rows) {
+  std::set<std::string_view> graphs;
+  for (const CalibrationRow& row : rows)
+    if (!is_eager(row.variant)) graphs.insert(row.key);
+  std::vector<CalibrationRow> kept;
+  for (const CalibrationRow& row : rows)
+    if (!is_eager(row.variant) || !graphs.contains(row.key)) kept.push_back(row);
+  return kept;
+}
+
+}  // namespace
+
+CheckedCalibration calibrate(std::span<const CalibrationRow> given) {
+  const std::vector<CalibrationRow> rows = without_hosts(given);
   CheckedCalibration out;
   std::vector<const CalibrationRow*> all;
   for (const CalibrationRow& row : rows) all.push_back(&row);

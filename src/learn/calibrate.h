@@ -36,6 +36,7 @@ struct CheckedCalibration {
 // Rows under a calibration that has not seen them.
 std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, std::span<const CalibrationRow> rows);
 
+// Rows launched by the host tell of the host: they are used only where a family has no others.
 // Rows in any order: fifths are by position, so shuffle what is sorted.
 CheckedCalibration calibrate(std::span<const CalibrationRow> rows);
 
