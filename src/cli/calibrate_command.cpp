@@ -55,9 +55,6 @@ Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, 
   return rows;
 }
 
-// A row's shape, whoever measured it and however warm.
-std::string shape_text(const Measurement& row) { return model_key(row.kernel) + " " + dims_text(row.kernel.shape); }
-
 // The description the calibration is added to: a file's own fields, or "like" a built-in card.
 Result<Json> description(const CalibrateCommand& command, const Gpu& gpu) {
   if (gpu.built_in) return Json{{"like", gpu.name}, {"name", gpu.name}};

@@ -74,6 +74,8 @@ CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row) 
   return made;
 }
 
+std::string shape_text(const Measurement& row) { return model_key(row.kernel) + " " + dims_text(row.kernel.shape); }
+
 double calibrated_us(const Calibration& calibration, const CalibrationRow& row) {
   const LogCorrection log =
       log_correction(calibration_standing(&calibration, row.key, row.variant), row.terms, row.rates, row.place);

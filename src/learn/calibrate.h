@@ -15,6 +15,9 @@ namespace tilecast {
 // `model` null: the analytic forecast.
 CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row);
 
+// A row's family, format and dimensions: rows to judge by must have others than rows to fit to.
+std::string shape_text(const Measurement& row);
+
 // The row's forecast under a calibration.
 double calibrated_us(const Calibration& calibration, const CalibrationRow& row);
 double error_of(double forecast_us, const CalibrationRow& row);  // |forecast - measured| / measured

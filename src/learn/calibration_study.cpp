@@ -117,9 +117,6 @@ std::vector<StudyLine> study_calibration(const std::vector<Measurement>& rows, c
 
 CardStudy study_card(const std::vector<Measurement>& minute, const std::vector<Measurement>& sweep,
                      const Weights& without, const ModelSource& with, int threads) {
-  const auto shape_text = [](const Measurement& row) {
-    return model_key(row.kernel) + " " + dims_text(row.kernel.shape);
-  };
   std::set<std::string> fitted;
   for (const Measurement& row : minute) fitted.insert(shape_text(row));
   std::vector<Measurement> judged;
