@@ -219,7 +219,6 @@ Result<std::string> run_calibrate(const CalibrateCommand& command) {
     made.judged = judge_calibration(made.checked.calibration, calibration_rows(*others, *gpu, weights, none));
   }
   (*file)["calibration"] = calibration_json(made.checked.calibration);
-  if (!command.name.empty()) (*file)["name"] = command.name;
   if (auto saved = write_text_file(command.out, file->dump(1) + "\n"); !saved) return std::move(saved).error();
   made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return command.json ? json_of(made) : text_of(made);

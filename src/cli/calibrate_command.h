@@ -12,7 +12,6 @@ struct CalibrateCommand {
   std::string gpu;
   std::vector<std::string> data;
   std::string out;
-  std::string name;     // empty: the GPU's
   std::string weights;  // empty: those shipped
   std::string judge;    // a table to judge the result by; empty: none
   bool json = false;

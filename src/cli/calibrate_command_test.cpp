@@ -26,7 +26,7 @@ double latency_of(const std::string& gpu) {
 TEST(CalibrateCommand, WritesACardThatEveryCommandTakes) {
   const TestFolder folder;
   const std::string mine = folder.file("mine.json");
-  const Ran ran = run_tilecast("calibrate --gpu H100-SXM --name mine --data " + folder.plain("rows.csv", [] {
+  const Ran ran = run_tilecast("calibrate --gpu H100-SXM --data " + folder.plain("rows.csv", [] {
     std::string text(kHeader);
     for (int m = 1; m <= 60; ++m)
       text +=
@@ -41,7 +41,8 @@ TEST(CalibrateCommand, WritesACardThatEveryCommandTakes) {
   EXPECT_LT(latency_of("H100-SXM"), 36);
   const Ran kernel = run_tilecast("kernel rmsnorm --rows 4096 --cols 4096 --gpu " + mine + " --json");
   EXPECT_EQ(json::parse(kernel.out)[0]["standing"], "calibrated");
-  EXPECT_EQ(run_tilecast("predict Qwen3-0.6B --mode decode --batch 4 --context 512 --gpu " + mine).code, 0);
+  const Ran step = run_tilecast("predict Qwen3-0.6B --mode decode --batch 4 --context 512 --gpu " + mine);
+  EXPECT_EQ(step.code, 0) << step.err;
   // A calibrated card may be calibrated again, from its file.
   EXPECT_EQ(run_tilecast("calibrate --gpu " + mine + " --data " + folder.file("rows.csv") + " -o " + mine).code, 0);
 }

@@ -25,7 +25,7 @@ Json comparison_json(const Comparison& c) {
                                                                     : "forecast"},
           {"bound_us", in_microseconds(c.bound)},
           {"limited_by", name_of(c.limited_by)},
-          {"seen", c.seen == Seen::yes}};
+          {"seen", c.seen == Seen::yes || c.seen == Seen::calibrated}};
 }
 
 Json group_json(const WorkGroup& g) {

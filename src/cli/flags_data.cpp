@@ -61,7 +61,6 @@ void add_calibrate_command(CLI::App& app, CalibrateCommand& options, Command& ch
       ->required();
   sub->add_option("--data", options.data, "measured rows of it: tables of our form or of a known source")->required();
   sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
-  sub->add_option("--name", options.name, "what to call it (default: the card's name)");
   sub->add_option("--judge", options.judge, "also judge the result by this table's rows, shapes of --data left out");
   sub->add_option("--weights", options.weights, "correct these (default: those shipped)");
   sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");

@@ -40,14 +40,16 @@ StepPart whole_step(const Program& program, const StepForecast& step) {
 }
 
 Seen seen_of(const Program& program, const StepForecast& step) {
-  Seconds seen, sibling, all;
+  Seconds calibrated, seen, sibling, all;  // each holds those before it
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const CallForecast& c = step.calls[i];
     const Seconds t = c.each * static_cast<double>(program.calls[i].times);
     all += t;
-    if (c.seen == Seen::yes) seen += t;
+    if (c.seen == Seen::calibrated) calibrated += t;
+    if (c.seen == Seen::calibrated || c.seen == Seen::yes) seen += t;
     if (c.seen != Seen::no) sibling += t;
   }
+  if (calibrated > all * 0.5) return Seen::calibrated;
   if (seen > all * 0.5) return Seen::yes;
   return sibling > all * 0.5 ? Seen::sibling : Seen::no;
 }

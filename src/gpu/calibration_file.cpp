@@ -125,9 +125,12 @@ Json calibration_json(const Calibration& c) {
       for (const float v : point.place) place.push_back(rounded(v));
       points.push_back({{"variant", point.variant}, {"weight", rounded(point.weight)}, {"place", std::move(place)}});
     }
-    families[key] = {{"rows", family.rows},     {"factors", factors_json(family.factors)},
-                     {"offset", rounded(family.offset)}, {"sources", sources},
-                     {"reach", family.reach},   {"spread", rounded(family.spread)},
+    families[key] = {{"rows", family.rows},
+                     {"factors", factors_json(family.factors)},
+                     {"offset", rounded(family.offset)},
+                     {"sources", sources},
+                     {"reach", family.reach},
+                     {"spread", rounded(family.spread)},
                      {"points", points}};
   }
   return {{"rows", c.rows}, {"data", c.data}, {"factors", factors_json(c.factors)}, {"families", families}};

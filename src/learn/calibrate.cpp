@@ -47,6 +47,33 @@ double spread_of(std::vector<double> reached) {
   return std::clamp(*at, kNarrowest, kWidest);
 }
 
+CalibrationGain gain_of(const std::string& key, std::span<const Judged> judged) {
+  CalibrationGain gain{key, static_cast<Count>(judged.size())};
+  for (const Judged& j : judged) {
+    gain.before += error_of(j.row->forecast_us, *j.row) / static_cast<double>(judged.size());
+    gain.after += error_of(j.calibrated_us, *j.row) / static_cast<double>(judged.size());
+  }
+  gain.kept = gain.after < gain.before;
+  return gain;
+}
+
+std::map<std::string, std::vector<Judged>> by_family(std::span<const Judged> judged) {
+  std::map<std::string, std::vector<Judged>> families;
+  for (const Judged& j : judged) families[j.row->key].push_back(j);
+  return families;
+}
+
+// Rows that tell of the card; of a family that has none, the others.
+std::vector<CalibrationRow> without_hosts(std::span<const CalibrationRow> rows) {
+  std::set<std::string_view> graphs;
+  for (const CalibrationRow& row : rows)
+    if (!is_eager(row.variant)) graphs.insert(row.key);
+  std::vector<CalibrationRow> kept;
+  for (const CalibrationRow& row : rows)
+    if (!is_eager(row.variant) || !graphs.contains(row.key)) kept.push_back(row);
+  return kept;
+}
+
 }  // namespace
 
 CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row) {
@@ -86,26 +113,6 @@ double error_of(double forecast_us, const CalibrationRow& row) {
   return std::abs(forecast_us - row.measured_us) / row.measured_us;
 }
 
-namespace {
-
-CalibrationGain gain_of(const std::string& key, std::span<const Judged> judged) {
-  CalibrationGain gain{key, static_cast<Count>(judged.size())};
-  for (const Judged& j : judged) {
-    gain.before += error_of(j.row->forecast_us, *j.row) / static_cast<double>(judged.size());
-    gain.after += error_of(j.calibrated_us, *j.row) / static_cast<double>(judged.size());
-  }
-  gain.kept = gain.after < gain.before;
-  return gain;
-}
-
-std::map<std::string, std::vector<Judged>> by_family(std::span<const Judged> judged) {
-  std::map<std::string, std::vector<Judged>> families;
-  for (const Judged& j : judged) families[j.row->key].push_back(j);
-  return families;
-}
-
-}  // namespace
-
 std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, std::span<const CalibrationRow> rows) {
   std::vector<Judged> judged;
   for (const CalibrationRow& row : rows) judged.push_back({&row, calibrated_us(calibration, row)});
@@ -113,20 +120,6 @@ std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, s
   for (const auto& [key, own] : by_family(judged)) gains.push_back(gain_of(key, own));
   return gains;
 }
-
-namespace {
-
-std::vector<CalibrationRow> without_hosts(std::span<const CalibrationRow> rows) {
-  std::set<std::string_view> graphs;
-  for (const CalibrationRow& row : rows)
-    if (!is_eager(row.variant)) graphs.insert(row.key);
-  std::vector<CalibrationRow> kept;
-  for (const CalibrationRow& row : rows)
-    if (!is_eager(row.variant) || !graphs.contains(row.key)) kept.push_back(row);
-  return kept;
-}
-
-}  // namespace
 
 CheckedCalibration calibrate(std::span<const CalibrationRow> given) {
   const std::vector<CalibrationRow> rows = without_hosts(given);

@@ -45,7 +45,7 @@ struct OverGpus {
   Cluster cluster;
   Count micro_batch = 0;
   std::string links = std::string(kPlainSource);  // whose measurements of collectives are meant
-  Seconds per_step = {};                          // what the host adds to a step of several ranks beside what it adds to one
+  Seconds per_step = {};  // what the host adds to a step of several ranks beside what it adds to one
 };
 
 struct EndToEndCase {
@@ -56,7 +56,7 @@ struct EndToEndCase {
   bool untimed_loss = false;                 // the forward pass of the loss was not timed
   std::optional<EagerTiming> eager = {};     // the weights' rows were timed so; a model's kernels follow each other
   std::optional<HostCost> host = {};         // where others launch the engine's kernels than the engine does
-  std::optional<OverGpus> spread = {};         // several GPUs; `label.gpu` is the cluster's
+  std::optional<OverGpus> spread = {};       // several GPUs; `label.gpu` is the cluster's
 };
 
 // Weights may be null for methods that need none. Errors name the case.

@@ -30,8 +30,8 @@ std::optional<Known> known(const TableRow& row) {
 }
 
 // Weights and activations in fp8 with fixed scales, keys and values too (docs/source/performance.md of 0.5).
-// gptSessionBenchmark is C++ around one engine: no server looks at each request between two steps, as in Argonne's runs,
-// whose host cost the older era has.
+// gptSessionBenchmark is C++ around one engine: no server looks at each request between two steps, as in Argonne's
+// runs, whose host cost the older era has.
 Result<Run> run_of_row(const TableRow& row, const Known& what, Workload workload) {
   auto run = run_of(what.model, EngineKind::trtllm, what.fp8 ? "fp8_static" : "fp16", std::move(workload));
   if (!run) return std::move(run).error().at(row.place());
