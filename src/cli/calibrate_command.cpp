@@ -29,22 +29,23 @@ constexpr Count kMostRows =
 constexpr int kPlanThreads = 2;
 constexpr std::size_t kMostDescription = 64u << 20;
 
-// Rows of the card, in an order that mixes shapes.
+// Rows of the card, in an order that mixes shapes. A card's own file may name it as it likes while its rows bear the
+// name of the model: rows of one other name will do where none bears the card's.
 Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names) {
-  Sampler sampler({kMostRows, 0});
+  Sampler own({kMostRows, 0}), foreign({kMostRows, 0});
   std::set<std::string> others;
   for (const std::string& path : paths) {
     auto read = read_any(path, names, {}, [&](const Measurement& row) -> Status {
-      const bool own = name_key(row.gpu) == name_key(gpu.name);
-      if (!own) others.emplace(row.gpu);
-      if ((own || !gpu.built_in) && trap_of(row).empty()) sampler.offer(row);
+      const bool named = name_key(row.gpu) == name_key(gpu.name);
+      if (!named) others.emplace(row.gpu);
+      if (trap_of(row).empty()) (named ? own : foreign).offer(row);
       return Ok{};
     });
     if (!read) return std::move(read).error();
   }
-  std::vector<Measurement> rows = sampler.take();
-  // A card's own file may name it as it likes, its rows bear the name of the model. Rows of two models are a mistake.
-  if (rows.empty() || (!gpu.built_in && others.size() > 1)) {
+  std::vector<Measurement> rows = own.take();
+  if (rows.empty() && !gpu.built_in && others.size() == 1) rows = foreign.take();
+  if (rows.empty()) {
     const std::string whose = others.empty() ? "no rows" : "rows of " + join({others.begin(), others.end()}, ", ");
     return Error{join(paths, ", "), "", "holds " + whose + ", not of " + gpu.name,
                  "give --gpu the card they were measured on"};
@@ -87,16 +88,6 @@ struct Made {
   Count unplanned = 0;
 };
 
-// Errors over families, every row counting the same.
-std::pair<double, double> errors_of(const std::vector<CalibrationGain>& gains, bool fitted) {
-  double before = 0, after = 0, rows = 0;
-  for (const CalibrationGain& gain : gains) {
-    const auto n = static_cast<double>(gain.rows);
-    before += gain.before * n, after += (gain.kept || !fitted ? gain.after : gain.before) * n, rows += n;
-  }
-  return {before / rows, after / rows};
-}
-
 std::string gains_table(const Calibration& c, const std::vector<CalibrationGain>& gains, bool fitted) {
   std::vector<Table::Column> columns = {{"family", Align::left}, {"rows"}, {"before"}, {"after"}};
   if (fitted) columns.insert(columns.end(), {{"points"}, {"", Align::left}});
@@ -105,17 +96,15 @@ std::string gains_table(const Calibration& c, const std::vector<CalibrationGain>
     return std::vector<std::string>{name, std::to_string(rows), fmt::format("{:.1f} %", 100 * before),
                                     fmt::format("{:.1f} %", 100 * after)};
   };
-  Count all = 0;
   for (const CalibrationGain& gain : gains) {
-    all += gain.rows;
     std::vector<std::string> cells = errors(gain.key, gain.rows, gain.before, gain.after);
     if (fitted)
       cells.insert(cells.end(), {std::to_string(c.families.at(gain.key).points.size()),
                                  gain.kept ? "" : "no better: left as it was"});
     table.add(std::move(cells));
   }
-  const auto [before, after] = errors_of(gains, fitted);
-  std::vector<std::string> cells = errors("all rows", all, before, after);
+  const CalibrationGain all = over_all(gains, fitted);
+  std::vector<std::string> cells = errors("all rows", all.rows, all.before, all.after);
   if (fitted) cells.insert(cells.end(), {"", ""});
   table.add(std::move(cells));
   return table.text(2);
@@ -153,14 +142,14 @@ std::string json_of(const Made& made) {
   const Calibration& c = made.checked.calibration;
   Json factors = Json::object();
   for (std::size_t t = 0; t < c.factors.size(); ++t) factors[std::string(kCardTermNames[t])] = std::exp(c.factors[t]);
-  const auto [before, after] = errors_of(made.checked.gains, true);
+  const CalibrationGain all = over_all(made.checked.gains, true);
   Json json = {{"gpu", made.gpu},
                {"rows", c.rows},
                {"rows_without_plan", made.unplanned},
                {"seconds", made.seconds},
                {"time_factors", factors},
-               {"error_before", before},
-               {"error_after", after},
+               {"error_before", all.before},
+               {"error_after", all.after},
                {"families", gains_json(made.checked.gains)},
                {"written", made.out}};
   if (!made.judge.empty()) json["judged"] = {{"table", made.judge}, {"families", gains_json(made.judged)}};
@@ -211,12 +200,10 @@ Result<std::string> run_calibrate(const CalibrateCommand& command) {
   if (!command.judge.empty()) {
     auto others = rows_of({command.judge}, *gpu, names);
     if (!others) return std::move(others).error();
-    std::set<std::string> fitted;
-    for (const Measurement& row : *rows) fitted.insert(shape_text(row));
-    std::erase_if(*others, [&](const Measurement& row) { return fitted.contains(shape_text(row)); });
     Count none = 0;
     made.judge = command.judge;
-    made.judged = judge_calibration(made.checked.calibration, calibration_rows(*others, *gpu, weights, none));
+    made.judged = judge_calibration(made.checked.calibration,
+                                    calibration_rows(other_shapes(*std::move(others), *rows), *gpu, weights, none));
   }
   (*file)["calibration"] = calibration_json(made.checked.calibration);
   if (auto saved = write_text_file(command.out, file->dump(1) + "\n"); !saved) return std::move(saved).error();

@@ -47,6 +47,26 @@ TEST(CalibrateCommand, WritesACardThatEveryCommandTakes) {
   EXPECT_EQ(run_tilecast("calibrate --gpu " + mine + " --data " + folder.file("rows.csv") + " -o " + mine).code, 0);
 }
 
+// A card's own file may bear any name; rows that bear it too are the card's, and no others beside them.
+TEST(CalibrateCommand, TakesRowsOfOneCard) {
+  const TestFolder folder;
+  const auto rows = [](const char* gpu, double us) {
+    std::string text;
+    for (int m = 1; m <= 30; ++m)
+      text += fmt::format("{},s,vllm,1,k,gemm,bf16,m={};n=2048;k=2048,graph,warm,{}\n", gpu, 16 * m, us + m);
+    return text;
+  };
+  const std::string mine = folder.plain("mine.json", R"({"like": "H100-SXM", "name": "mine"})");
+  const auto calibrate = [&](const std::string& table) {
+    return run_tilecast("calibrate --json --gpu " + mine + " --data " +
+                        folder.plain("rows.csv", std::string(kHeader) + table) + " -o " + folder.file("out.json"));
+  };
+  EXPECT_EQ(json::parse(calibrate(rows("mine", 10) + rows("A100-SXM-80GB", 90)).out)["rows"], 30);
+  EXPECT_EQ(json::parse(calibrate(rows("H100-SXM", 10)).out)["rows"], 30) << "the model's name will do";
+  EXPECT_THAT(calibrate(rows("H100-SXM", 10) + rows("A100-SXM-80GB", 90)).err,
+              HasSubstr("rows of A100-SXM-80GB, H100-SXM, not of mine"));
+}
+
 TEST(CalibrateCommand, AMinuteOnAnH200) {
   const TestFolder folder;
   const Ran ran =

@@ -101,7 +101,13 @@ CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row) 
   return made;
 }
 
-std::string shape_text(const Measurement& row) { return model_key(row.kernel) + " " + dims_text(row.kernel.shape); }
+std::vector<Measurement> other_shapes(std::vector<Measurement> rows, const std::vector<Measurement>& fitted) {
+  const auto text = [](const Measurement& row) { return model_key(row.kernel) + " " + dims_text(row.kernel.shape); };
+  std::set<std::string> taken;
+  for (const Measurement& row : fitted) taken.insert(text(row));
+  std::erase_if(rows, [&](const Measurement& row) { return taken.contains(text(row)); });
+  return rows;
+}
 
 double calibrated_us(const Calibration& calibration, const CalibrationRow& row) {
   const LogCorrection log =
@@ -111,6 +117,19 @@ double calibrated_us(const Calibration& calibration, const CalibrationRow& row) 
 
 double error_of(double forecast_us, const CalibrationRow& row) {
   return std::abs(forecast_us - row.measured_us) / row.measured_us;
+}
+
+CalibrationGain over_all(std::span<const CalibrationGain> gains, bool checked) {
+  CalibrationGain all;
+  for (const CalibrationGain& gain : gains) {
+    const auto rows = static_cast<double>(gain.rows);
+    all.rows += gain.rows;
+    all.before += gain.before * rows;
+    all.after += (checked && !gain.kept ? gain.before : gain.after) * rows;
+  }
+  if (all.rows == 0) return all;
+  all.before /= static_cast<double>(all.rows), all.after /= static_cast<double>(all.rows);
+  return all;
 }
 
 std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, std::span<const CalibrationRow> rows) {

@@ -15,8 +15,8 @@ namespace tilecast {
 // `model` null: the analytic forecast.
 CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row);
 
-// A row's family, format and dimensions: rows to judge by must have others than rows to fit to.
-std::string shape_text(const Measurement& row);
+// Rows at shapes (family, format and dimensions) that none of the fitted ones has: those a fit may be judged by.
+std::vector<Measurement> other_shapes(std::vector<Measurement> rows, const std::vector<Measurement>& fitted);
 
 // The row's forecast under a calibration.
 double calibrated_us(const Calibration& calibration, const CalibrationRow& row);
@@ -36,6 +36,9 @@ struct CheckedCalibration {
   Calibration calibration;
   std::vector<CalibrationGain> gains;  // by key
 };
+// Every row counting the same. `checked`: families that were not kept err as before.
+CalibrationGain over_all(std::span<const CalibrationGain> gains, bool checked);
+
 // Rows under a calibration that has not seen them.
 std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, std::span<const CalibrationRow> rows);
 

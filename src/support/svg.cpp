@@ -8,7 +8,6 @@
 #include <iterator>
 
 namespace tilecast {
-namespace {
 
 std::string escaped(std::string_view words) {
   std::string out;
@@ -17,10 +16,12 @@ std::string escaped(std::string_view words) {
     else if (c == '>') out += "&gt;";
     else if (c == '&') out += "&amp;";
     else if (c == '"') out += "&quot;";
-    else out += c;
+    else if (static_cast<unsigned char>(c) >= 0x20) out += c;
   }
   return out;
 }
+
+namespace {
 
 template <class... Args>
 void put(std::string& out, fmt::format_string<Args...> text, Args&&... args) {

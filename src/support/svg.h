@@ -8,6 +8,9 @@
 
 namespace tilecast {
 
+// Text as XML and HTML take it; control characters are dropped.
+std::string escaped(std::string_view words);
+
 enum class Anchor : unsigned char { start, middle, end };
 
 // Okabe and Ito's colours, told apart by people of any colour vision (jfly.uni-koeln.de/color), and greys.
