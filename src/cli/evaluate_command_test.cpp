@@ -95,6 +95,25 @@ TEST_F(EvaluateCommandTest, WeightsAreJudgedOnWhatTheyHaveNotSeen) {
   refused("--leave-one-out gpu --weights " + weights, "--leave-one-out: trains its own weights");
 }
 
+TEST_F(EvaluateCommandTest, TrainingUpdatesTheModelsItHasRowsOf) {
+  const std::string first = train(""), other = folder_.file("other");
+  std::string text(kHeader);
+  for (int m = 1; m <= 40; ++m)
+    text += fmt::format("H100-SXM,s,pytorch,1,torch,softmax,bf16,rows={};cols=1024,graph,warm,{}\n", 64 * m, 3 + m);
+  const std::string rows = folder_.plain("softmax.csv", text);
+  const Ran ran = run_tilecast("train --data " + rows + " --trees 3 --update " + first + " -o " + other);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("2 models"));
+  const auto latency = [&](const std::string& weights) {
+    const Ran kernel = run_tilecast("kernel gemm --m 64 --n 2048 --k 2048 --gpu H100-SXM --json --weights " + weights);
+    EXPECT_EQ(kernel.code, 0) << kernel.err;
+    return json::parse(kernel.out)[0]["latency_us"].get<double>();
+  };
+  EXPECT_EQ(latency(other), latency(first)) << "models of other families are as they were";
+  const Ran bad = run_tilecast("train --data " + rows + " --update " + rows + " -o " + other);
+  EXPECT_EQ(bad.code, 2);
+}
+
 TEST_F(EvaluateCommandTest, LeavesOutGpusArchitecturesAndSources) {
   EXPECT_EQ(groups("--leave-one-out gpu --trees 3 --by gpu")[1]["seen"], false);
   EXPECT_EQ(groups("--leave-one-out architecture --trees 3 --by architecture")[0]["architecture"], "ada");

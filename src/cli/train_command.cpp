@@ -87,6 +87,8 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (!tables) return std::move(tables).error();
   auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
+  if (needs_weights(*method) && !command.update.empty())
+    return Error{"--update", "", "is for weights of tilecast", "leave it away"};
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
@@ -95,6 +97,11 @@ Result<std::string> run_train(const TrainCommand& command) {
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())
     return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+  if (!command.update.empty()) {
+    auto old = load_weights(command.update);
+    if (!old) return std::move(old).error();
+    weights = updated(*std::move(old), std::move(weights.models));
+  }
   keep_within(weights, kMostWeightBytes);
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
   Count trained = 0;

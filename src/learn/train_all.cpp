@@ -64,6 +64,16 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
   return weights;
 }
 
+Weights updated(Weights weights, std::vector<FamilyModel> models) {
+  for (FamilyModel& model : models) {
+    const auto at = std::lower_bound(weights.models.begin(), weights.models.end(), model.key,
+                                     [](const FamilyModel& a, const std::string& key) { return a.key < key; });
+    if (at != weights.models.end() && at->key == model.key) *at = std::move(model);
+    else weights.models.insert(at, std::move(model));
+  }
+  return weights;
+}
+
 void keep_within(Weights& weights, std::size_t bytes) {
   constexpr std::size_t kFew = 20;  // trees that every forest keeps
   while (to_bytes(weights).size() > bytes) {

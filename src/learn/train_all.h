@@ -26,6 +26,9 @@ struct TrainAllOptions {
 // over.
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
 
+// `weights` with these models in place of its own of the same keys; what it lacks is added.
+Weights updated(Weights weights, std::vector<FamilyModel> models);
+
 // Drops the last trees of all forests, the same share of each, until the file is no larger. Late trees matter least.
 void keep_within(Weights& weights, std::size_t bytes);
 inline constexpr std::size_t kMostWeightBytes = 8'000'000;  // what may ship
