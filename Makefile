@@ -1,8 +1,9 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test asan asan-input tsan bench fuzz weights accuracy collect format lint clean FORCE
+.PHONY: demo test lab asan tsan bench fuzz golden weights accuracy fit collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
+export NINJA_STATUS = [%p] 
 
 # Packages are checked again only when the list changes.
 build/.packages: tools/install-packages
@@ -11,16 +12,22 @@ build/.packages: tools/install-packages
 	@touch $@
 
 build/release/build.ninja: build/.packages CMakeLists.txt CMakePresets.json
+	@echo "configuring"
 	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; rm -f $@; exit 1; }
 	@touch $@
 
 build/tilecast: build/release/build.ninja FORCE
-	@cmake --build --preset release --target tilecast -j $(JOBS) $(QUIET)
+	@cmake --build --preset release --target tilecast -j $(JOBS)
 	@cmp -s build/release/tilecast $@ || cp build/release/tilecast $@
 
-demo: QUIET = > build/build.log 2>&1 || { cat build/build.log; exit 1; }
+# The laboratory: what trains, fits and judges. Forecasting does not need it.
+lab: build/tilecast-lab
+build/tilecast-lab: build/release/build.ninja FORCE
+	@cmake --build --preset release --target tilecast-lab -j $(JOBS)
+	@cmp -s build/release/tilecast-lab $@ || cp build/release/tilecast-lab $@
+
 demo: build/tilecast
-	@printf '$$ tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048\n\n'
+	@printf '\n$$ tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048\n\n'
 	@build/tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048
 	@printf '\n$$ tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain\n\n'
 	@build/tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain
@@ -29,7 +36,7 @@ test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-asan asan-input tsan: build/.packages
+asan tsan: build/.packages
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j $(JOBS)
@@ -45,15 +52,19 @@ fuzz: build/.packages
 	@cmake --build --preset fuzz -j $(JOBS)
 	@fuzz/run build/fuzz $(SECONDS)
 
+# Accepts today's forecasts as the golden ones (data/golden): whoever changes physics commits the diff with the change.
+golden: build/tilecast
+	@tools/golden --accept build/tilecast
+
 # The weights that ship, from ../shared/data and our own sweep: about a quarter of an hour on two cores.
-weights: build/tilecast
-	@build/tilecast train --data ../shared/data data/measurements/h200_sweep.csv.gz --sample 40000 \
+weights: build/tilecast-lab
+	@build/tilecast-lab train --data ../shared/data data/measurements/h200_sweep.csv.gz --sample 40000 \
 	  -o data/weights/tilecast.weights
 
-# Figures over ../shared/data, each GPU and each architecture left out of a training in turn; rewrites docs/accuracy.md and
+# Figures over ../shared/data, each GPU and each architecture left out of a training in turn; rewrites docs/accuracy.md, docs/accuracy/ and
 # docs/plots. About half an hour on two cores.
-accuracy: build/tilecast
-	@build/tilecast accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
+accuracy: build/tilecast-lab
+	@build/tilecast-lab accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
 
 # The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.
 collect:
@@ -64,7 +75,7 @@ format:
 
 lint: build/release/build.ninja
 	@cmake -B build/release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
-	@git ls-files 'src/*.cpp' | grep -v _test | xargs -P $(JOBS) -n 4 clang-tidy -p build/release --quiet
+	@git ls-files 'src/*.cpp' 'cli/*.cpp' 'lab/*.cpp' | grep -v _test | xargs -P $(JOBS) -n 4 clang-tidy -p build/release --quiet
 
 clean:
 	@rm -rf build

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "targets.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

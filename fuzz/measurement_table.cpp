@@ -1,8 +1,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "learn/dims.h"
-#include "learn/measurement.h"
+#include "measure/dims.h"
+#include "measure/measurement.h"
 #include "targets.h"
 
 namespace tilecast {

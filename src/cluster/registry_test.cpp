@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "learn/test_files.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {

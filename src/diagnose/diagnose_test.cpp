@@ -9,6 +9,7 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "tune/rank.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "diagnose/json_events.h"
 #include "diagnose/recording.h"
-#include "learn/test_files.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <map>
 
-#include "learn/csv.h"
+#include "support/csv.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

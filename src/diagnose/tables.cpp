@@ -8,7 +8,7 @@
 #include <map>
 
 #include "diagnose/recording.h"
-#include "learn/csv.h"
+#include "support/csv.h"
 #include "support/text.h"
 
 namespace tilecast {

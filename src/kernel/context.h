@@ -3,19 +3,10 @@
 
 #include <string_view>
 
+#include "tilecast/forecast.h"
 #include "units/units.h"
 
 namespace tilecast {
-
-// How launches reach the GPU.
-enum class Runtime : std::uint8_t { graph, eager };
-
-// Which operands may already lie in the last cache before DRAM when the kernel starts.
-enum class Warmth : std::uint8_t {
-  model,  // inside a model: weights come cold from DRAM, activations warm as far as they fit
-  warm,   // a benchmark that reuses its buffers: whatever fits is warm
-  cold,   // caches flushed: everything comes from DRAM
-};
 
 struct Context {
   Runtime runtime = Runtime::graph;
@@ -28,10 +19,5 @@ struct Context {
   // kernels around a kernel and in the kernel itself. Static or interned text.
   std::string_view engine, kernel_source;
 };
-
-constexpr std::string_view name_of(Runtime r) { return r == Runtime::graph ? "graph" : "eager"; }
-constexpr std::string_view name_of(Warmth w) {
-  return w == Warmth::model ? "model" : w == Warmth::warm ? "warm" : "cold";
-}
 
 }  // namespace tilecast

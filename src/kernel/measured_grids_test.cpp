@@ -8,7 +8,8 @@
 
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
-#include "learn/csv.h"
+#include "support/csv.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

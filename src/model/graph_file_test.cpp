@@ -8,6 +8,7 @@
 #include "cli/cli_testing.h"
 #include "model/onnx.h"
 #include "model/onnx_testing.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

@@ -8,11 +8,12 @@
 #include <filesystem>
 #include <set>
 
-#include "learn/csv.h"
-#include "learn/test_files.h"
+#include "support/csv.h"
+#include "support/test_files.h"
 #include "model/config.h"
 #include "model/embedded_models.h"
 #include "support/text.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/library.h"
 #include "support/file.h"
 #include "support/markdown.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

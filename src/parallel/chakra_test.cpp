@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "learn/test_files.h"
+#include "support/test_files.h"
 #include "support/file.h"
 #include "support/protobuf.h"
 

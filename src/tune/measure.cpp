@@ -12,7 +12,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "learn/csv.h"
+#include "support/csv.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
-#include "learn/csv.h"
+#include "support/csv.h"
 #include "tune/rank.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {

@@ -1,0 +1,46 @@
+// For tests of the command line only: runs the real binary.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "test_paths.h"
+
+namespace tilecast {
+
+struct Ran {
+  int code = -1;  // exit status; -1 when it died otherwise
+  std::string out, err;
+};
+
+inline std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A path of this process's own, so that tests may run side by side.
+inline std::string scratch_path(const std::string& name) {
+  return "/tmp/tilecast-test-" + std::to_string(getpid()) + "-" + name;
+}
+
+// `arguments` as a shell reads them.
+inline Ran run_tilecast(const std::string& arguments) {
+  const std::string errors = scratch_path("stderr");
+  Ran ran;
+  std::FILE* pipe = popen(("'" TILECAST_BINARY "' " + arguments + " 2>'" + errors + "'").c_str(), "r");
+  if (!pipe) return ran;
+  char block[4096];
+  while (const std::size_t got = std::fread(block, 1, sizeof block, pipe)) ran.out.append(block, got);
+  const int status = pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  ran.err = file_text(errors);
+  std::remove(errors.c_str());
+  return ran;
+}
+
+}  // namespace tilecast

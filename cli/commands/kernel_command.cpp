@@ -1,0 +1,23 @@
+#include "cli/commands/kernel_command.h"
+
+#include "cli/views/kernel_view.h"
+
+namespace tilecast {
+
+Result<std::string> run_kernel(const KernelOptions& options) {
+  if (options.gpus.empty()) return field_error("gpu", "is missing", "for example --gpu H100-SXM,B200");
+  std::vector<KernelQuery> queries(options.gpus.size(), options.query);
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].gpu = options.gpus[i];
+  std::vector<KernelForecast> forecasts;
+  for (auto& answer : forecast(queries)) {
+    if (!answer) return std::move(answer).error();
+    forecasts.push_back(*std::move(answer));
+  }
+  if (options.json) return forecast_json(forecasts);
+  std::string out = forecast_table(options.query, forecasts);
+  if (!options.explain) return out + "\n--explain shows why; --json is for programs.\n";
+  for (const KernelForecast& f : forecasts) out += "\n" + explain_text(f);
+  return out;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,45 @@
+// `tilecast models`: what the bundled library holds.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/predict_command.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/units_text.h"
+#include "model/library.h"
+
+namespace tilecast {
+
+Result<std::string> run_models(bool json) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Table table({{"model", Align::left},
+               {"architecture", Align::left},
+               {"parameters"},
+               {"active"},
+               {"layers"},
+               {"KV cache a token"},
+               {"dtype", Align::left}});
+  for (const ModelEntry& m : list_models()) {
+    const Count all = parameters(m.spec), active = active_parameters(m.spec);
+    const StackSpec& stack = m.spec.decoder ? *m.spec.decoder : *m.spec.encoder;
+    Count cache = 0;
+    if (m.spec.decoder && m.spec.lm_head)
+      for (const CachePart& part : cache_need(m.spec).parts) cache += part.per_token;
+    const std::string& dtype = m.spec.quantization.empty() ? m.spec.dtype : m.spec.quantization;
+    table.add({m.name, m.spec.architecture, text_of(ops(static_cast<double>(all))),
+               text_of(ops(static_cast<double>(active))), fmt::format("{}", stack.layer_count()),
+               cache > 0 ? fmt::format("{} elements", cache) : "–", dtype});
+    list.push_back({{"name", m.name},
+                    {"architecture", m.spec.architecture},
+                    {"parameters", all},
+                    {"active_parameters", active},
+                    {"layers", stack.layer_count()},
+                    {"cache_elements_per_token", cache},
+                    {"dtype", dtype},
+                    {"aliases", m.aliases},
+                    {"source", m.source}});
+  }
+  return json ? list.dump(2) + "\n" : table.text();
+}
+
+}  // namespace tilecast

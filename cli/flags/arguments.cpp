@@ -1,0 +1,87 @@
+#include "cli/flags/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+std::string type_name(const Argument& about) {
+  switch (about.kind) {
+    case ArgumentKind::yes_no: return "";
+    case ArgumentKind::count: return "COUNT";
+    case ArgumentKind::number: return "NUMBER";
+    case ArgumentKind::text: return "TEXT";
+    case ArgumentKind::choice: return join(about.choices, "|");
+    case ArgumentKind::list: return "TEXT,...";
+    case ArgumentKind::counts: return "COUNT,...";
+  }
+  return "";
+}
+
+std::string help_of(const Argument& about) {
+  std::string help = about.help;
+  if (!about.unit.empty()) help += fmt::format(" [{}]", about.unit);
+  if (about.required && !about.positional) help += " (required)";
+  else if (!about.fallback.empty() && about.fallback != "0") help += fmt::format(" (default {})", about.fallback);
+  return help;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(toupper(c)); });
+  return text;
+}
+
+}  // namespace
+
+void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refusal& refusal,
+                   const std::vector<std::string>& lists) {
+  for (BoundArgument& argument : arguments) {
+    const Argument about = argument.about;
+    if (std::find(lists.begin(), lists.end(), about.name) != lists.end()) continue;
+    const auto keep = [set = std::move(argument.set), &refusal](const std::string& text) {
+      if (auto fine = set(text); !fine && !refusal) refusal = as_flag(std::move(fine).error());
+    };
+    CLI::Option* option = nullptr;
+    if (about.kind == ArgumentKind::yes_no) {
+      option = command.add_flag_function(
+          "--" + about.name, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
+    } else {
+      option = command.add_option_function<std::string>(about.positional ? upper(about.name) : "--" + about.name, keep,
+                                                        help_of(about));
+      option->type_name(type_name(about));
+      if (about.repeated) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->trigger_on_parse();
+    }
+    if (about.required) option->required();
+    if (!about.group.empty()) option->group(about.group);
+  }
+}
+
+Command answered(const Refusal& refusal, Command command) {
+  return [&refusal, command = std::move(command)]() -> Result<std::string> {
+    if (refusal) return *refusal;
+    auto text = command();
+    if (!text) return as_flag(std::move(text).error());
+    return text;
+  };
+}
+
+Error as_flag(Error problem) {
+  if (!problem.field.empty() && problem.place.empty()) problem.field = "--" + problem.field;
+  return problem;
+}
+
+std::string examples_text(const Question& question) {
+  std::string text;
+  for (std::size_t i = 0; i < question.examples.size(); ++i)
+    text += (i == 0 ? "Example:\n  tilecast " : i == 1 ? "\n\nMore examples:\n  tilecast " : "\n  tilecast ") +
+            question.examples[i];
+  return text;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,43 @@
+#include "cli/terminal/units_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tilecast {
+namespace {
+
+TEST(UnitsText, TimesTakeTheUnitThatFits) {
+  EXPECT_EQ(text_of(seconds(0)), "0");
+  EXPECT_EQ(text_of(seconds(1e-15)), "0");
+  EXPECT_EQ(text_of(nanoseconds(2.5)), "2.50 ns");
+  EXPECT_EQ(text_of(nanoseconds(999)), "999 ns");
+  EXPECT_EQ(text_of(nanoseconds(999.6)), "1.00 µs");
+  EXPECT_EQ(text_of(microseconds(212)), "212 µs");
+  EXPECT_EQ(text_of(microseconds(999.6)), "1.00 ms");
+  EXPECT_EQ(text_of(milliseconds(1.534)), "1.53 ms");
+  EXPECT_EQ(text_of(seconds(12.34)), "12.3 s");
+}
+
+TEST(UnitsText, PrefixesAreDecimal) {
+  EXPECT_EQ(text_of(bytes(33554432)), "33.6 MB");
+  EXPECT_EQ(text_of(gibibytes(80)), "85.9 GB");
+  EXPECT_EQ(text_of(gigabytes_per_second(3352.3)), "3.35 TB/s");
+  EXPECT_EQ(text_of(teraops_per_second(989.4)), "989 T/s");
+  EXPECT_EQ(text_of(teraops_per_second(1979)), "1.98 P/s");
+  EXPECT_EQ(text_of(ops(137438953472)), "137 G");
+  EXPECT_EQ(text_of(bytes(12)), "12.0 B");
+  EXPECT_EQ(text_of(bytes(0.0018)), "0 B");
+}
+
+TEST(UnitsText, ThreeDigitsDoNotGrowAFourthByRounding) {
+  EXPECT_EQ(three_digits(0), "0");
+  EXPECT_EQ(three_digits(9.994), "9.99");
+  EXPECT_EQ(three_digits(9.996), "10.0");
+  EXPECT_EQ(three_digits(99.94), "99.9");
+  EXPECT_EQ(three_digits(99.96), "100");
+  EXPECT_EQ(three_digits(-1.534), "-1.53");
+  EXPECT_EQ(three_digits(0.00123), "0.0012");
+  EXPECT_EQ(percent(0.654), "65 %");
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,75 @@
+// The same forecasts for programs. Field names are stable: docs/json.md.
+#include <nlohmann/json.hpp>
+
+#include "cli/views/kernel_view.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json times_json(const ResourceTimes& times) {
+  Json json = Json::object();
+  for (int r = 0; r < kResourceCount; ++r)
+    json[std::string(kResourceNames[static_cast<std::size_t>(r)])] =
+        in_microseconds(times[static_cast<std::size_t>(r)]);
+  return json;
+}
+
+Json launch_json(const LaunchForecast& f) {
+  return Json{{"name", f.name},
+              {"latency_us", in_microseconds(f.latency)},
+              {"bound_us", in_microseconds(f.bound)},
+              {"limited_by", name_of(f.limited_by)},
+              {"plan",
+               {{"tile", {f.tile.m, f.tile.n, f.tile.k}},
+                {"split", f.split},
+                {"ctas", f.ctas},
+                {"threads", f.threads},
+                {"ctas_per_sm", f.ctas_per_sm},
+                {"waves", f.waves},
+                {"known", f.plan_known}}},
+              {"demand",
+               {{"tensor_ops", in_ops(f.total.tensor)},
+                {"vector_ops", in_ops(f.total.vector)},
+                {"xu_ops", in_ops(f.total.xu)},
+                {"shared_bytes", in_bytes(f.total.shared)},
+                {"l2_load_bytes", in_bytes(f.total.l2_load)},
+                {"l2_store_bytes", in_bytes(f.total.l2_store)},
+                {"dram_load_bytes", in_bytes(f.dram_load)},
+                {"dram_store_bytes", in_bytes(f.dram_store)}}},
+              {"peak_us", times_json(f.at_peak)},
+              {"forecast_us", times_json(f.as_forecast)}};
+}
+
+Json forecast_object(const KernelForecast& f) {
+  Json dims = Json::object();
+  for (const auto& [name, value] : f.dims) dims[name] = value;
+  Json launches = Json::array();
+  for (const LaunchForecast& launch : f.launches) launches.push_back(launch_json(launch));
+  return Json{{"gpu", f.gpu},
+              {"kernel", {{"family", f.family}, {"dtype", f.dtype}, {"dims", dims}}},
+              {"method", name_of(f.method)},
+              {"latency_us", in_microseconds(f.latency)},
+              {"ceiling_us", in_microseconds(f.ceiling)},
+              {"interval_us", {in_microseconds(f.interval.low), in_microseconds(f.interval.high)}},
+              {"bound_us", in_microseconds(f.bound)},
+              {"limited_by", name_of(f.limited_by)},
+              {"efficiency", f.efficiency},
+              {"seen", f.seen == Seen::yes || f.seen == Seen::calibrated},
+              {"standing", f.seen == Seen::calibrated ? "calibrated"
+                           : f.seen == Seen::yes      ? "seen"
+                           : f.seen == Seen::sibling  ? "sibling seen"
+                                                      : "unseen"},
+              {"breakdown", launches}};
+}
+
+}  // namespace
+
+std::string forecast_json(const std::vector<KernelForecast>& forecasts) {
+  Json list = Json::array();
+  for (const KernelForecast& f : forecasts) list.push_back(forecast_object(f));
+  return list.dump(2) + "\n";
+}
+
+}  // namespace tilecast

@@ -1,0 +1,89 @@
+#include "cli/views/kernel_view.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal/table.h"
+#include "cli/terminal/units_text.h"
+#include "cli/views/roofline_plot.h"
+
+namespace tilecast {
+namespace {
+
+std::string_view words_for(Warmth warmth) {
+  switch (warmth) {
+    case Warmth::model: return "weights cold, activations warm";
+    case Warmth::warm: return "buffers reused";
+    case Warmth::cold: return "caches cold";
+  }
+  return "";
+}
+
+std::string plan_lines(const LaunchForecast& f, int sms) {
+  std::string tile = f.tile.m ? fmt::format("tile {}x{}", f.tile.m, f.tile.n) : "";
+  if (f.tile.k) tile += fmt::format("x{}", f.tile.k);
+  if (f.split > 1) tile += fmt::format(", split {}", f.split);
+  if (!tile.empty()) tile += "; ";
+  return fmt::format(
+      "  plan      {}{} CTA{} of {} threads{}\n"
+      "  schedule  {}: {} wave{}, {} CTA{} per SM, {} of {} SMs busy, busiest SM {} task{}, balance {}\n",
+      tile, f.ctas, f.ctas == 1 ? "" : "s", f.threads, f.plan_known ? "" : " (inferred)", f.dispatch, f.waves,
+      f.waves == 1 ? "" : "s", f.ctas_per_sm, f.ctas_per_sm == 1 ? "" : "s", f.sms_used, sms, f.tasks_busiest,
+      f.tasks_busiest == 1 ? "" : "s", percent(f.balance));
+}
+
+std::string demand_table(const LaunchForecast& f) {
+  Table table({{"resource", Align::left}, {"whole GPU"}, {"busiest SM"}, {"unavoidable"}, {"as forecast"}});
+  const auto add = [&](Resource r, const std::string& all, const std::string& busiest) {
+    const Seconds peak = f.at_peak[static_cast<std::size_t>(r)], forecast = f.as_forecast[static_cast<std::size_t>(r)];
+    table.add({std::string(name_of(r)), all, busiest, peak > seconds(0) ? text_of(peak) : "–", text_of(forecast)});
+  };
+  const Work &all = f.total, &sm = f.busiest_sm;
+  if (all.tensor > ops(0)) add(Resource::tensor, text_of(all.tensor) + "op", text_of(sm.tensor) + "op");
+  if (all.vector > ops(0)) add(Resource::vector, text_of(all.vector) + "op", text_of(sm.vector) + "op");
+  if (all.xu > ops(0)) add(Resource::xu, text_of(all.xu) + "op", text_of(sm.xu) + "op");
+  if (all.shared > bytes(0)) add(Resource::shared, text_of(all.shared), text_of(sm.shared));
+  add(Resource::l2, text_of(all.l2_load + all.l2_store), text_of(sm.l2_load + sm.l2_store));
+  add(Resource::dram, text_of(f.dram_load + f.dram_store), "");
+  if (f.as_forecast[static_cast<std::size_t>(Resource::latency)] > seconds(0)) add(Resource::latency, "", "");
+  add(Resource::launch, "", "");
+  return table.text(2);
+}
+
+}  // namespace
+
+std::string forecast_table(const KernelQuery& query, const std::vector<KernelForecast>& forecasts) {
+  const KernelForecast& first = forecasts.front();
+  std::string dims;
+  for (const auto& [name, value] : first.dims) dims += " " + name + "=" + value;
+  std::string out = fmt::format("{}{}, {}, {}, {}\n\n", first.family, dims, first.dtype, words_for(query.warmth),
+                                query.runtime == Runtime::graph ? "CUDA graph" : "eager launch");
+  Table table({{"GPU", Align::left},
+               {"forecast"},
+               {"80 % interval"},
+               {"bound"},
+               {"efficiency"},
+               {"limited by", Align::left},
+               {"speed"},
+               {"seen", Align::left}});
+  for (const KernelForecast& f : forecasts)
+    table.add({f.gpu, text_of(f.latency), text_of(f.interval.low) + " – " + text_of(f.interval.high), text_of(f.bound),
+               percent(f.efficiency), std::string(name_of(f.limited_by)),
+               three_digits(first.latency / f.latency) + "×", std::string(name_of(f.seen))});
+  return out + table.text();
+}
+
+std::string explain_text(const KernelForecast& f) {
+  std::string out = fmt::format("{}: {}, limited by {}\n", f.gpu, text_of(f.latency), name_of(f.limited_by));
+  if (f.ceiling > f.bound)
+    out += fmt::format("  a well-tuned kernel reaches {}; no kernel beats {}\n", text_of(f.ceiling), text_of(f.bound));
+  for (std::size_t i = 0; i < f.launches.size(); ++i) {
+    const LaunchForecast& launch = f.launches[i];
+    out += fmt::format("\n  {}  {}, bound {}, limited by {}\n", launch.name, text_of(launch.latency),
+                       text_of(launch.bound), name_of(launch.limited_by));
+    out += plan_lines(launch, f.sms) + demand_table(launch);
+    if (launch.roofline && (i == 0 || launch.total.tensor > ops(0))) out += "\n" + roofline_plot(*launch.roofline);
+  }
+  return out;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,76 @@
+# Rooms: every folder of the library, of the command line and of the laboratory is one target, and what a room may use is
+# what its target links. ARCHITECTURE.md's table says the same in words; tools/check_rooms compares the two and every #include.
+#
+#   tilecast_room(kernel KNOWS gpu support units)      # src/kernel, target room_kernel
+#   tilecast_room(train IN lab KNOWS measure estimate) # lab/train, target room_lab_train
+#
+# A room is an object library. Whoever links rooms into a program or an archive asks tilecast_objects() for the objects of a
+# room and of everything it knows. Tests stand beside their sources, *_test.cpp, and make one program per room that is
+# linked from exactly what the room knows: a use of anything else fails to link.
+
+function(tilecast_room name)
+  cmake_parse_arguments(ROOM "" "IN" "KNOWS;GENERATED" ${ARGN})
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  set(id ${name})
+  if(ROOM_IN)
+    set(id ${ROOM_IN}_${name})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+  list(REMOVE_ITEM sources ${tests} "")
+  set(target room_${id})
+  set(known ${id})
+  foreach(other IN LISTS ROOM_KNOWS)
+    get_property(further GLOBAL PROPERTY tilecast_known_${other})
+    if(NOT further)
+      message(FATAL_ERROR "room ${id} knows ${other}, which is no room declared before it")
+    endif()
+    list(APPEND known ${further})
+  endforeach()
+  list(REMOVE_DUPLICATES known)
+  set_property(GLOBAL PROPERTY tilecast_known_${id} ${known})
+  set_property(GLOBAL APPEND PROPERTY tilecast_rooms ${id})
+  string(REPLACE ";" " " words "${ROOM_KNOWS}")
+  set_property(GLOBAL APPEND_STRING PROPERTY tilecast_graph "${id}: ${words}\n")
+  if(sources OR ROOM_GENERATED)
+    add_library(${target} OBJECT ${sources} ${ROOM_GENERATED})
+    target_link_libraries(${target} PUBLIC tilecast_flags)
+    foreach(other IN LISTS ROOM_KNOWS)
+      target_link_libraries(${target} PUBLIC room_${other})
+    endforeach()
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE tilecast_flags)
+  endif()
+  if(TILECAST_TESTS AND tests)
+    tilecast_tests(${id} ${tests})
+  endif()
+endfunction()
+
+# OUT: the objects of these rooms and of all they know.
+function(tilecast_objects out)
+  set(all "")
+  foreach(room IN LISTS ARGN)
+    get_property(known GLOBAL PROPERTY tilecast_known_${room})
+    list(APPEND all ${known})
+  endforeach()
+  list(REMOVE_DUPLICATES all)
+  set(objects "")
+  foreach(room IN LISTS all)
+    get_target_property(type room_${room} TYPE)
+    if(type STREQUAL "OBJECT_LIBRARY")
+      list(APPEND objects $<TARGET_OBJECTS:room_${room}>)
+    endif()
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# The test program of a room.
+function(tilecast_tests room)
+  tilecast_objects(objects ${room})
+  add_executable(test_${room} ${ARGN} ${objects})
+  target_link_libraries(test_${room} PRIVATE room_${room} tilecast_externals tilecast_testing)
+  target_precompile_headers(test_${room} REUSE_FROM testing_headers)
+  gtest_discover_tests(test_${room} TEST_PREFIX ${room}/ DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  set_property(GLOBAL APPEND PROPERTY tilecast_test_programs test_${room})
+endfunction()

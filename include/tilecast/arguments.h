@@ -1,0 +1,61 @@
+// The arguments of every question, as data: what each is called, what it takes, what it means, and where its value goes.
+// Flags, help texts, JSON and any other face are made from these lists, so that none of them can drift from the query
+// structs.
+//
+//   KernelQuery query;
+//   for (const BoundArgument& argument : arguments_of(query))
+//     if (argument.about.name == "dtype") argument.set("fp8");
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilecast/result.h"
+
+namespace tilecast {
+
+enum class ArgumentKind : std::uint8_t {
+  yes_no,
+  count,   // a whole number
+  number,
+  text,
+  choice,  // one of `choices`
+  list,    // texts, comma separated
+  counts,  // whole numbers, comma separated
+};
+
+struct Argument {
+  std::string name;  // "kv-len": the flag --kv-len, the JSON field kv_len
+  ArgumentKind kind = ArgumentKind::text;
+  std::string help;
+  std::string unit = {};      // "tokens", "GB/s"; empty where it has none
+  std::string example = {};   // a value that makes sense
+  std::string fallback = {};  // its value when it is not given; empty: none
+  double least = -std::numeric_limits<double>::infinity();  // of counts and numbers
+  double most = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};
+  bool required = false;
+  bool positional = false;  // stands without its name on a command line
+  bool repeated = false;    // may be given several times
+  std::string group = {};   // heading it stands under in help; empty: the main one
+};
+
+// An argument of one query value: `set` reads a text into its field and refuses what the argument does not take, naming
+// it; `get` is the inverse. Both refer to the query, which must outlive them.
+struct BoundArgument {
+  Argument about;
+  std::function<Status(std::string_view)> set;
+  std::function<std::string()> get;
+};
+
+// A question that Tilecast answers: what `tilecast NAME` asks.
+struct Question {
+  std::string name;     // "kernel", "plan serve"
+  std::string summary;  // one line
+  std::vector<std::string> examples;
+};
+
+}  // namespace tilecast

@@ -1,0 +1,159 @@
+#include "lab/commands/accuracy_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "lab/commands/shared.h"
+#include "lab/commands/endtoend_command.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+#include "lab/evidence/accuracy.h"
+#include "lab/evaluate/plots.h"
+#include "support/file.h"
+#include "measure/traps.h"
+
+namespace tilecast {
+namespace {
+
+Result<std::vector<CounterComparison>> counters_of(const std::string& folder) {
+  const auto counters = read_counters(folder + "/h200_counters.csv");
+  if (!counters) return counters.error();
+  const auto h200 = find_gpu("H200-SXM");
+  if (!h200) return h200.error();
+  return compare_counters(*counters, *h200);
+}
+
+struct Plot {
+  PlotLink link;
+  std::string svg;
+};
+std::vector<Plot> plots_of(const AccuracyInputs& inputs) {
+  const bool learned = !inputs.without_gpu.empty();
+  const std::vector<Outcome>& ours = learned ? inputs.without_gpu : inputs.analytic;
+  const std::string how = learned ? ", GPU left out" : ", nothing learned";
+  const std::string map = "Mean error in % by GPU and family" + how;
+  const std::string panels = "Forecast against measured time" + how;
+  const std::string strips = "Which way forecasts miss, by regime" + how;
+  return {{{"plots/errors.svg", map}, error_map(map, inputs.rows, ours)},
+          {{"plots/forecasts.svg", panels}, forecast_against_measured(panels, inputs.rows, ours)},
+          {{"plots/residuals.svg", strips},
+           residuals_by_regime(strips, inputs.rows,
+                               {{learned ? "tilecast" : "analytic", ours}, {"roofline", inputs.roofline}})}};
+}
+
+// The folder of the plots, beside the document. Made before an hour of work, not after.
+Result<std::filesystem::path> plot_folder(const std::string& document) {
+  const std::filesystem::path folder = std::filesystem::path(document).parent_path();
+  std::error_code failure;
+  std::filesystem::create_directory(folder / "plots", failure);
+  if (failure) return Error{"--out", "", (folder / "plots").string() + " cannot be made", "check the folder"};
+  return folder;
+}
+
+// Draws the plots into plots/ of the folder, and says where they are from there.
+Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const std::filesystem::path& folder) {
+  std::vector<PlotLink> links;
+  for (const Plot& plot : plots_of(inputs)) {
+    if (auto written = write_text_file((folder / plot.link.path).string(), plot.svg); !written)
+      return std::move(written).error();
+    links.push_back(plot.link);
+  }
+  return links;
+}
+
+// What a minute on a real card is worth. Trained anew without the card, on the rows that are judged elsewhere.
+Result<CardStudy> card_of(const AccuracyInputs& inputs, const AccuracyOptions& options, const std::string& folder) {
+  constexpr const char* kCard = "H200-SXM";
+  Names names;
+  std::array<std::vector<Measurement>, 2> tables;
+  for (const auto& [file, into] :
+       {std::pair("/h200_quick.csv.gz", &tables[0]), std::pair("/h200_sweep.csv.gz", &tables[1])}) {
+    const auto read = read_measurements(folder + file, names, {}, [&, into = into](const Measurement& row) -> Status {
+      into->push_back(row);
+      return Ok{};
+    });
+    if (!read) return read.error();
+  }
+  TrainAllOptions train = options.train;
+  train.leave_out = {kCard};
+  train.train.cards = train.train.intervals = false;
+  const Weights without = train_all(inputs.rows, train, options.progress);
+  return study_card(tables[0], tables[1], without, shipped_models(), options.threads);
+}
+
+Status study(AccuracyInputs& inputs, const AccuracyOptions& options, const std::string& folder) {
+  inputs.calibrations = study_calibration(inputs.rows, options.train.train, options.progress);
+  auto card = card_of(inputs, options, folder);
+  if (!card) return std::move(card).error();
+  inputs.card = *std::move(card);
+  return Ok{};
+}
+
+// The section on calibrations alone, in minutes.
+Result<std::string> calibrations_only(const AccuracyCommand& command, const std::vector<std::string>& paths,
+                                      const AccuracyOptions& options) {
+  Names names;
+  auto sampled = read_sampled(paths, options.sample, ReadOptions{}, names);
+  if (!sampled) return std::move(sampled).error();
+  AccuracyInputs inputs;
+  inputs.rows = std::move(sampled->rows);
+  std::erase_if(inputs.rows, [](const Measurement& row) { return !trap_of(row).empty(); });
+  if (auto studied = study(inputs, options, command.measurements); !studied) return std::move(studied).error();
+  if (auto written = write_text_file(command.out, section::calibration(inputs)); !written)
+    return std::move(written).error();
+  return "wrote " + command.out + "\n";
+}
+
+}  // namespace
+
+Result<std::string> run_accuracy(const AccuracyCommand& command) {
+  if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
+  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  auto paths = tables_below(command.data);
+  if (!paths) return std::move(paths).error();
+  paths->push_back(command.measurements + "/h200_sweep.csv.gz");
+  const auto folder = plot_folder(command.out);
+  if (!folder) return folder.error();
+  auto counters = counters_of(command.measurements);
+  if (!counters) return std::move(counters).error();
+  AccuracyOptions options;
+  options.sample = {command.sample, 0};
+  options.families = command.families;
+  options.train = train_options(command.families, command.trees, kThreads);
+  options.learn = !command.analytic;
+  options.weights = &shipped_weights();
+  options.threads = kThreads;
+  options.progress = terminal_progress();
+  if (command.only == "calibration") return calibrations_only(command, *paths, options);
+  if (!command.only.empty()) return Error{"--only", "", "must be calibration, not '" + command.only + "'", ""};
+  Names names;
+  auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
+  if (!inputs) return std::move(inputs).error();
+  inputs->counters = *std::move(counters);
+  if (command.families.empty()) {  // else only some kernels are asked for
+    auto collectives = read_collectives(command.data);
+    if (!collectives) return std::move(collectives).error();
+    auto judged = judge_collectives(*std::move(collectives));
+    if (!judged) return std::move(judged).error();
+    inputs->collectives = *std::move(judged);
+  }
+  if (std::filesystem::exists(command.data + "/e2e") && !command.analytic) {
+    EndToEndCommand models;
+    models.data = command.data, models.measurements = command.measurements;
+    auto whole = judge_end_to_end(models);
+    if (!whole) return std::move(whole).error();
+    inputs->end_to_end = *std::move(whole);
+  }
+  if (command.families.empty() && !command.analytic)
+    if (auto studied = study(*inputs, options, command.measurements); !studied) return std::move(studied).error();
+  auto plots = write_plots(*inputs, *folder);
+  if (!plots) return std::move(plots).error();
+  inputs->plots = *std::move(plots);
+  if (auto written = write_text_file(command.out, accuracy_report(*inputs)); !written)
+    return std::move(written).error();
+  return fmt::format("wrote {} and {} plots\n", command.out, inputs->plots.size());
+}
+
+}  // namespace tilecast

@@ -1,0 +1,21 @@
+#include "lab/commands/collectives_command.h"
+
+#include <fmt/format.h>
+
+#include "lab/evidence/collective_report.h"
+#include "support/file.h"
+
+namespace tilecast {
+
+Result<std::string> run_collectives(const CollectivesCommand& command) {
+  auto rows = read_collectives(command.data);
+  if (!rows) return std::move(rows).error();
+  auto judged = judge_collectives(*std::move(rows));
+  if (!judged) return std::move(judged).error();
+  if (!command.fit.empty())
+    if (auto written = write_text_file(command.fit, comm_constants_text(judged->constants)); !written)
+      return std::move(written).error();
+  return collective_report(*judged);
+}
+
+}  // namespace tilecast

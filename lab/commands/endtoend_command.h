@@ -1,0 +1,24 @@
+// `tilecast endtoend`: whole models that were measured, beside their forecasts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/evidence/endtoend_result.h"
+#include "support/result.h"
+
+namespace tilecast {
+
+struct EndToEndCommand {
+  std::string data;                                // the folder that holds e2e/, synperf/ and neusight/
+  std::string measurements = "data/measurements";  // our own
+  std::string only;                                // h200, argonne, synperf or neusight; empty: all
+  std::string weights;                             // a file of weights in place of the shipped ones
+  std::string keep;                                // a folder for weights trained on the way, read again if there
+  std::string predictions;                         // a CSV to write
+  bool json = false;
+};
+Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& command);
+Result<std::string> run_end_to_end(const EndToEndCommand& command);
+
+}  // namespace tilecast

@@ -1,0 +1,163 @@
+// Flags of measured tables: reading, training, judging.
+#include <CLI/CLI.hpp>
+
+#include "lab/commands/flags.h"
+
+namespace tilecast {
+
+namespace {
+
+void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
+  CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
+  evaluate
+      ->add_option("--data", options.data,
+                   "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
+      ->required();
+  evaluate
+      ->add_option("--method", options.method,
+                   "tilecast, analytic (nothing learned), roofline, neusight, synperf, or all side by side")
+      ->capture_default_str();
+  evaluate
+      ->add_option(
+          "--weights", options.weights,
+          "judge these, one file a method, comma separated: held-out shapes of GPUs they have seen, all rows of "
+          "others")
+      ->delimiter(',');
+  evaluate
+      ->add_option("--unseen", options.unseen,
+                   "with --weights: GPUs they must not have seen, comma separated; refused if they have")
+      ->delimiter(',');
+  evaluate->add_option("--leave-one-out", options.leave_one_out,
+                       "gpu, architecture or source (the column: who measured): train without it, judge on it");
+  evaluate->add_option("--families", options.families, "only these, comma separated")->delimiter(',');
+  evaluate->add_option("--trees", options.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
+  evaluate->add_option("--epochs", options.epochs, "with --leave-one-out: of neusight and synperf; 0 is the paper's")
+      ->capture_default_str();
+  evaluate->add_option("--most-rows", options.most_rows, "with --leave-one-out: rows of one network; 0 takes all")
+      ->capture_default_str();
+  evaluate
+      ->add_option("--by", options.by,
+                   "groups: gpu, architecture, family, dtype, engine, kernel_source, source, regime, trap")
+      ->capture_default_str();
+  evaluate->add_flag("--pairs", options.pairs, "judge predicted speed-ups between GPUs at the same shapes");
+  evaluate->add_option("--predictions", options.predictions, "also write every judged row (.csv or .csv.gz)");
+  evaluate->add_option("--sample", options.sample, "rows of each table, GPU, engine and dtype; 0 takes all")
+      ->capture_default_str();
+  evaluate->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  evaluate->footer(
+      "Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype\n\nMore examples:\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --leave-one-out gpu --method all --by family,gpu --sample 500\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --leave-one-out architecture --by architecture --json\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --weights my.weights --unseen B200,L40S --by gpu,regime\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --weights my.weights,neusight.weights --method all --by dtype\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --weights my.weights --pairs\n"
+      "  tilecast-lab evaluate --data gemm.csv.gz --method roofline --predictions rows.csv.gz");
+  evaluate->callback([&] { chosen = [&options] { return run_evaluate(options); }; });
+}
+
+}  // namespace
+
+void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
+  CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
+  reader->add_option("--from", options.import_.from, "aiconfigurator, neusight or synperf")->required();
+  reader->add_option("FILES", options.import_.files, "their tables, plain or gzip")->required();
+  reader->add_option("-o,--out", options.import_.out, "the table to write (.csv or .csv.gz)")->required();
+  reader->add_option("--most-bad", options.import_.most_bad, "bad rows to skip before giving up")
+      ->capture_default_str();
+  reader->footer("Example:\n  tilecast-lab import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
+  reader->callback([&] { chosen = [&options] { return run_import(options.import_); }; });
+
+  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
+  train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
+  train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")
+      ->delimiter(',');
+  train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
+      ->delimiter(',');
+  train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
+  train->add_option("--update", options.train.update,
+                    "a weight file whose models of other families and formats are taken over");
+  train->add_option("--sample", options.train.sample,
+                    "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
+  train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();
+  train->add_option("--epochs", options.train.epochs, "neusight, synperf: passes over the rows; 0 is the paper's")
+      ->capture_default_str();
+  train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows of one network; 0 takes all")
+      ->capture_default_str();
+  train->add_option("--trees", options.train.trees, "tilecast: trees of each forest")->capture_default_str();
+  train->add_option("--seed", options.train.seed,
+                    "the same seed gives the same weights (default: 1, the papers' own for theirs)");
+  train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
+  train->footer(
+      "Example:\n  tilecast-lab train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
+  train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
+
+  add_evaluate_command(app, options.evaluate, chosen);
+
+  CLI::App* accuracy =
+      app.add_subcommand("accuracy", "regenerate docs/accuracy.md and its plots from a folder of measured tables");
+  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
+      ->required();
+  accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
+      ->capture_default_str();
+  accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
+  accuracy->add_option("--sample", options.accuracy.sample, "rows of each table, GPU, engine and dtype")
+      ->capture_default_str();
+  accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
+  accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
+  accuracy->add_option("--only", options.accuracy.only, "calibration: write that section alone, in minutes");
+  accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
+  accuracy->footer("Example:\n  tilecast-lab accuracy --data ../shared/data -o docs/accuracy.md");
+  accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
+}
+
+void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
+  CLI::App* papers = app.add_subcommand("papers", "repeat the experiments of NeuSight and SynPerf (docs/papers.md)");
+  papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
+  papers->add_option("--only", options.only, "neusight, amd, synperf, conv or moe (default: all)");
+  papers
+      ->add_option("--methods", options.methods,
+                   "of neusight, synperf, tilecast and roofline, comma separated (default: all); the papers' networks "
+                   "are slow to train")
+      ->delimiter(',');
+  papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
+  papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
+  papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
+  papers->footer("Example:\n  tilecast-lab papers --data ../shared/data --only synperf");
+  papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
+}
+
+void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("endtoend", "compare forecasts of whole models with measured ones");
+  sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
+  sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
+  sub->add_option("--only", options.only,
+                  "h200, argonne, synperf, neusight, llmservingsim, gpustack or silicon (default: all)");
+  sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
+  sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
+  sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
+  sub->add_flag("--json", options.json, "every row, for programs");
+  sub->footer("Example:\n  tilecast-lab endtoend --data ../shared/data --only argonne");
+  sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
+}
+
+void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen) {
+  CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
+  judge->add_option("--data", options.data, "folder with aiconfigurator/ and synperf/")->required();
+  judge->add_option("--fit", options.fit, "also write the constants fitted (data/collectives/constants.txt)");
+  judge->footer("Example:\n  tilecast-lab collectives --data ../shared/data");
+  judge->callback([&] { chosen = [&options] { return run_collectives(options); }; });
+}
+
+void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& judge, Command& chosen) {
+  CLI::App* check =
+      app.add_subcommand("tune-judge", "the tables of docs/tune.md: our picks against measured configurations");
+  check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
+  check->add_option("--synperf", judge.synperf, "SynPerf's folder, with fused_moe_triton.csv.gz and moe_configs/");
+  check->add_option("--plots", judge.plots, "also draw the plots of docs/walkthrough.md into this folder");
+  check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
+  check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
+  check->footer("Example:\n  tilecast-lab tune-judge");
+  check->callback([&] { chosen = [&judge] { return run_tune_judge(judge); }; });
+}
+
+}  // namespace tilecast

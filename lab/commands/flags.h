@@ -1,0 +1,31 @@
+// The flags of every command of the laboratory. Each function adds commands to the program; a command chosen on the
+// command line sets `chosen`.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal/program.h"
+#include "lab/commands/accuracy_command.h"
+#include "lab/commands/collectives_command.h"
+#include "lab/commands/endtoend_command.h"
+#include "lab/commands/evaluate_command.h"
+#include "lab/commands/import_command.h"
+#include "lab/commands/papers_command.h"
+#include "lab/commands/train_command.h"
+#include "lab/commands/tune_judge_command.h"
+
+namespace tilecast {
+
+struct DataOptions {
+  ImportCommand import_;
+  TrainCommand train;
+  EvaluateCommand evaluate;
+  AccuracyCommand accuracy;
+};
+void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen);
+void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen);
+void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen);
+void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);
+void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& options, Command& chosen);
+
+}  // namespace tilecast

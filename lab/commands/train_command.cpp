@@ -1,0 +1,114 @@
+#include "lab/commands/train_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "lab/commands/shared.h"
+#include "gpu/registry.h"
+#include "measure/dims.h"
+#include "lab/evaluate/evaluate.h"
+#include "lab/evaluate/method.h"
+#include "lab/train/train_all.h"
+#include "support/file.h"
+#include "support/text.h"
+#include "measure/traps.h"
+
+namespace tilecast {
+namespace {
+
+// Training of a paper's method: every row but those of left-out GPUs, other families, known traps and held-out shapes.
+Result<std::string> train_paper(Method method, const TrainCommand& command, const SampledRows& sampled) {
+  if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
+  if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
+  const auto listed = [](const std::vector<std::string>& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const std::string& one) { return name_key(one) == name_key(name); });
+  };
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < sampled.rows.size(); ++i) {
+    const Measurement& row = sampled.rows[i];
+    if (!command.families.empty() && !listed(command.families, family_of(row.kernel.shape))) continue;
+    if (listed(command.leave_out, row.gpu) || !trap_of(row).empty() || held_out(row.kernel.shape)) continue;
+    chosen.push_back(i);
+  }
+  MethodOptions options;
+  if (command.epochs > 0) options.neusight.epochs = options.synperf.epochs = static_cast<int>(command.epochs);
+  options.neusight.most_rows = options.synperf.most_rows = command.most_rows;
+  options.neusight.threads = options.synperf.threads = command.threads;
+  if (command.seed) options.neusight.seed = options.synperf.seed = static_cast<std::uint64_t>(*command.seed);
+  const auto trained = train_method(method, sampled.rows, chosen, options, terminal_progress());
+  if (!trained) return trained.error();
+  if (auto saved = write_text_file(command.out, (*trained)->learned().bytes()); !saved) return std::move(saved).error();
+  return fmt::format("{}: {} trained on {} of {} rows read\n{}", command.out, name_of(method), chosen.size(),
+                     sampled.report.rows, (*trained)->learned().summary());
+}
+
+// How long the models of each family took: a progress call begins a model.
+class FamilyTimes {
+ public:
+  Progress around(Progress inner) {
+    return [this, inner = std::move(inner)](double share, std::string_view key) mutable {
+      const auto now = Clock::now();
+      if (!family_.empty()) spent_[family_] += std::chrono::duration<double>(now - start_).count();
+      family_ = key.substr(0, key.find('/'));
+      start_ = now;
+      if (inner) inner(share, key);
+    };
+  }
+  std::string text() const {
+    std::string out;
+    for (const auto& [family, seconds] : spent_) out += fmt::format("  {:20} {:7.1f} s\n", family, seconds);
+    return out;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string family_;
+  Clock::time_point start_;
+  std::map<std::string, double> spent_;
+};
+
+}  // namespace
+
+Result<std::string> run_train(const TrainCommand& command) {
+  const auto method = method_from(command.method);
+  if (!method) return method.error();
+  if (*method == Method::roofline) return Error{"--method", "", "roofline has nothing to learn", "leave it out"};
+  for (const std::string& gpu : command.leave_out)
+    if (auto known = find_gpu(gpu); !known) return std::move(known).error();
+  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  if (command.threads < 1 || command.threads > 64) return Error{"--threads", "", "must lie between 1 and 64", ""};
+  const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
+  if (sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
+  Names names;
+  auto tables = tables_of(command.data);
+  if (!tables) return std::move(tables).error();
+  auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
+  if (!sampled) return std::move(sampled).error();
+  if (needs_weights(*method) && !command.update.empty())
+    return Error{"--update", "", "is for weights of tilecast", "leave it away"};
+  if (needs_weights(*method)) return train_paper(*method, command, *sampled);
+  TrainAllOptions options = train_options(command.families, command.trees, command.threads);
+  options.leave_out = command.leave_out;
+  options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
+  FamilyTimes times;
+  Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
+  if (weights.models.empty())
+    return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+  if (!command.update.empty()) {
+    auto old = load_weights(command.update);
+    if (!old) return std::move(old).error();
+    weights = updated(*std::move(old), std::move(weights.models));
+  }
+  keep_within(weights, kMostWeightBytes);
+  if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
+  Count trained = 0;
+  for (const auto& [source, rows] : weights.sources) trained += rows;
+  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(), trained,
+                     sampled->report.rows, times.text());
+}
+
+}  // namespace tilecast

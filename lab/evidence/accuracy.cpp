@@ -1,0 +1,135 @@
+#include "lab/evidence/accuracy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lab/evidence/collective_report.h"
+#include "lab/evidence/endtoend_report.h"
+#include "support/text.h"
+#include "measure/traps.h"
+
+namespace tilecast {
+namespace {
+
+// The short answers first, then the long tables.
+constexpr std::array<Section, 17> kSections = {
+    section::definitions,
+    section::targets,
+    section::plots,
+    section::whole_models,
+    section::calibration,
+    section::methods,
+    section::ablation,
+    section::speedups,
+    section::regimes,
+    section::left_out_gpu,
+    section::left_out_architecture,
+    section::seen,
+    section::analytic,
+    section::bound,
+    section::launches,
+    section::counters,
+    section::collectives,
+};
+
+Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
+  JudgeOptions judged;
+  judged.train = options.train;
+  judged.threads = options.threads;
+  judged.progress = options.progress;
+  judged.weights = options.weights;
+  const auto run = [&](std::vector<Outcome>& into) -> Status {
+    auto found = judge(inputs.rows, "tilecast", judged);
+    if (!found) return std::move(found).error();
+    into = std::move(found->methods.front().outcomes);
+    return Ok{};
+  };
+  if (options.weights)
+    if (auto done = run(inputs.seen); !done) return done;
+  judged.weights = nullptr;
+  judged.leave_out = LeaveOut::gpu;
+  if (auto done = run(inputs.without_gpu); !done) return done;
+  judged.leave_out = LeaveOut::architecture;
+  return run(inputs.without_architecture);
+}
+
+// The families that the ablation is about: where learning has several cards to go by.
+bool ablated(const Measurement& row) {
+  if (row.source != "aiconfigurator" || row.kernel.format.name != "bf16") return false;
+  const std::string_view family = family_of(row.kernel.shape);
+  return family == "gemm" || family == "attention_prefill" || family == "attention_decode" || family == "moe";
+}
+
+// The same training with a part of the physics taken out.
+void ablate(AccuracyInputs& inputs, const AccuracyOptions& options) {
+  Sampler sampler({options.ablation_sample, 0});
+  for (const Measurement& row : inputs.rows)
+    if (ablated(row)) sampler.offer(row);
+  inputs.ablation_rows = sampler.take();
+  if (inputs.ablation_rows.empty()) return;
+  const std::array<std::pair<const char*, Simplified>, 4> kSimpler = {
+      {{"full", {}},
+       {"without schedule", {.even_schedule = true}},
+       {"without L2 awareness", {.no_cache = true}},
+       {"without sustained clocks", {.peak_clocks = true}}}};
+  for (const auto& [name, simplified] : kSimpler) {
+    TrainAllOptions train = options.train;
+    train.train.intervals = false;
+    train.simplified = simplified;
+    inputs.ablations.push_back(
+        {name, forecast_leaving_out(inputs.ablation_rows, LeaveOut::gpu, train, options.progress)});
+  }
+  if (auto analytic = forecast_rows(inputs.ablation_rows, Method::analytic, options.threads))
+    inputs.ablations.push_back({"without learning", *std::move(analytic)});
+}
+
+}  // namespace
+
+Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const AccuracyOptions& options,
+                                    const ReadOptions& read, Names& names) {
+  AccuracyInputs inputs;
+  auto all = read_sampled(paths, {.rows = 0, .seed = 0}, read, names);
+  if (!all) return std::move(all).error();
+  if (!options.families.empty())
+    std::erase_if(all->rows, [&](const Measurement& row) {
+      return std::none_of(options.families.begin(), options.families.end(), [&](const std::string& family) {
+        return name_key(family) == name_key(family_of(row.kernel.shape));
+      });
+    });
+  inputs.every_row = std::move(all->rows);
+  auto everything = forecast_rows(inputs.every_row, Method::analytic, options.threads);
+  if (!everything) return std::move(everything).error();
+  inputs.every_outcome = *std::move(everything);
+
+  Sampler sampler(options.sample);
+  for (const Measurement& row : inputs.every_row)
+    if (trap_of(row).empty()) sampler.offer(row);
+  inputs.sample = options.sample.rows;
+  inputs.rows = sampler.take();
+  for (auto [method, into] :
+       {std::pair(Method::analytic, &inputs.analytic), std::pair(Method::roofline, &inputs.roofline)}) {
+    auto outcomes = forecast_rows(inputs.rows, method, options.threads);
+    if (!outcomes) return std::move(outcomes).error();
+    *into = *std::move(outcomes);
+  }
+  if (options.learn)
+    if (auto learned = learn(inputs, options); !learned) return std::move(learned).error();
+  if (options.learn) ablate(inputs, options);
+  return inputs;
+}
+
+std::string section::collectives(const AccuracyInputs& inputs) {
+  return inputs.collectives ? collective_report(*inputs.collectives) : "";
+}
+std::string section::calibration(const AccuracyInputs& inputs) {
+  return calibration_report(inputs.calibrations, inputs.card);
+}
+std::string section::whole_models(const AccuracyInputs& inputs) { return end_to_end_report(inputs.end_to_end); }
+
+std::string accuracy_report(const AccuracyInputs& inputs) {
+  std::string out;
+  for (const Section& section : kSections) out += section(inputs);
+  return out;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,89 @@
+// docs/accuracy.md: a list of sections, each a function from the same judged rows to Markdown.
+//
+// Nothing is forecast here. judge_tables() makes the inputs of measured tables; whoever has further outcomes of the
+// same rows (an ablation, another method) adds them to the inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/evidence/calibration_study.h"
+#include "lab/fit/collective_fit.h"
+#include "lab/evidence/counters.h"
+#include "lab/evidence/endtoend_result.h"
+#include "lab/evaluate/judge.h"
+
+namespace tilecast {
+
+// Rows measured faster than their bound, at most this share for every GPU, family and dtype.
+inline constexpr double kMostViolations = 0.005;
+
+struct PlotLink {
+  std::string path, title;  // relative to the document
+};
+
+struct AccuracyInputs {
+  // Every row of the tables, traps of the data included, and its analytic forecast.
+  std::vector<Measurement> every_row;
+  std::vector<Outcome> every_outcome;
+
+  // A sample without traps, and forecasts of it in the same order.
+  Count sample = 0;  // rows of each table, GPU, engine, family and dtype
+  std::vector<Measurement> rows;
+  std::vector<Outcome> analytic, roofline;
+  // The learned method; empty vectors: not judged. `seen` is by weights trained on the rows, and counts at the shapes
+  // that training holds out.
+  std::vector<Outcome> seen, without_gpu, without_architecture;
+  // What parts are worth, GPU left out: the full method first, over rows of their own (fewer).
+  std::vector<Measurement> ablation_rows;
+  std::vector<MethodOutcomes> ablations;
+  std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
+
+  std::vector<EndToEndResult> end_to_end;  // whole models
+  std::vector<StudyLine> calibrations;
+  CardStudy card;
+
+  std::vector<CounterComparison> counters;
+  std::optional<CollectiveJudgement> collectives;
+  std::vector<PlotLink> plots;
+};
+
+struct AccuracyOptions {
+  SampleOptions sample;
+  std::vector<std::string> families;  // empty: all
+  TrainAllOptions train;
+  bool learn = true;                 // false: the analytic part alone
+  const Weights* weights = nullptr;  // whose `seen` errors are shown
+  Count ablation_sample = 300;       // rows of each stratum; four more trainings that leave each GPU out
+  int threads = 1;
+  Progress progress;
+};
+// From files of any known form. `names` must live as long as the inputs.
+Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const AccuracyOptions& options,
+                                    const ReadOptions& read, Names& names);
+
+std::string accuracy_report(const AccuracyInputs& inputs);
+
+// The sections, in the document's order. One that has nothing to show is empty.
+using Section = std::string (*)(const AccuracyInputs& inputs);
+namespace section {
+std::string definitions(const AccuracyInputs& inputs);  // and sources with their licences
+std::string targets(const AccuracyInputs& inputs);      // the averages over AIConfigurator's six cards
+std::string seen(const AccuracyInputs& inputs);         // held-out shapes
+std::string left_out_gpu(const AccuracyInputs& inputs);
+std::string left_out_architecture(const AccuracyInputs& inputs);
+std::string methods(const AccuracyInputs& inputs);  // all methods on the same rows
+std::string ablation(const AccuracyInputs& inputs);
+std::string speedups(const AccuracyInputs& inputs);
+std::string regimes(const AccuracyInputs& inputs);
+std::string plots(const AccuracyInputs& inputs);
+std::string calibration(const AccuracyInputs& inputs);  // what rows of the card itself are worth
+std::string analytic(const AccuracyInputs& inputs);     // beside the roofline
+std::string bound(const AccuracyInputs& inputs);        // rows that beat it, traps apart, reasons
+std::string launches(const AccuracyInputs& inputs);     // planned against measured
+std::string counters(const AccuracyInputs& inputs);
+std::string collectives(const AccuracyInputs& inputs);
+std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones
+}  // namespace section
+
+}  // namespace tilecast

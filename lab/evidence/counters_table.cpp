@@ -1,0 +1,69 @@
+// The tables of counters.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "lab/evidence/counters.h"
+
+namespace tilecast {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+struct Line {
+  Count launches = 0, equal = 0, tensor_right = 0;
+  std::vector<double> tensor, l2, dram, clock;
+
+  void add(const CounterRow& row, const PlannedCounters& planned) {
+    ++launches;
+    if (planned.ctas == row.ctas) ++equal;
+    if (row.tensor > ops(0)) {
+      tensor.push_back(relative_error(in_ops(planned.tensor), in_ops(row.tensor)));
+      if (tensor.back() <= 0.01) ++tensor_right;
+    }
+    l2.push_back(relative_error(in_bytes(planned.l2), in_bytes(measured_l2(row))));
+    dram.push_back(relative_error(in_bytes(planned.dram), in_bytes(measured_dram(row))));
+    // Clock ratios of launches under 5 us are inexact.
+    if (row.time >= microseconds(5)) clock.push_back(in_megahertz(row.clock));
+  }
+};
+
+std::string percent(const std::vector<double>& errors) {
+  return errors.empty() ? "-" : fmt::format("{:.1f} %", 100 * median(errors));
+}
+
+void append(std::string& out, const std::string& name, const Line& line) {
+  const std::string within = line.tensor.empty() ? "-" : fmt::format("{} of {}", line.tensor_right, line.tensor.size());
+  const std::string clock = line.clock.empty() ? "-" : fmt::format("{:.0f} MHz", median(line.clock));
+  fmt::format_to(std::back_inserter(out), "| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, line.launches,
+                 line.equal, percent(line.tensor), within, percent(line.l2), percent(line.dram), clock);
+}
+
+}  // namespace
+
+std::string counter_tables(const std::vector<CounterComparison>& compared) {
+  std::map<std::string, Line> lines;
+  Line known, all;
+  for (const CounterComparison& c : compared) {
+    lines[c.family + (c.plan_known ? "" : " (inferred)")].add(c.row, c.planned);
+    if (c.imposed) lines[c.family + " (measured tile)"].add(c.row, *c.imposed);
+    all.add(c.row, c.planned);
+    if (c.plan_known) known.add(c.row, c.planned);
+  }
+  std::string out =
+      "| family | launches | CTAs equal | tensor operations, median error | within 1 % | L2 bytes, median error "
+      "| DRAM bytes, median error | SM clock, median |\n|---|---:|---:|---:|---:|---:|---:|---:|\n";
+  for (const auto& [name, line] : lines) append(out, name, line);
+  append(out, "**plan known**", known);
+  append(out, "**all**", all);
+  return out;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,183 @@
+#include "lab/evidence/endtoend.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+// Kernels of one pass, or their launches where those take longer.
+Seconds time_of_pass(const Program& program, const StepForecast& step, Pass pass) {
+  Seconds gpu;
+  Count launches = 0;
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const KernelCall& call = program.calls[i];
+    if (program.sections[call.section].pass != pass) continue;
+    gpu += step.calls[i].each * static_cast<double>(call.times);
+    launches += call.times;
+  }
+  return std::max(gpu, program.host.per_launch * static_cast<double>(launches));
+}
+
+std::string text_of(const EndToEndLabel& label) {
+  return label.source + ": " + label.model + " " + label.mode + " on " + label.gpu;
+}
+
+struct Forecast {
+  Program program;
+  StepForecast step;
+  Bytes memory, usable;
+  Bytes last_memory = {};
+};
+
+// Kernels at most this much above the floor of eager timing cannot be told from it.
+constexpr double kAtFloor = 1.2;
+
+// Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
+// are left to the analytic forecast.
+Result<StepForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
+                                              Count sequences, Method method, const ModelSource* weights) {
+  Program alone = program;
+  for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;
+  auto timed = forecast_step(alone, gpu, sequences, method, weights);
+  auto step = forecast_step(program, gpu, sequences, Method::analytic, nullptr);
+  if (!timed || !step) return timed ? std::move(step).error() : std::move(timed).error();
+  step->gpu = seconds(0);
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    CallForecast& call = step->calls[i];
+    const Seconds measured = timed->calls[i].each;
+    if (measured > eager.floor * kAtFloor) call.each = std::max(measured - eager.gap, call.bound);
+    call.ceiling = std::min(call.ceiling, call.each);
+    step->gpu += call.each * static_cast<double>(program.calls[i].times);
+  }
+  step->total = std::max(step->gpu, step->host);
+  return step;
+}
+
+// A step of many GPUs as one: passes are not told apart.
+Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
+  const OverGpus& spread = *one.spread;
+  StepPricing with{method, weights, &shipped_comm_constants()};
+  with.links_of = spread.links;
+  if (one.eager)
+    with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
+      return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);
+    };
+  auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
+  if (!forecast) return std::move(forecast).error();
+  Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};
+  done.step.total = forecast->step + spread.per_step;
+  for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
+  done.last_memory = forecast->stages.back().memory.total();
+  return done;
+}
+
+Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu& gpu, Method method,
+                             const ModelSource* weights) {
+  if (one.spread) return forecast_spread(one, run, method, weights);
+  auto prepared = prepare(run);
+  if (!prepared) return std::move(prepared).error();
+  Program& program = prepared->program;
+  if (one.host) program.host = *one.host;
+  if (one.untimed_loss)
+    std::erase_if(program.calls, [&](const KernelCall& call) {
+      return call.op_class == OpClass::loss && program.sections[call.section].pass == Pass::forward;
+    });
+  if (one.eager) {
+    auto step = forecast_between_kernels(program, *one.eager, gpu, run.workload.sequences(), method, weights);
+    if (!step) return std::move(step).error();
+    return Forecast{std::move(program), *std::move(step), {}, {}};
+  }
+  auto forecast = forecast_run(run, *prepared, gpu, method, weights);
+  if (!forecast) return std::move(forecast).error();
+  const Bytes memory = forecast->memory.total();
+  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory};
+}
+
+Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
+                                            const ModelSource* weights) {
+  std::vector<Forecast> done;
+  for (const Run& run : one.runs) {
+    auto forecast = forecast_of(one, run, gpu, method, weights);
+    if (!forecast) return std::move(forecast).error().at(text_of(one.label));
+    done.push_back(*std::move(forecast));
+  }
+  return done;
+}
+
+double part_of(const Forecast& run, Part part) {
+  switch (part) {
+    case Part::step: return run.step.total.base();
+    case Part::forward: return time_of_pass(run.program, run.step, Pass::forward).base();
+    case Part::backward: return time_of_pass(run.program, run.step, Pass::backward).base();
+    case Part::optimizer: return time_of_pass(run.program, run.step, Pass::optimizer).base();
+    case Part::memory: return run.memory.base();
+    case Part::last_memory: return run.last_memory.base();
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
+                                                const ModelSource* weights) {
+  std::vector<EndToEndResult> results;
+  for (const EndToEndCase& one : cases) {
+    const auto gpu = find_gpu(one.label.gpu);
+    if (!gpu) return gpu.error();
+    const auto runs = forecast_runs(one, *gpu, method, weights);
+    if (!runs) return runs.error();
+    for (const Figure& figure : one.figures) {
+      EndToEndResult result;
+      result.label = one.label, result.quantity = figure.name, result.measured = figure.measured;
+      result.others = figure.others;
+      for (const Term& term : figure.terms) {
+        const Forecast& run = (*runs)[term.run];
+        result.forecast += term.weight * part_of(run, term.part);
+        const bool timed = term.part != Part::memory && term.part != Part::last_memory;
+        result.host_bound = result.host_bound || (timed && run.step.host_bound());
+      }
+      if (figure.tokens > 0) result.forecast = figure.tokens / result.forecast;
+      if (one.must_fit) result.fits = (*runs)[*one.must_fit].memory <= (*runs)[*one.must_fit].usable;
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+std::vector<ContextPoint> context_points(Count first, Count steps) {
+  constexpr Count kParts = 4;
+  assert(steps >= 1);
+  if (steps <= kParts) {
+    std::vector<ContextPoint> each;
+    for (Count i = 0; i < steps; ++i) each.push_back({first + i, 1});
+    return each;
+  }
+  std::vector<ContextPoint> points;
+  for (Count i = 0; i <= kParts; ++i) points.push_back({first + (steps - 1) * i / kParts, 0});
+  // Every interval's steps go to its ends in equal parts; the two outermost steps count whole.
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const auto width = static_cast<double>(points[i + 1].context - points[i].context);
+    points[i].steps += width / 2;
+    points[i + 1].steps += width / 2;
+  }
+  points.front().steps += 0.5;
+  points.back().steps += 0.5;
+  return points;
+}
+
+Result<Run> run_of(const std::string& model, EngineKind engine, const std::string& dtype, Workload workload) {
+  auto spec = find_model(model);
+  if (!spec) return std::move(spec).error();
+  auto precision = precision_from(dtype);
+  if (!precision) return std::move(precision).error();
+  Run run{*std::move(spec), std::move(workload), {}, {}};
+  run.engine.kind = engine;
+  run.engine.precision = *std::move(precision);
+  return run;
+}
+
+}  // namespace tilecast

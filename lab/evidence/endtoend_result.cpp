@@ -1,0 +1,84 @@
+#include "lab/evidence/endtoend_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/csv.h"
+
+namespace tilecast {
+
+ErrorSummary summary_of_errors(const std::vector<double>& ratios) {
+  ErrorSummary s;
+  s.rows = static_cast<Count>(ratios.size());
+  if (ratios.empty()) return s;
+  std::vector<double> errors;
+  for (const double ratio : ratios) {
+    errors.push_back(std::abs(ratio - 1));
+    s.bias += (ratio - 1) / static_cast<double>(ratios.size());
+    s.mean += errors.back() / static_cast<double>(ratios.size());
+  }
+  std::sort(errors.begin(), errors.end());
+  // Between the two neighbours of the place, as numpy's default does.
+  const auto quantile = [&](double share) {
+    const double place = share * static_cast<double>(errors.size() - 1);
+    const auto low = static_cast<std::size_t>(place);
+    const std::size_t high = std::min(low + 1, errors.size() - 1);
+    return errors[low] + (errors[high] - errors[low]) * (place - static_cast<double>(low));
+  };
+  s.median = quantile(0.5);
+  s.p90 = quantile(0.9);
+  return s;
+}
+
+std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const Wanted& wanted) {
+  std::vector<double> ratios;
+  for (const EndToEndResult& r : results)
+    if (wanted(r)) ratios.push_back(r.ratio());
+  return ratios;
+}
+
+std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
+  std::string out = "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits\n";
+  for (const EndToEndResult& r : results) {
+    const EndToEndLabel& l = r.label;
+    for (const std::string* text : {&l.source, &l.gpu, &l.engine, &l.model, &l.mode, &l.detail}) {
+      append_csv(out, *text);
+      out += ',';
+    }
+    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d}\n", l.batch, l.length, r.quantity, r.measured, r.forecast,
+                       r.host_bound, r.fits);
+  }
+  return out;
+}
+
+std::string end_to_end_json(const std::vector<EndToEndResult>& results) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const EndToEndResult& r : results) {
+    const EndToEndLabel& l = r.label;
+    const std::string unit = r.quantity == "memory" ? "bytes" : r.quantity == "throughput" ? "per_s" : "s";
+    nlohmann::ordered_json entry = {{"source", l.source},
+                                    {"gpu", l.gpu},
+                                    {"engine", l.engine},
+                                    {"model", l.model},
+                                    {"mode", l.mode},
+                                    {"detail", l.detail},
+                                    {"batch", l.batch},
+                                    {"length", l.length},
+                                    {"quantity", r.quantity},
+                                    {"measured_" + unit, r.measured},
+                                    {"forecast_" + unit, r.forecast},
+                                    {"host_bound", r.host_bound},
+                                    {"fits", r.fits}};
+    if (!r.others.empty()) {
+      nlohmann::ordered_json others = nlohmann::ordered_json::object();
+      for (const auto& [name, value] : r.others) others[name] = value;
+      entry["others"] = std::move(others);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list.dump(1) + "\n";
+}
+
+}  // namespace tilecast

@@ -1,0 +1,246 @@
+// GPUStack's performance lab: the full output of `vllm bench serve`, with the command that served in the notes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "cluster/registry.h"
+#include "gpu/registry.h"
+#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/serving.h"
+#include "model/library.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// What a request in a step costs the host on these machines, whose clients (`vllm bench serve`, a thousand requests at
+// once) ran beside the servers: chosen on Qwen3-14B, where steps of vLLM take that much longer than its kernels; other
+// models are the judge.
+const Seconds kHostPerSequence = microseconds(150);
+
+// One run: consecutive rows, one a metric.
+struct MeasuredRun {
+  const TableRow* row = nullptr;
+  std::map<std::string, double> metrics;
+};
+
+std::vector<MeasuredRun> runs_of(const std::vector<TableRow>& rows) {
+  std::vector<MeasuredRun> runs;
+  for (const TableRow& row : rows) {
+    const bool same = !runs.empty() && (*runs.back().row)["notes"] == row["notes"] &&
+                      (*runs.back().row)["isl"] == row["isl"] && (*runs.back().row)["model"] == row["model"] &&
+                      (*runs.back().row)["batch_or_concurrency"] == row["batch_or_concurrency"] &&
+                      !runs.back().metrics.count(row["metric"]);
+    if (!same) runs.push_back({&row, {}});
+    runs.back().metrics[row["metric"]] = row.number("value");
+  }
+  return runs;
+}
+
+// The words of a serve command; "--flag=value" counts as two.
+std::vector<std::string> words_of(const std::string& notes) {
+  std::string text = notes;
+  for (char& c : text)
+    if (c == '\\' || c == '\n' || c == '=') c = ' ';
+  std::vector<std::string> words;
+  for (std::string& word : split(text, ' ')) {
+    if (word.starts_with("--")) std::replace(word.begin(), word.end(), '_', '-');
+    if (!word.empty()) words.push_back(std::move(word));
+  }
+  return words;
+}
+bool has(const std::vector<std::string>& words, std::string_view flag) {
+  return std::find(words.begin(), words.end(), flag) != words.end();
+}
+std::optional<double> value_of(const std::vector<std::string>& words, std::initializer_list<std::string_view> flags) {
+  for (const std::string_view flag : flags) {
+    const auto at = std::find(words.begin(), words.end(), flag);
+    if (at != words.end() && at + 1 != words.end()) return to_double(*(at + 1));
+  }
+  return std::nullopt;
+}
+
+// The part of a model's name after its owner's.
+std::string own_name(const std::string& model) { return name_key(model.substr(model.find('/') + 1)); }
+
+// The model that ran: the one its page is about, or where the command names a quantised form of it, that. Three
+// commands name another model than their page; figures are the page's.
+std::string served_model(const std::vector<std::string>& words, const TableRow& row) {
+  constexpr std::string_view kPages = "performance-lab/";
+  std::string listed = row["model"];
+  if (const auto at = row["source"].find(kPages); at != std::string::npos) {
+    const std::string page = split(row["source"].substr(at + kPages.size()), '/').front();
+    if (find_model(page)) listed = page;
+  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool named = words[i] == "--model-path" || words[i] == "--model" || words[i] == "trtllm-serve" ||
+                       (words[i] == "serve" && i > 0 && words[i - 1] == "vllm");
+    if (named) return own_name(words[i + 1]).starts_with(own_name(listed)) ? words[i + 1] : listed;
+  }
+  return listed;
+}
+
+// Whether a step's planning overlaps the step before: vLLM's flag until its default changed in 0.14; always in the
+// other engines unless switched off.
+bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
+  if (engine == EngineKind::vllm) return has(words, "--async-scheduling");
+  return !has(words, "--disable-overlap-schedule");
+}
+
+// What cannot be simulated, or is not said; empty where all is.
+std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
+  const std::string& gpus = (*run.row)["num_gpus"];
+  if (gpus.find("A100") == std::string::npos && gpus.find("H100") == std::string::npos) return "another GPU";
+  for (const std::string& word : words)
+    if (word.find("speculative") != std::string::npos) return "speculative decoding";
+  for (const char* flag : {"--data-parallel-size", "-dp", "--dp-size", "--dp"})
+    if (value_of(words, {flag}).value_or(1) != 1) return "data parallel";
+  for (const char* metric : {"ttft_mean", "tpot_mean", "output_throughput", "request_throughput"})
+    if (!(run.metrics.count(metric) && run.metrics.at(metric) > 0)) return "figures missing";
+  if ((*run.row)["engine_version"].empty()) return "engine version not said";
+  return "";
+}
+
+// As the command spreads the model; a table's own column says tp 1 of runs over several GPUs.
+RankLayout layout_of(const std::vector<std::string>& words, const ModelSpec& model) {
+  const auto size = [&](std::initializer_list<std::string_view> flags) {
+    return std::max(1, static_cast<int>(value_of(words, flags).value_or(1)));
+  };
+  RankLayout layout;
+  layout.tp = size({"--tensor-parallel-size", "-tp", "--tp-size", "--tp"});
+  layout.pp = size({"--pipeline-parallel-size", "-pp", "--pp-size", "--pp"});
+  const bool experts = std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(), [](const LayerRun& run) {
+    return std::holds_alternative<MoeSpec>(run.layer.feed_forward);
+  });
+  if (experts) layout.ep = has(words, "--enable-expert-parallel") ? layout.tp : size({"--ep-size", "--ep"});
+  return layout;
+}
+
+// Requests in flight by Little's law: what tells a closed loop from a rate that is not written down.
+double in_flight(const MeasuredRun& run, double output) {
+  const double latency = (run.metrics.at("ttft_mean") + run.metrics.at("tpot_mean") * (output - 1)) * 1e-3;
+  return run.metrics.at("request_throughput") * latency;
+}
+
+// Random prompts have one length; recorded ones (ShareGPT) have any.
+bool random_data(double input) {
+  for (const double round : {128.0, 1000.0, 1024.0, 2000.0, 4000.0, 32000.0})
+    if (std::abs(input / round - 1) < 0.005) return true;
+  return false;
+}
+
+Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::string>& words, EngineKind engine,
+                            const std::vector<Request>& lengths, Count count, Count concurrency) {
+  const TableRow& row = *run.row;
+  ServingCase one;
+  const std::string gpu = row["gpu"].starts_with("A100") ? "A100-SXM-80GB" : "H100-SXM";
+  auto model = find_model(served_model(words, row));
+  if (!model) return std::move(model).error().at(row.place());
+  one.label = {
+      "gpustack",      gpu, std::string(name_of(engine)), model->name, "serve", row["engine_version"], concurrency,
+      row.count("isl")};
+  DeploymentOptions& d = one.deployment;
+  d.model = *std::move(model);
+  d.gpu = *find_gpu(gpu);
+  d.engine.kind = engine;
+  d.host_per_sequence = kHostPerSequence;
+  const RankLayout layout = layout_of(words, d.model);
+  if (layout.ranks() > 1) {
+    const Cluster* cluster = built_in_cluster_of(gpu);
+    if (!cluster) return Error{row.place(), "gpu", "no cluster of " + gpu + " is built in", ""};
+    d.spread = RankSpread{layout, *cluster};
+    d.spread->cluster.gpu = d.gpu;
+    one.label.detail += ", " + text_of(layout);
+  }
+  auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
+                                  has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
+  if (!precision) return std::move(precision).error().at(row.place());
+  d.engine.precision = *std::move(precision);
+  // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
+  if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
+  d.overlapped = overlaps(words, engine);
+  d.max_tokens = static_cast<Count>(
+      value_of(words, {"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"}).value_or(0));
+  d.max_sequences =
+      static_cast<Count>(value_of(words, {"--max-num-seqs", "--max-batch-size", "--max-running-requests"}).value_or(0));
+  d.chunk = static_cast<Count>(value_of(words, {"--chunked-prefill-size"}).value_or(0));
+  d.memory_fraction =
+      value_of(words, {"--gpu-memory-utilization", "--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"})
+          .value_or(0);
+  if (has(words, "--enable-chunked-prefill")) d.chunked_prefill = true;
+  const double input = row.number("isl"), output = row.number("osl");
+  WorkloadOptions w;
+  w.requests = count;
+  const std::vector<Request> equal = {{seconds(0), std::llround(input), std::max<Count>(1, std::llround(output))}};
+  auto requests = resampled(random_data(input) ? equal : lengths, input, output, w);
+  if (!requests) return std::move(requests).error().at(row.place());
+  one.requests = *std::move(requests);
+  one.concurrency = concurrency;
+  one.measured = {{"ttft", run.metrics.at("ttft_mean") * 1e-3},
+                  {"tpot", run.metrics.at("tpot_mean") * 1e-3},
+                  {"throughput", run.metrics.at("output_throughput")}};
+  return one;
+}
+
+// The model, or every request of the run, is too large for what the command leaves: flags that it does not name were
+// set.
+std::string unfit(const ServingCase& one) {
+  const auto deployment = deploy(one.deployment, Method::roofline, nullptr);
+  if (!deployment) return "does not fit as its command says";
+  const PoolOptions& pool = deployment->pool;
+  const bool none = std::all_of(one.requests.begin(), one.requests.end(), [&](const Request& r) {
+    return pool.geometry.blocks_for(r.input + r.output) > pool.blocks;
+  });
+  return none ? "requests do not fit the cache as its command says" : "";
+}
+
+}  // namespace
+
+Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
+  const auto rows = read_table(path, {"source", "gpu", "num_gpus", "model", "engine", "engine_version",
+                                      "batch_or_concurrency", "isl", "osl", "metric", "value", "notes"});
+  if (!rows) return rows.error();
+  ServingCases cases;
+  std::map<std::map<std::string, double>, std::string> seen;  // figures, and the GPU whose page has them first
+  for (const MeasuredRun& run : runs_of(*rows)) {
+    const TableRow& row = *run.row;
+    const std::vector<std::string> words = words_of(row["notes"]);
+    std::string why = unusable(run, words);
+    std::optional<EngineKind> engine;
+    for (const auto& [name, kind] :
+         {std::pair("vLLM", EngineKind::vllm), {"SGLang", EngineKind::sglang}, {"TensorRT-LLM", EngineKind::trtllm}})
+      if (row["engine"] == name) engine = kind;
+    if (why.empty() && !engine) why = "another engine";
+    if (seen.try_emplace(run.metrics, row["gpu"]).first->second != row["gpu"]) why = "figures of another GPU's page";
+    const auto count = value_of(words, {"n"});  // "n=1000"
+    const std::string& load = row["batch_or_concurrency"];
+    const auto limit = to_count(load);
+    if (why.empty() && (!count || *count < 1)) why = "number of requests not said";
+    if (why.empty() && !limit && !load.starts_with("inf-rate")) why = "load not said";
+    if (why.empty() && limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
+      why = "sent at a rate that is not said";
+    if (why.empty()) {
+      const auto model = find_model(served_model(words, row));
+      if (!model) why = "unknown model";
+      // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
+      else if (row["gpu"].starts_with("A100") && model->quantization.starts_with("fp8"))
+        why = "fp8 weights on a card without fp8";
+    }
+    if (!why.empty()) {
+      ++cases.left_out[why];
+      continue;
+    }
+    auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
+    if (!one) return std::move(one).error();
+    why = unfit(*one);
+    if (!why.empty()) {
+      ++cases.left_out[why];
+      continue;
+    }
+    cases.cases.push_back(*std::move(one));
+  }
+  return cases;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,220 @@
+#include "lab/evidence/serving.h"
+
+#include <gtest/gtest.h>
+
+#include "lab/evidence/endtoend_report.h"
+#include "support/test_files.h"
+
+namespace tilecast {
+namespace {
+
+constexpr const char* kHeader =
+    "source,gpu,num_gpus,tp,pp,dp_ep,model,precision,engine,engine_version,batch_or_concurrency,isl,osl,seqlen,metric,"
+    "value,unit,notes\n";
+
+std::string request_rows(int id, double arrival, int input, int output, double ttft, double tpot, double latency) {
+  std::string rows;
+  for (const auto& [metric, value] : {std::pair("req_ttft", ttft), {"req_tpot", tpot}, {"req_e2e_latency", latency}})
+    rows += "s,RTX 4090,1,1,1,,m,bf16,vLLM,0.19.0,x," + std::to_string(input) + "," + std::to_string(output) + ",," +
+            metric + "," + std::to_string(value) + ",ms,bench-" + std::to_string(id) +
+            ";arrival_s=" + std::to_string(arrival) + ";sched_delay_ms=1\n";
+  return rows;
+}
+
+TEST(ServingCasesTest, ReadsRequestsOneByOne) {
+  const TestFolder folder;
+  const std::string path = folder.plain(
+      "r.csv", kHeader + request_rows(0, 0, 100, 11, 50, 10, 150) + request_rows(1, 0.1, 200, 1, 60, 0, 60));
+  const auto cases = llmservingsim_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  const ServingCase& one = cases->cases.front();
+  ASSERT_EQ(one.requests.size(), 2u);
+  EXPECT_EQ(one.requests[1].input, 200);
+  EXPECT_DOUBLE_EQ(one.requests[1].arrival.base(), 0.1);
+  EXPECT_NEAR(one.measured.at("ttft"), 0.055, 1e-9);
+  EXPECT_NEAR(one.measured.at("throughput"), 12 / 0.16, 1e-6);
+  // At 0.15 s the first ends with 111 tokens while the second, scheduled since 0.101 s, holds its prompt.
+  EXPECT_NEAR(one.measured.at("peak"), 111 + 200, 1);
+  const auto judged = judge_serving(cases->cases, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  EXPECT_EQ(judged->size(), 4u);
+  for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.quantity;
+  EXPECT_FALSE(
+      llmservingsim_cases(folder.plain("bad.csv", std::string(kHeader) + "s,,,,,,,,,,,1,1,,req_ttft,1,ms,x\n")));
+}
+
+std::string lab_rows(const std::string& gpus, const std::string& model, const std::string& load,
+                     const std::string& command, const std::string& version = "v0.11.0",
+                     const std::string& input = "200") {
+  std::string rows;
+  for (const auto& [metric, value] :
+       {std::pair("ttft_mean", 20.0), {"tpot_mean", 10.0}, {"output_throughput", 380.0}, {"request_throughput", 3.8}})
+    rows += "s,H100," + gpus + ",1,1,," + model + ",x,vLLM," + version + "," + load + "," + input + ",100,," + metric +
+            "," + std::to_string(value) + ",x,\"1. | info | " + command + " | n=40\"\n";
+  return rows;
+}
+
+TEST(ServingCasesTest, ReadsServeCommands) {
+  const TestFolder folder;
+  const std::string one = "A single NVIDIA H100 SXM GPU.";
+  const std::string path = folder.plain(
+      "g.csv",
+      kHeader +
+          lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B-FP8 --max-num-seqs=32 --async-scheduling") +
+          lab_rows(one, "Qwen/Qwen3-8B", "\"inf-rate, peak 40\"", "vllm serve Qwen/Qwen3-8B") +
+          lab_rows("8 x NVIDIA H100 GPUs", "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B -tp 8") +
+          lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B -tp 2") +
+          lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B --speculative-config x") +
+          lab_rows(one, "Qwen/Qwen3-8B", "512", "vllm serve Qwen/Qwen3-8B") +
+          lab_rows(one, "No/Model", "4", "vllm serve No/Model") +
+          lab_rows(one, "Qwen/Qwen3-32B", "4", "vllm serve Qwen/Qwen3-32B", "v0.11.0", "32000") +
+          lab_rows(one, "Qwen/Qwen3-32B", "4", "vllm serve Qwen/Qwen3-32B --gpu-memory-utilization 0.5") +
+          lab_rows(one, "Qwen/Qwen3-8B", "4", "vllm serve Qwen/Qwen3-8B", ""));
+  const auto cases = gpustack_cases(path, {{seconds(0), 10, 20}, {seconds(0), 30, 5}});
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 4u);
+  ASSERT_TRUE(cases->cases[2].deployment.spread);
+  EXPECT_EQ(cases->cases[2].deployment.spread->layout.tp, 8);
+  EXPECT_EQ(cases->cases[3].deployment.spread->layout.tp, 2);
+  const ServingCase& closed = cases->cases[0];
+  EXPECT_FALSE(closed.deployment.spread);
+  EXPECT_EQ(closed.deployment.model.name, "Qwen3-8B-FP8");  // as the command says, not the list
+  EXPECT_EQ(closed.deployment.max_sequences, 32);
+  EXPECT_TRUE(closed.deployment.overlapped);
+  EXPECT_EQ(closed.concurrency, 4);
+  EXPECT_EQ(closed.requests.size(), 40u);
+  const ServingCase& open = cases->cases[1];
+  EXPECT_EQ(open.concurrency, 0);
+  EXPECT_FALSE(open.deployment.overlapped);
+  double input = 0;
+  for (const Request& r : open.requests) input += static_cast<double>(r.input);
+  EXPECT_NEAR(input / 40, 200, 2);
+  EXPECT_EQ(cases->left_out.at("speculative decoding"), 1);
+  EXPECT_EQ(cases->left_out.at("sent at a rate that is not said"), 1);
+  EXPECT_EQ(cases->left_out.at("unknown model"), 1);
+  EXPECT_EQ(cases->left_out.at("does not fit as its command says"), 1);
+  EXPECT_EQ(cases->left_out.at("requests do not fit the cache as its command says"), 1);
+  EXPECT_EQ(cases->left_out.at("engine version not said"), 1);
+}
+
+// Rows of the sample: what they have in common, the pools' columns empty unless given.
+std::string point(const std::string& source, const std::string& what, const std::string& ranks,
+                  const std::string& figures, const std::string& pools = ",,,,,,,,,,,") {
+  return source + "," + what + "," + ranks + "," + pools + "," + figures + "\n";
+}
+
+constexpr const char* kPoints =
+    "silicon_data_source,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,batch_size,"
+    "tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,prefill_num_workers,prefill_tp_size,prefill_pp_size,"
+    "prefill_attention_dp_size,prefill_moe_tp_size,prefill_moe_ep_size,decode_num_workers,decode_tp_size,"
+    "decode_pp_size,decode_attention_dp_size,decode_moe_tp_size,decode_moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n";
+
+TEST(ServingCasesTest, ReadsServingPoints) {
+  const TestFolder folder;
+  const std::string llama = "trtllm,meta-llama/Llama-3.1-70B,b200_sxm,fp8,agg,1024,1024,fp8,fp8,8";
+  const std::string path = folder.plain(
+      "s.csv", kPoints + point("csv", llama, "1,1,,1,1", "400,15") +  // taken
+                   point("csv", llama, "1,1,,1,1", "400,15") +        // a copy
+                   point("csv", llama, "2,1,,1,1", "400,15") +        // two GPUs
+                   point("csv", llama, "1,1,,1,1", "40000,15") +      // TTFT too long
+                   point("csv", llama, "64,1,,1,1", "400,15") +       // more ranks than a node has
+                   point("aic-auto-gap-analysis", "vllm,meta-llama/Llama-3.1-8B-Instruct,h100_sxm,,agg,1000,100,,,40",
+                         "1,1,0,1,1", "50,7") +
+                   point("csv", "sglang,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,agg,1024,1024,fp8,fp8_block,64",
+                         "8,1,,8,1", "400,15"));
+  const auto cases = silicon_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 4u);
+  ASSERT_TRUE(cases->cases[1].deployment.spread);
+  EXPECT_EQ(cases->cases[1].deployment.spread->layout.tp, 2);
+  EXPECT_EQ(cases->cases[1].deployment.spread->cluster.gpu.name, "B200");
+  const ServingCase& x = cases->cases[0];
+  EXPECT_FALSE(x.deployment.spread);
+  EXPECT_EQ(x.deployment.engine.precision.linear.name, "fp8_static");  // NVIDIA's checkpoint
+  EXPECT_EQ(x.deployment.wait_steps, 20);
+  EXPECT_EQ(x.deployment.max_tokens, 16384);
+  EXPECT_EQ(x.deployment.engine.precision.cache, CacheType::fp8);
+  EXPECT_EQ(x.requests.size(), 80u);
+  for (const Request& r : x.requests) EXPECT_TRUE(r.input >= 819 && r.input <= 1025) << r.input;
+  EXPECT_NEAR(x.measured.at("tpot"), 0.015, 1e-12);
+  // AIConfigurator's own: equal prompts, a hundred different ones.
+  const ServingCase& own = cases->cases[2];
+  EXPECT_EQ(own.label.detail, "bf16, one GPU, 1000/100");
+  EXPECT_EQ(own.deployment.max_sequences, 40);
+  EXPECT_EQ(own.requests[399].input, 1000);
+  EXPECT_EQ(own.requests[399].prefix, 99);
+  EXPECT_EQ(own.requests[300].prefix_tokens, 1000);
+  EXPECT_EQ(cases->cases[3].deployment.receive_steps, 30);
+  EXPECT_EQ(cases->left_out.at("a copy"), 1);
+  EXPECT_EQ(cases->left_out.at("TTFT of 10 s and more"), 1);
+  EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
+}
+
+TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
+  const TestFolder folder;
+  const std::string model = "trtllm,deepseek-ai/DeepSeek-V3,", format = ",fp8,";
+  const std::string apart = model + "h200_sxm" + format + "disagg,8192,1024,fp8,fp8_block,";
+  const std::string together = model + "h200_sxm" + format + "agg,1024,1024,fp8,fp8_block,16";
+  const std::string source = "db; silicon_concurrency=128; x";
+  const std::string path = folder.plain(
+      "s.csv", kPoints + point(source, apart, ",,,,", "900,20", "2,1,1,8,1,8,3,8,1,1,1,8") +  // taken
+                   point(source, apart, ",,,,", "900,20", ",1,1,8,1,8,,8,1,1,1,8") +          // how many workers?
+                   point(source, apart, ",,,,", "900,20", "1,1,1,8,8,1,1,8,1,1,1,8") +        // width over dp ranks
+                   point(source, together, "1,1,8,1,8", "900,20") +                           // taken
+                   point(source, together, "1,1,64,8,8", "900,20") +                          // 64 ranks: no node
+                   point(source, together, "1,1,,8,1", "900,20"));                            // dp 8, not said
+  const auto cases = silicon_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 2u);
+  const ServingCase& pools = cases->cases[0];
+  EXPECT_EQ(pools.label.mode, "disagg");
+  EXPECT_EQ(pools.concurrency, 128);
+  ASSERT_TRUE(pools.prefill && pools.prefill->spread && pools.deployment.spread);
+  EXPECT_EQ(pools.prefill->replicas, 2);
+  EXPECT_EQ(pools.prefill->spread->layout.dp, 8);
+  EXPECT_EQ(pools.deployment.replicas, 3);
+  EXPECT_EQ(pools.deployment.spread->layout.tp, 8);
+  EXPECT_DOUBLE_EQ(pools.link.bandwidth.base(), 50e9);  // forty GPUs: over the network
+  EXPECT_EQ(cases->cases[1].label.mode, "agg, attention dp");
+  EXPECT_EQ(cases->cases[1].concurrency, 128);  // of all ranks; the rows' batch is of one
+  EXPECT_EQ(cases->cases[1].deployment.balance_steps, 60);
+  EXPECT_EQ(cases->left_out.at("disaggregated, number of workers not said"), 1);
+  EXPECT_EQ(cases->left_out.at("attention dp: ranks share the width of experts"), 2);
+  EXPECT_EQ(cases->left_out.at("attention dp not said: experts over more ranks than attention"), 1);
+
+  const std::vector<EndToEndResult> counted = left_out_of(*cases, "silicon");
+  ASSERT_EQ(counted.size(), 3u);
+  EXPECT_EQ(counted[1].label.source, "silicon left out");
+  double rows = static_cast<double>(cases->cases.size());
+  for (const EndToEndResult& r : counted) rows += r.measured;
+  EXPECT_EQ(rows, 6);
+  const auto judged = judge_serving(cases->cases, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  EXPECT_EQ(judged->size(), 4u);
+  for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.label.mode << ' ' << r.quantity;
+}
+
+// Every row read is judged or declined, and the report says how many.
+TEST(ServingCasesTest, ReportCountsRows) {
+  std::vector<EndToEndResult> results;
+  for (const char* mode : {"agg", "agg", "disagg"})
+    for (const char* quantity : {"ttft", "tpot"}) {
+      EndToEndResult r;
+      r.label = {"silicon", "B200", "trtllm", "Llama-3.1-70B", mode, "fp8, tp 2, 1024/1024", 8, 1024};
+      r.quantity = quantity, r.measured = 1, r.forecast = mode == std::string("agg") ? 1.1 : 3;
+      results.push_back(r);
+    }
+  ServingCases cases;
+  cases.left_out = {{"a copy", 4}, {"another GPU", 2}};
+  for (EndToEndResult& r : left_out_of(cases, "silicon")) results.push_back(std::move(r));
+  const std::string report = end_to_end_report(results);
+  EXPECT_NE(report.find("| judged: agg | 2 |"), std::string::npos) << report;
+  EXPECT_NE(report.find("| judged: disagg | 1 |"), std::string::npos);
+  EXPECT_NE(report.find("| declined: a copy | 4 |"), std::string::npos);
+  EXPECT_NE(report.find("| **read** | 9 |"), std::string::npos);
+  // Pools apart do not count among the models asked for.
+  EXPECT_NE(report.find("| tpot | 2 | 10.0 % |"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilecast

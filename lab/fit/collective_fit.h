@@ -1,0 +1,35 @@
+// Fits CommConstants to measured rows, and forecasts rows with each GPU left out.
+//
+// Curves are least squares in log2 of time, straight between whole numbers of v, with a small charge on bends; between
+// rounds, each machine's two scales move by the mean of what is left at its short and at its long messages. What a
+// machine then still departs from the curve is kept as a curve of its own, shrunk toward none. All of it is linear
+// algebra of thirty unknowns: a second for everything.
+#pragma once
+
+#include <vector>
+
+#include "cluster/comm_constants.h"
+#include "lab/evidence/collective_rows.h"
+
+namespace tilecast {
+
+// From rows that are neither held out nor apart.
+CommConstants fit_collectives(const std::vector<CollectiveRow>& rows);
+
+struct CollectiveOutcome {
+  Seconds forecast, low, high, bound;
+  std::string standing;  // see SpreadKey
+};
+// In the rows' order.
+Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<CollectiveRow>& rows,
+                                                        const CommConstants& constants);
+
+struct CollectiveJudgement {
+  std::vector<CollectiveRow> rows;
+  CommConstants constants;  // with spreads: what is shipped
+  // Of every row; `seen` counts at held-out sizes.
+  std::vector<CollectiveOutcome> seen, without_gpu, without_architecture;
+};
+Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows);
+
+}  // namespace tilecast

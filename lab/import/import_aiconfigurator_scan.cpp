@@ -1,0 +1,90 @@
+// The linear-attention and state-space tables of AIConfigurator (gdn, kda, mamba2): one row a kernel, told apart by its
+// source. kernel/scan.h says how their columns map onto its fields.
+#include <array>
+
+#include "lab/import/import_aiconfigurator.h"
+
+namespace tilecast::aiconfigurator {
+namespace {
+
+struct KnownKernel {
+  std::string_view source;
+  ScanKind kind;
+  bool fused;
+};
+constexpr std::array<KnownKernel, 15> kKernels = {{
+    {"causal_conv1d_fn", ScanKind::conv1d, false},
+    {"causal_conv1d_fn_qkv3", ScanKind::conv1d, false},
+    {"causal_conv1d_update", ScanKind::conv1d, false},
+    {"chunk_gated_delta_rule", ScanKind::chunk_gated_delta, false},
+    {"chunk_gated_delta_rule_triton", ScanKind::chunk_gated_delta, false},
+    {"chunk_gated_delta_rule_flashinfer", ScanKind::chunk_gated_delta, true},
+    {"fused_recurrent_gated_delta_rule", ScanKind::recurrent_gated_delta, false},
+    {"fused_recurrent_gated_delta_rule_packed_decode", ScanKind::recurrent_gated_delta, false},
+    {"chunk_kda", ScanKind::chunk_kda, false},
+    {"chunk_kda_with_fused_gate", ScanKind::chunk_kda, false},
+    {"flashkda_fwd", ScanKind::chunk_kda, true},
+    {"fused_recurrent_kda", ScanKind::recurrent_kda, false},
+    {"fused_recurrent_kda_packed_decode", ScanKind::recurrent_kda, false},
+    {"fused_sigmoid_gating_delta_rule_update", ScanKind::recurrent_kda, false},
+    {"fused_kda_decode", ScanKind::fused_kda_decode, false},
+}};
+// Further names of the fused decode kernel.
+constexpr std::array<std::string_view, 2> kFusedDecode = {"kda_fused_decode", "fused_kda_decode_mtp_dspark"};
+
+bool set_kernel(Scan& shape, std::string_view source) {
+  for (std::string_view other : kFusedDecode)
+    if (source == other) source = "fused_kda_decode";
+  for (const KnownKernel& known : kKernels) {
+    if (known.source != source) continue;
+    shape.kind = known.kind;
+    shape.fused = known.fused;
+    if (source == "causal_conv1d_fn_qkv3") shape.convolutions = 3;
+    return true;
+  }
+  return false;
+}
+
+void set_phase(Cells& c, Column column, Scan& shape) {
+  for (std::size_t i = 0; i < kScanPhaseNames.size(); ++i)
+    if (c.text(column) == kScanPhaseNames[i]) return void(shape.phase = static_cast<ScanPhase>(i));
+  c.fail(field_error("phase", "unknown phase '" + std::string(c.text(column)) + "'"));
+}
+
+}  // namespace
+
+FillRow scan_table(const CsvReader& csv, Cells& cells, const Common& common, Names& names) {
+  const bool mamba = csv.find_column("d_state").has_value();
+  return [common, &names, mamba, op = cells.column("op_name"), phase = cells.column("phase"),
+          batch = cells.column("batch_size"), length = cells.column("seq_len"), taps = cells.column("d_conv"),
+          heads = cells.column(mamba ? "nheads" : "num_v_heads"),
+          head_dim = cells.column(mamba ? "head_dim" : "head_v_dim"),
+          key_heads = cells.column(mamba ? "n_groups" : "num_k_heads"),
+          key_dim = cells.column(mamba ? "d_state" : "head_k_dim"),
+          chunk = mamba ? cells.column("chunk_size") : Column{}](Cells& c, Measurement& row) -> std::string_view {
+    common.fill(c, row, names);
+    row.kernel.format = c.format("bf16");
+    Scan shape;
+    if (!set_kernel(shape, row.kernel_source)) return "a scan kernel Tilecast does not know";
+    set_phase(c, phase, shape);
+    shape.batch = c.count(batch);
+    shape.seq_len = c.count(length);
+    shape.conv_width = c.count(taps);
+    shape.heads = c.count(heads);
+    shape.head_dim = c.count(head_dim);
+    shape.key_heads = c.count(key_heads);
+    shape.key_dim = c.count(key_dim);
+    if (mamba && shape.chunked()) shape.chunk = c.count(chunk);
+    if (c.text(op) == "gdn") {
+      shape.state = StateType::bf16;
+      // SGLang 0.5.10's collector convolves the keys alone too: with all channels its rows would beat A100's DRAM
+      // fourfold, with the keys they reach 50 to 70 % of it.
+      const bool keys_only = row.engine == "trtllm" || (row.engine == "sglang" && row.engine_version == "0.5.10");
+      if (keys_only && shape.kind == ScanKind::conv1d) shape.channels = shape.key_heads * shape.key_dim;
+      if (row.engine == "trtllm" && shape.chunked()) shape.carry = false;
+    }
+    return keep(row, shape);
+  };
+}
+
+}  // namespace tilecast::aiconfigurator

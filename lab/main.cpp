@@ -1,0 +1,25 @@
+// The laboratory's command line: measured tables, training, fitting, judging.
+#include <CLI/CLI.hpp>
+
+#include "lab/commands/flags.h"
+
+int main(int argc, char** argv) {
+  using namespace tilecast;
+  CLI::App app("The laboratory of Tilecast: what trains its weights, fits its constants and judges its forecasts.",
+               "tilecast-lab");
+  app.require_subcommand(1);
+  app.footer("Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
+  app.set_version_flag("--version", "tilecast-lab " TILECAST_VERSION);
+  DataOptions data;
+  PapersCommand papers;
+  EndToEndCommand end_to_end;
+  CollectivesCommand collectives;
+  TuneJudgeOptions judge;
+  Command chosen;
+  add_data_commands(app, data, chosen);
+  add_papers_command(app, papers, chosen);
+  add_end_to_end_command(app, end_to_end, chosen);
+  add_collectives_command(app, collectives, chosen);
+  add_tune_judge_command(app, judge, chosen);
+  return run_program(app, chosen, argc, argv);
+}

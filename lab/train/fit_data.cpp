@@ -1,0 +1,132 @@
+#include "lab/train/fit_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "measure/dims.h"
+
+namespace tilecast {
+namespace {
+
+// The standings of a model's sources and cards, looked up once each.
+class Standings {
+ public:
+  explicit Standings(const FamilyModel& model) : model_(model) {}
+  const Standing& of(const PlannedRow& row) {
+    const Key key{row.gpu, row.measured->engine, row.measured->kernel_source};
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+    return known_[key] = standing_of(model_, row.measured->whole_context(), *row.gpu);
+  }
+
+ private:
+  using Key = std::tuple<const Gpu*, std::string_view, std::string_view>;
+  const FamilyModel& model_;
+  std::map<Key, Standing> known_;
+};
+
+float residual(const PlannedRow& row, Seconds base) {
+  return static_cast<float>(std::log(row.measured->latency / base));
+}
+
+// A sibling's rows count this many times: 3 and 8 did about equally well on bf16 GEMM, both better than 1.
+constexpr float kSiblingWeight = 5;
+
+// Rows of another protocol than most (our eager PyTorch sweep among an engine's graphs, say) count this much in what
+// unseen cards are forecast by.
+constexpr float kOtherProtocolWeight = 0.1f;
+
+std::string_view main_source(std::span<const PlannedRow* const> rows) {
+  std::map<std::string_view, Count> counts;
+  for (const PlannedRow* row : rows) ++counts[row->measured->source];
+  std::string_view most;
+  for (const auto& [source, count] : counts)
+    if (most.empty() || count > counts[most]) most = source;
+  return most;
+}
+
+}  // namespace
+
+FitRows by_hash(std::span<const PlannedRow* const> rows, double share, std::uint64_t seed, bool inside) {
+  const auto limit = static_cast<std::uint64_t>(share * 18446744073709549568.0);
+  FitRows chosen;
+  for (const PlannedRow* row : rows)
+    if (share >= 1 ? inside : (shape_hash(row->measured->kernel.shape, seed) < limit) == inside) chosen.push_back(row);
+  return chosen;
+}
+
+FitRows at_most(std::span<const PlannedRow* const> rows, std::size_t most, std::uint64_t seed) {
+  return by_hash(rows, static_cast<double>(most) / static_cast<double>(std::max<std::size_t>(rows.size(), 1)), seed);
+}
+
+std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, Count> cards;
+  for (const PlannedRow* row : rows) ++cards[row->gpu->name];
+  return cards;
+}
+
+std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, const Gpu*> all;
+  for (const PlannedRow* row : rows) all.emplace(architecture_key(*row->gpu), row->gpu);
+  return all;
+}
+
+BoostData data_of(const FamilyModel& model, std::span<const PlannedRow* const> rows, Knows knows) {
+  BoostData data;
+  data.width = kFeatureCount;
+  data.features.reserve(rows.size() * kFeatureCount);
+  Standings standings(model);
+  for (const PlannedRow* row : rows) {
+    Standing standing = standings.of(*row);
+    const auto card = model.seen.find(row->gpu->name);
+    if (knows == Knows::no_card || card == model.seen.end())
+      standing.card_index = kNothingSeen, standing.source_index = -1;
+    else standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
+    const Prepared p = prepare(row->input, standing);
+    data.features.insert(data.features.end(), p.features.begin(), p.features.end());
+    data.targets.push_back(residual(*row, p.base));
+  }
+  return data;
+}
+
+BoostData leftovers(BoostData data, const Forest& forest) {
+  std::vector<float> forecast(data.rows());
+  forest.predict(data.features, forecast);
+  for (std::size_t i = 0; i < data.rows(); ++i) data.targets[i] -= forecast[i];
+  return data;
+}
+
+void append(BoostData& all, const BoostData& more) {
+  all.width = more.width;
+  all.features.insert(all.features.end(), more.features.begin(), more.features.end());
+  all.targets.insert(all.targets.end(), more.targets.begin(), more.targets.end());
+}
+
+Forest sibling_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const Gpu& like,
+                      const BoostOptions& options) {
+  FitRows own;
+  std::vector<float> weights;
+  const std::string_view most = main_source(rows);
+  for (const PlannedRow* row : rows) {
+    if (row->gpu->vendor != like.vendor) continue;
+    own.push_back(row);
+    weights.push_back((architecture_key(*row->gpu) == architecture_key(like) ? kSiblingWeight : 1.0f) *
+                      (row->measured->source == most ? 1.0f : kOtherProtocolWeight));
+  }
+  BoostData data = data_of(model, own, Knows::no_card);
+  data.weights = std::move(weights);
+  return boost(data, options);
+}
+
+Forest general_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const BoostOptions& options) {
+  BoostData data = data_of(model, rows, Knows::no_card);
+  const std::string_view most = main_source(rows);
+  const auto other = [&](const PlannedRow* row) { return row->measured->source != most; };
+  if (std::any_of(rows.begin(), rows.end(), other))
+    for (const PlannedRow* row : rows) data.weights.push_back(other(row) ? kOtherProtocolWeight : 1.0f);
+  return boost(data, options);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,118 @@
+#include "lab/train/train.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/train/spread.h"
+#include "lab/train/fit_terms.h"
+
+namespace tilecast {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// Fewer rows feed fewer trees.
+BoostOptions fitting(BoostOptions options, std::size_t rows) {
+  options.trees = std::min(options.trees, static_cast<int>(40 + rows / 25));
+  return options;
+}
+
+// The mean of what a forest's first trees leave over.
+double left_by(const Forest& forest, const BoostData& data) {
+  const BoostData left = leftovers(data, forest);
+  double sum = 0;
+  for (const float target : left.targets) sum += std::abs(target);
+  return sum / static_cast<double>(std::max<std::size_t>(1, left.rows()));
+}
+
+// Trees that bring less than this, in all, to rows they were not grown on are not worth their bytes.
+constexpr double kWorthwhile = 0.0007;
+
+Forest trimmed(const Forest& forest, const BoostData& apart) {
+  if (apart.rows() == 0) return forest;
+  const std::size_t all = forest.trees().size();
+  const double whole = left_by(forest, apart);
+  for (std::size_t tenths = 1; tenths < 10; ++tenths) {
+    Forest part = forest.first(all * tenths / 10);
+    if (left_by(part, apart) <= whole + kWorthwhile) return part;
+  }
+  return forest;
+}
+
+// A forest of its own for every card: the rows of others only blur it where there are enough of its own.
+void grow_cards(FamilyModel& model, const FitRows& trained, const FitRows& apart, const BoostOptions& options) {
+  for (const auto& [card, count] : model.seen) {
+    const auto of_card = [&card = card](const FitRows& rows) {
+      FitRows own;
+      for (const PlannedRow* row : rows)
+        if (row->gpu->name == card) own.push_back(row);
+      return own;
+    };
+    const FitRows own = of_card(trained);
+    const Forest forest = boost(data_of(model, own, Knows::cards), fitting(options, own.size()));
+    model.cards[card] = trimmed(forest, data_of(model, of_card(apart), Knows::cards));
+  }
+}
+
+}  // namespace
+
+void TrainOptions::set_trees(int trees) {
+  card.trees = static_cast<int>(static_cast<double>(card.trees) * trees / general.trees);
+  general.trees = trees;
+}
+void TrainOptions::set_seed(std::uint64_t seed) { general.seed = card.seed = seed; }
+void TrainOptions::set_threads(int threads) { general.threads = card.threads = threads; }
+
+FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
+  FamilyModel model;
+  model.general = model.ceiling = Forest::constant(kFeatureCount, 0);
+  model.seen_spread = model.unseen_spread = guessed_spread();
+  if (rows.empty()) return model;
+  model.key = model_key(rows.front()->measured->kernel);
+  // Some rows only measure how wide the interval of a seen card must be, and how many trees help it.
+  const double kept_apart = options.cards && options.intervals && rows.size() >= 400 ? 1.0 / 16 : 0;
+  const FitRows apart = by_hash(rows, kept_apart, 11), trained = by_hash(rows, kept_apart, 11, false);
+  model.seen = cards_of(trained);
+  model.sources = fit_sources(trained);
+
+  const FitRows few = at_most(trained, options.general_rows, 5);
+  const BoostData unknown = data_of(model, at_most(apart, options.general_rows / 16, 5), Knows::no_card);
+  const auto architectures = architectures_of(few);
+  const auto seen_all = [&](const std::vector<std::string>& asked) {
+    return std::all_of(asked.begin(), asked.end(), [&](const auto& key) { return architectures.contains(key); });
+  };
+  // Where only siblings of certain cards are asked for, nobody else needs the forest for all.
+  if (options.architectures.empty() || !seen_all(options.architectures))
+    model.general = trimmed(general_forest(model, few, fitting(options.general, few.size())), unknown);
+  for (const auto& [architecture, card] : architectures)
+    if (options.architectures.empty() || contains(options.architectures, architecture))
+      model.siblings[architecture] =
+          trimmed(sibling_forest(model, few, *card, fitting(options.general, few.size())), unknown);
+  if (options.cards) {
+    grow_cards(model, trained, apart, options.card);
+    if (!apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);
+  }
+  if (options.intervals) {
+    model.unseen_spread = unseen_spread(trained, options.general);
+    BoostOptions ceiling = fitting(options.general, few.size());
+    ceiling.quantile = 0.2;  // the fastest fifth: SynPerf's P80 of efficiency
+    ceiling.trees = std::min(150, ceiling.trees);
+    model.ceiling = boost(data_of(model, few, Knows::no_card), ceiling);
+  }
+  return model;
+}
+
+Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row) {
+  Outcome outcome = row.analytic;
+  if (outcome.failed || model.key.empty()) return outcome;
+  const Standing standing = standing_of(model, row.measured->whole_context(), *row.gpu);
+  const LearnedTime t = learned_time(model, row.input, standing);
+  outcome.forecast = t.median;
+  outcome.low = t.low;
+  outcome.high = t.high;
+  return outcome;
+}
+
+}  // namespace tilecast

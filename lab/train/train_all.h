@@ -1,0 +1,52 @@
+// Training over whole tables: one model per family and format, and the honest ways to judge them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estimate/weights.h"
+#include "lab/train/train.h"
+#include "measure/outcome.h"
+
+namespace tilecast {
+
+// Called as work is done; shares are of the whole.
+using Progress = std::function<void(double share, std::string_view what)>;
+
+struct TrainAllOptions {
+  TrainOptions train;
+  std::vector<std::string> families;   // empty: all
+  std::vector<std::string> leave_out;  // GPUs whose rows are not used
+  Simplified simplified;               // for ablations
+};
+
+// Rows that known traps spoil, that no plan fits, that options leave out, and the held-out tenth of shapes are passed
+// over.
+Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
+
+// `weights` with these models in place of its own of the same keys; what it lacks is added.
+Weights updated(Weights weights, std::vector<FamilyModel> models);
+
+// Drops the last trees of all forests, the same share of each, until the file is no larger. Late trees matter least.
+void keep_within(Weights& weights, std::size_t bytes);
+inline constexpr std::size_t kMostWeightBytes = 8'000'000;  // what may ship
+
+// Learned forecasts of rows; a row without a model falls back to the analytic forecast.
+std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads);
+
+enum class LeaveOut : std::uint8_t { gpu, architecture, source };
+Result<LeaveOut> leave_out_from(std::string_view name);
+
+// The group a row is left out with: its GPU, its GPU's architecture, or who measured it (the table's `source`).
+std::string fold_of(const Measurement& row, LeaveOut by);
+
+// Every row forecast by models that never saw its GPU (or any GPU of its architecture, or any row of its source).
+std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,
+                                          const TrainAllOptions& options, const Progress& progress);
+
+// Rows a GPU was trained on in the model that would forecast it; zero: the forecast is of an unseen GPU.
+Count rows_seen(const Weights& weights, const Measurement& row);
+
+}  // namespace tilecast

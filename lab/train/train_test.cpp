@@ -1,0 +1,114 @@
+// Training on rows the tests make: it learns a planted law, forgets what it is told to leave out, and repeats exactly.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gpu/registry.h"
+#include "measure/dims.h"
+#include "lab/train/train_all.h"
+
+namespace tilecast {
+namespace {
+
+// GEMM rows on three GPUs whose measured time is the analytic forecast times 1.5, plus 4 us for one engine.
+std::vector<Measurement> planted_rows() {
+  std::vector<Measurement> rows;
+  for (const std::string_view gpu : {"A100-SXM-80GB", "H100-SXM", "H200-SXM"})
+    for (const std::string_view engine : {"vllm", "sglang"})
+      for (Count m = 16; m <= 4096; m *= 2)
+        for (Count n = 1024; n <= 8192; n *= 2)
+          for (Count k = 1024; k <= 8192; k *= 2) {
+            Measurement row;
+            row.gpu = gpu;
+            row.source = "planted";
+            row.engine = engine;
+            row.kernel_source = "linear";
+            row.kernel = {Gemm{m, n, k}, *format_from("bf16")};
+            const Gpu card = *find_gpu(gpu);
+            const auto planned = plan(row.kernel, card, row.context);
+            row.latency = estimate(*planned, card, row.context, Method::tilecast).latency * 1.5;
+            if (engine == "vllm") row.latency += microseconds(4);
+            rows.push_back(row);
+          }
+  return rows;
+}
+
+TrainAllOptions quick() {
+  TrainAllOptions options;
+  options.train.set_trees(60);
+  return options;
+}
+
+double mean_error(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::abs(outcomes[i].forecast / rows[i].latency - 1);
+  return sum / static_cast<double>(rows.size());
+}
+
+TEST(Train, LearnsAPlantedLaw) {
+  const auto rows = planted_rows();
+  const Weights weights = train_all(rows, quick(), {});
+  ASSERT_EQ(weights.models.size(), 1u);
+  EXPECT_LT(mean_error(rows, forecast_with(weights, rows, 2)), 0.04);
+}
+
+TEST(Train, TransfersToALeftOutGpu) {
+  const auto rows = planted_rows();
+  EXPECT_LT(mean_error(rows, forecast_leaving_out(rows, LeaveOut::gpu, quick(), {})), 0.08);
+}
+
+TEST(Train, LeavesOutWhatItIsTold) {
+  const auto rows = planted_rows();
+  TrainAllOptions options = quick();
+  options.leave_out = {"h100 sxm"};
+  const Weights weights = train_all(rows, options, {});
+  EXPECT_FALSE(weights.models[0].seen.contains("H100-SXM"));
+  EXPECT_TRUE(weights.models[0].seen.contains("A100-SXM-80GB"));
+}
+
+// Rows 10 % either way of the planted law at random: an 80 % interval holds about 80 % of rows it was not fitted to.
+TEST(Train, IntervalsHoldWhatTheySay) {
+  auto rows = planted_rows();
+  std::uint64_t state = 3;
+  for (Measurement& row : rows) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    row.latency *= 0.9 + 0.2 * static_cast<double>(state >> 40) / 16777216.0;
+  }
+  const auto held = [&](const std::vector<Outcome>& outcomes, auto&& judged) {
+    double inside = 0, all = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!judged(rows[i])) continue;
+      inside += rows[i].latency >= outcomes[i].low && rows[i].latency <= outcomes[i].high;
+      all += 1;
+    }
+    return inside / all;
+  };
+  const auto seen = forecast_with(train_all(rows, quick(), {}), rows, 2);
+  EXPECT_NEAR(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.8, 0.12);
+  const auto unseen = forecast_leaving_out(rows, LeaveOut::gpu, quick(), {});
+  EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
+}
+
+TEST(Train, KeepsWithinABudgetOfBytes) {
+  TrainAllOptions options = quick();
+  options.train.intervals = false;  // and no rows apart, by which useless trees would be dropped
+  Weights weights = train_all(planted_rows(), options, {});
+  const std::size_t whole = to_bytes(weights).size();
+  keep_within(weights, whole);
+  EXPECT_EQ(to_bytes(weights).size(), whole);
+  keep_within(weights, whole * 9 / 10);
+  EXPECT_LE(to_bytes(weights).size(), whole * 9 / 10);
+  EXPECT_LT(mean_error(planted_rows(), forecast_with(weights, planted_rows(), 2)), 0.05);
+}
+
+TEST(Train, SameBytesForASeedWhateverTheThreads) {
+  const auto rows = planted_rows();
+  TrainAllOptions one = quick(), two = quick();
+  one.train.set_trees(10);
+  two.train.set_trees(10);
+  one.train.set_threads(1);
+  EXPECT_EQ(to_bytes(train_all(rows, one, {})), to_bytes(train_all(rows, two, {})));
+}
+
+}  // namespace
+}  // namespace tilecast

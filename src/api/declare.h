@@ -1,0 +1,131 @@
+// Declaring the arguments of a query: a line per field, from which every face is made (tilecast/arguments.h).
+//
+//   std::vector<BoundArgument> arguments_of(KernelQuery& q) {
+//     Declare list;
+//     list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = format_names()});
+//     list.add(q.weight_copies, {.name = "weight-copies", .help = "...", .least = 1, .most = 1e6});
+//     return list.take();
+//   }
+//
+// The kind follows from the field's type, the default from its value at the time of declaring.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tilecast/arguments.h"
+#include "tilecast/units.h"
+
+namespace tilecast {
+
+// Readers of one value; errors name the argument. "15T", "2.5B", "800k" are numbers too: k, M, B (or G) and T are powers
+// of 1000.
+Result<Count> count_value(const Argument& about, std::string_view text);
+Result<double> number_value(const Argument& about, std::string_view text);
+Result<bool> yes_no_value(const Argument& about, std::string_view text);
+Result<std::size_t> choice_value(const Argument& about, std::string_view text);  // index into its choices
+std::string number_text(double value);
+std::string joined(const std::vector<std::string>& parts);  // with commas
+std::vector<std::string> parts_of(std::string_view text);   // at commas
+
+class Declare {
+ public:
+  template <class T>
+  void add(T& field, Argument about);
+  std::vector<BoundArgument> take() { return std::move(list_); }
+
+ private:
+  std::vector<BoundArgument> list_;
+};
+
+template <class T>
+void Declare::add(T& field, Argument about) {
+  BoundArgument bound;
+  if constexpr (std::is_same_v<T, bool>) {
+    about.kind = ArgumentKind::yes_no;
+    bound.get = [&field] { return field ? "yes" : "no"; };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      const auto value = yes_no_value(about, text);
+      if (!value) return value.error();
+      return field = *value, Ok{};
+    };
+  } else if constexpr (std::is_same_v<T, Count> || std::is_same_v<T, int> || std::is_same_v<T, std::optional<Count>>) {
+    about.kind = ArgumentKind::count;
+    bound.get = [&field]() -> std::string {
+      if constexpr (std::is_same_v<T, std::optional<Count>>) return field ? std::to_string(*field) : "";
+      else return std::to_string(field);
+    };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      const auto value = count_value(about, text);
+      if (!value) return value.error();
+      if constexpr (std::is_same_v<T, int>) field = static_cast<int>(*value);
+      else field = *value;
+      return Ok{};
+    };
+  } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>) {
+    about.kind = ArgumentKind::number;
+    bound.get = [&field]() -> std::string {
+      if constexpr (std::is_same_v<T, double>) return number_text(field);
+      else return field ? number_text(*field) : "";
+    };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      const auto value = number_value(about, text);
+      if (!value) return value.error();
+      return field = *value, Ok{};
+    };
+  } else if constexpr (std::is_enum_v<T>) {
+    about.kind = ArgumentKind::choice;
+    if (about.choices.empty())
+      for (std::string_view name : enum_names(T{})) about.choices.emplace_back(name);
+    bound.get = [&field] { return std::string(enum_names(T{})[static_cast<std::size_t>(field)]); };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      Argument whole = about;
+      whole.choices.clear();
+      for (std::string_view name : enum_names(T{})) whole.choices.emplace_back(name);
+      const auto chosen = choice_value(whole, text);
+      if (!chosen) return chosen.error();
+      return field = static_cast<T>(*chosen), Ok{};
+    };
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!about.choices.empty()) about.kind = ArgumentKind::choice;
+    bound.get = [&field] { return field; };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      if (about.kind == ArgumentKind::choice)
+        if (const auto chosen = choice_value(about, text); !chosen) return chosen.error();
+      return field = std::string(text), Ok{};
+    };
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    about.kind = ArgumentKind::list;
+    bound.get = [&field] { return joined(field); };
+    bound.set = [&field, repeated = about.repeated](std::string_view text) -> Status {
+      if (!repeated) field.clear();
+      for (std::string& part : parts_of(text)) field.push_back(std::move(part));
+      return Ok{};
+    };
+  } else {
+    static_assert(std::is_same_v<T, std::vector<Count>>, "no argument takes this type");
+    about.kind = ArgumentKind::counts;
+    bound.get = [&field] {
+      std::vector<std::string> parts;
+      for (const Count value : field) parts.push_back(std::to_string(value));
+      return joined(parts);
+    };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      std::vector<Count> values;
+      for (const std::string& part : parts_of(text)) {
+        const auto value = count_value(about, part);
+        if (!value) return value.error();
+        values.push_back(*value);
+      }
+      return field = std::move(values), Ok{};
+    };
+  }
+  if (about.fallback.empty() && about.kind != ArgumentKind::yes_no && !about.required) about.fallback = bound.get();
+  bound.about = std::move(about);
+  list_.push_back(std::move(bound));
+}
+
+}  // namespace tilecast

@@ -1,0 +1,336 @@
+#include "tilecast/kernel.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "api/declare.h"
+#include "estimate/learned.h"
+#include "estimate/price.h"
+#include "estimate/shipped_weights.h"
+#include "estimate/trained_method.h"
+#include "gpu/registry.h"
+#include "kernel/kernel.h"
+#include "kernel/shape_columns.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+// What queries name by text, looked up once however many ask for it.
+class LookedUp {
+ public:
+  Result<const Gpu*> gpu(const std::string& name) {
+    if (name.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    auto [found, fresh] = gpus_.try_emplace(name, nullptr);
+    if (fresh) {
+      auto loaded = load_gpu(name);
+      if (!loaded) return gpus_.erase(found), std::move(loaded).error();
+      found->second = std::make_unique<Gpu>(*std::move(loaded));
+    }
+    return found->second.get();
+  }
+  // Null where the shipped weights speak.
+  Result<const Weights*> weights(const std::string& path) {
+    if (path.empty()) return nullptr;
+    auto [found, fresh] = weights_.try_emplace(path, nullptr);
+    if (fresh) {
+      auto loaded = load_weights(path);
+      if (!loaded) return weights_.erase(found), std::move(loaded).error();
+      found->second = std::make_unique<Weights>(*std::move(loaded));
+    }
+    return found->second.get();
+  }
+  Result<const TrainedMethod*> trained(Method method, const std::string& path) {
+    auto [found, fresh] = trained_.try_emplace({method, path}, nullptr);
+    if (fresh) {
+      auto loaded = load_method(method, path);
+      if (!loaded) return trained_.erase(found), std::move(loaded).error();
+      found->second = *std::move(loaded);
+    }
+    return found->second.get();
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<Gpu>> gpus_;
+  std::map<std::string, std::unique_ptr<Weights>> weights_;
+  std::map<std::pair<Method, std::string>, std::unique_ptr<TrainedMethod>> trained_;
+};
+
+Result<Context> context_of(const KernelQuery& query) {
+  if (query.weight_copies < 1 || query.weight_copies > 1000000)
+    return field_error("weight-copies", "must lie between 1 and 1000000");
+  Context context;
+  context.runtime = query.runtime;
+  context.warmth = query.warmth;
+  context.weight_copies = static_cast<int>(query.weight_copies);
+  context.engine = query.engine;
+  context.kernel_source = query.kernel_source;
+  return context;
+}
+
+// Engines mean something to the learned method only, and only those it has seen.
+Status check_engine(const KernelQuery& query, const FamilyModel* model) {
+  if (query.engine.empty() && query.kernel_source.empty()) return Ok{};
+  if (!model) return field_error("engine", "has no meaning here: nothing was learned of this kernel", "leave it out");
+  const std::vector<std::string> engines = engines_of(*model);
+  if (std::find(engines.begin(), engines.end(), query.engine) == engines.end())
+    return field_error("engine", "no row of '" + query.engine + "' was trained on",
+                       "this kernel's engines: " + join(engines, ", "));
+  return Ok{};
+}
+
+// A query with everything it names in hand.
+struct Asked {
+  Kernel kernel;
+  Context context;
+  const Gpu* gpu = nullptr;
+  const ModelSource* models = nullptr;
+  const FamilyModel* model = nullptr;      // null: nothing learned
+  const TrainedMethod* trained = nullptr;  // of the papers' methods
+};
+
+Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
+  if (needs_weights(query.method)) {
+    const auto trained = known.trained(query.method, query.weights);
+    if (!trained) return trained.error();
+    asked.trained = *trained;
+  }
+  const auto given = needs_weights(query.method) ? nullptr : known.weights(query.weights);
+  if (!given) return given.error();
+  asked.models = *given ? static_cast<const ModelSource*>(*given) : &shipped_models();
+  if (query.method == Method::tilecast) asked.model = asked.models->find(asked.kernel);
+  if (!query.weights.empty() && !asked.model && !asked.trained)
+    return Error{query.weights, "",
+                 "knows nothing of " + model_key(asked.kernel) + " under method " + std::string(name_of(query.method)),
+                 "leave the weights out for the analytic forecast"};
+  return check_engine(query, asked.model);
+}
+
+Result<Asked> asked_by(const KernelQuery& query, LookedUp& known) {
+  Asked asked;
+  auto context = context_of(query);
+  if (!context) return std::move(context).error();
+  asked.context = *context;
+  auto format = format_from(query.dtype);
+  if (!format) return std::move(format).error();
+  auto shape = shape_from(query.family, query.dims);
+  if (!shape) return std::move(shape).error();
+  asked.kernel = {*std::move(shape), *format};
+  const auto gpu = known.gpu(query.gpu);
+  if (!gpu) return gpu.error();
+  asked.gpu = *gpu;
+  if (auto fine = find_models(asked, query, known); !fine) return fine.error();
+  return asked;
+}
+
+Work work_of(const Demand& d) { return {d.tensor, d.vector, d.xu, d.shared, d.l2_load, d.l2_store}; }
+
+std::string_view words_for(Dispatch dispatch) {
+  switch (dispatch) {
+    case Dispatch::waves: return "hardware waves";
+    case Dispatch::persistent: return "persistent CTAs";
+    case Dispatch::longest_first: return "longest first";
+  }
+  return "";
+}
+
+std::optional<LaunchForecast::Roofline> roofline_of(const Launch& launch, const LaunchEstimate& e, const Gpu& gpu) {
+  const bool tensor = launch.math.pipe == Pipe::tensor && in_ops(launch.required.tensor) > 0;
+  const Ops work = tensor ? launch.required.tensor : launch.required.vector;
+  LaunchForecast::Roofline r;
+  r.peak = tensor ? ops(launch.math.ops_per_clock * gpu.sms) * gpu.clock.max
+                  : gpu.vector_peak(launch.vector_type, gpu.clock.max);
+  // The level that feeds it: DRAM where bytes come from there, otherwise L2.
+  r.from_dram = e.traffic.total() > bytes(0) && e.achieved[static_cast<std::size_t>(Resource::dram)] >=
+                                                    e.achieved[static_cast<std::size_t>(Resource::l2)];
+  const Demand total = launch.total();
+  const Bytes moved = r.from_dram ? e.traffic.total() : total.l2_load + total.l2_store;
+  r.feed = r.from_dram ? gpu.dram.bandwidth : gpu.l2_peak(gpu.clock.max);
+  if (work <= ops(0) || moved <= bytes(0) || e.latency <= seconds(0) || r.peak.base() <= 0) return std::nullopt;
+  r.intensity = in_ops(work) / in_bytes(moved);
+  r.reached = work / e.latency;
+  return r;
+}
+
+LaunchForecast launch_of(const Launch& launch, const LaunchEstimate& e, const Gpu& gpu) {
+  LaunchForecast f;
+  f.name = launch.name;
+  f.latency = e.latency, f.bound = e.bound, f.limited_by = e.limited_by;
+  f.tile = {launch.tile.m, launch.tile.n, launch.tile.k};
+  f.split = launch.split, f.ctas = launch.ctas, f.threads = launch.cta.threads, f.plan_known = launch.plan_known;
+  f.dispatch = words_for(launch.dispatch);
+  f.ctas_per_sm = e.load.occupancy, f.waves = e.load.waves, f.sms_used = e.load.sms_used;
+  f.tasks_busiest = e.load.tasks_busiest, f.balance = e.load.balance;
+  f.total = work_of(launch.total()), f.busiest_sm = work_of(e.load.busiest);
+  f.dram_load = e.traffic.load, f.dram_store = e.traffic.store;
+  f.at_peak = e.at_peak, f.as_forecast = e.achieved;
+  f.roofline = roofline_of(launch, e, gpu);
+  return f;
+}
+
+KernelForecast answer_of(const Kernel& kernel, const Gpu& gpu, const Plan& plan, const Estimate& e) {
+  KernelForecast f;
+  f.gpu = gpu.name, f.sms = gpu.sms;
+  f.family = family_of(kernel.shape), f.dims = dims_of(kernel.shape), f.dtype = kernel.format.name;
+  f.method = e.method, f.latency = e.latency, f.interval = e.interval, f.bound = e.bound, f.ceiling = e.ceiling;
+  f.efficiency = e.efficiency, f.limited_by = e.limited_by, f.seen = e.seen;
+  for (std::size_t i = 0; i < plan.launches.size(); ++i)
+    f.launches.push_back(launch_of(plan.launches[i], e.launches[i], gpu));
+  return f;
+}
+
+Result<KernelForecast> forecast_with(const KernelQuery& query, LookedUp& known) {
+  const auto asked = asked_by(query, known);
+  if (!asked) return asked.error();
+  auto priced = price(asked->kernel, *asked->gpu, asked->context, query.method, asked->models);
+  if (!priced) return std::move(priced).error();
+  if (asked->trained) {
+    auto own = method_estimate(*asked->trained, asked->kernel, priced->plan, *asked->gpu, asked->context);
+    if (!own) return std::move(own).error();
+    priced->estimate = *std::move(own);
+  }
+  return answer_of(asked->kernel, *asked->gpu, priced->plan, priced->estimate);
+}
+
+}  // namespace
+
+Result<KernelForecast> forecast(const KernelQuery& query) {
+  LookedUp known;
+  return forecast_with(query, known);
+}
+
+std::vector<Result<KernelForecast>> forecast(std::span<const KernelQuery> queries) {
+  LookedUp known;
+  std::vector<Result<KernelForecast>> answers;
+  answers.reserve(queries.size());
+  for (const KernelQuery& query : queries) answers.push_back(forecast_with(query, known));
+  return answers;
+}
+
+namespace {
+
+// Rows of a batch that are planned before the forests see them together.
+constexpr std::size_t kBlock = 256;
+
+// What a batch needs of its model, looked up once.
+struct BatchMethod {
+  Context context;
+  std::optional<Standing> standing;  // absent: the analytic forecast stands
+};
+
+Result<Seconds> time_of_row(const Asked& asked, const Kernel& kernel, const BatchMethod& how, Method method,
+                            LearnedInput& input) {
+  const auto planned = plan(kernel, *asked.gpu, how.context);
+  if (!planned) return planned.error();
+  const Estimate e = estimate(*planned, *asked.gpu, how.context, how.standing ? Method::analytic : method);
+  if (how.standing) input = learned_input(kernel, *planned, e, *asked.gpu, how.context);
+  return e.latency;
+}
+
+// The first row, with its columns' values among the query's own dims: it is looked up and checked as any query is.
+KernelQuery first_row(const KernelQuery& common, std::span<const DimColumn> columns) {
+  KernelQuery first = common;
+  for (const DimColumn& column : columns) first.dims.emplace_back(column.name, std::to_string(column.values.front()));
+  return first;
+}
+
+Error in_row(Error problem, std::size_t row) {
+  problem.place = "row " + std::to_string(row);
+  return problem;
+}
+
+}  // namespace
+
+Status forecast_times(const KernelQuery& common, std::span<const DimColumn> columns, std::span<Seconds> out) {
+  for (const DimColumn& column : columns)
+    if (column.values.size() != out.size())
+      return field_error(column.name, "has " + std::to_string(column.values.size()) + " values for " +
+                                          std::to_string(out.size()) + " rows");
+  if (out.empty()) return Ok{};
+  if (needs_weights(common.method)) return field_error("method", "has no batch form", "tilecast, analytic or roofline");
+  LookedUp known;
+  auto asked = asked_by(first_row(common, columns), known);
+  if (!asked) return std::move(asked).error();
+  std::vector<std::string> names;
+  for (const DimColumn& column : columns) names.push_back(column.name);
+  auto shapes = ShapeColumns::make(asked->kernel.shape, names);
+  if (!shapes) return std::move(shapes).error();
+  BatchMethod how{asked->context, {}};
+  if (asked->model) {
+    how.context = stand_in(*asked->model, asked->context, *asked->gpu);
+    how.standing = standing_of(*asked->model, how.context, *asked->gpu);
+  }
+  std::vector<LearnedInput> inputs(how.standing ? std::min(kBlock, out.size()) : 1);
+  std::vector<Count> values(columns.size());
+  Kernel kernel = asked->kernel;
+  for (std::size_t start = 0; start < out.size(); start += kBlock) {
+    const std::size_t rows = std::min(kBlock, out.size() - start);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t c = 0; c < columns.size(); ++c) values[c] = columns[c].values[start + i];
+      const auto shape = shapes->with(values);
+      if (!shape) return in_row(shape.error(), start + i);
+      kernel.shape = **shape;
+      const auto time = time_of_row(*asked, kernel, how, common.method, inputs[how.standing ? i : 0]);
+      if (!time) return in_row(time.error(), start + i);
+      out[start + i] = *time;
+    }
+    if (how.standing)
+      learned_times(std::span<const LearnedInput>(inputs).first(rows), *how.standing, out.subspan(start, rows));
+  }
+  return Ok{};
+}
+
+const std::vector<KernelFamily>& kernel_families() {
+  static const std::vector<KernelFamily> all = [] {
+    std::vector<KernelFamily> list;
+    for (const Family& family : families()) {
+      KernelFamily one{std::string(family.info.name), std::string(family.info.summary),
+                       std::string(family.info.example), {}};
+      for (const FieldInfo& field : family.fields) {
+        Argument dim{.name = field.name, .help = field.help};
+        if (field.kind == "count") dim.kind = ArgumentKind::count, dim.least = 0;
+        else if (field.kind == "number") dim.kind = ArgumentKind::number, dim.least = 0;
+        else if (field.kind == "yes/no") dim.kind = ArgumentKind::yes_no;
+        else if (field.kind == "list") dim.kind = ArgumentKind::counts;
+        else dim.kind = ArgumentKind::choice, dim.choices = split(field.kind, '|');
+        dim.required = field.need == Need::required;
+        one.dims.push_back(std::move(dim));
+      }
+      list.push_back(std::move(one));
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Question& kernel_question() {
+  static const Question question{
+      "kernel",
+      "forecast one kernel on one or more GPUs",
+      {"kernel gemm --m 4096 --n 4096 --k 4096 --gpu A100-SXM-80GB,H100-SXM,B200 --explain"}};
+  return question;
+}
+
+std::vector<BoundArgument> arguments_of(KernelQuery& q) {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  Declare list;
+  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
+  list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
+  list.add(q.method, {.name = "method", .help = "how: tilecast, analytic (nothing learned) or a method to compare with",
+                      .example = "analytic"});
+  list.add(q.runtime, {.name = "runtime", .help = "how kernels are launched", .example = "eager"});
+  list.add(q.warmth, {.name = "warmth", .help = "what caches hold: model is weights cold, activations warm",
+                      .example = "cold"});
+  list.add(q.weight_copies, {.name = "weight-copies", .help = "copies of the weights that a warm benchmark rotates",
+                             .example = "6", .least = 1, .most = 1e6});
+  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+                       .example = "my.weights"});
+  list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
+  list.add(q.kernel_source, {.name = "kernel-source", .help = "with --engine: which of its kernels",
+                             .example = "vllm_flash_attn_fa3"});
+  return list.take();
+}
+
+}  // namespace tilecast

@@ -1,0 +1,50 @@
+#include "measure/traps.h"
+
+#include <string_view>
+
+namespace tilecast {
+namespace {
+// DeepSeek-V3's router may pick experts from four of eight groups only. vLLM and SGLang apply that limit to the
+// benchmark's balanced scores, and half of the 256 experts are never touched: from 32 to 256 tokens the rows stay at
+// the time of 128 experts' weights, where TensorRT-LLM's take twice as long.
+bool group_limited(const Measurement& row) {
+  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  return moe && moe->distribution == ExpertDistribution::balanced && moe->hidden == 7168 && moe->inter == 2048 &&
+         moe->experts == 256 && moe->topk == 8 && (row.engine == "vllm" || row.engine == "sglang");
+}
+// AIConfigurator's collector of SGLang 0.5.10 (the A100 rows) kept all pairs of the tokens that visit the rank and
+// moved those of other ranks to its first expert: 16,384 tokens of 128 experts take 57.8, 57.5, 57.0 and 57.5 ms on 1,
+// 2, 4 and 8 ranks.
+bool counts_remote_pairs(const Measurement& row) {
+  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  return moe && moe->ep > 1 && row.engine == "sglang" && row.engine_version == "0.5.10";
+}
+// The collectors of vLLM 0.14 and TensorRT-LLM 1.0 (A100) gave the rows that rounding a power law leaves over to
+// experts side by side, hence to one rank; later ones deal them to the ranks in turn. With no more rows than experts
+// that is nearly all of them: one token of eight experts takes 488 us on 1 and on 16 ranks.
+bool leaves_rows_on_one_rank(const Measurement& row) {
+  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  return moe && moe->ep > 1 && moe->distribution == ExpertDistribution::power_law &&
+         moe->tokens * moe->topk <= moe->experts &&
+         ((row.engine == "vllm" && row.engine_version == "0.14.0") ||
+          (row.engine == "trtllm" && row.engine_version == "1.0.0"));
+}
+}  // namespace
+
+std::string_view trap_of(const Measurement& row) {
+  if (row.source == "aiconfigurator-difference") return "compute_scale is a difference of timings";
+  if (row.source == "aiconfigurator-power") return "steady state under the power limit";
+  const std::string_view family = family_of(row.kernel.shape);
+  // The same kernels reach 0.6 of the peak on P100, and P4's own batched products reach 0.8 of it.
+  if (row.source == "neusight-train" && row.gpu == "P4" && family == "gemm")
+    return "P4's linear layers ran at a quarter of their kernels' rate";
+  if (row.source != "aiconfigurator") return {};
+  if (row.gpu.starts_with("A100") && row.engine == "trtllm" && (family == "attention_decode" || family == "mla_decode"))
+    return "A100 TRT-LLM decode beats DRAM";
+  if (counts_remote_pairs(row)) return "SGLang 0.5.10 computes the pairs of other ranks";
+  if (leaves_rows_on_one_rank(row)) return "old collectors route few rows to one rank";
+  if (group_limited(row)) return "DeepSeek's router touches half of the experts";
+  return {};
+}
+
+}  // namespace tilecast
