@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "../fuzz/targets.h"
+#include "targets.h"
 #include "model/onnx.h"
 #include "model/onnx_testing.h"
 
