@@ -12,7 +12,7 @@
 #include "gpu/registry.h"
 #include "lab/import/import.h"
 #include "support/markdown.h"
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 namespace {

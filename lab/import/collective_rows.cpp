@@ -1,4 +1,4 @@
-#include "lab/evidence/collective_rows.h"
+#include "lab/import/collective_rows.h"
 
 #include <fmt/format.h>
 

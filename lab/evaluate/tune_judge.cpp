@@ -1,4 +1,4 @@
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 #include <algorithm>
 #include <array>

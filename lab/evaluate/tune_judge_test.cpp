@@ -1,6 +1,6 @@
 // The tuner over our H200 sweeps: floors of its accuracy, and the tables of docs/tune.md, which are generated:
 //   TILECAST_UPDATE_DOCS=1 tilecast_tests --gtest_filter='TuneDoc.*'
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include "gpu/registry.h"
 #include "support/markdown.h"
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 namespace {
