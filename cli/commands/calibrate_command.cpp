@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/terminal/table.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/calibration_file.h"
 #include "gpu/registry.h"
@@ -18,6 +17,7 @@
 #include "measure/traps.h"
 #include "measure/sample.h"
 #include "support/file.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "cluster/expert_exchange.h"
 #include "cluster/registry.h"
 #include "gpu/dtype.h"
 #include "support/csv.h"
 #include "support/file.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {

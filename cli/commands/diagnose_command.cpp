@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "gpu/registry.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/predict_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "model/library.h"
+#include "support/table.h"
 
 namespace tilecast {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "cli/commands/chosen_method.h"
@@ -13,6 +12,7 @@
 #include "parallel/chakra.h"
 #include "parallel/planned_step.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -26,11 +26,10 @@ Result<std::vector<int>> layers_from(const std::string& text) {
   std::vector<int> layers;
   if (text.empty()) return layers;
   for (const std::string& part : split(text, ',')) {
-    int n = 0;
-    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
-    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
+    const auto n = number_from<int>(part);
+    if (!n || *n < 0)
       return flag_error("--stage-layers", "'" + part + "' is no number of layers", "for example 13,14,13");
-    layers.push_back(n);
+    layers.push_back(*n);
   }
   return layers;
 }

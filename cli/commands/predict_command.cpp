@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "support/file.h"
+#include "support/table.h"
 
 namespace tilecast {
 

@@ -1,7 +1,6 @@
 // From flags to runs.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "cli/commands/chosen_method.h"
@@ -11,6 +10,7 @@
 #include "model/library.h"
 #include "model/onnx.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -24,11 +24,10 @@ Error flag_error(std::string flag, std::string problem, std::string remedy = {})
 constexpr Count kMost = Count{1} << 30;
 
 Result<Count> count_from(std::string_view text, const std::string& flag) {
-  Count value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || value < 0 || value > kMost)
+  const auto value = number_between<Count>(text, 0, kMost);
+  if (!value)
     return flag_error(flag, fmt::format("'{}' is no whole number between 0 and {}", text, kMost));
-  return value;
+  return *value;
 }
 
 // "8x1+2048": eight requests of one new token after 2048 cached ones.

@@ -8,10 +8,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/table.h"
 #include "tune/engine_file.h"
 #include "tune/measure.h"
 #include "tune/rank.h"

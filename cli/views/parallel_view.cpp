@@ -6,8 +6,8 @@
 
 #include "cli/views/memory_json.h"
 #include "cli/commands/parallel_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/plan_serve_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "serve/launch_command.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

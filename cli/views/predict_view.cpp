@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "cli/commands/predict_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "engine/step_parts.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {

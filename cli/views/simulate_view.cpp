@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/simulate_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "support/chrome_trace.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal/table.h"
+#include "support/table.h"
+
 
 namespace tilecast {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "gpu/registry.h"
 #include "support/csv.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
@@ -63,13 +64,6 @@ Status each_row(const std::string& path, const std::function<void(Row&)>& take) 
   }
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 1;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Both files of a sweep, keyed by shape. `shape_of` reads what is not time.
 Result<std::vector<TunedShape>> read_sweep(const std::string& sweep, const std::string& again,
                                            const std::function<TunedShape(Row&)>& shape_of,
@@ -96,7 +90,7 @@ Result<std::vector<TunedShape>> read_sweep(const std::string& sweep, const std::
     std::vector<double> ratios;
     for (const auto& [config, us] : shape.in_turns)
       if (const auto before = shape.us.find(config); before != shape.us.end()) ratios.push_back(us / before->second);
-    const double ratio = median(std::move(ratios));
+    const double ratio = ratios.empty() ? 1 : upper_median(std::move(ratios));
     for (auto& [config, us] : shape.us) us *= ratio;
     for (const auto& [config, us] : shape.in_turns) shape.us[config] = us;
     found.push_back(std::move(shape));

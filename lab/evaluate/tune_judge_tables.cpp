@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "gpu/registry.h"
-#include "support/markdown.h"
+#include "support/table.h"
 #include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
@@ -54,7 +54,7 @@ const Figure kFirst = [](const TuneOutcome& o) { return o.first; };
 const Figure kFive = [](const TuneOutcome& o) { return o.best_of_five; };
 const Figure kLibrary = [](const TuneOutcome& o) { return o.library; };
 
-void add_moe_row(MarkdownTable& table, const std::string& name, const std::vector<Judged>& judged) {
+void add_moe_row(Table& table, const std::string& name, const std::vector<Judged>& judged) {
   if (judged.empty()) return;
   table.add({name, std::to_string(judged.size()), mean_of(judged, kVllm), mean_of(judged, kSglang),
              mean_of(judged, kFirst), most_of(judged, kFirst), mean_of(judged, kFive), most_of(judged, kFive),
@@ -65,7 +65,7 @@ void add_moe_row(MarkdownTable& table, const std::string& name, const std::vecto
 }
 
 std::string moe_table(const std::vector<Judged>& judged) {
-  MarkdownTable table({"shapes"}, {"count", "vLLM's default", "SGLang's default", "zero-run pick", "most",
+  Table table({"shapes"}, {"count", "vLLM's default", "SGLang's default", "zero-run pick", "most",
                                    "best of our 5", "most", "gain over vLLM's", "most", "over SGLang's", "most"});
   add_moe_row(table, "**not fitted**", only(judged, [](const TunedShape& s) { return !fitted_to(s.layer); }));
   add_moe_row(table, "fitted", only(judged, [](const TunedShape& s) { return fitted_to(s.layer); }));
@@ -82,11 +82,11 @@ std::string moe_table(const std::vector<Judged>& judged) {
   for (const Count count : tokens)
     add_moe_row(table, fmt::format("{} token{}", count, count == 1 ? "" : "s"),
                 only(judged, [&](const TunedShape& s) { return s.tokens() == count; }));
-  return table.text();
+  return table.markdown();
 }
 
 std::string gemm_table(const std::vector<Judged>& judged) {
-  MarkdownTable table({"rows"}, {"count", "cuBLAS", "zero-run pick", "most", "best of our 5", "most"});
+  Table table({"rows"}, {"count", "cuBLAS", "zero-run pick", "most", "best of our 5", "most"});
   const auto add = [&](const std::string& name, const std::vector<Judged>& some) {
     table.add({name, std::to_string(some.size()), mean_of(some, kLibrary), mean_of(some, kFirst), most_of(some, kFirst),
                mean_of(some, kFive), most_of(some, kFive)});
@@ -97,7 +97,7 @@ std::string gemm_table(const std::vector<Judged>& judged) {
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   add("all", judged);
   for (const Count m : rows) add(std::to_string(m), only(judged, [&](const TunedShape& s) { return s.tokens() == m; }));
-  return table.text();
+  return table.markdown();
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<std::string> tune_tables_h200(const std::string& measurements) {
 }
 
 Result<std::string> tune_table_synperf(const std::string& folder) {
-  MarkdownTable table({"GPU"}, {"shapes", "zero-run pick inside", "one of our 5 inside", "vLLM's default",
+  Table table({"GPU"}, {"shapes", "zero-run pick inside", "one of our 5 inside", "vLLM's default",
                                 "SGLang's default", "random pick"});
   for (const auto& [file, name] : std::initializer_list<std::pair<const char*, const char*>>{
            {"A100", "A100-SXM-80GB"}, {"A40", "A40"}, {"H20", "H20"}, {"H800", "H800-SXM"}}) {
@@ -139,7 +139,7 @@ Result<std::string> tune_table_synperf(const std::string& folder) {
   }
   return "### SynPerf's near-best lists\n\nShare of shapes where a pick is within 1 % of the best (first product, "
          "bf16).\n\n" +
-         table.text();
+         table.markdown();
 }
 
 }  // namespace tilecast

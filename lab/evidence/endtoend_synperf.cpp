@@ -10,6 +10,7 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "support/file.h"
+#include "support/statistics.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -45,12 +46,6 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 struct Repeats {
   std::vector<double> prefill, decode, total;  // seconds
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 using RunsByName = std::map<std::string, Repeats>;  // "model-workload"
 

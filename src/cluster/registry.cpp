@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <optional>
 
 #include "cluster/cluster_file.h"
 #include "cluster/embedded_clusters.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -33,12 +33,7 @@ constexpr int kMostNodes = 1 << 20;
 
 bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
 
-std::optional<int> count_of(std::string_view digits) {
-  int value = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (problem != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMostNodes) return {};
-  return value;
-}
+std::optional<int> count_of(std::string_view digits) { return number_between(digits, 1, kMostNodes); }
 
 Result<Cluster> with_nodes(Cluster cluster, int nodes) {
   if (nodes > kMostNodes) return error("more than " + std::to_string(kMostNodes) + " nodes", "ask for fewer GPUs");

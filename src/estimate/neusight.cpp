@@ -223,15 +223,7 @@ std::optional<Seconds> neusight_forecast(const NeusightWeights& weights, const K
 std::string to_bytes(const NeusightWeights& weights) {
   PackWriter out;
   out.counts(weights.sources);
-  out.count(weights.predictors.size());
-  for (const auto& [key, p] : weights.predictors) {
-    out.text(key);
-    write_mlp(out, p.network);
-    out.counts(p.seen);
-    out.number(p.validation);
-    out.number(p.epochs);
-    out.number(p.best_epoch);
-  }
+  write_trained(out, weights.predictors);
   out.count(weights.donors.size());
   for (const auto& [key, table] : weights.donors) {
     out.text(key);
@@ -247,16 +239,7 @@ Result<NeusightWeights> neusight_from_bytes(std::string_view bytes, const std::s
   PackReader in(*plain);
   NeusightWeights weights;
   weights.sources = in.counts();
-  for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
-    const std::string key = in.text();
-    NeusightPredictor& p = weights.predictors[key];
-    p.network = read_mlp(in);
-    p.seen = in.counts();
-    p.validation = in.number<double>();
-    p.epochs = in.number<std::int32_t>();
-    p.best_epoch = in.number<std::int32_t>();
-    if (p.network.inputs() != 4 || p.network.outputs() != 3) in.spoil();
-  }
+  weights.predictors = read_trained(in, [](const Mlp& m) { return m.inputs() == 4 && m.outputs() == 3; });
   for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
     const std::string key = in.text();
     NeusightDonors& table = weights.donors[key];

@@ -81,11 +81,11 @@ Waits waits_of(Decoder decoder) {
   return {};
 }
 
+}  // namespace
+
 int rows_up_to(Count rows, Count least, Count most) {
   return static_cast<int>(std::clamp(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))), least, most));
 }
-
-}  // namespace
 
 DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& gpu) {
   DecoderShape s;

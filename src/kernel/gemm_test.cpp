@@ -158,6 +158,24 @@ TEST(GemmTraffic, NeighboursShareRequests) {
   EXPECT_GE(launch_of({1, 256, 256, 4096}, shared).total().l2_load, bytes(2.0 * 256 * 8192));
 }
 
+// Four neighbours stacked along m load w once for all: 128 + 256 / 4 elements a step are the fewest. 0.7 of the loads
+// are merged in the first round, an eighth of that (1024^-0.3) after 1024.
+TEST(GemmTraffic, LoadsThatReachL2ByHand) {
+  const GemmTile tile{128, 256};
+  const LoadShares first = asked_of_l2(tile, {.coalesced = 4}, 8, 8, 1);
+  EXPECT_DOUBLE_EQ(first.x, 1);
+  EXPECT_DOUBLE_EQ(first.w, 1 - 0.75 * 0.7);
+  EXPECT_NEAR(asked_of_l2(tile, {.coalesced = 4}, 8, 8, 1024).w, 1 - 0.75 * 0.7 / 8, 1e-12);
+
+  const LoadShares cluster = asked_of_l2(tile, {.cluster_m = 2}, 8, 8, 1024);  // multicast does not drift apart
+  EXPECT_DOUBLE_EQ(cluster.x, 1);
+  EXPECT_DOUBLE_EQ(cluster.w, 0.5);
+
+  const LoadShares alone = asked_of_l2(tile, {.coalesced = 4}, 1, 1, 1);  // no neighbour to share with
+  EXPECT_DOUBLE_EQ(alone.x, 1);
+  EXPECT_DOUBLE_EQ(alone.w, 1);
+}
+
 TEST(GemmProperties, PlansCoverTheWork) {
   for (const std::string_view gpu : {"V100-SXM", "A100-SXM-80GB", "L40S", "H200", "B200"})
     for (const GemmProblem& p :

@@ -8,11 +8,10 @@
 #include "kernel/moe_loads.h"
 #include "kernel/moe_tiles.h"
 #include "kernel/pipeline.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double real(Count n) { return static_cast<double>(n); }
 
 // Power-law loads are built expert by expert.
 constexpr Count kMostExperts = 1 << 16;

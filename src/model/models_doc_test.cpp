@@ -10,7 +10,7 @@
 #include "model/config.h"
 #include "model/library.h"
 #include "support/file.h"
-#include "support/markdown.h"
+#include "support/table.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -44,13 +44,13 @@ std::string cache_text(const ModelSpec& spec) {
 }
 
 std::string table_text() {
-  MarkdownTable table({"model", "class", "type"}, {"parameters", "active", "cache"});
+  Table table({"model", "class", "type"}, {"parameters", "active", "cache"});
   for (const ModelEntry& entry : list_models()) {
     const ModelSpec& spec = entry.spec;
     table.add({entry.name, spec.architecture, spec.quantization.empty() ? spec.dtype : spec.quantization,
                grouped(parameters(spec)), grouped(active_parameters(spec)), cache_text(spec)});
   }
-  return "\n" + table.text();
+  return "\n" + table.markdown();
 }
 
 TEST(ModelsDoc, ListsTheLibrary) {

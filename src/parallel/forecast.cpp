@@ -8,6 +8,7 @@
 #include "model/build.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
@@ -249,7 +250,6 @@ class Forecasting {
     return Ok{};
   }
 
-  static double real(Count n) { return static_cast<double>(n); }
   static double total_params_of(const std::vector<StageCost>& stages) {
     double sum = 0;
     for (const StageCost& s : stages) sum += real(s.dense + s.experts);

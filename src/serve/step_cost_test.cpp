@@ -7,7 +7,7 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
-#include "serve/random.h"
+#include "support/random.h"
 
 namespace tilecast {
 namespace {

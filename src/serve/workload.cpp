@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
-#include "serve/random.h"
+#include "support/number.h"
+#include "support/random.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -95,13 +95,15 @@ Result<LengthDistribution> lengths_from(std::string_view text, const char* flag)
     else if (parts[0] == "lognormal") lengths.kind = LengthDistribution::Kind::lognormal;
     else return bad();
     mean = parts[1];
-    const auto [end, problem] = std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), lengths.spread);
-    if (problem != std::errc() || end != parts[2].data() + parts[2].size()) return bad();
+    const auto spread = number_from<decltype(lengths.spread)>(parts[2]);
+    if (!spread) return bad();
+    lengths.spread = *spread;
   } else if (parts.size() != 1) {
     return bad();
   }
-  const auto [end, problem] = std::from_chars(mean.data(), mean.data() + mean.size(), lengths.mean);
-  if (problem != std::errc() || end != mean.data() + mean.size()) return bad();
+  const auto read = number_from<decltype(lengths.mean)>(mean);
+  if (!read) return bad();
+  lengths.mean = *read;
   if (auto fine = check(lengths, "length"); !fine) return Error{flag, "", fine.error().problem, ""};
   return lengths;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 
 #include "support/text.h"
 
@@ -97,19 +96,6 @@ std::size_t CsvReader::quoted_field(std::string_view line, std::size_t at) {
     return at;
   }
 }
-
-namespace {
-template <class T>
-std::optional<T> to_number(std::string_view text) {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-}  // namespace
-
-std::optional<Count> to_count(std::string_view text) { return to_number<Count>(text); }
-std::optional<double> to_double(std::string_view text) { return to_number<double>(text); }
 
 void append_csv(std::string& out, std::string_view field) {
   if (field.find_first_of(",\"\r\n") == std::string_view::npos) {

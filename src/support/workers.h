@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -60,5 +61,36 @@ class Workers {
   std::atomic<bool> stop_{false};
   std::vector<std::jthread> pool_;  // last: joined before what they use goes
 };
+
+// How a loop is cut: threads take `batch` items at a time.
+struct Loop {
+  std::size_t count = 0, batch = 1;
+};
+// What a caller may want of a long one.
+struct LoopWatch {
+  std::function<void(double share)> progress = {};  // called on the calling thread, shares ascend
+  std::stop_token cancel = {};                      // batches that have not begun are left out
+};
+
+// Calls item(0) ... item(count - 1), each once, on any thread. False where it was cancelled before the last.
+template <class Item>
+bool parallel_for(Workers& workers, Loop loop, const Item& item, const LoopWatch& watch = {}) {
+  const std::size_t batches = (loop.count + loop.batch - 1) / loop.batch;
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<std::size_t> done{0};
+  std::atomic<bool> whole{true};
+  workers.each(batches, [&](std::size_t batch) {
+    if (watch.cancel.stop_requested()) {
+      whole = false;
+      return;
+    }
+    const std::size_t end = std::min((batch + 1) * loop.batch, loop.count);
+    for (std::size_t i = batch * loop.batch; i < end; ++i) item(i);
+    const std::size_t so_far = ++done;
+    if (watch.progress && std::this_thread::get_id() == caller)
+      watch.progress(static_cast<double>(so_far) / static_cast<double>(batches));
+  });
+  return whole;
+}
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-#include "cli/terminal/table.h"
+#include "support/table.h"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +25,16 @@ TEST(Table, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(display_width("212 µs"), 6u);
   EXPECT_EQ(display_width("1.00×"), 5u);
   EXPECT_EQ(display_width(""), 0u);
+}
+
+TEST(Table, MarkdownMarksColumnsOfNumbers) {
+  Table table({"family"}, {"rows", "mean"});
+  table.add({"gemm", "6000", "9.1 %"});
+  EXPECT_EQ(table.markdown(),
+            "| family | rows | mean |\n"
+            "|---|---:|---:|\n"
+            "| gemm | 6000 | 9.1 % |\n"
+            "\n");
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Text tables for people: columns sized to their widest cell, numbers to the right, words to the left.
+// Tables, for people and for Markdown: numbers stand to the right, words to the left.
 //
-//   GPU        forecast   bound
-//   H100-SXM     212 µs  138 µs
+//   GPU        forecast   bound        | GPU | forecast | bound |
+//   H100-SXM     212 µs  138 µs        |---|---:|---:|
+//                                      | H100-SXM | 212 µs | 138 µs |
 #pragma once
 
 #include <string>
@@ -18,8 +19,14 @@ class Table {
     Align align = Align::right;
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Columns of words first, then columns of numbers.
+  Table(std::vector<std::string> words, std::vector<std::string> numbers);
   void add(std::vector<std::string> cells);
+
+  // For a terminal: columns as wide as their widest cell.
   std::string text(int indent = 0) const;
+  // A blank line after it.
+  std::string markdown() const;
 
  private:
   std::vector<Column> columns_;

@@ -1,4 +1,4 @@
-#include "cli/terminal/table.h"
+#include "support/table.h"
 
 #include <algorithm>
 #include <cassert>
@@ -8,6 +8,11 @@ namespace tilecast {
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+Table::Table(std::vector<std::string> words, std::vector<std::string> numbers) {
+  for (std::string& title : words) columns_.push_back({std::move(title), Align::left});
+  for (std::string& title : numbers) columns_.push_back({std::move(title), Align::right});
 }
 
 void Table::add(std::vector<std::string> cells) {
@@ -37,6 +42,19 @@ std::string Table::text(int indent) const {
   line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
   for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
   return out;
+}
+
+std::string Table::markdown() const {
+  std::string out;
+  for (const Column& column : columns_) out += "| " + column.title + " ";
+  out += "|\n";
+  for (const Column& column : columns_) out += column.align == Align::left ? "|---" : "|---:";
+  out += "|\n";
+  for (const auto& row : rows_) {
+    for (const std::string& cell : row) out += "| " + cell + " ";
+    out += "|\n";
+  }
+  return out + "\n";
 }
 
 }  // namespace tilecast

@@ -4,19 +4,34 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <string_view>
 
 namespace tilecast {
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+inline constexpr std::uint64_t kGoldenGamma = 0x9e3779b97f4a7c15;
+
+// SplitMix64's step as a function: every bit of the input reaches every bit of the result (Steele, Lea, Flood: Fast
+// splittable pseudorandom number generators, OOPSLA 2014). Also the hash that picks rows, the same in every run.
+constexpr std::uint64_t mixed(std::uint64_t x) {
+  x += kGoldenGamma;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+constexpr std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = mixed(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+
+// SplitMix64.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    const std::uint64_t number = mixed(state_);
+    state_ += kGoldenGamma;
+    return number;
   }
   // In (0, 1): never an end, so that logarithms are finite.
   double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
