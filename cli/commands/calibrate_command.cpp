@@ -17,6 +17,7 @@
 #include "measure/traps.h"
 #include "measure/sample.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -154,7 +155,7 @@ std::string json_of(const Made& made) {
                {"families", gains_json(made.checked.gains)},
                {"written", made.out}};
   if (!made.judge.empty()) json["judged"] = {{"table", made.judge}, {"families", gains_json(made.judged)}};
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 // Rows beside their forecasts; `unplanned` counts those that have none.
@@ -172,6 +173,7 @@ std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& row
 
 Result<std::string> run_calibrate(const CalibrateCommand& command) {
   const auto began = std::chrono::steady_clock::now();
+  if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();
   auto gpu = load_gpu(command.gpu);
   if (!gpu) return std::move(gpu).error();
   auto file = description(command, *gpu);
@@ -207,7 +209,7 @@ Result<std::string> run_calibrate(const CalibrateCommand& command) {
                                     calibration_rows(other_shapes(*std::move(others), *rows), *gpu, weights, none));
   }
   (*file)["calibration"] = calibration_json(made.checked.calibration);
-  if (auto saved = write_text_file(command.out, file->dump(1) + "\n"); !saved) return std::move(saved).error();
+  if (auto saved = write_text_file(command.out, json_text(*file, 1)); !saved) return std::move(saved).error();
   made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return command.json ? json_of(made) : text_of(made);
 }

@@ -13,6 +13,7 @@
 #include "gpu/dtype.h"
 #include "support/csv.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -214,7 +215,7 @@ Result<std::string> run_collective(const CollectiveCommand& command) {
   if (!command.json) return table_text(answers);
   Json list = Json::array();
   for (const Answer& a : answers) list.push_back(json_of(a));
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 Result<std::string> run_clusters(bool json) {
@@ -231,7 +232,7 @@ Result<std::string> run_clusters(bool json) {
       if (c.inter) one["network_bytes_per_s"] = c.inter->bandwidth.base();
       list.push_back(std::move(one));
     }
-    return list.dump(2) + "\n";
+    return json_text(list);
   }
   Table table({{"cluster", Align::left},
                {"GPU", Align::left},

@@ -6,6 +6,7 @@
 
 #include "cli/terminal/units_text.h"
 #include "gpu/registry.h"
+#include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -99,7 +100,7 @@ Result<std::string> run_gpus(bool json) {
   if (json) {
     Json list = Json::array();
     for (const Gpu& gpu : built_in_gpus()) list.push_back(gpu_json(gpu));
-    return list.dump(2) + "\n";
+    return json_text(list);
   }
   Table table({{"GPU", Align::left},
                {"architecture", Align::left},
@@ -127,7 +128,7 @@ Result<std::string> run_gpus(bool json) {
 Result<std::string> run_gpu_show(const std::string& name_or_file, bool json) {
   auto gpu = load_gpu(name_or_file);
   if (!gpu) return std::move(gpu).error();
-  return json ? gpu_json(*gpu).dump(2) + "\n" : show_text(*gpu);
+  return json ? json_text(gpu_json(*gpu)) : show_text(*gpu);
 }
 
 Result<std::string> run_gpu_check(const std::string& file) {

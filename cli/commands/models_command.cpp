@@ -6,6 +6,7 @@
 #include "cli/commands/predict_command.h"
 #include "cli/terminal/units_text.h"
 #include "model/library.h"
+#include "support/json.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -39,7 +40,7 @@ Result<std::string> run_models(bool json) {
                     {"aliases", m.aliases},
                     {"source", m.source}});
   }
-  return json ? list.dump(2) + "\n" : table.text();
+  return json ? json_text(list) : table.text();
 }
 
 }  // namespace tilecast

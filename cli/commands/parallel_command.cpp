@@ -18,6 +18,9 @@
 namespace tilecast {
 namespace {
 
+// Ten thousand times what the longest training so far took; and no GPU costs a thousand dollars an hour.
+constexpr double kMostTokens = 1e18, kMostPrice = 1e6;
+
 Error flag_error(std::string flag, std::string problem, std::string remedy = {}) {
   return Error{std::move(flag), "", std::move(problem), std::move(remedy)};
 }
@@ -186,8 +189,10 @@ Result<std::string> run_plan_train(const PlanOptions& o) {
   if (o.gpus.empty()) return flag_error("--gpus", "is missing", "for example --gpus 64xH100-SXM");
   if (o.global_batch < 1)
     return flag_error("--global-batch", "is missing: sequences of a step", "for example --global-batch 512");
-  if (!(o.tokens > 0) || !std::isfinite(o.tokens)) return flag_error("--tokens", "must be positive");
-  if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
+  if (!(o.tokens >= 1) || !(o.tokens <= kMostTokens))
+    return flag_error("--tokens", fmt::format("must lie between 1 and {:g}, not {:g}", kMostTokens, o.tokens));
+  if (!(o.price >= 0) || !(o.price <= kMostPrice))
+    return flag_error("--price", fmt::format("must lie between 0 and {:g} dollars, not {:g}", kMostPrice, o.price));
   auto cluster = cluster_of(o.gpus);
   if (!cluster) return std::move(cluster).error();
   PredictOptions predict = o.predict;
@@ -207,8 +212,8 @@ Result<std::string> run_plan_train(const PlanOptions& o) {
   Countdown countdown("planning");
   auto plan = plan_training(query, pricing_of(*chosen), [&](double share) { countdown(share); });
   if (!plan) return std::move(plan).error();
-  TrainingCost cost;
-  if (!plan->ranked.empty()) cost = cost_of(plan->ranked.front(), o.tokens, *price);
+  if (plan->ranked.empty()) return no_plan(query, *plan);
+  const TrainingCost cost = cost_of(plan->ranked.front(), o.tokens, *price);
   return predict.json ? plan_json(query, *plan, o, cost) : plan_table(query, *plan, o, cost, note);
 }
 

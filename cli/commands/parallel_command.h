@@ -56,6 +56,8 @@ Result<std::string> run_plan_train(const PlanOptions& options);
 std::string parallel_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_breakdown(const ParallelVariant& variant);
 std::string parallel_json(const std::vector<ParallelVariant>& variants);
+// Why nothing was planned.
+Error no_plan(const TrainingQuery& query, const TrainingPlan& plan);
 std::string plan_table(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,
                        const TrainingCost& cost, const std::string& price_note);
 std::string plan_json(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,

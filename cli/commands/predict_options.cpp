@@ -1,6 +1,7 @@
 // From flags to runs.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 
 #include "cli/commands/chosen_method.h"
@@ -10,6 +11,8 @@
 #include "model/library.h"
 #include "model/onnx.h"
 #include "support/file.h"
+#include "support/input.h"
+#include "support/mapped_file.h"
 #include "support/number.h"
 #include "support/text.h"
 
@@ -130,14 +133,24 @@ Result<MixedPrecision> mixed_from(const std::string& name) {
 
 // A JSON file with sections is a graph of the user's own; any other is a configuration.
 bool is_graph_file(const std::string& path) {
-  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path)) return false;
+  if (!path.ends_with(".json") && !is_stream(path)) return false;
   constexpr std::size_t kMostBytes = 64u << 20;
   const auto text = read_text_file(path, kMostBytes);
   return text && looks_like_graph_json(*text);
 }
 
+// A stream has no name to tell by: what does not begin as JSON does is ONNX's.
+bool is_piped_onnx(const std::string& path) {
+  if (!is_stream(path)) return false;
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  const std::string_view bytes = file->bytes();
+  const auto first = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return first != std::string_view::npos && bytes[first] != '{';
+}
+
 Result<Model> model_from(const PredictOptions& o) {
-  if (o.model.ends_with(".onnx")) {
+  if (o.model.ends_with(".onnx") || is_piped_onnx(o.model)) {
     OnnxOptions options;
     options.allow_unknown = o.allow_unknown;
     for (const std::string& dim : o.dims) {

@@ -11,6 +11,7 @@
 #include "cli/terminal/units_text.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/table.h"
 #include "tune/engine_file.h"
 #include "tune/measure.h"
@@ -253,7 +254,7 @@ Result<std::string> run_tune_fused_moe(const TuneOptions& o) {
               {"configurations", setting->configs.size()},
               {"files", paths}};
     for (const Tuned& tuned : all) json["tuned"].push_back(tuned_json(tuned));
-    return json.dump(2) + "\n";
+    return json_text(json);
   }
   return fmt::format(
              "Fused MoE on {}, {}: {} experts of {} x {} on this rank, {} a token; {} configurations can run\n\n",
@@ -286,7 +287,7 @@ Result<std::string> run_tune_gemm(const TuneOptions& o) {
               {"configurations", setting->configs.size()}};
     json.update(tuned_json(all[0]));
     json.erase("tokens");
-    return json.dump(2) + "\n";
+    return json_text(json);
   }
   return fmt::format("Product {} x {} x {} on {}, {}: {} configurations of a Triton kernel can run\n\n", o.gemm.m,
                      o.gemm.n, o.gemm.k, setting->gpu.name, setting->format.name, setting->configs.size()) +

@@ -47,13 +47,14 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
     const auto keep = [set = std::move(argument.set), &refusal](const std::string& text) {
       if (auto fine = set(text); !fine && !refusal) refusal = as_flag(std::move(fine).error());
     };
+    std::string flag = about.positional ? upper(about.name) : "--" + about.name;
+    for (const std::string& alias : about.aliases) flag += ",--" + alias;
     CLI::Option* option = nullptr;
     if (about.kind == ArgumentKind::yes_no) {
       option = command.add_flag_function(
-          "--" + about.name, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
+          flag, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
     } else {
-      option = command.add_option_function<std::string>(about.positional ? upper(about.name) : "--" + about.name, keep,
-                                                        help_of(about));
+      option = command.add_option_function<std::string>(flag, keep, help_of(about));
       option->type_name(type_name(about));
       if (about.repeated) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->trigger_on_parse();
     }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/diagnose_command.h"
+#include "support/json.h"
 
 namespace tilecast {
 namespace {
@@ -116,7 +117,7 @@ std::string diagnose_json(const Diagnosis& d) {
     json["advice"].push_back(
         {{"title", a.title}, {"reason", a.reason}, {"action", a.action}, {"at_stake_us", in_microseconds(a.at_stake)}});
   // Names come from files: what is no UTF-8 must not stop the report.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/views/kernel_view.h"
+#include "support/json.h"
 
 namespace tilecast {
 namespace {
@@ -69,7 +70,7 @@ Json forecast_object(const KernelForecast& f) {
 std::string forecast_json(const std::vector<KernelForecast>& forecasts) {
   Json list = Json::array();
   for (const KernelForecast& f : forecasts) list.push_back(forecast_object(f));
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 }  // namespace tilecast

@@ -7,6 +7,7 @@
 #include "cli/views/memory_json.h"
 #include "cli/commands/parallel_command.h"
 #include "cli/terminal/units_text.h"
+#include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -185,7 +186,16 @@ std::string parallel_breakdown(const ParallelVariant& v) {
 std::string parallel_json(const std::vector<ParallelVariant>& variants) {
   Json list = Json::array();
   for (const ParallelVariant& v : variants) list.push_back(variant_json(v));
-  return list.dump(2) + "\n";
+  return json_text(list);
+}
+
+Error no_plan(const TrainingQuery& q, const TrainingPlan& plan) {
+  return Error{"--gpus", "",
+               fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
+                           grouped(plan.tried), size_of(q.cluster, q.gpus), short_name(plan.smallest),
+                           plan.smallest.run.micro_batch, text_of(plan.smallest.memory),
+                           text_of(q.cluster.gpu.dram.size)),
+               "use more GPUs, a smaller global batch or shorter sequences"};
 }
 
 std::string plan_table(const TrainingQuery& q, const TrainingPlan& plan, const PlanOptions& o, const TrainingCost& cost,
@@ -193,12 +203,6 @@ std::string plan_table(const TrainingQuery& q, const TrainingPlan& plan, const P
   std::string out =
       fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", name_of(q.run.model), describe(q.run),
                   size_of(q.cluster, q.gpus), grouped(plan.tried), grouped(static_cast<Count>(plan.ranked.size())));
-  if (plan.ranked.empty())
-    return out + fmt::format(
-                     "None fits. The smallest ({}, micro-batch {}) needs {} of a GPU's {}: use more GPUs, a "
-                     "smaller global batch or shorter sequences.\n",
-                     short_name(plan.smallest), plan.smallest.run.micro_batch, text_of(plan.smallest.memory),
-                     text_of(q.cluster.gpu.dram.size));
   Table table({{"#"},
                {"layout", Align::left},
                {"micro-batch"},
@@ -241,11 +245,10 @@ std::string plan_json(const TrainingQuery& q, const TrainingPlan& plan, const Pl
                       {"exposed_ms", ms(p.exposed)},
                       {"memory_bytes", p.memory.base()}});
   }
-  return Json{{"model", name_of(q.run.model)}, {"cluster", q.cluster.name}, {"gpus", q.gpus},
-              {"tried", plan.tried},           {"fit", plan.ranked.size()}, {"tokens", o.tokens},
-              {"gpu_hours", cost.gpu_hours},   {"usd", cost.usd},           {"ranked", ranked}}
-             .dump(2) +
-         "\n";
+  const Json all{{"model", name_of(q.run.model)}, {"cluster", q.cluster.name}, {"gpus", q.gpus},
+                 {"tried", plan.tried},           {"fit", plan.ranked.size()}, {"tokens", o.tokens},
+                 {"gpu_hours", cost.gpu_hours},   {"usd", cost.usd},           {"ranked", ranked}};
+  return json_text(all);
 }
 
 }  // namespace tilecast

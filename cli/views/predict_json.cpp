@@ -4,6 +4,7 @@
 #include "cli/views/memory_json.h"
 #include "cli/commands/predict_command.h"
 #include "support/chrome_trace.h"
+#include "support/json.h"
 
 namespace tilecast {
 
@@ -79,7 +80,7 @@ Json variant_json(const Variant& v) {
 std::string predict_json(const std::vector<Variant>& variants) {
   Json list = Json::array();
   for (const Variant& v : variants) list.push_back(variant_json(v));
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 // One process a variant; every repetition of a section is drawn, kernels back to back.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/csv.h"
+#include "support/json.h"
 #include "support/statistics.h"
 
 namespace tilecast {
@@ -71,7 +72,7 @@ std::string end_to_end_json(const std::vector<EndToEndResult>& results) {
     }
     list.push_back(std::move(entry));
   }
-  return list.dump(1) + "\n";
+  return json_text(list, 1);
 }
 
 }  // namespace tilecast

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "lab/import/import.h"
+#include "support/input.h"
+#include "support/markdown.h"
 #include "support/table.h"
 #include "lab/evaluate/tune_judge.h"
 
@@ -39,7 +40,7 @@ Result<Card> card_of(const std::string& name, const std::string& folder) {
   Card card{*gpu, ungrouped(*gpu), {}};
   // "A100-SXM-80GB" has its lists in moe_dse_A100_99.csv.gz.
   const std::string path = fmt::format("{}/moe_dse_{}_99.csv.gz", folder, name.substr(0, name.find('-')));
-  if (!std::filesystem::exists(path)) return card;
+  if (!something_at(path)) return card;
   auto best = near_best_times(path);
   if (!best) return best.error();
   card.best_us = std::move(*best);

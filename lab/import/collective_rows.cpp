@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <map>
 
 #include "support/csv.h"
+#include "support/input.h"
 
 namespace tilecast {
 namespace {
@@ -248,7 +248,7 @@ Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
   for (const SynperfFile& file : kSynperf)
     for (const CollectiveOp op : {CollectiveOp::all_reduce, CollectiveOp::send_recv}) {
       const std::string path = fmt::format("{}/synperf/collective/{}_{}.csv.gz", folder, file.file, name_of(op));
-      if (!std::filesystem::exists(path)) continue;  // two GPUs have no send/recv
+      if (!something_at(path)) continue;  // two GPUs have no send/recv
       pattern.gpu = file.gpu;
       pattern.call.op = op;
       const std::string median = fmt::format("time_stats.{}.median", name_of(op));

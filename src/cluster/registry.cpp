@@ -31,7 +31,9 @@ std::vector<Cluster> parse_built_in() {
 
 constexpr int kMostNodes = 1 << 20;
 
-bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
+bool is_path(const std::string& text) {
+  return text == "-" || text.find('/') != std::string::npos || text.ends_with(".json");
+}
 
 std::optional<int> count_of(std::string_view digits) { return number_between(digits, 1, kMostNodes); }
 

@@ -161,7 +161,7 @@ void read_published_peaks(Reader& read, Gpu& gpu) {
   });
 }
 
-Result<Json> parse_json(std::string_view text, const std::string& place) {
+Result<Json> parse_description(std::string_view text, const std::string& place) {
   return parse_json_object(text, place, "see docs/gpu-files.md");
 }
 
@@ -171,7 +171,7 @@ Result<Json> lay_over(const Json& own, const std::string& place, const GpuTextLo
   if (!own["like"].is_string()) return Error{place, "like", "must be the name of a GPU", ""};
   auto base_text = like(own["like"].get<std::string>());
   if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
-  auto base = parse_json(*base_text, place);
+  auto base = parse_description(*base_text, place);
   if (!base) return std::move(base).error();
   for (const char* inherited : {"published_peak_tflops", "aliases", "sources", "notes", "name"}) base->erase(inherited);
   Json merged = *std::move(base);
@@ -183,7 +183,7 @@ Result<Json> lay_over(const Json& own, const std::string& place, const GpuTextLo
 }  // namespace
 
 Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, const GpuTextLookup& like) {
-  auto parsed = parse_json(json_text, place);
+  auto parsed = parse_description(json_text, place);
   if (!parsed) return std::move(parsed).error();
   {
     Reader own(*parsed, place, kMissing);

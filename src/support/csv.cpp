@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 
+#include "support/printable.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -32,7 +33,7 @@ std::optional<std::size_t> CsvReader::find_column(std::string_view name) const {
 Result<std::size_t> CsvReader::column(std::string_view name) const {
   if (auto found = find_column(name)) return *found;
   return Error{path(), std::string(name), "the table has no such column",
-               suggestion(name, header_, "it has " + join(header_, ", "))};
+               suggestion(name, header_, "it has " + first_of(header_))};
 }
 
 Result<bool> CsvReader::next() {
