@@ -147,7 +147,9 @@ TEST_F(File, StreamsInBlocksCompressedByName) {
       const std::string line = std::to_string(i) + ",x\n";
       all += line;
       writer->buffer() += line;
-      if (writer->full()) ASSERT_TRUE(writer->flush());
+      if (writer->full()) {
+        ASSERT_TRUE(writer->flush());
+      }
     }
     ASSERT_TRUE(writer->finish());
     auto reader = ByteReader::open(at(name));
