@@ -27,15 +27,18 @@ Result<std::string> run_models(bool json) {
     if (m.spec.decoder && m.spec.lm_head)
       for (const CachePart& part : cache_need(m.spec).parts) cache += part.per_token;
     const std::string& dtype = m.spec.quantization.empty() ? m.spec.dtype : m.spec.quantization;
+    const auto precision = precision_from(dtype, "");
+    const double element = precision ? precision->activation.activation_bits / 8 : 2;
     table.add({m.name, m.spec.architecture, text_of(ops(static_cast<double>(all))),
                text_of(ops(static_cast<double>(active))), fmt::format("{}", stack.layer_count()),
-               cache > 0 ? fmt::format("{} elements", cache) : "–", dtype});
+               cache > 0 ? text_of(bytes(element * static_cast<double>(cache))) : "–", dtype});
     list.push_back({{"name", m.name},
                     {"architecture", m.spec.architecture},
                     {"parameters", all},
                     {"active_parameters", active},
                     {"layers", stack.layer_count()},
                     {"cache_elements_per_token", cache},
+                    {"cache_bytes_per_token", element * static_cast<double>(cache)},
                     {"dtype", dtype},
                     {"aliases", m.aliases},
                     {"source", m.source}});

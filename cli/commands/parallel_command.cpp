@@ -107,6 +107,17 @@ Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note)
 
 }  // namespace
 
+namespace {
+
+std::vector<ParallelVariant> those_that_run(const std::vector<ParallelVariant>& variants) {
+  std::vector<ParallelVariant> running;
+  for (const ParallelVariant& v : variants)
+    if (!v.refused) running.push_back(v);
+  return running;
+}
+
+}  // namespace
+
 Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOptions& given, const LayoutOptions& o) {
   auto layout = layout_from(o);
   if (!layout) return std::move(layout).error();
@@ -130,9 +141,12 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
       if (o.micro_batch == 0 && run.workload.mode == Mode::train && given.accumulation > 1)
         parallel.micro_batch = std::max<Count>(1, run.workload.sequences() / layout->dp / given.accumulation);
       auto forecast = forecast_parallel(parallel, cluster, with);
-      if (!forecast) return std::move(forecast).error();
-      variants.push_back({cluster, std::move(parallel), *std::move(forecast)});
+      ParallelVariant v{cluster, std::move(parallel), {}};
+      if (forecast) v.forecast = *std::move(forecast);
+      else v.refused = std::move(forecast).error();
+      variants.push_back(std::move(v));
     }
+  if (those_that_run(variants).empty()) return *variants.front().refused;
   return variants;
 }
 
@@ -167,22 +181,33 @@ Result<std::string> export_chakra(const std::string& folder, const std::vector<P
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout) {
   if (!layout.chakra.empty() && layout.tp * layout.pp * layout.dp * layout.cp == 1)
     return flag_error("--export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
-  auto variants = forecast_parallel_variants(options, layout);
-  if (!variants) return std::move(variants).error();
+  const auto variants = forecast_parallel_variants(options, layout);
+  if (!variants) return variants.error();
+  const std::vector<ParallelVariant> running = those_that_run(*variants);
   if (!options.trace.empty())
-    if (auto written = write_lanes(options.trace, *variants); !written) return std::move(written).error();
+    if (auto written = write_lanes(options.trace, running); !written) return std::move(written).error();
   std::string exported;
   if (!layout.chakra.empty()) {
-    auto line = export_chakra(layout.chakra, *variants);
+    auto line = export_chakra(layout.chakra, running);
     if (!line) return std::move(line).error();
     exported = "\n" + *std::move(line);
   }
   if (options.json) return parallel_json(*variants);
-  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front()) +
+  return parallel_table(*variants) + context_note(running.front().run.run) + "\n" +
+         parallel_breakdown(running.front()) +
          (exported.empty()
               ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
                 "rank's part of it for ASTRA-sim.\n"
               : exported);
+}
+
+Result<std::string> run_memory_parallel(const PredictOptions& options, const LayoutOptions& layout) {
+  PredictOptions quick = options;
+  quick.method = "roofline";  // memory does not ask how long
+  const auto variants = forecast_parallel_variants(quick, layout);
+  if (!variants) return variants.error();
+  if (options.json) return parallel_json(*variants);
+  return parallel_memory_table(*variants) + context_note(variants->front().run.run);
 }
 
 Result<std::string> run_plan_train(const PlanOptions& o) {

@@ -45,14 +45,18 @@ struct ParallelVariant {
   Cluster cluster;
   ParallelRun run;
   ParallelForecast forecast;
+  std::optional<Error> refused = {};  // why it cannot run; there is no forecast then
 };
 Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOptions& options,
                                                                 const LayoutOptions& layout);
 
+// What each rank needs of its memory: `tilecast memory ... --tp`.
+Result<std::string> run_memory_parallel(const PredictOptions& options, const LayoutOptions& layout);
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout);
 Result<std::string> run_plan_train(const PlanOptions& options);
 
 // Views.
+std::string parallel_memory_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_breakdown(const ParallelVariant& variant);
 std::string parallel_json(const std::vector<ParallelVariant>& variants);

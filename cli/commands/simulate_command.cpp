@@ -98,12 +98,13 @@ Status place(DeploymentOptions& d, const SimulateOptions& o) {
                  "give one of them"};
   if (ranks == 1 && o.ep == 1) return Ok{};
   if (!cluster) {
-    const Cluster* known = built_in_cluster_of(d.gpu.name);
+    const Cluster* known = built_in_cluster_of(d.gpu.measured().name);
     if (!known)
       return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
     auto grown = cluster_of(known->name, ranks);
     if (!grown) return std::move(grown).error();
     cluster = *std::move(grown);
+    cluster->gpu = d.gpu;
   }
   RankSpread spread{{}, *std::move(cluster)};
   spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
@@ -237,6 +238,10 @@ Status set_up(Setup& setup, SimulatedRun& run, const SimulateOptions& o) {
   setup.simulation.pool = run.pool;
   setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;
   setup.simulation.context_limit = o.context_limit > 0 ? o.context_limit : run.deployment.model.max_context;
+  const ModelSpec& model = run.deployment.model;
+  if (model.max_context > 0 && o.context_limit > model.max_context)
+    run.notes.push_back(fmt::format("{} was made for {} tokens; --max-model-len allows {}", model.name,
+                                    model.max_context, o.context_limit));
   return set_up_prefill(setup, run, o);
 }
 

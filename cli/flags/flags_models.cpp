@@ -97,8 +97,6 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->check(above_zero)->group(group);
   sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")
       ->check(above_zero)->group(group);
-  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
-      ->group(group);
 }
 
 }  // namespace
@@ -177,6 +175,8 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
   CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
   add_run_options(*predict, o);
   add_layout_options(*predict, layout);
+  predict->add_option("--export-chakra", layout.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group("Many GPUs");
   predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
@@ -197,9 +197,13 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
 
   CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
   add_run_options(*memory, o);
+  add_layout_options(*memory, layout);
   memory->footer(
-      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192");
-  memory->callback([&] { chosen = [&o] { return run_memory(o); }; });
+      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192\n\n"
+      "More examples:\n"
+      "  tilecast memory Llama-3.1-70B --gpu H100-SXM --tp 4 --mode decode --batch 16 --context 8192");
+  memory->callback(
+      [&] { chosen = [&] { return layout.asked() ? run_memory_parallel(o, layout) : run_memory(o); }; });
 
   CLI::App* models = app.add_subcommand("models", "list the models Tilecast knows by name");
   models->add_flag("--json", o.json, "machine-readable output");

@@ -21,9 +21,10 @@ Json comparison_json(const Comparison& c) {
           {"forecast_us", in_microseconds(c.forecast)},
           {"interval_us", {in_microseconds(c.interval.low), in_microseconds(c.interval.high)}},
           {"ceiling_us", in_microseconds(c.ceiling)},
-          {"ceiling_from", c.ceiling_from == CeilingFrom::tuner     ? "tuner"
-                           : c.ceiling_from == CeilingFrom::kernels ? "kernels"
-                                                                    : "forecast"},
+          {"ceiling_from", c.ceiling_from == CeilingFrom::tuner      ? "tuner"
+                           : c.ceiling_from == CeilingFrom::kernels  ? "kernels"
+                           : c.ceiling_from == CeilingFrom::recorded ? "recorded"
+                                                                     : "forecast"},
           {"bound_us", in_microseconds(c.bound)},
           {"limited_by", name_of(c.limited_by)},
           {"seen", c.seen == Seen::yes || c.seen == Seen::calibrated}};

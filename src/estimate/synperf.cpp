@@ -97,7 +97,7 @@ SynperfDevice synperf_device(const Gpu& gpu) {
                        in_gigabytes_per_second(gpu.dram.bandwidth),
                        in_gigabytes_per_second(gpu.l2_peak(gpu.clock.quoted))};
   for (const Measured& known : kL2)
-    if (known.gpu == gpu.name) device.l2 = known.l2;
+    if (known.gpu == gpu.name || (gpu.as_parent && known.gpu == gpu.parent->name)) device.l2 = known.l2;
   return device;
 }
 

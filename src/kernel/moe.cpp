@@ -69,6 +69,7 @@ struct Rank {
   Operand weights(std::string_view name, double n, double k, double overfetch) const {
     const Bytes size = format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k);
     Operand w{name, size, Operand::Role::weight, true, false, format.weight_bytes(real(loads.certain_experts) * n * k)};
+    w.assumed = format.weight_bytes(real(loads.assumed_experts) * n * k);
     w.passes = overfetch;
     w.reuse_distance = size;
     return w;

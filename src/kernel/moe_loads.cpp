@@ -114,23 +114,18 @@ std::vector<Count> power_law_loads(const Moe& s) {
   return loads;
 }
 
-// Rows certainly on this rank and experts certainly touched.
+// Rows certainly on this rank and experts certainly touched. Tokens that all choose the same experts touch the fewest.
 void set_certain(MoeLoads& loads, const Moe& s) {
   const Count local = s.local_experts();
   const Count rows = s.tokens * s.topk;
-  switch (s.distribution) {
-    case ExpertDistribution::given:
-      loads.certain_rows = loads.total;
-      loads.certain_experts = static_cast<Count>(loads.rows.size());
-      break;
-    case ExpertDistribution::balanced:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
-      break;
-    case ExpertDistribution::power_law:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = ceil_div(loads.certain_rows, s.tokens);
-      break;
+  if (s.distribution == ExpertDistribution::given) {
+    loads.certain_rows = loads.total;
+    loads.certain_experts = loads.assumed_experts = static_cast<Count>(loads.rows.size());
+  } else {
+    loads.certain_rows = std::max<Count>(1, rows / s.ep);
+    loads.certain_experts = loads.assumed_experts = ceil_div(loads.certain_rows, s.tokens);
+    if (s.distribution == ExpertDistribution::balanced)
+      loads.assumed_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
   }
   loads.certain_tokens = ceil_div(loads.certain_rows, std::min(s.topk, local));
 }
