@@ -1,13 +1,15 @@
-// `tilecast models`: what the bundled library holds.
+// `tilecast models`: what the bundled library holds, and which classes are understood besides.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/predict_command.h"
 #include "cli/terminal/units_text.h"
+#include "model/config.h"
 #include "model/library.h"
 #include "support/json.h"
 #include "support/table.h"
+#include "support/text.h"
 
 namespace tilecast {
 
@@ -44,6 +46,13 @@ Result<std::string> run_models(bool json) {
                     {"source", m.source}});
   }
   return json ? json_text(list) : table.text();
+}
+
+Result<std::string> run_model_classes(bool json) {
+  const std::vector<std::string> stems = supported_architectures();
+  if (json) return nlohmann::ordered_json{{"classes", stems}}.dump(2) + "\n";
+  return "Classes whose config.json is understood, by their stems (Llama of LlamaForCausalLM):\n\n" + join(stems, "\n") +
+         "\n\nModels with images or sound count where the text_config in their file names one of these.\n";
 }
 
 }  // namespace tilecast

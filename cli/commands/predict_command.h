@@ -63,6 +63,8 @@ Result<std::string> run_predict(const PredictOptions& options);
 Result<std::string> run_memory(const PredictOptions& options);
 std::string context_note(const Run& run);  // a line about a context that the model was not made for; empty otherwise
 Result<std::string> run_models(bool json);
+// The classes a config.json may name.
+Result<std::string> run_model_classes(bool json);
 
 // Views.
 std::string grouped(Count n);          // 131072 -> "131,072"

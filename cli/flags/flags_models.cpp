@@ -1,5 +1,6 @@
 // Flags of models on one GPU and many, of serving, of traces and tuning.
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "cli/flags/flags.h"
 #include "support/number.h"
@@ -207,8 +208,12 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
 
   CLI::App* models = app.add_subcommand("models", "list the models Tilecast knows by name");
   models->add_flag("--json", o.json, "machine-readable output");
-  models->footer("Example:\n  tilecast models");
-  models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
+  const auto classes = std::make_shared<bool>(false);
+  models->add_flag("--classes", *classes, "the classes whose config.json is understood, instead");
+  models->footer("Example:\n  tilecast models\n  tilecast models --classes");
+  models->callback([&, classes] {
+    chosen = [&o, classes] { return *classes ? run_model_classes(o.json) : run_models(o.json); };
+  });
 }
 
 void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {

@@ -33,7 +33,9 @@ std::string describe(const Run& run) {
                         ? fmt::format("{} {}{}", grouped(r.count), item, r.count == 1 ? "" : "s")
                         : fmt::format("{} × {} token{}{}", r.count, grouped(r.new_tokens), r.new_tokens == 1 ? "" : "s",
                                       r.cached > 0 ? " after " + grouped(r.cached) : ""));
-  return std::string(name_of(w.mode)) + " " + join(parts, ", ");
+  const auto& left_out = std::get<ModelSpec>(run.model).left_out;
+  return std::string(name_of(w.mode)) + " " + join(parts, ", ") +
+         (left_out.empty() ? "" : " (the text part alone, without " + join(left_out, ", ") + ")");
 }
 
 namespace {
