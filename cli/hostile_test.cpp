@@ -240,7 +240,8 @@ TEST(Hostile, NoOutputHoldsInfinitiesOrNans) {
     const Ran ran = folder.run(arguments);
     const std::string said = ran.out + ran.err;
     EXPECT_NE(said, "");
-    for (const char* none : {"nan", " inf", "-inf", "-0 %"}) EXPECT_THAT(said, testing::Not(HasSubstr(none)));
+    EXPECT_THAT(said, testing::Not(testing::ContainsRegex("(^|[^a-zA-Z])(inf|nan)([^a-zA-Z]|$)")));
+    EXPECT_THAT(said, testing::Not(HasSubstr("-0 %")));
   }
 }
 
