@@ -76,6 +76,10 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
   train->add_option("--update", options.train.update,
                     "a weight file whose models of other families and formats are taken over");
+  // Maintenance of the shipped file: hidden from the help, which is for those who train.
+  train->add_option("--repack", options.train.repack,
+                    "train nothing: write this file's models for this program's features, carried over by name")
+      ->group("");
   train->add_option("--sample", options.train.sample,
                     "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
   train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();

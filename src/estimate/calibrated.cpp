@@ -95,17 +95,18 @@ CalibrationPlace calibration_place(const Features& f, Seconds base) {
   CalibrationPlace place{};
   std::size_t at = 0;
   const auto add = [&](float value, float scale) { place[at++] = value / scale; };
-  // Shares of the time (features 0 to 8 are their logarithms): what limits the kernel.
-  for (const int i : {0, 1, 4, 5, 6, 7, 8}) add(std::exp2(std::min(f[static_cast<std::size_t>(i)], 0.5f)), 0.5f);
+  // Shares of the time (the features are their logarithms): what limits the kernel.
+  for (const Feature time : {Feature::tensor_time, Feature::vector_time, Feature::l2_time, Feature::dram_time,
+                             Feature::launch_time, Feature::latency_time, Feature::bound_time})
+    add(std::exp2(std::min(f[time], 0.5f)), 0.5f);
   add(std::log2(static_cast<float>(in_microseconds(base))), 4);
-  constexpr std::size_t k = kTimeFeatures;
-  add(f[k + 6], 0.5f);   // fullness of the last wave
-  add(f[k + 9], 0.5f);   // SMs used
-  add(f[k + 21], 4);     // CTAs of an SM
-  add(f[k + 16], 4);     // footprint over cache
-  add(f[k + 14], 1.5f);  // tile
-  add(f[k + 15], 1.5f);
-  for (std::size_t i = 0; i < 10; ++i) add(f[k + 24 + i], 5);  // dimensions
+  add(f[Feature::last_wave_fullness], 0.5f);
+  add(f[Feature::sms_used], 0.5f);
+  add(f[Feature::ctas_per_sm], 4);
+  add(f[Feature::footprint_over_cache], 4);
+  add(f[Feature::tile_m], 1.5f);
+  add(f[Feature::tile_n], 1.5f);
+  for (const float dimension : f.shape()) add(dimension, 5);
   return place;
 }
 

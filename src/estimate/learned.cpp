@@ -191,16 +191,16 @@ Prepared prepare(const LearnedInput& input, const Standing& standing) {
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
   const Prepared p = prepare(input, standing);
-  const float median = standing.forest->predict(p.features);
+  const float median = standing.forest->predict(p.features.row());
   const Spread& spread = standing.known() ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
   const float wider = (standing.stranger ? kStrangerSpread : 0) + doubt_of(input);
-  t.low = time(median + std::min(0.0f, spread.low.predict(p.features)) - wider);
-  t.high = time(median + std::max(0.0f, spread.high.predict(p.features)) + wider);
-  t.ceiling = std::min(time(model.ceiling.predict(p.features)), t.median);
+  t.low = time(median + std::min(0.0f, spread.low.predict(p.features.row())) - wider);
+  t.high = time(median + std::max(0.0f, spread.high.predict(p.features.row())) + wider);
+  t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
 
@@ -227,8 +227,8 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
     for (std::size_t i = 0; i < n; ++i) {
       const Prepared p = prepare(inputs[start + i], standing);
       out[start + i] = p.base;
-      std::copy(p.features.begin(), p.features.end(),
-                features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
+      const auto row = p.features.row();
+      std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
     }
     standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
                              std::span<float>(logs).first(n));

@@ -40,7 +40,8 @@ struct FamilyModel {
   // By level: "nvidia", "nvidia/mma", "nvidia/mma/vllm", "nvidia/mma/vllm/KERNEL"; and "nvidia/*/vllm/KERNEL", the
   // same kernel on whatever generation. Vendors never share facts: their floors differ tenfold.
   std::map<std::string, SourceFacts, std::less<>> sources;
-  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
+  std::map<std::string, Count> seen;        // GPU name -> rows it was trained on
+  std::map<std::string, Count> trained_on;  // source of rows (a table's `source`) -> how many
   Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key

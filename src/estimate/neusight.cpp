@@ -234,7 +234,7 @@ std::string to_bytes(const NeusightWeights& weights) {
 }
 
 Result<NeusightWeights> neusight_from_bytes(std::string_view bytes, const std::string& place) {
-  const auto plain = unpack(bytes, name_of(Method::neusight), place);
+  const auto plain = unpack(bytes, name_of(Method::neusight), place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
   NeusightWeights weights;

@@ -157,7 +157,7 @@ std::string to_bytes(const SynperfWeights& weights) {
 }
 
 Result<SynperfWeights> synperf_from_bytes(std::string_view bytes, const std::string& place) {
-  const auto plain = unpack(bytes, name_of(Method::synperf), place);
+  const auto plain = unpack(bytes, name_of(Method::synperf), place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
   SynperfWeights weights;
