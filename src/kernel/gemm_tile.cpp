@@ -4,12 +4,16 @@
 #include <array>
 #include <limits>
 
+#include "constants/product.h"
 #include "kernel/cublas_simt.h"
 #include "kernel/cublas_wgmma.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Tiles of cuBLAS and CUTLASS where the tensor pipe is fed by mma.sync, and of convolutions everywhere: rows along m
@@ -69,7 +73,6 @@ constexpr std::array<GemmTile, 13> kMatrixCoreTiles = {{
 }};
 
 constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
-constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
 
 }  // namespace
 
@@ -92,7 +95,7 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
+  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
   const Count all_steps = ceil_div(problem.k, depth);
   const double reduce_clocks_per_split =
       static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 / in_bytes(gpu.l2.per_clock);
@@ -130,18 +133,15 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
 // the same sides run the same kernel, whatever their batch. Among single products small tiles win as they occupy the
 // compute units, and pay for it when a batch would fill them anyway.
 GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
-  // Bytes a clock that reach a compute unit, and clocks before the first step: chosen so that tiles agree best with
-  // those seen on MI100.
-  constexpr double kFeed = 16, kTaskClocks = 500;
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0, rate = math.ops_per_clock * product_efficiency(gpu);
   const double steps = static_cast<double>(ceil_div(problem.k, depth));
   GemmChoice best;
   double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : kMatrixCoreTiles) {
-    const double step = std::max(2.0 * tile.m * tile.n * depth / rate, (tile.m + tile.n) * depth * element / kFeed);
+    const double step = std::max(2.0 * tile.m * tile.n * depth / rate, (tile.m + tile.n) * depth * element / kRocblasFeed);
     const Count tiles = ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
-    const double clocks = static_cast<double>(ceil_div(tiles, gpu.sms)) * (steps * step + kTaskClocks);
+    const double clocks = static_cast<double>(ceil_div(tiles, gpu.sms)) * (steps * step + kRocblasTaskClocks);
     if (clocks >= least) continue;
     least = clocks;
     best.tile = tile;
