@@ -101,6 +101,8 @@ inline constexpr Number kNvlsBase{"collective.nvls_base", 25, "us", published, "
 
 // The largest message of the engines' own kernels: where measured rows join NCCL's.
 inline constexpr std::string_view kCustomRows = "AIConfigurator's custom_allreduce rows, where they join NCCL's";
+inline constexpr Whole kOwnKernelRanks{"collective.own_kernel_ranks", 8, "ranks", published, "at most",
+                                       "custom_all_reduce.cuh of vLLM and SGLang; TensorRT-LLM's plugin"};
 inline constexpr Number kSglangAmpereShot{"collective.own_kernel", 8, "MiB", measured, "largest message", kCustomRows,
                                           "pascal volta turing ampere", "sglang"};
 inline constexpr Number kSglangShot{"collective.own_kernel", 16, "MiB", measured, "largest message", kCustomRows,

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -41,11 +40,7 @@ struct Constant {
 };
 
 struct Number : Constant {
-  // To double alone, as formulas read it: `many ? 1 : kShare` must not become a whole number.
-  template <std::same_as<double> T>
-  constexpr operator T() const {  // NOLINT(google-explicit-constructor)
-    return value;
-  }
+  constexpr operator double() const { return value; }  // NOLINT(google-explicit-constructor): formulas read it as one
 };
 struct Whole : Constant {
   constexpr operator int() const { return static_cast<int>(value); }  // NOLINT(google-explicit-constructor)

@@ -277,6 +277,7 @@ void add_cluster_1(List& list) {
   list.add(kPcieHop);
   for (const auto& protocol : kNodeProtocols) list.add_all(protocol);
   list.add(kNvlsBase);
+  list.add(kOwnKernelRanks);
   list.add(kSglangAmpereShot);
   list.add(kSglangShot);
   list.add(kVllmPairShot);

@@ -114,7 +114,7 @@ double likeness(const CalibrationPlace& a, std::string_view variant_a, const Cal
                 std::string_view variant_b, double reach) {
   float sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  const double shared = variant_a == variant_b                                   ? 1
+  const double shared = variant_a == variant_b                                   ? 1.0
                         : variant_source(variant_a) == variant_source(variant_b) ? kSameSource
                                                                                  : kAnySource;
   // Rough rather than smooth (Matern 1/2): tiles and waves make steps.

@@ -193,13 +193,13 @@ double rank_clocks(const Plan& plan, const MathPath& math, const Gpu& gpu) {
     const double waves = real(ceil_div(launch.ctas, gpu.sms));
     const double share = launch.name == "winograd_fused"  ? kWinogradFusedShare
                          : launch.name == "winograd_gemm" ? kWinogradBatchedShare
-                                                          : 1;
+                                                          : 1.0;
     const double arithmetic = in_ops(launch.tasks.front().each.vector) * waves / (math.ops_per_clock * share);
     const double l2 = (all.l2_load + all.l2_store) / gpu.l2.per_clock;
     Bytes moved;
     for (const Operand& operand : launch.operands) moved += operand.size;
     const double whole = std::max({arithmetic, l2, in_bytes(moved) / dram_per_clock});
-    clocks += whole / (launch.character == Character::streaming ? kWinogradTransformShare : 1) + kConvLaunchClocks;
+    clocks += whole / (launch.character == Character::streaming ? kWinogradTransformShare : 1.0) + kConvLaunchClocks;
   }
   return clocks;
 }

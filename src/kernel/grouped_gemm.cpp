@@ -39,7 +39,8 @@ GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, c
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
+  const double step_latency =
+      math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
   const double steps = real(ceil_div(problem.k, depth));
   GemmChoice best;
   best.tile_k = depth;

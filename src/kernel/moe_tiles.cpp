@@ -90,7 +90,7 @@ GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& forma
   // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
   const bool untuned = context.kernel_source.find("flashinfer_cutlass") != std::string_view::npos &&
                        format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
-  if (untuned) choice.tile = {128, 16, 384, 168, 1, 64, 16};
+  if (untuned) choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};
   return choice;
 }
 
