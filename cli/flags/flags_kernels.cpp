@@ -75,7 +75,8 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
   show->add_flag("--constants", options.constants, "the constants of the physics that its forecasts use");
   show->callback([&] {
     chosen = [&options] {
-      return options.constants ? run_gpu_constants(options.name, options.json) : run_gpu_show(options.name, options.json);
+      return options.constants ? run_gpu_constants(options.name, options.json)
+                               : run_gpu_show(options.name, options.json);
     };
   });
   CLI::App* check = gpu->add_subcommand("check", "validate a description file");

@@ -50,7 +50,8 @@ Result<SampledRows> rows_of(const FitCommand& command, Names& names) {
   auto sampled = read_sampled(*paths, {command.sample, 0}, ReadOptions{}, names);
   if (!sampled) return sampled;
   std::erase_if(sampled->rows, [&](const Measurement& row) {
-    const auto wanted = [&](const std::string& family) { return name_key(family) == name_key(family_of(row.kernel.shape)); };
+    const std::string own = name_key(family_of(row.kernel.shape));
+    const auto wanted = [&](const std::string& family) { return name_key(family) == own; };
     return !trap_of(row).empty() || !built_in_gpu(row.gpu) ||
            (!command.families.empty() && std::none_of(command.families.begin(), command.families.end(), wanted));
   });
@@ -83,7 +84,7 @@ Result<ConstantsFit> fitted(const FitCommand& command, const Rows& rows, const s
 }
 
 std::string summary_of_fit(const ConstantsFit& fit) {
-  return fmt::format("loss {:.4f} with the shipped constants, {:.4f} refitted; {} of {} constants moved, {} without rows",
+  return fmt::format("loss {:.4f} with the shipped constants, {:.4f} refitted; {} of {} moved, {} without rows",
                      fit.loss_before, fit.loss, fit.moved(), fit.constants.size(), fit.idle());
 }
 
@@ -122,7 +123,8 @@ Result<std::string> run_fit(const FitCommand& command) {
     report.fits.push_back(*std::move(fit));
   }
   if (!command.out.empty()) {
-    if (auto written = write_text_file(command.out, constants_page(report)); !written) return std::move(written).error();
+    if (auto written = write_text_file(command.out, constants_page(report)); !written)
+      return std::move(written).error();
     out += "\nwritten: " + command.out + "\n";
   }
   return out;

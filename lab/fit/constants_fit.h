@@ -55,7 +55,8 @@ Result<ConstantsFit> fit_constants(std::span<const Measurement* const> rows, con
                                    const ConstantsFitOptions& options);
 
 // Analytic forecasts of rows under these constants: |forecast - measured| / measured; negative where there is no plan.
-std::vector<double> errors_under(std::span<const Measurement* const> rows, const TunedConstants& constants, int threads);
+std::vector<double> errors_under(std::span<const Measurement* const> rows, const TunedConstants& constants,
+                                 int threads);
 
 // A fit as text, and back; `about` says what it was fitted to, and a state of something else is refused.
 std::string state_text(const ConstantsFit& fit, std::string_view about);

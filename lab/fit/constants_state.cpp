@@ -17,7 +17,8 @@ Error bad_state(const std::string& problem) {
 
 // The number after `word`.
 Result<double> value_of(std::string_view line, std::string_view word) {
-  if (!line.starts_with(word) || line.size() <= word.size() + 1) return bad_state(fmt::format("has no line '{}'", word));
+  if (!line.starts_with(word) || line.size() <= word.size() + 1)
+    return bad_state(fmt::format("has no line '{}'", word));
   const auto value = number_between(line.substr(word.size() + 1), -1e18, 1e18);
   if (!value) return bad_state(fmt::format("'{}' is no number", line.substr(word.size() + 1)));
   return *value;
@@ -26,8 +27,8 @@ Result<double> value_of(std::string_view line, std::string_view word) {
 }  // namespace
 
 std::string state_text(const ConstantsFit& fit, std::string_view about) {
-  std::string text = fmt::format("{}\nabout {}\npasses {}\nbefore {:.17g}\nloss {:.17g}\n", kFirstLine, about, fit.passes,
-                                 fit.loss_before, fit.loss);
+  std::string text = fmt::format("{}\nabout {}\npasses {}\nbefore {:.17g}\nloss {:.17g}\n", kFirstLine, about,
+                                 fit.passes, fit.loss_before, fit.loss);
   for (const FittedConstant& f : fit.constants)
     text += fmt::format("{} {} {:.17g}\n", f.rows, key_of(*f.constant), f.value);
   return text;

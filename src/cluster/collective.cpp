@@ -57,7 +57,8 @@ Timed engine_time(const Collective& call, const Setting& setting) {
     const Seconds host =
         microseconds(setting.constants.host_of(setting.cluster.gpu, std::string(name_of(call.library))));
     best.latency =
-        std::max(host, best.latency + microseconds(kEagerCopyLaunch) + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kEagerCopyShare));
+        std::max(host, best.latency + microseconds(kEagerCopyLaunch) +
+                           call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kEagerCopyShare));
   }
   return best;
 }

@@ -105,7 +105,10 @@ ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {
   ShotLimits limits;
   switch (library) {
     case CommLibrary::sglang: limits.own_kernel = mebibytes(ampere ? kSglangAmpereShot : kSglangShot); break;
-    case CommLibrary::vllm: limits.own_kernel = mebibytes(ampere || ranks <= 2 ? kVllmPairShot : ranks <= 4 ? kVllmFourShot : kVllmShot); break;
+    case CommLibrary::vllm:
+      limits.own_kernel =
+          mebibytes(ampere || ranks <= 2 ? kVllmPairShot : ranks <= 4 ? kVllmFourShot : kVllmShot);
+      break;
     default: limits.own_kernel = mebibytes(kOtherShot);
   }
   limits.one_shot = ranks <= 2 ? limits.own_kernel : kibibytes(ranks <= 4 ? kFourOneShot : kOneShot) - bytes(1);
@@ -175,7 +178,8 @@ std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
     least = time;
   };
   for (const NodeProtocolConstants& p : kNodeProtocols) offer(p.name, p.base + p.hop * steps + wire / p.share);
-  if (by_nvls(call, cluster)) offer("NVLS", kNvlsBase + wire * (1 + 1.0 / call.ranks) / bus_factor(call.op, call.ranks));
+  if (by_nvls(call, cluster))
+    offer("NVLS", kNvlsBase + wire * (1 + 1.0 / call.ranks) / bus_factor(call.op, call.ranks));
   return best;
 }
 

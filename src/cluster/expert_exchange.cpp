@@ -69,7 +69,8 @@ Seconds low_latency_wire(const ExpertExchange& x, const Cluster& cluster, const 
   const double local = std::min(x.ranks, cluster.gpus_per_node), far = (x.ranks - local) / x.ranks;
   const Seconds link = link_time(token_bytes(x) * (sends * (local - 1) / x.ranks), x.ranks, cluster);
   const Seconds sm = combine ? token_bytes(x) * sends / (gigabytes_per_second(kLlSmRate) * sms) * kLlCombineShare
-                             : (microseconds(kLlToken) + nanoseconds(kLlTokenElement) * x.hidden) * (x.tokens / sms) * kLlDispatchShare;
+                             : (microseconds(kLlToken) + nanoseconds(kLlTokenElement) * x.hidden) *
+                                   (x.tokens / sms) * kLlDispatchShare;
   Seconds wire = link + sm;
   if (copies.nodes > 1) wire = std::max(wire, token_bytes(x) * (sends * far) / cluster.inter->bandwidth);
   return wire;

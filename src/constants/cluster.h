@@ -1,5 +1,5 @@
-// Collectives and exchanges of experts' tokens. What was measured on machines is in data/collectives; these are the laws
-// that carry it to other sizes and machines.
+// Collectives and exchanges of experts' tokens. What was measured on machines is in data/collectives; these are the
+// laws that carry it to other sizes and machines.
 #pragma once
 
 #include "constants/constant.h"

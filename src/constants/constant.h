@@ -1,7 +1,7 @@
 // A number of the physics: its value, unit, kind and where it comes from.
 //
-// Formulas read constants by name, as they would a double; listings, docs/constants.md and the laboratory's fit walk the
-// registry (constants/registry.h). Two types differ in how they are read:
+// Formulas read constants by name, as they would a double; listings, docs/constants.md and the laboratory's fit walk
+// the registry (constants/registry.h). Two types differ in how they are read:
 //
 //   inline constexpr Number kL1Kept{"rowwise.l1_kept", 0.8, ...};        // kL1Kept * x
 //   inline constexpr Tunable kFeed{"pipeline.feed", 143, ...};           // gpu.tuned(kFeed) * x
@@ -32,8 +32,8 @@ struct Constant {
   ConstantKind kind = ConstantKind::assumed;
   std::string_view about;   // what it is
   std::string_view source;  // where it comes from
-  // Cards it holds for: architectures, compute capabilities, tensor pipes ("mma", "wgmma", "tcgen05"), vendors, "hbm" or
-  // "gddr", separated by spaces; empty: all.
+  // Cards it holds for: architectures, compute capabilities, tensor pipes ("mma", "wgmma", "tcgen05"), vendors, "hbm",
+  // "gddr" or "gddr-ecc", separated by spaces; empty: all.
   std::string_view cards = "";
   std::string_view of = "";  // what it holds for besides: a kernel, an engine
   bool tunable = false;      // the laboratory can refit it

@@ -138,9 +138,9 @@ struct IntervalConstants {
   Number low, high;
 };
 constexpr IntervalConstants interval_constants(std::string_view loop, double low, double high) {
-  return {Number{"interval.low", low, "1", measured, "low end over the analytic forecast", sources::kQuantiles, "", loop},
-          Number{"interval.high", high, "1", measured, "high end over the analytic forecast", sources::kQuantiles, "",
-                 loop}};
+  return {
+      Number{"interval.low", low, "1", measured, "low end over the forecast", sources::kQuantiles, "", loop},
+      Number{"interval.high", high, "1", measured, "high end over the forecast", sources::kQuantiles, "", loop}};
 }
 inline constexpr IntervalConstants kProductInterval = interval_constants("products", 0.85, 2.5);
 inline constexpr IntervalConstants kAttentionInterval = interval_constants("attention", 0.9, 3.5);

@@ -147,7 +147,8 @@ inline constexpr Tunable kMmaSyncSteps =
     Constant{"moe.mma_sync_steps", 400.0 / 150, "1", measured,
              "steps of mma.sync over wgmma's: slope over the width at one or two tokens", sources::kMoeRows, "wgmma"};
 inline constexpr Tunable kGroupedSteps = Constant{"moe.grouped_steps", 1.5, "1", measured,
-                                                  "the same of tiles below 64 on tcgen05", sources::kMoeRows, "tcgen05"};
+                                                  "the same of tiles below 64 on tcgen05", sources::kMoeRows,
+                                                  "tcgen05"};
 inline constexpr Tunable kExpertTaskClocks =
     Constant{"moe.task_clocks", 5000, "clocks", measured,
              "a CTA finds its expert, rows and descriptors before its first step", sources::kMoeRows, "wgmma tcgen05"};

@@ -51,7 +51,8 @@ std::string document() {
          "choices (`data/plans`), the learned part\n(`data/weights`), and what the libraries' kernels are built with "
          "(threads, registers, tiles), which stands with the kernels' plans in `src/kernel`.\n\n"
       << all.size() << " constants:";
-  for (const auto& [kind, count] : kinds) out << " " << count << " " << name_of(kind) << (kind == ConstantKind::assumed ? "" : ",");
+  for (const auto& [kind, count] : kinds)
+    out << (kind == ConstantKind::published ? " " : ", ") << count << " " << name_of(kind);
   out << "; " << tunable << " refitted.\n\n"
       << "| constant | holds for | value | unit | kind | what | source |\n|---|---|---:|---|---|---|---|\n"
       << rows;

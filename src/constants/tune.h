@@ -37,7 +37,8 @@ inline constexpr Number kMmaOnHopper{"triton.mma_on_hopper", 0.62, "1", publishe
                                      "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024",
                                      "wgmma"};
 inline constexpr Number kCachedShare{"triton.cached_share", 0.7, "1", assumed,
-                                     "of the cache: what is smaller is read from it", "between the cards' usable shares"};
+                                     "of the cache: what is smaller is read from it",
+                                     "between the cards' usable shares"};
 inline constexpr Number kRegisters{"triton.registers", 36, "registers", measured,
                                    "of a thread besides accumulators and loads",
                                    "301 binaries of Triton 3.6 (data/measurements/h200_fused_moe_binaries.csv)"};

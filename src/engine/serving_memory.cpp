@@ -49,7 +49,8 @@ Count sglang_graph_batch(const Gpu& gpu) {
 // ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
 double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
   const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
-  double reserve = kSglangReserve + kSglangPerToken * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
+  const Count tokens = std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048);
+  double reserve = kSglangReserve + kSglangPerToken * static_cast<double>(tokens) +
                    kSglangPerGraph * static_cast<double>(sglang_graph_batch(gpu)) + kSglangParallel;
   if (all > 60 * 1024) reserve = std::max<double>(reserve, kSglangLeast);
   return std::round((all - reserve) / all * 1000) / 1000;

@@ -64,7 +64,7 @@ TEST(ConstantsUsed, WhatIsListedReachesThem) {
 TEST(ConstantsUsed, ListedValuesAreThePipelines) {
   for (const Gpu& built_in : built_in_gpus()) {
     Gpu gpu = built_in;
-    gpu.clock.max = gigahertz(constants::kReferenceClock);
+    gpu.clock.max = megahertz(1000 * constants::kReferenceClock);
     const PipelineLatency latency = pipeline_latency(gpu);
     const Physics physics = default_physics(gpu);
     for (const Constant* c : constants_of(gpu)) {

@@ -123,7 +123,8 @@ double math_time(const ResourceTimes& times, Character character, const Overlap&
   const double pipes =
       std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
-  return p_norm(pipes, of(times, Resource::xu), character == Character::attention ? overlap.attention_exp : overlap.exp);
+  const double p = character == Character::attention ? overlap.attention_exp : overlap.exp;
+  return p_norm(pipes, of(times, Resource::xu), p);
 }
 
 double join_parts(const LaunchParts& p, bool looped, double overlap, double stream) {
@@ -134,8 +135,8 @@ double join_parts(const LaunchParts& p, bool looped, double overlap, double stre
 }
 
 Seconds join_times(const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
-  const LaunchParts parts{math_time(times, launch.character, overlap), of(times, Resource::l2), of(times, Resource::dram),
-                          of(times, Resource::latency), of(times, Resource::launch)};
+  const LaunchParts parts{math_time(times, launch.character, overlap), of(times, Resource::l2),
+                          of(times, Resource::dram), of(times, Resource::latency), of(times, Resource::launch)};
   return seconds(join_parts(parts, has_main_loop(launch), overlap_exponent(launch, overlap), overlap.stream));
 }
 

@@ -150,7 +150,9 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   return standing;
 }
 
-double floor_law(const Gpu& gpu) { return kFloorLawFixed + kFloorLawClocks * kReferenceClock / in_gigahertz(gpu.clock.max); }
+double floor_law(const Gpu& gpu) {
+  return kFloorLawFixed + kFloorLawClocks * kReferenceClock / in_gigahertz(gpu.clock.max);
+}
 
 LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context) {
@@ -169,8 +171,8 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Est
 
 namespace {
 
-// The physics may be wrong about a change, so each end of the interval moves out: a card whose analytic forecast is half
-// its parent's is 1.19 times as uncertain either way.
+// The physics may be wrong about a change, so each end of the interval moves out: a card whose analytic forecast is
+// half its parent's is 1.19 times as uncertain either way.
 float doubt_of(const LearnedInput& input) {
   return input.move ? static_cast<float>(kMoveDoubt * std::abs(std::log(input.move->factor))) : 0.0f;
 }

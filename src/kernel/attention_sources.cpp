@@ -150,7 +150,8 @@ Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& 
   // copies 3 and 1.7, a cast 1.1 on H200.
   h.combine_steps = decoder == Decoder::fa2 ? kFa2CombineSteps : kCombineSteps;
   // FlashAttention 2, mha_varlen_fwd: (key heads, group) are swapped, by copies unless one of the sizes is one.
-  if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1) h.copies = 2, h.copy_steps = kFa2CopySteps;
+  if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1)
+    h.copies = 2, h.copy_steps = kFa2CopySteps;
   // TensorRT-LLM rotates queries and stores keys before all but the masked and Hopper kernels; the three of Blackwell
   // are its floor over Hopper's.
   if (context.engine == "trtllm")
@@ -166,7 +167,8 @@ Passes prefill_passes(const Context& context, const Gpu& gpu) {
   // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
   if (context.engine == "trtllm") return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
   const bool plans = context.kernel_source == "flashinfer" && gpu.tensor_generation() == TensorGeneration::tcgen05;
-  if (context.engine == "vllm" || context.engine == "sglang") return {0, kServedKeyPasses, plans ? kFlashinferPlanKernels : 0};
+  if (context.engine == "vllm" || context.engine == "sglang")
+    return {0, kServedKeyPasses, plans ? kFlashinferPlanKernels : 0};
   return {};
 }
 

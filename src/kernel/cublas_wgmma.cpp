@@ -90,7 +90,7 @@ class Search {
       const double busy = static_cast<double>(std::min(units, sms_)) * clocks_per_l2_byte_;
       const double l2 = tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
       const double loaded = std::max(fed, l2);
-      const double step = std::max(loaded, kStepClocks) + kStepOverlap * std::min(loaded, kStepClocks);
+      const double step = std::max<double>(loaded, kStepClocks) + kStepOverlap * std::min<double>(loaded, kStepClocks);
       const double rounds = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       double clocks = rounds * static_cast<double>(parts == 1 ? steps_ : ceil_div(steps_, parts)) * step +
                       results * (kEpilogue + (rounds - 1) * kNextEpilogue);

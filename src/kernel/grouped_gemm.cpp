@@ -54,7 +54,8 @@ GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, c
     const Count tiles = problem.tiles(tile);
     const double waves = real(ceil_div(tiles, gpu.sms));
     const double requested = real(tiles) * steps * depth * tile_request(tile, problem, element, gpu);
-    const double clocks = std::max(waves * steps * step, requested / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency))) +
+    const double l2_clocks = requested / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency));
+    const double clocks = std::max(waves * steps * step, l2_clocks) +
                           latency.task_clocks * (1 + latency.wave_share * (waves - 1));
     if (clocks < least) {
       least = clocks;

@@ -77,7 +77,8 @@ GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, co
   choice.tile_k = block.k;
   choice.stages = block.stages;
   // L2 of these merges the requests of neighbours while they keep step (kernel/gemm_tile.cpp, coalesced_requests).
-  if (gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell) choice.coalesced = kCoalescedSms;
+  if (gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell)
+    choice.coalesced = kCoalescedSms;
   choice.concurrent = gpu.sms;
   return choice;
 }
@@ -90,7 +91,8 @@ GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& forma
   // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
   const bool untuned = context.kernel_source.find("flashinfer_cutlass") != std::string_view::npos &&
                        format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
-  if (untuned) choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};
+  if (untuned)
+    choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};
   return choice;
 }
 

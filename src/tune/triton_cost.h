@@ -36,14 +36,14 @@ struct TritonCost {
 // Fitted on H200, bf16, Triton 3.6 (data/measurements/h200_fused_moe*.csv.gz), to the shapes of Mixtral-8x7B and
 // Qwen3-30B-A3B alone; docs/tune.md judges them on the others. Cycles are of the SM clock.
 struct TritonConstants {
-  double warpgroup_shared = constants::triton::kWarpgroupShared;  // time of its shared-memory reads over the peak rate's
-  double load_slots = constants::triton::kLoadSlots;  // warp instructions per 512 bytes loaded: addresses, masks, the copy
-  double latency = constants::triton::kLatency;  // cycles from a load to its data under load
-  double piece = constants::triton::kPiece;  // DRAM time added by pieces of 128 bytes; longer ones add less
-  double prologue = constants::triton::kPrologue;  // cycles of a CTA around its loop: three dependent loads, first tile, last store
-  double step_norm = constants::triton::kStepNorm;  // p of the p-norm that joins the parts of a step: 1 adds them, infinity takes the most
-  double dram_norm = constants::triton::kDramNorm;  // the same for SMs and DRAM
-  double idle_cta = constants::triton::kIdleCta;  // cycles of a CTA that finds no rows
+  double warpgroup_shared = constants::triton::kWarpgroupShared;
+  double load_slots = constants::triton::kLoadSlots;
+  double latency = constants::triton::kLatency;
+  double piece = constants::triton::kPiece;
+  double prologue = constants::triton::kPrologue;
+  double step_norm = constants::triton::kStepNorm;
+  double dram_norm = constants::triton::kDramNorm;
+  double idle_cta = constants::triton::kIdleCta;
 };
 
 // `config` must be legal.
