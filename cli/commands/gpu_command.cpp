@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/units_text.h"
+#include "constants/format.h"
+#include "gpu/card_constants.h"
 #include "gpu/registry.h"
 #include "support/json.h"
 #include "support/table.h"
@@ -54,6 +56,20 @@ Json gpu_json(const Gpu& gpu) {
               {"dram_bytes_per_s", gpu.dram.bandwidth.base()},
               {"nvlink_bytes_per_s", gpu.links.nvlink.base()},
               {"pcie_bytes_per_s", gpu.links.pcie.base()}};
+}
+
+Json constants_json(const std::vector<const Constant*>& constants) {
+  Json list = Json::array();
+  for (const Constant* c : constants)
+    list.push_back(Json{{"name", c->name},
+                        {"of", c->of},
+                        {"value", c->value},
+                        {"unit", c->unit},
+                        {"kind", name_of(c->kind)},
+                        {"refitted", c->tunable},
+                        {"what", c->about},
+                        {"source", c->source}});
+  return list;
 }
 
 std::string peaks_text(const Gpu& gpu) {
@@ -129,6 +145,24 @@ Result<std::string> run_gpu_show(const std::string& name_or_file, bool json) {
   auto gpu = load_gpu(name_or_file);
   if (!gpu) return std::move(gpu).error();
   return json ? json_text(gpu_json(*gpu)) : show_text(*gpu);
+}
+
+Result<std::string> run_gpu_constants(const std::string& name_or_file, bool json) {
+  auto gpu = load_gpu(name_or_file);
+  if (!gpu) return std::move(gpu).error();
+  const auto constants = constants_of(*gpu);
+  if (json) return Json{{"gpu", gpu->name}, {"constants", constants_json(constants)}}.dump(2) + "\n";
+  Table table({{"constant", Align::left},
+               {"of", Align::left},
+               {"value"},
+               {"unit", Align::left},
+               {"kind", Align::left},
+               {"what", Align::left},
+               {"source", Align::left}});
+  for (const Constant* c : constants)
+    table.add({std::string(c->name), std::string(c->of), constant_text(c->value), std::string(c->unit),
+               std::string(name_of(c->kind)), std::string(c->about), std::string(c->source)});
+  return fmt::format("{}: {} constants (docs/constants.md)\n\n{}", gpu->name, constants.size(), table.text());
 }
 
 Result<std::string> run_gpu_check(const std::string& file) {

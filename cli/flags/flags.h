@@ -22,6 +22,7 @@ namespace tilecast {
 
 struct GpuOptions {
   bool json = false;
+  bool constants = false;
   std::string name, file;
 };
 

@@ -72,7 +72,13 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
   show->add_option("NAME", options.name, "a GPU's name, or a description file")->required();
   show->add_flag("--json", options.json, "machine-readable output");
   show->footer("Example:\n  tilecast gpu show H100-SXM");
-  show->callback([&] { chosen = [&options] { return run_gpu_show(options.name, options.json); }; });
+  show->add_flag("--constants", options.constants, "the constants of the physics that its forecasts use");
+  show->callback([&] {
+    chosen = [&options] {
+      return options.constants ? run_gpu_constants(options.name, options.json)
+                               : run_gpu_show(options.name, options.json);
+    };
+  });
   CLI::App* check = gpu->add_subcommand("check", "validate a description file");
   check->add_option("FILE", options.file, "the file")->required();
   check->footer("Example:\n  tilecast gpu check my-gpu.json");

@@ -6,15 +6,16 @@
 #include <functional>
 #include <numeric>
 
+#include "constants/cluster.h"
 #include "gpu/registry.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// Where nothing is known of a scheme: its steps, then its bytes at this share of the peak.
-constexpr double kPlainShare = 0.75;
-constexpr double kPlainHost = 30;                 // microseconds of an eager launch, where none was measured
-constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
+// Where nothing is known of a scheme: its steps, then its bytes at a share of the peak.
 double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
 
 double at(const Curve& curve, int knot) {
@@ -137,7 +138,7 @@ double CommConstants::host_of(const Gpu& gpu, const std::string& library) const 
 
 CommSpread CommConstants::spread_of(const SpreadKey& key) const {
   const auto found = spreads.find(key);
-  return found != spreads.end() ? found->second : kPlainSpread;
+  return found != spreads.end() ? found->second : CommSpread{-kPlainSpread, kPlainSpread};
 }
 
 std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& machine, bool pcie) const {

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "constants/engine.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 double bits_of(TensorKind kind, const Precision& p) {
@@ -161,8 +166,8 @@ Bytes optimizer_bytes(OptimizerKind kind, double params, const Precision& p) {
 // cuBLAS keeps 32 MiB on Hopper and later, 8 MiB before (PyTorch's default workspace configuration); PyTorch's
 // allocator does not report the driver's context, so it is left out here too (serving_memory.h).
 Bytes library_workspace(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? mebibytes(32)
-                                                                                                 : mebibytes(8);
+  const bool recent = gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;
+  return mebibytes(recent ? kWorkspace : kWorkspaceBefore);
 }
 
 }  // namespace

@@ -3,31 +3,30 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/engine.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Of a card's memory a program sees a little less than its nominal size: 79.1 to 79.6 of 80 GiB on A100 and H100, 23.6
 // of 24 on RTX 3090 and 4090, 47.4 of 48 on an RTX A6000, 178.4 of 180 on a B200 (total memory in public logs of vLLM's
 // memory profile and of PyTorch). GDDR with error correction keeps a sixteenth for it: 44.4 of 48 on L40S, 22.1 of 24
 // on A10G, 14.6 of 16 on T4.
-constexpr double kVisible = 0.987, kCorrected = 15.0 / 16;
 double visible_share(const Gpu& gpu) {
   const bool corrected = gpu.dram.type.starts_with("GDDR") && gpu.dram.ecc;
   return corrected ? kVisible * kCorrected : kVisible;
 }
 
-// Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
-constexpr double kOtherGib = 0.1;
-
 // What vLLM's profile run leaves of the usable share beside weights and cache, in published start-up logs of its V1
 // with Llama 3.1 8B (vocabulary 128256), kOtherGib included: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on RTX 4090,
 // where it samples for 256 sequences; 2.24 GiB on H100, where it does for 1024. Hence 10 bytes a logit, and a part
 // whatever the model: compiled code's and libraries' workspaces.
-constexpr double kSamplerBytes = 10, kProfileGib = 0.9;
 
 // vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
 // graphs (0.2 to 0.8 GiB) taken off: about the same cache.
-constexpr double kVllmShare = 0.9, kTrtllmShare = 0.9;
 
 Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
 
@@ -50,9 +49,10 @@ Count sglang_graph_batch(const Gpu& gpu) {
 // ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
 double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
   const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
-  double reserve = 512 + 1.5 * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
-                   2.0 * static_cast<double>(sglang_graph_batch(gpu)) + 1024.0 / 8;
-  if (all > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
+  const Count tokens = std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048);
+  double reserve = kSglangReserve + kSglangPerToken * static_cast<double>(tokens) +
+                   kSglangPerGraph * static_cast<double>(sglang_graph_batch(gpu)) + kSglangParallel;
+  if (all > 60 * 1024) reserve = std::max<double>(reserve, kSglangLeast);
   return std::round((all - reserve) / all * 1000) / 1000;
 }
 
@@ -62,7 +62,7 @@ Bytes visible_memory(const Gpu& gpu) { return gpu.dram.size * visible_share(gpu)
 
 Bytes usable_memory(const Gpu& gpu, EngineKind engine) {
   const Bytes all = visible_memory(gpu);
-  return serves(engine) ? all * kVllmShare : all - mebibytes(512);
+  return serves(engine) ? all * kVllmShare : all - mebibytes(kUnservedReserve);
 }
 
 ServingLimits default_limits(EngineKind engine, const Gpu& gpu) {

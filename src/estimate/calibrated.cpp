@@ -4,14 +4,14 @@
 #include <cmath>
 #include <type_traits>
 
+#include "constants/estimate.h"
 #include "kernel/attention_sources.h"
 
 namespace tilecast {
-namespace {
 
-// Of a residual, what kernels of different sources share, and variants of one source. One value of each was tried.
-constexpr double kAnySource = 0.5, kSameSource = 0.7;
-constexpr double kMostCorrection = 2;  // neither part changes a forecast by more than e^2
+using namespace constants;
+
+namespace {
 
 }  // namespace
 
@@ -114,7 +114,7 @@ double likeness(const CalibrationPlace& a, std::string_view variant_a, const Cal
                 std::string_view variant_b, double reach) {
   float sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  const double shared = variant_a == variant_b                                   ? 1
+  const double shared = variant_a == variant_b                                   ? 1.0
                         : variant_source(variant_a) == variant_source(variant_b) ? kSameSource
                                                                                  : kAnySource;
   // Rough rather than smooth (Matern 1/2): tiles and waves make steps.
@@ -131,8 +131,8 @@ LogCorrection log_correction(const CalibrationStanding& standing, const Terms& t
     for (const CalibrationPoint& point : standing.family->points)
       log.rest += static_cast<double>(point.weight) * likeness(place, standing.variant, point.place, point.variant,
                                                                static_cast<double>(standing.family->reach));
-  log.card = std::clamp(log.card, -kMostCorrection, kMostCorrection);
-  log.rest = std::clamp(log.rest, -kMostCorrection, kMostCorrection);
+  log.card = std::clamp<double>(log.card, -kMostCorrection, kMostCorrection);
+  log.rest = std::clamp<double>(log.rest, -kMostCorrection, kMostCorrection);
   return log;
 }
 

@@ -5,11 +5,16 @@
 #include <cmath>
 #include <set>
 
+#include "constants/product.h"
+#include "constants/estimate.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "support/text.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 std::string_view vendor_name(Vendor vendor) {
@@ -53,10 +58,6 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
       return Seen::sibling;
   return Seen::no;
 }
-
-// Another vendor's kernels and driver: half again either way on top of what cards of one vendor differ by. A guess from
-// one card, the Arc Pro B60, seen from NVIDIA's.
-constexpr float kStrangerSpread = 0.4f;
 
 }  // namespace
 
@@ -149,7 +150,9 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   return standing;
 }
 
-double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.clock.max); }
+double floor_law(const Gpu& gpu) {
+  return kFloorLawFixed + kFloorLawClocks * kReferenceClock / in_gigahertz(gpu.clock.max);
+}
 
 LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context) {
@@ -168,10 +171,8 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Est
 
 namespace {
 
-// The physics may be wrong about a change: each end of the interval moves out by this share of its logarithm. A choice,
-// not a fit: a card whose analytic forecast is half its parent's is 1.19 times as uncertain either way.
-constexpr double kMoveDoubt = 0.25;
-
+// The physics may be wrong about a change, so each end of the interval moves out: a card whose analytic forecast is
+// half its parent's is 1.19 times as uncertain either way.
 float doubt_of(const LearnedInput& input) {
   return input.move ? static_cast<float>(kMoveDoubt * std::abs(std::log(input.move->factor))) : 0.0f;
 }
@@ -197,7 +198,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
-  const float wider = (standing.stranger ? kStrangerSpread : 0) + doubt_of(input);
+  const float wider = (standing.stranger ? static_cast<float>(double{kStrangerSpread}) : 0) + doubt_of(input);
   t.low = time(median + std::min(0.0f, spread.low.predict(p.features.row())) - wider);
   t.high = time(median + std::max(0.0f, spread.high.predict(p.features.row())) + wider);
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "constants/tuned.h"
 #include "gpu/calibration.h"
 #include "gpu/dtype.h"
 #include "units/units.h"
@@ -108,6 +109,7 @@ struct Gpu {
   std::map<std::string, std::string> sources;      // field path -> where the figure comes from
   bool built_in = false;                           // false: from a user's file
   std::shared_ptr<const Calibration> calibration;  // of a card that somebody measured; null for the rest
+  std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones; null outside the laboratory
   // The card that this description was made from (`like`); null where it stands on its own. What was measured of the
   // parent speaks for the child as long as they are of one kind (`inherits`).
   std::shared_ptr<const Gpu> parent;
@@ -133,6 +135,9 @@ struct Gpu {
   Bytes resident_capacity() const { return last_level_cache ? last_level_cache->size : l2.size; }
 
   TensorGeneration tensor_generation() const;
+
+  // The value of a constant that the laboratory can refit.
+  double tuned(const Tunable& constant) const { return constants ? constants->value(constant) : constant.value; }
 
   // Whether measurements of the parent say something of this card: the same vendor, architecture and tensor pipe.
   bool inherits() const;

@@ -6,9 +6,13 @@
 #include <functional>
 #include <numeric>
 
+#include "constants/product.h"
 #include "support/random.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // The value below which a share `u` of a power law on [low, high] lies.
@@ -93,8 +97,8 @@ std::vector<Count> balanced_loads(const Moe& s) {
 std::vector<Count> power_law_loads(const Moe& s) {
   const Count rows = s.tokens * s.topk;
   const bool many = rows > s.experts;
-  const double low = many ? 1 : 0.01;
-  const double high = many ? std::max(1.0, 0.8 * static_cast<double>(s.tokens)) : 2;
+  const double low = many ? 1.0 : kFewLeastShare;
+  const double high = many ? std::max(1.0, kManyMostShare * static_cast<double>(s.tokens)) : kFewMostShare;
   std::vector<double> shares;
   for (Count i = s.experts - 1; i >= 0; --i)
     shares.push_back(

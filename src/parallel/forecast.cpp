@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/cluster.h"
 #include "model/build.h"
 #include "parallel/rank_memory.h"
 #include "parallel/split.h"
@@ -12,15 +13,10 @@
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
-
-// NCCL's channels occupy an SM each while they move data: 16 of them on the NVLink machines of its default tuning
-// (NCCL 2.2x, src/graph/tuning and connect.cc); DeepEP's kernels take 20 to 24.
-constexpr double kExchangeSms = 16;
-
-// Of the card's bandwidth that pointwise kernels over a gigabyte reach: 0.82 to 0.89 by the forecasts of A100, H100 and
-// H200.
-constexpr double kCopyShare = 0.85;
 
 Error batch_error(std::string field, std::string problem, std::string remedy) {
   return Error{"layout", std::move(field), std::move(problem), std::move(remedy)};

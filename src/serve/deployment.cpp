@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/serve.h"
 #include "parallel/rank_memory.h"
 #include "parallel/split.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 Policy policy_of(const DeploymentOptions& o) {
@@ -69,10 +73,6 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
 }
 
 namespace {
-
-// Operators that an engine's Python calls for a layer, each some kernels: norms, projections, rotation, attention,
-// activation, sums over ranks; a mixture of experts is one (TensorRT-LLM's fused_moe, vLLM's FusedMoE).
-constexpr Count kLayerCalls = 9;
 
 // Of the fullest rank.
 Result<MemoryNeed> fullest_profile(const DeploymentOptions& o, const Workload& profile, const Gpu& gpu) {

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/serve.h"
 #include "estimate/physics.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Two neighbours on a grid around a value, and how far it stands from the lower one to the upper one.
@@ -91,11 +95,14 @@ namespace {
 // - SGLang (python/sglang/srt/layers/flashinfer_comm_fusion.py): 2048 tokens; `row` bytes each.
 double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, double row) {
   const bool hopper = architecture == Architecture::hopper, blackwell = architecture == Architecture::blackwell;
-  if (engine == EngineKind::trtllm) return ranks <= 2 ? 16e6 : 8e6;
+  if (engine == EngineKind::trtllm) return ranks <= 2 ? kTrtllmPairSum : kTrtllmSum;
   if (!hopper && !blackwell) return 0;
-  if (engine == EngineKind::sglang) return 2048 * row;
-  constexpr double kMiB = 1024 * 1024;
-  return ranks <= 2 ? 64 * kMiB : ranks <= 4 ? (blackwell ? 32 : 2) * kMiB : kMiB;
+  if (engine == EngineKind::sglang) return kSglangSumTokens * row;
+  const Number& mebi = ranks <= 2   ? kVllmPairSum
+                       : ranks > 4 ? kVllmSum
+                       : blackwell ? kVllmFourSumBlackwell
+                                   : kVllmFourSum;
+  return in_bytes(mebibytes(mebi));
 }
 
 }  // namespace
