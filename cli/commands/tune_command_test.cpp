@@ -79,7 +79,7 @@ TEST(TuneCommand, OneClearLine) {
   EXPECT_THAT(line(kLayer + "--tokens 8 --measure 'sleep 9;' --measure-seconds 0.2"), HasSubstr("within 0.2 s"));
   EXPECT_THAT(line("tune gemm --gpu H200 --m 0 --n 1 --k 1"), HasSubstr("--m"));
   EXPECT_THAT(line("tune gemm --gpu MI300X --m 1 --n 1 --k 1"), HasSubstr("NVIDIA"));
-  EXPECT_THAT(line("tune judge --measurements /nowhere"), HasSubstr("/nowhere/h200_fused_moe.csv.gz"));
+  EXPECT_THAT(line("tune-judge --measurements /nowhere"), HasSubstr("/nowhere/h200_fused_moe.csv.gz"));
 }
 
 }  // namespace

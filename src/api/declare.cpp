@@ -45,6 +45,14 @@ Status in_range(const Argument& about, double value) {
                                     number_text(about.most), number_text(value)));
 }
 
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  return text;
+}
+
 std::optional<double> finite_of(std::string_view text) {
   const double factor = taken_suffix(text);
   double value = 0;
@@ -94,7 +102,7 @@ Result<bool> yes_no_value(const Argument& about, std::string_view text) {
 Result<std::size_t> choice_value(const Argument& about, std::string_view text) {
   for (std::size_t i = 0; i < about.choices.size(); ++i)
     if (name_key(about.choices[i]) == name_key(text)) return i;
-  return refused(about, fmt::format("must be {}, not '{}'", join(about.choices, ", "), text),
+  return refused(about, fmt::format("must be {}, not '{}'", alternatives(about.choices), text),
                  suggestion(text, about.choices, ""));
 }
 
