@@ -1,17 +1,14 @@
 // The same forecasts for programs. Field names are stable: docs/json.md.
-#include <nlohmann/json.hpp>
-
 #include "cli/views/kernel_view.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json times_json(const ResourceTimes& times) {
   Json json = Json::object();
   for (int r = 0; r < kResourceCount; ++r)
-    json[std::string(kResourceNames[static_cast<std::size_t>(r)])] =
+    json[kResourceNames[static_cast<std::size_t>(r)]] =
         in_microseconds(times[static_cast<std::size_t>(r)]);
   return json;
 }
@@ -69,7 +66,7 @@ Json forecast_object(const KernelForecast& f) {
 std::string forecast_json(const std::vector<KernelForecast>& forecasts) {
   Json list = Json::array();
   for (const KernelForecast& f : forecasts) list.push_back(forecast_object(f));
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 }  // namespace tilecast
