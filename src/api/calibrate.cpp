@@ -16,6 +16,7 @@
 #include "measure/sample.h"
 #include "measure/traps.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {

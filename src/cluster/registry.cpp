@@ -9,6 +9,7 @@
 #include "cluster/embedded_clusters.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -6,6 +6,7 @@
 #include "gpu/embedded_gpus.h"
 #include "gpu/gpu_file.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {

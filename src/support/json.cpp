@@ -4,6 +4,11 @@
 
 namespace tilecast {
 
+bool is_object_text(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
 Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& place, const std::string& remedy) {
   try {
     nlohmann::json parsed = nlohmann::json::parse(text);

@@ -9,6 +9,9 @@
 
 namespace tilecast {
 
+// Whether a text that may be a name or a path is a JSON object instead: it begins with a brace.
+bool is_object_text(std::string_view text);
+
 // The object a text holds. `place` names the text in errors; `remedy` says what should stand there instead.
 Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& place, const std::string& remedy);
 

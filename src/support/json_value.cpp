@@ -61,17 +61,18 @@ void write_double(std::string& out, double value) {
     return;
   }
   constexpr int kLeastPlaces = -4, kMostPlaces = 15;
-  char text[40];
-  const char* end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::scientific).ptr;
-  const char* power = std::find(text, static_cast<const char*>(end), 'e');
+  char room[40];
+  char* const end = std::to_chars(room, room + sizeof room, std::abs(value), std::chars_format::scientific).ptr;
+  const std::string_view text(room, static_cast<std::size_t>(end - room));  // "1.5e+300"
+  const std::size_t power = text.find('e');
   int exponent = 0;
-  std::from_chars(power + (power[1] == '+' ? 2 : 1), end, exponent);
+  std::from_chars(room + power + (text[power + 1] == '+' ? 2 : 1), end, exponent);
   std::string digits(1, text[0]);
-  if (power > text + 2) digits.append(text + 2, power);
+  if (power > 2) digits += text.substr(2, power - 2);
   const int places = exponent + 1, count = static_cast<int>(digits.size());
   if (std::signbit(value)) out += '-';
   if (places > kMostPlaces || places <= kLeastPlaces) {
-    out.append(text, end);
+    out += text;
   } else if (places <= 0) {
     ((out += "0.").append(static_cast<std::size_t>(-places), '0')) += digits;
   } else if (places >= count) {

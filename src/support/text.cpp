@@ -83,9 +83,4 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
   return near.empty() ? otherwise : "did you mean " + join_or(near) + "?";
 }
 
-bool is_object_text(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
-}
-
 }  // namespace tilecast

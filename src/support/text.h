@@ -21,9 +21,6 @@ std::string join_or(const std::vector<std::string>& words);
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 
-// Whether a text that may be a name or a path is a JSON object instead: it begins with a brace.
-bool is_object_text(std::string_view text);
-
 // "did you mean H100-SXM or H100-PCIe?", or `otherwise` when nothing is near.
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
 
