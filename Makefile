@@ -53,8 +53,9 @@ fuzz: build/.packages
 	@fuzz/run build/fuzz $(SECONDS)
 
 # Accepts today's forecasts as the golden ones (data/golden): whoever changes physics commits the diff with the change.
-golden: build/tilecast
-	@tools/golden --accept build/tilecast
+golden: build/release/build.ninja
+	@cmake --build --preset release --target test_cli -j $(JOBS)
+	@TILECAST_ACCEPT_GOLDEN=1 build/release/cli/test_cli --gtest_filter='Golden.*' --gtest_brief=1
 
 # The weights that ship, from ../shared/data and our own sweep: about a quarter of an hour on two cores.
 weights: build/tilecast-lab

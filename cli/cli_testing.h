@@ -28,11 +28,11 @@ inline std::string scratch_path(const std::string& name) {
   return "/tmp/tilecast-test-" + std::to_string(getpid()) + "-" + name;
 }
 
-// `arguments` as a shell reads them.
-inline Ran run_tilecast(const std::string& arguments) {
+// A line as a shell reads it. What it writes to standard error is kept apart.
+inline Ran run_shell(const std::string& line) {
   const std::string errors = scratch_path("stderr");
   Ran ran;
-  std::FILE* pipe = popen(("'" TILECAST_BINARY "' " + arguments + " 2>'" + errors + "'").c_str(), "r");
+  std::FILE* pipe = popen(("exec 2>'" + errors + "'; " + line).c_str(), "r");
   if (!pipe) return ran;
   char block[4096];
   while (const std::size_t got = std::fread(block, 1, sizeof block, pipe)) ran.out.append(block, got);
@@ -42,5 +42,8 @@ inline Ran run_tilecast(const std::string& arguments) {
   std::remove(errors.c_str());
   return ran;
 }
+
+// `arguments` as a shell reads them.
+inline Ran run_tilecast(const std::string& arguments) { return run_shell("'" TILECAST_BINARY "' " + arguments); }
 
 }  // namespace tilecast

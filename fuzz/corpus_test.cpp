@@ -37,6 +37,13 @@ TEST(FuzzCorpus, Onnx) { EXPECT_GT(run_corpus("onnx", fuzz_onnx), 0); }
 TEST(FuzzCorpus, ModelGraph) { EXPECT_GT(run_corpus("model_graph", fuzz_model_graph), 0); }
 TEST(FuzzCorpus, ProfileFile) { EXPECT_GT(run_corpus("profile_file", fuzz_profile_file), 0); }
 TEST(FuzzCorpus, TraceFile) { EXPECT_GT(run_corpus("trace_file", fuzz_trace_file), 0); }
+TEST(FuzzCorpus, Weights) { EXPECT_GT(run_corpus("weights", fuzz_weights), 0); }
+TEST(FuzzCorpus, CommConstants) { EXPECT_GT(run_corpus("comm_constants", fuzz_comm_constants), 0); }
+TEST(FuzzCorpus, Prices) { EXPECT_GT(run_corpus("prices", fuzz_prices), 0); }
+TEST(FuzzCorpus, ImportedTable) { EXPECT_GT(run_corpus("imported_table", fuzz_imported_table), 0); }
+TEST(FuzzCorpus, FlagText) { EXPECT_GT(run_corpus("flag_text", fuzz_flag_text), 0); }
+TEST(FuzzCorpus, Protobuf) { EXPECT_GT(run_corpus("protobuf", fuzz_protobuf), 0); }
+TEST(FuzzCorpus, PrintableText) { EXPECT_GT(run_corpus("printable_text", fuzz_printable_text), 0); }
 TEST(FuzzCorpus, MeasuredConfigs) { EXPECT_GT(run_corpus("measured_configs", fuzz_measured_configs), 0); }
 
 }  // namespace

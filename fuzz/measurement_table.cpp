@@ -1,30 +1,10 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "measure/dims.h"
 #include "measure/measurement.h"
+#include "memory_file.h"
 #include "targets.h"
 
 namespace tilecast {
 namespace {
-
-// The readers take paths: a file in memory has one too.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view text) : descriptor_(memfd_create("fuzz", 0)) {
-    const ssize_t wrote = write(descriptor_, text.data(), text.size());
-    complete_ = wrote == static_cast<ssize_t>(text.size());
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { close(descriptor_); }
-  bool complete() const { return complete_; }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-  bool complete_ = false;
-};
 
 std::string problem_of(const Measurement& row) {
   if (!(row.latency > seconds(0))) return "a row without a positive time";

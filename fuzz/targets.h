@@ -27,7 +27,8 @@ std::string fuzz_model_config(std::string_view input);
 // Whatever an ONNX file holds, reading it ends in a graph or an Error; a graph's shapes are such as a user could give.
 std::string fuzz_onnx(std::string_view input);
 
-// Whatever a graph's JSON holds, reading it ends in a graph or an Error, and a graph's own text reads back.
+// Whatever a graph's JSON holds, reading it ends in a graph or an Error; a graph's own text reads back, and engines can
+// arrange it.
 std::string fuzz_model_graph(std::string_view input);
 
 // Whatever a trace of requests holds, reading it ends in requests in order, each with tokens, or in an Error.
@@ -39,5 +40,28 @@ std::string fuzz_profile_file(std::string_view input);
 
 // Whatever a measuring command prints, each configuration asked for ends with a time or a reason, and no other appears.
 std::string fuzz_measured_configs(std::string_view input);
+
+// Whatever a file of weights holds, of any method, reading it ends in weights or an Error; so it does where only what
+// stands behind the checksum is broken.
+std::string fuzz_weights(std::string_view input);
+
+// Whatever stands where collectives' constants should, they are read or refused, and their own text reads back.
+std::string fuzz_comm_constants(std::string_view input);
+
+// Whatever a price table holds, reading it ends in prices or an Error.
+std::string fuzz_prices(std::string_view input);
+
+// Whatever a table of another project holds, plain or compressed, each importer ends in rows or an Error.
+std::string fuzz_imported_table(std::string_view input);
+
+// Whatever stands behind a flag that takes more than a number (--slo, --sweep, --input, --requests, --by, --dtype), it
+// is understood or refused, and what is understood can be worked with.
+std::string fuzz_flag_text(std::string_view input);
+
+// Whatever bytes are read as messages, no field reaches outside of its message.
+std::string fuzz_protobuf(std::string_view input);
+
+// Whatever is shown to a user is one line without control characters.
+std::string fuzz_printable_text(std::string_view input);
 
 }  // namespace tilecast

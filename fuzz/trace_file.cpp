@@ -1,17 +1,14 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "serve/trace.h"
+
+#include "memory_file.h"
 #include "targets.h"
 
 namespace tilecast {
 
 std::string fuzz_trace_file(std::string_view input) {
-  const int descriptor = memfd_create("trace", 0);
-  const bool complete = write(descriptor, input.data(), input.size()) == static_cast<ssize_t>(input.size());
-  const auto trace = read_trace("/proc/self/fd/" + std::to_string(descriptor));
-  close(descriptor);
-  if (!complete) return "";
+  const MemoryFile file(input);
+  if (!file.complete()) return "";
+  const auto trace = read_trace(file.path());
   if (!trace) return trace.error().line().empty() ? "an error without a text" : "";
   Seconds last;
   for (const Request& r : trace->requests) {

@@ -9,6 +9,7 @@ namespace tilecast {
 
 Result<std::string> run_calibrate(const CalibrateOptions& options) {
   const auto began = std::chrono::steady_clock::now();
+  if (auto fine = check_writable(options.out); !fine) return std::move(fine).error();
   const auto report = calibrate(options.query);
   if (!report) return report.error();
   if (auto saved = write_text_file(options.out, report->description); !saved) return std::move(saved).error();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "cli/commands/chosen_method.h"
@@ -13,10 +12,14 @@
 #include "parallel/chakra.h"
 #include "parallel/planned_step.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
+
+// Ten thousand times what the longest training so far took; and no GPU costs a thousand dollars an hour.
+constexpr double kMostTokens = 1e18, kMostPrice = 1e6;
 
 Error flag_error(std::string flag, std::string problem, std::string remedy = {}) {
   return Error{std::move(flag), "", std::move(problem), std::move(remedy)};
@@ -26,11 +29,10 @@ Result<std::vector<int>> layers_from(const std::string& text) {
   std::vector<int> layers;
   if (text.empty()) return layers;
   for (const std::string& part : split(text, ',')) {
-    int n = 0;
-    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
-    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
+    const auto n = number_from<int>(part);
+    if (!n || *n < 0)
       return flag_error("--stage-layers", "'" + part + "' is no number of layers", "for example 13,14,13");
-    layers.push_back(n);
+    layers.push_back(*n);
   }
   return layers;
 }
@@ -105,6 +107,17 @@ Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note)
 
 }  // namespace
 
+namespace {
+
+std::vector<ParallelVariant> those_that_run(const std::vector<ParallelVariant>& variants) {
+  std::vector<ParallelVariant> running;
+  for (const ParallelVariant& v : variants)
+    if (!v.refused) running.push_back(v);
+  return running;
+}
+
+}  // namespace
+
 Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOptions& given, const LayoutOptions& o) {
   auto layout = layout_from(o);
   if (!layout) return std::move(layout).error();
@@ -128,9 +141,12 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
       if (o.micro_batch == 0 && run.workload.mode == Mode::train && given.accumulation > 1)
         parallel.micro_batch = std::max<Count>(1, run.workload.sequences() / layout->dp / given.accumulation);
       auto forecast = forecast_parallel(parallel, cluster, with);
-      if (!forecast) return std::move(forecast).error();
-      variants.push_back({cluster, std::move(parallel), *std::move(forecast)});
+      ParallelVariant v{cluster, std::move(parallel), {}};
+      if (forecast) v.forecast = *std::move(forecast);
+      else v.refused = std::move(forecast).error();
+      variants.push_back(std::move(v));
     }
+  if (those_that_run(variants).empty()) return *variants.front().refused;
   return variants;
 }
 
@@ -165,30 +181,43 @@ Result<std::string> export_chakra(const std::string& folder, const std::vector<P
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout) {
   if (!layout.chakra.empty() && layout.tp * layout.pp * layout.dp * layout.cp == 1)
     return flag_error("--export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
-  auto variants = forecast_parallel_variants(options, layout);
-  if (!variants) return std::move(variants).error();
+  const auto variants = forecast_parallel_variants(options, layout);
+  if (!variants) return variants.error();
+  const std::vector<ParallelVariant> running = those_that_run(*variants);
   if (!options.trace.empty())
-    if (auto written = write_lanes(options.trace, *variants); !written) return std::move(written).error();
+    if (auto written = write_lanes(options.trace, running); !written) return std::move(written).error();
   std::string exported;
   if (!layout.chakra.empty()) {
-    auto line = export_chakra(layout.chakra, *variants);
+    auto line = export_chakra(layout.chakra, running);
     if (!line) return std::move(line).error();
     exported = "\n" + *std::move(line);
   }
   if (options.json) return parallel_json(*variants);
-  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front()) +
+  return parallel_table(*variants) + context_note(running.front().run.run) + "\n" +
+         parallel_breakdown(running.front()) +
          (exported.empty()
               ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
                 "rank's part of it for ASTRA-sim.\n"
               : exported);
 }
 
+Result<std::string> run_memory_parallel(const PredictOptions& options, const LayoutOptions& layout) {
+  PredictOptions quick = options;
+  quick.method = "roofline";  // memory does not ask how long
+  const auto variants = forecast_parallel_variants(quick, layout);
+  if (!variants) return variants.error();
+  if (options.json) return parallel_json(*variants);
+  return parallel_memory_table(*variants) + context_note(variants->front().run.run);
+}
+
 Result<std::string> run_plan_train(const PlanOptions& o) {
   if (o.gpus.empty()) return flag_error("--gpus", "is missing", "for example --gpus 64xH100-SXM");
   if (o.global_batch < 1)
     return flag_error("--global-batch", "is missing: sequences of a step", "for example --global-batch 512");
-  if (!(o.tokens > 0) || !std::isfinite(o.tokens)) return flag_error("--tokens", "must be positive");
-  if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
+  if (!(o.tokens >= 1) || !(o.tokens <= kMostTokens))
+    return flag_error("--tokens", fmt::format("must lie between 1 and {:g}, not {:g}", kMostTokens, o.tokens));
+  if (!(o.price >= 0) || !(o.price <= kMostPrice))
+    return flag_error("--price", fmt::format("must lie between 0 and {:g} dollars, not {:g}", kMostPrice, o.price));
   auto cluster = cluster_of(o.gpus);
   if (!cluster) return std::move(cluster).error();
   PredictOptions predict = o.predict;
@@ -208,8 +237,8 @@ Result<std::string> run_plan_train(const PlanOptions& o) {
   Countdown countdown("planning");
   auto plan = plan_training(query, pricing_of(*chosen), [&](double share) { countdown(share); });
   if (!plan) return std::move(plan).error();
-  TrainingCost cost;
-  if (!plan->ranked.empty()) cost = cost_of(plan->ranked.front(), o.tokens, *price);
+  if (plan->ranked.empty()) return no_plan(query, *plan);
+  const TrainingCost cost = cost_of(plan->ranked.front(), o.tokens, *price);
   return predict.json ? plan_json(query, *plan, o, cost) : plan_table(query, *plan, o, cost, note);
 }
 

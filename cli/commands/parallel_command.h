@@ -45,17 +45,23 @@ struct ParallelVariant {
   Cluster cluster;
   ParallelRun run;
   ParallelForecast forecast;
+  std::optional<Error> refused = {};  // why it cannot run; there is no forecast then
 };
 Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOptions& options,
                                                                 const LayoutOptions& layout);
 
+// What each rank needs of its memory: `tilecast memory ... --tp`.
+Result<std::string> run_memory_parallel(const PredictOptions& options, const LayoutOptions& layout);
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout);
 Result<std::string> run_plan_train(const PlanOptions& options);
 
 // Views.
+std::string parallel_memory_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_table(const std::vector<ParallelVariant>& variants);
 std::string parallel_breakdown(const ParallelVariant& variant);
 std::string parallel_json(const std::vector<ParallelVariant>& variants);
+// Why nothing was planned.
+Error no_plan(const TrainingQuery& query, const TrainingPlan& plan);
 std::string plan_table(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,
                        const TrainingCost& cost, const std::string& price_note);
 std::string plan_json(const TrainingQuery& query, const TrainingPlan& plan, const PlanOptions& options,

@@ -17,6 +17,8 @@
 namespace tilecast {
 namespace {
 
+constexpr double kMostDollars = 1e9;  // an hour
+
 Error flag_error(std::string flag, std::string problem, std::string remedy = {}) {
   return Error{std::move(flag), "", std::move(problem), std::move(remedy)};
 }
@@ -25,8 +27,9 @@ Status check(const PlanServeOptions& o) {
   if (!(o.rate > 0) || !(o.rate <= 1e6))
     return flag_error("--rate", "must be a positive number of requests a second, at most a million");
   if (o.slo.empty()) return flag_error("--slo", "is missing", "for example --slo ttft=500ms,tpot=30ms");
-  if (!(o.budget >= 0) || !std::isfinite(o.budget)) return flag_error("--budget", "must not be negative");
-  if (!(o.price >= 0) || !std::isfinite(o.price)) return flag_error("--price", "must not be negative");
+  for (const auto& [dollars, flag] : {std::pair(o.budget, "--budget"), {o.price, "--price"}})
+    if (!(dollars >= 0) || !(dollars <= kMostDollars))
+      return flag_error(flag, fmt::format("must lie between 0 and {:g} dollars, not {:g}", kMostDollars, dollars));
   if (o.max_gpus < 1 || o.max_gpus > 4096) return flag_error("--max-gpus", "must lie between 1 and 4096");
   if (o.requests < 0 || o.requests > 1000000) return flag_error("--num-prompts", "must lie between 0 and a million");
   if (o.seed < 0) return flag_error("--seed", "must not be negative");
@@ -203,6 +206,7 @@ Result<PlanServeResult> plan_serve(const PlanServeOptions& o) {
 Result<std::string> run_plan_serve(const PlanServeOptions& o) {
   const auto result = plan_serve(o);
   if (!result) return result.error();
+  if (!result->plan.best) return no_deployment(*result);
   return o.json ? plan_serve_json(*result) : plan_serve_text(*result);
 }
 

@@ -39,6 +39,7 @@ Result<std::string> run_plan_serve(const PlanServeOptions& options);
 
 // Views.
 std::string plan_serve_text(const PlanServeResult& result);
+Error no_deployment(const PlanServeResult& result);  // why nothing was planned, and what comes nearest
 std::string plan_serve_json(const PlanServeResult& result);
 
 }  // namespace tilecast

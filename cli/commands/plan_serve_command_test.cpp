@@ -56,12 +56,12 @@ TEST(PlanServeCli, PoolsApart) {
 
 TEST(PlanServeCli, NoneMeets) {
   const Ran run = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1us --rate 5 --gpus 2xH100-SXM --engine vllm");
-  EXPECT_EQ(run.code, 0);
-  EXPECT_NE(run.out.find("none meets the objectives; nearest by steady state"), std::string::npos) << run.out;
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("none meets the objectives; nearest by steady state"), std::string::npos) << run.err;
   const Ran large = run_tilecast("plan serve Llama-3.1-405B --slo ttft=1s --rate 5 --gpus RTX-4090 --engine vllm");
-  EXPECT_NE(large.out.find("does not fit any of the GPUs"), std::string::npos) << large.out;
+  EXPECT_NE(large.err.find("does not fit any of the GPUs"), std::string::npos) << large.err;
   const Ran dear = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H100-SXM --budget 1");
-  EXPECT_NE(dear.out.find("allows no copy of the model"), std::string::npos) << dear.out;
+  EXPECT_NE(dear.err.find("allows no copy of the model"), std::string::npos) << dear.err;
 }
 
 TEST(PlanServeCli, BadInputIsOneLine) {

@@ -11,6 +11,9 @@
 #include "model/library.h"
 #include "model/onnx.h"
 #include "support/file.h"
+#include "support/input.h"
+#include "support/mapped_file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -24,11 +27,10 @@ Error flag_error(std::string flag, std::string problem, std::string remedy = {})
 constexpr Count kMost = Count{1} << 30;
 
 Result<Count> count_from(std::string_view text, const std::string& flag) {
-  Count value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || value < 0 || value > kMost)
+  const auto value = number_between<Count>(text, 0, kMost);
+  if (!value)
     return flag_error(flag, fmt::format("'{}' is no whole number between 0 and {}", text, kMost));
-  return value;
+  return *value;
 }
 
 // "8x1+2048": eight requests of one new token after 2048 cached ones.
@@ -131,14 +133,24 @@ Result<MixedPrecision> mixed_from(const std::string& name) {
 
 // A JSON file with sections is a graph of the user's own; any other is a configuration.
 bool is_graph_file(const std::string& path) {
-  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path)) return false;
+  if (!path.ends_with(".json") && !is_stream(path)) return false;
   constexpr std::size_t kMostBytes = 64u << 20;
   const auto text = read_text_file(path, kMostBytes);
   return text && looks_like_graph_json(*text);
 }
 
+// A stream has no name to tell by: what does not begin as JSON does is ONNX's.
+bool is_piped_onnx(const std::string& path) {
+  if (!is_stream(path)) return false;
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  const std::string_view bytes = file->bytes();
+  const auto first = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return first != std::string_view::npos && bytes[first] != '{';
+}
+
 Result<Model> model_from(const PredictOptions& o) {
-  if (o.model.ends_with(".onnx")) {
+  if (o.model.ends_with(".onnx") || is_piped_onnx(o.model)) {
     OnnxOptions options;
     options.allow_unknown = o.allow_unknown;
     for (const std::string& dim : o.dims) {
@@ -230,19 +242,34 @@ Result<std::vector<Variant>> forecast_variants(const PredictOptions& o) {
   if (o.gpus.empty()) return flag_error("--gpu", "is missing", "for example --gpu H100-SXM,B200");
   auto runs = runs_from(o);
   if (!runs) return std::move(runs).error();
+  std::vector<Gpu> gpus;
+  for (const std::string& name : o.gpus) {
+    auto gpu = load_gpu(name);
+    if (!gpu) return std::move(gpu).error();
+    gpus.push_back(*std::move(gpu));
+  }
   std::vector<Variant> variants;
-  for (Run& run : *runs) {
-    auto prepared = prepare(run);
-    if (!prepared) return std::move(prepared).error();
-    for (const std::string& name : o.gpus) {
-      auto gpu = load_gpu(name);
-      if (!gpu) return std::move(gpu).error();
-      auto forecast = forecast_run(run, *prepared, *gpu, chosen->method, chosen->weights());
-      if (!forecast) return std::move(forecast).error();
-      variants.push_back({*std::move(gpu), run, *prepared, *std::move(forecast)});
+  for (const Run& run : *runs) {
+    const auto prepared = prepare(run);
+    for (const Gpu& gpu : gpus) {
+      Variant v{gpu, run, {}, {}};
+      if (prepared) v.prepared = *prepared;
+      auto forecast = prepared ? forecast_run(run, *prepared, gpu, chosen->method, chosen->weights())
+                               : Result<RunForecast>(prepared.error());
+      if (forecast) v.forecast = *std::move(forecast);
+      else v.refused = std::move(forecast).error();
+      variants.push_back(std::move(v));
     }
   }
+  if (those_that_run(variants).empty()) return *variants.front().refused;
   return variants;
+}
+
+std::vector<Variant> those_that_run(const std::vector<Variant>& variants) {
+  std::vector<Variant> running;
+  for (const Variant& v : variants)
+    if (!v.refused) running.push_back(v);
+  return running;
 }
 
 }  // namespace tilecast

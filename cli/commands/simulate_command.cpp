@@ -26,7 +26,8 @@ std::optional<Seconds> duration(std::string_view text) {
   else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
   else if (text.ends_with("s")) text.remove_suffix(1);
   const auto value = finite_number(text);
-  if (!value || *value <= 0) return std::nullopt;
+  constexpr double kLeast = 1e-9, kMost = 1e9;  // a nanosecond to thirty years: no objective lies outside
+  if (!value || !(*value * unit >= kLeast) || !(*value * unit <= kMost)) return std::nullopt;
   return seconds(*value * unit);
 }
 
@@ -68,6 +69,7 @@ Status check(const SimulateOptions& o) {
     return bad("--policy", "must be static or max-utilization, not '" + o.policy + "'");
   if (o.policy == "max-utilization" && o.engine != "trtllm")
     return bad("--policy", "max-utilization is TensorRT-LLM's", "--engine trtllm");
+  if (o.trace.empty() && o.requests < 1) return bad("--num-prompts", "must be at least 1");
   if (!o.trace.empty() && (o.rate > 0 || o.sweep.starts_with("rate")))
     return bad(o.rate > 0 ? "--rate" : "--sweep", "a trace has arrivals of its own", "--concurrency, or no --trace");
   if (!o.sweep.empty() && (!o.timeline.empty() || !o.requests_file.empty()))
@@ -96,12 +98,13 @@ Status place(DeploymentOptions& d, const SimulateOptions& o) {
                  "give one of them"};
   if (ranks == 1 && o.ep == 1) return Ok{};
   if (!cluster) {
-    const Cluster* known = built_in_cluster_of(d.gpu.name);
+    const Cluster* known = built_in_cluster_of(d.gpu.measured().name);
     if (!known)
       return Error{"--cluster", "", "no cluster of " + d.gpu.name + " is known", "a description (docs/clusters.md)"};
     auto grown = cluster_of(known->name, ranks);
     if (!grown) return std::move(grown).error();
     cluster = *std::move(grown);
+    cluster->gpu = d.gpu;
   }
   RankSpread spread{{}, *std::move(cluster)};
   spread.layout.tp = static_cast<int>(o.tp), spread.layout.pp = static_cast<int>(o.pp);
@@ -235,6 +238,10 @@ Status set_up(Setup& setup, SimulatedRun& run, const SimulateOptions& o) {
   setup.simulation.pool = run.pool;
   setup.simulation.router = o.router == "least-loaded" ? Router::least_loaded : Router::round_robin;
   setup.simulation.context_limit = o.context_limit > 0 ? o.context_limit : run.deployment.model.max_context;
+  const ModelSpec& model = run.deployment.model;
+  if (model.max_context > 0 && o.context_limit > model.max_context)
+    run.notes.push_back(fmt::format("{} was made for {} tokens; --max-model-len allows {}", model.name,
+                                    model.max_context, o.context_limit));
   return set_up_prefill(setup, run, o);
 }
 
@@ -271,13 +278,14 @@ Result<Sweep> sweep_from(const std::string& text) {
   if (const auto dots = values.find(".."); dots != std::string::npos) {
     const auto from = finite_number(std::string_view(values).substr(0, dots));
     const auto to = finite_number(std::string_view(values).substr(dots + 2));
-    if (!from || !to || !(*from > 0) || *to < *from || *to / *from > 1e6) return bad();
+    if (!from || !to || !(*from >= kLeastRate) || !(*to <= kMostRate) || *to < *from || *to / *from > 1e6)
+      return bad();
     for (double v = *from; v < *to * (1 - 1e-9); v *= 2) sweep.values.push_back(v);
     sweep.values.push_back(*to);
   } else {
     for (const std::string& part : split(values, ',')) {
       const auto v = finite_number(part);
-      if (!v || !(*v > 0)) return bad();
+      if (!v || !(*v >= kLeastRate) || !(*v <= kMostRate)) return bad();
       sweep.values.push_back(*v);
     }
   }
@@ -332,6 +340,21 @@ Result<SimulatedRun> simulate_loads(const SimulateOptions& o) {
   return run;
 }
 
+namespace {
+
+// A run that served nobody has no figures to show.
+Status check_served(const SimulatedRun& run) {
+  for (const SimulatedLoad& load : run.loads)
+    if (load.metrics.completed > 0) return Ok{};
+  const SimulatedLoad& load = run.loads.front();
+  const std::vector<std::string>& why = load.outcome.refused;
+  return error(fmt::format("none of {} requests can be served{}", load.metrics.refused,
+                           why.empty() ? std::string() : ": " + why.front()),
+               "shorter requests, more memory or a larger --max-model-len");
+}
+
+}  // namespace
+
 Result<std::string> run_simulate(const SimulateOptions& o) {
   // A file that cannot be written shows at once, not after the run.
   for (const std::string& path : {o.requests_file, o.timeline})
@@ -339,6 +362,7 @@ Result<std::string> run_simulate(const SimulateOptions& o) {
       if (auto fine = check_writable(path); !fine) return fine.error();
   const auto run = simulate_loads(o);
   if (!run) return run.error();
+  if (auto served = check_served(*run); !served) return std::move(served).error();
   const ServingOutcome& outcome = run->loads.front().outcome;
   if (!o.requests_file.empty())
     if (auto written = write_text_file(o.requests_file, requests_csv(outcome)); !written)

@@ -53,19 +53,20 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
       if (positional && problem.place.empty()) problem.place = upper(std::exchange(problem.field, ""));
       refusal = as_flag(std::move(problem));
     };
+    std::string flag = about.positional ? upper(about.name) : "--" + about.name;
+    for (const std::string& alias : about.aliases) flag += ",--" + alias;
     CLI::Option* option = nullptr;
     if (about.kind == ArgumentKind::yes_no) {
       option = command.add_flag_function(
-          "--" + about.name, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
+          flag, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
     } else if (about.kind == ArgumentKind::list || about.kind == ArgumentKind::counts) {
       // Values may stand behind each other as well as behind commas.
       option = command.add_option_function<std::vector<std::string>>(
-          "--" + about.name, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); },
+          flag, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); },
           help_of(about));
       option->type_name(type_name(about));
     } else {
-      option = command.add_option_function<std::string>(about.positional ? upper(about.name) : "--" + about.name, keep,
-                                                        help_of(about));
+      option = command.add_option_function<std::string>(flag, keep, help_of(about));
       option->type_name(type_name(about));
       if (about.repeated) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->trigger_on_parse();
     }

@@ -1,11 +1,19 @@
 // Flags of models on one GPU and many, of plans and serving.
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "cli/flags/flags.h"
+#include "support/number.h"
 
 namespace tilecast {
 
 namespace {
+
+// For a figure whose absence means something of its own (no limit, the engine's choice): zero must not pass for that.
+std::string above_zero(const std::string& value) {
+  const auto number = finite_number(value);
+  return number && !(*number > 0) ? "must be above 0, not " + value : std::string();
+}
 
 // What `predict` and `memory` share.
 void add_run_options(CLI::App& sub, PredictOptions& o) {
@@ -86,10 +94,10 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->group(group);
   sub.add_flag("--fp32-gradients", o.wide_gradients, "train: gradients are summed and kept in fp32 (Megatron)")
       ->group(group);
-  sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")->group(group);
-  sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")->group(group);
-  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
-      ->group(group);
+  sub.add_option("--micro-batch", o.micro_batch, "train: sequences a rank works on at a time")
+      ->check(above_zero)->group(group);
+  sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")
+      ->check(above_zero)->group(group);
 }
 
 }  // namespace
@@ -113,20 +121,22 @@ void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
       ->required();
   serve->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
   serve->add_option("--slo-at", o.slo_at, "of the requests' times: mean, median, p90 or p99")->capture_default_str();
-  serve->add_option("--rate", o.rate, "requests a second")->required();
+  serve->add_option("--rate", o.rate, "requests a second")->check(above_zero)->required();
   add_load_options(*serve, o);
   serve->add_option("--gpus", o.gpus, "which, and how many at most: H100-SXM,16xB200 (default: those with a price)");
   serve->add_option("--max-gpus", o.max_gpus, "of each kind, where --gpus does not say")->capture_default_str();
-  serve->add_option("--budget", o.budget, "dollars an hour at most");
-  serve->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  serve->add_option("--budget", o.budget, "dollars an hour at most")->check(above_zero);
+  serve->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's")->check(above_zero);
   serve->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
   serve->add_option("--engine", o.engines, "vllm, sglang, trtllm (default: all)");
   serve->add_option("--dtype", o.dtype, "number formats (default: the checkpoint's, and fp8 where the GPU has it)");
   serve->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
-  serve->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  serve->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)")
+      ->check(above_zero);
   serve->add_flag("--aggregated", o.only_aggregated, "prompts and answers together only");
   serve->add_flag("--disaggregated", o.only_disaggregated, "pools of their own only");
-  serve->add_option("--num-prompts", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)");
+  serve->add_option("--num-prompts", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)")
+      ->check(above_zero);
   serve->add_option("--method", o.method, "tilecast, analytic or roofline")->capture_default_str();
   serve->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   serve->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
@@ -143,7 +153,7 @@ void add_plan_commands(CLI::App& app, PlanOptions& o, PlanServeOptions& serve, C
   CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
   train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
   train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
-  train->add_option("--global-batch", o.global_batch, "sequences of a step")->required();
+  train->add_option("--global-batch", o.global_batch, "sequences of a step")->check(above_zero)->required();
   train->add_option("--seq", o.predict.seq, "tokens of a sequence")->required();
   train->add_option("--dtype", o.predict.dtypes, "number format of the products (default bf16)");
   train->add_option("--engine", o.predict.engines, "pytorch, compile or cudagraph (default: one fused kernel each)");
@@ -152,7 +162,7 @@ void add_plan_commands(CLI::App& app, PlanOptions& o, PlanServeOptions& serve, C
       ->capture_default_str();
   train->add_option("--optimizer", o.predict.optimizer, "adamw, adam or sgd")->capture_default_str();
   train->add_option("--tokens", o.tokens, "of the whole training, for its cost")->capture_default_str();
-  train->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's");
+  train->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's")->check(above_zero);
   train->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
   train->add_option("--top", o.top, "layouts to show")->capture_default_str();
   train->add_option("--method", o.predict.method, "tilecast, analytic or roofline")->capture_default_str();
@@ -166,6 +176,8 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
   CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
   add_run_options(*predict, o);
   add_layout_options(*predict, layout);
+  predict->add_option("--export-chakra", layout.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group("Many GPUs");
   predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
@@ -186,14 +198,22 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
 
   CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
   add_run_options(*memory, o);
+  add_layout_options(*memory, layout);
   memory->footer(
-      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192");
-  memory->callback([&] { chosen = [&o] { return run_memory(o); }; });
+      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192\n\n"
+      "More examples:\n"
+      "  tilecast memory Llama-3.1-70B --gpu H100-SXM --tp 4 --mode decode --batch 16 --context 8192");
+  memory->callback(
+      [&] { chosen = [&] { return layout.asked() ? run_memory_parallel(o, layout) : run_memory(o); }; });
 
   CLI::App* models = app.add_subcommand("models", "list the models Tilecast knows by name");
   models->add_flag("--json", o.json, "machine-readable output");
-  models->footer("Example:\n  tilecast models");
-  models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
+  const auto classes = std::make_shared<bool>(false);
+  models->add_flag("--classes", *classes, "the classes whose config.json is understood, instead");
+  models->footer("Example:\n  tilecast models\n  tilecast models --classes");
+  models->callback([&, classes] {
+    chosen = [&o, classes] { return *classes ? run_model_classes(o.json) : run_models(o.json); };
+  });
 }
 
 void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
@@ -214,20 +234,25 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
   sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
   sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
-  sub->add_option("--num-prompts", o.requests, "requests, how many")->capture_default_str();
-  sub->add_option("--rate", o.rate, "requests a second (default: all at once)");
+  sub->add_option("--num-prompts", o.requests, "requests, how many")->check(above_zero)->capture_default_str();
+  sub->add_option("--rate", o.rate, "requests a second (default: all at once)")->check(above_zero);
   sub->add_option("--burstiness", o.burstiness, "1 is Poisson, less is burstier (as vllm bench serve)")
       ->capture_default_str();
-  sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)");
+  sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)")->check(above_zero);
   add_load_options(*sub, o);
   sub->add_option("--trace", o.trace, "requests from a CSV or JSON lines file (docs/serving.md)");
   sub->add_option("--gpu-memory-utilization,--mem-fraction-static,--free-gpu-memory-fraction", o.memory_fraction,
                   "the engine's share of memory (default: the engine's)");
-  sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)");
-  sub->add_option("--max-num-batched-tokens", o.max_tokens, "tokens of a step (default: the engine's)");
-  sub->add_option("--chunked-prefill-size", o.chunk, "sglang: prompt tokens of a step (default: by the card)");
-  sub->add_option("--block-size", o.block_tokens, "tokens of a block of the cache (default: the engine's)");
-  sub->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)");
+  sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)")
+      ->check(above_zero);
+  sub->add_option("--max-num-batched-tokens", o.max_tokens, "tokens of a step (default: the engine's)")
+      ->check(above_zero);
+  sub->add_option("--chunked-prefill-size", o.chunk, "sglang: prompt tokens of a step (default: by the card)")
+      ->check(above_zero);
+  sub->add_option("--block-size", o.block_tokens, "tokens of a block of the cache (default: the engine's)")
+      ->check(above_zero);
+  sub->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)")
+      ->check(above_zero);
   sub->add_flag("--no-prefix-caching", o.no_prefix_cache, "prefixes are computed each time");
   sub->add_flag("--no-chunked-prefill", o.no_chunked_prefill, "prompts are not cut");
   sub->add_flag("--chunked-prefill", o.chunked_prefill, "trtllm: prompts are cut");
@@ -239,7 +264,8 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
   sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
       ->capture_default_str();
   sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
-  sub->add_option("--prefill-tp", o.prefill_tp, "... tensor parallel ranks of each (default: as --tp)");
+  sub->add_option("--prefill-tp", o.prefill_tp, "... tensor parallel ranks of each (default: as --tp)")
+      ->check(above_zero);
   sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
   sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
   sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");

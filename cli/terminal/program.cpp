@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <optional>
+#include <sstream>
 
+#include "cli/terminal/border.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -19,7 +21,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 }
 
 // What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required.
-std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
+Error problem_of(const CLI::App& app, const CLI::ParseError& stop) {
   const CLI::App* deepest = &app;
   while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
   const std::vector<std::string> strays = deepest->remaining();
@@ -28,32 +30,45 @@ std::string problem_of(const CLI::App& app, const CLI::ParseError& stop) {
     for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; }))
       known.push_back(sub->get_name());
     return error("unknown command '" + strays.front() + "'",
-                 suggestion(strays.front(), known, "one of " + join(known, ", ")))
-        .line();
+                 suggestion(strays.front(), known, "one of " + join(known, ", ")));
   }
   std::string text = stop.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return text + " (add --help to see what a command takes)";
+  return error(std::move(text), "add --help to see what a command takes");
+}
+
+// A value that is empty is a variable that was not set more often than a wish.
+std::optional<Error> empty_argument(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool value = word.empty() && i > 1 && std::string_view(argv[i - 1]).starts_with('-');
+    if (value) return Error{argv[i - 1], "", "is empty", "say what it is"};
+    if (word.empty()) return error("an argument is empty", "say what it is");
+    if (word.starts_with("--") && word.ends_with('='))
+      return Error{std::string(word.substr(0, word.size() - 1)), "", "is empty", "say what it is"};
+  }
+  return std::nullopt;
+}
+
+// What the command line asks for; words that CLI11 prints itself (--help, --version) are output like any other.
+int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
+  const std::string program = app.get_name();
+  if (const auto empty = empty_argument(argc, argv)) return print_refusal(program, *empty);
+  try {
+    app.parse(arguments_of(argc, argv));
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop));
+    std::ostringstream help;
+    app.exit(stop, help, help);
+    return print_output(program, help.str());
+  }
+  return print_result(program, chosen());
 }
 
 }  // namespace
 
 int run_program(CLI::App& app, const Command& chosen, int argc, char** argv) {
-  const std::string name = app.get_name();
-  try {
-    app.parse(arguments_of(argc, argv));
-  } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() == 0) return app.exit(stop);  // --help, --version
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), problem_of(app, stop).c_str());
-    return 2;
-  }
-  const Result<std::string> output = chosen();
-  if (!output) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), output.error().line().c_str());
-    return 2;
-  }
-  std::fputs(output->c_str(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  return guarded(app.get_name(), [&] { return run(app, chosen, argc, argv); });
 }
 
 }  // namespace tilecast

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "cli/terminal/table.h"
 #include "support/json_value.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

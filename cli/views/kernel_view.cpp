@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/table.h"
+#include "support/table.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/roofline_plot.h"
 

@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/plan_serve_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "serve/launch_command.h"
+#include "support/json.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -111,7 +112,7 @@ std::string none_text(const PlanServeResult& r) {
     text += r.plan.too_dear > 0 ? "; the budget or the number of GPUs allows no copy of the model"
                                 : "; the model does not fit any of the GPUs";
   }
-  return text + "\n";
+  return text;
 }
 
 Json pool_json(const PlannedPool& p) {
@@ -163,6 +164,13 @@ Json deployment_json(const PlanServeResult& r, const PlannedDeployment& d) {
 
 }  // namespace
 
+Error no_deployment(const PlanServeResult& r) {
+  return Error{"--slo", "",
+               fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed): {}",
+                           r.plan.tried, r.plan.too_large, r.plan.too_slow, none_text(r)),
+               "relax the objectives, or allow more GPUs or a larger --budget"};
+}
+
 std::string plan_serve_text(const PlanServeResult& r) {
   const ServePlan& p = r.plan;
   std::string text = fmt::format("{}, {:g} requests/s, input {}, output {}: {}\n", r.query.model.name,
@@ -170,7 +178,7 @@ std::string plan_serve_text(const PlanServeResult& r) {
   text += fmt::format(
       "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n\n", p.tried,
       p.too_large, p.too_slow, p.finalists.size());
-  if (!p.best) return text + none_text(r);
+  if (!p.best) return text + none_text(r) + "\n";
   text += "cost against latency (simulated; steady state beside it):\n" + table_text(r, p.front) + "\n";
   const PlannedDeployment& d = p.finalists[*p.best];
   text += fmt::format("cheapest: {} × {}, {}, {}, {}: ${:.2f} an hour, ${:.3g} a million output tokens\n", d.gpus(),
@@ -213,7 +221,7 @@ std::string plan_serve_json(const PlanServeResult& r) {
   } else if (p.nearest) {
     json["nearest"] = deployment_json(r, *p.nearest);
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 }  // namespace tilecast

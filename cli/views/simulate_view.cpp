@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/simulate_command.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "support/chrome_trace.h"
+#include "support/json.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -247,7 +248,7 @@ std::string simulate_json(const SimulatedRun& run) {
     }
     json["loads"].push_back(one);
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string requests_csv(const ServingOutcome& outcome) {

@@ -4,9 +4,9 @@
 
 #include <span>
 
-#include "cli/terminal/table.h"
 #include "cli/terminal/units_text.h"
 #include "support/json_value.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {

@@ -38,6 +38,7 @@ struct Argument {
   double least = -std::numeric_limits<double>::infinity();  // of counts and numbers
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};
+  std::vector<std::string> aliases = {};  // other names for it, as other tools call it
   bool required = false;
   bool positional = false;  // stands without its name on a command line
   bool repeated = false;    // may be given several times

@@ -59,6 +59,7 @@ struct GpuInfo {
   Bytes dram;
   std::string dram_type;
   BytesPerSecond dram_rate;
+  bool dram_ecc = true;         // check bits are on as delivered
   BytesPerSecond nvlink, pcie;  // zero where absent
 
   std::vector<std::string> notes;

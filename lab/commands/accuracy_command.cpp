@@ -13,6 +13,7 @@
 #include "lab/evaluate/plots.h"
 #include "support/file.h"
 #include "measure/traps.h"
+#include "support/input.h"
 
 namespace tilecast {
 namespace {
@@ -139,7 +140,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     if (!judged) return std::move(judged).error();
     inputs->collectives = *std::move(judged);
   }
-  if (std::filesystem::exists(command.data + "/e2e") && !command.analytic) {
+  if (something_at(command.data + "/e2e") && !command.analytic) {
     EndToEndCommand models;
     models.data = command.data, models.measurements = command.measurements;
     auto whole = judge_end_to_end(models);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 
@@ -14,6 +13,8 @@
 #include "lab/evidence/endtoend_report.h"
 #include "lab/evidence/serving.h"
 #include "support/file.h"
+#include "support/input.h"
+#include "support/printable.h"
 
 namespace tilecast {
 namespace {
@@ -29,7 +30,7 @@ Results judge_with(const Result<std::vector<EndToEndCase>>& cases, const ModelSo
 Result<Weights> neusight_weights(const EndToEndCommand& command, Vendor vendor) {
   const std::string kept =
       command.keep.empty() ? "" : command.keep + (vendor == Vendor::amd ? "/amd.weights" : "/nvidia.weights");
-  if (!kept.empty() && std::filesystem::exists(kept)) return load_weights(kept);
+  if (!kept.empty() && something_at(kept)) return load_weights(kept);
   auto weights = train_for_neusight(command.data, vendor, kThreads, terminal_progress());
   if (!weights || kept.empty()) return weights;
   if (auto saved = save_weights(*weights, kept); !saved) return std::move(saved).error();
@@ -65,7 +66,8 @@ Results judge_neusight(const EndToEndCommand& command) {
 // What a table holds beside the cases goes to the terminal: it is no result.
 Results judge_runs(const Result<ServingCases>& cases, const char* source, const ModelSource& weights) {
   if (!cases) return cases.error();
-  for (const auto& [why, runs] : cases->left_out) fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, why);
+  for (const auto& [why, runs] : cases->left_out)
+    fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, printable(why));
   auto judged = judge_serving(cases->cases, Method::tilecast, &weights);
   if (!judged) return judged;
   for (EndToEndResult& one : left_out_of(*cases, source)) judged->push_back(std::move(one));

@@ -10,6 +10,7 @@
 #include "estimate/shipped_weights.h"
 #include "lab/evaluate/judge.h"
 #include "lab/evaluate/predictions.h"
+#include "support/file.h"
 #include "support/text.h"
 #include "measure/traps.h"
 
@@ -129,6 +130,8 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   if (auto sound = check(command); !sound) return std::move(sound).error();
   const auto by = keys_from(command.by);
   if (!by) return by.error();
+  if (!command.predictions.empty())
+    if (auto fine = check_writable(command.predictions); !fine) return std::move(fine).error();
   std::optional<Weights> weights;
   const auto options = options_of(command, weights);
   if (!options) return options.error();

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/table.h"
+#include "support/json.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -87,7 +89,7 @@ std::string errors_json(const std::vector<Measurement>& rows, const std::vector<
   for (const MethodOutcomes& method : methods)
     for (const Group& group : group_errors(rows, method.outcomes, by))
       if (group.rows > 0) list.push_back(group_json(group, by, method.name));
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 std::string speedups_text(const std::vector<Measurement>& rows, const std::vector<MethodOutcomes>& methods) {
@@ -126,7 +128,7 @@ std::string speedups_json(const std::vector<Measurement>& rows, const std::vecto
                       {"named_right", e.named_right},
                       {"clear_pairs", e.clear},
                       {"clear_named_right", e.clear > 0 ? Json(e.clear_named_right) : Json()}});
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 }  // namespace tilecast

@@ -53,7 +53,8 @@ Result<std::vector<std::string>> tables_below(const std::string& folder) {
   std::error_code failure;
   for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
     const fs::path below = fs::path(folder) / part;
-    for (const auto& entry : fs::directory_iterator(below, failure)) {
+    for (fs::directory_iterator at(below, failure), end; !failure && at != end; at.increment(failure)) {
+      const fs::directory_entry& entry = *at;
       const std::string name = entry.path().filename().string();
       const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
                          name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||

@@ -83,6 +83,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (command.threads < 1 || command.threads > 64) return Error{"--threads", "", "must lie between 1 and 64", ""};
   const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
   if (sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
+  if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();  // not after minutes of training
   Names names;
   auto tables = tables_of(command.data);
   if (!tables) return std::move(tables).error();

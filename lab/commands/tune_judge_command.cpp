@@ -5,6 +5,7 @@
 #include "lab/fit/triton_fit.h"
 #include "lab/evidence/slow_rows.h"
 #include "lab/evidence/tune_plots.h"
+#include "gpu/registry.h"
 #include "support/file.h"
 
 namespace tilecast {

@@ -9,7 +9,9 @@
 #include "gpu/registry.h"
 #include "lab/import/import.h"
 #include "measure/traps.h"
+#include "support/statistics.h"
 #include "support/text.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -70,8 +72,8 @@ struct Gathered {
       group.mean += sum / n / group.gpus;
       group.bias += errors.bias / n / group.gpus;
       group.coverage += errors.inside / n / group.gpus;
-      group.median += quantile(all, 0.5) / group.gpus;
-      group.p90 += quantile(all, 0.9) / group.gpus;
+      group.median += sorted_quantile(all, 0.5) / group.gpus;
+      group.p90 += sorted_quantile(all, 0.9) / group.gpus;
     }
     return std::move(group);
   }
@@ -105,13 +107,6 @@ std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std:
   std::vector<Group> finished;
   for (auto& [keys, gathered] : groups) finished.push_back(gathered.finish());
   return finished;
-}
-
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
 }
 
 Result<SampledRows> read_sampled(const std::vector<std::string>& paths, const SampleOptions& sample,

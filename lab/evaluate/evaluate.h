@@ -47,8 +47,6 @@ struct Group {
 std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
                                 const std::vector<Key>& by);
 
-// The value at a share of a sorted list, between neighbours: quantile({1, 2}, 0.5) is 1.5. The list is not empty.
-double quantile(const std::vector<double>& sorted, double share);
 
 // Rows of files of any known form, sampled.
 struct SampledRows {

@@ -162,12 +162,6 @@ TEST(Evaluate, AGroupIsSeenWhenAllItsRowsAre) {
   EXPECT_EQ(generations[0].keys, (std::vector<std::string>{"ada", ""}));
 }
 
-TEST(Evaluate, Quantiles) {
-  EXPECT_DOUBLE_EQ(quantile({3}, 0.9), 3);
-  EXPECT_DOUBLE_EQ(quantile({1, 2}, 0.5), 1.5);
-  EXPECT_DOUBLE_EQ(quantile({0, 10, 20}, 0.75), 15);
-}
-
 TEST(Evaluate, ReadsGroupKeys) {
   EXPECT_EQ(*keys_from("gpu,regime"), (std::vector<Key>{Key::gpu, Key::regime}));
   EXPECT_EQ(*keys_from("kernel_source,architecture"), (std::vector<Key>{Key::kernel_source, Key::architecture}));

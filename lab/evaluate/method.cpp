@@ -64,10 +64,9 @@ std::vector<Outcome> forecast_all(const Forecaster& forecaster, const std::vecto
   std::vector<Outcome> outcomes(rows.size());
   Workers workers(threads);
   constexpr std::size_t kPiece = 32;
-  workers.each((rows.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
-    for (std::size_t i = piece * kPiece; i < std::min((piece + 1) * kPiece, rows.size()); ++i)
-      if (const Gpu* gpu = built_in_gpu(rows[i].gpu)) outcomes[i] = forecaster.forecast(rows[i], *gpu);
-      else outcomes[i].failed = true;
+  parallel_for(workers, {rows.size(), kPiece}, [&](std::size_t i) {
+    if (const Gpu* gpu = built_in_gpu(rows[i].gpu)) outcomes[i] = forecaster.forecast(rows[i], *gpu);
+    else outcomes[i].failed = true;
   });
   return outcomes;
 }

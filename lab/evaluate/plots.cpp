@@ -10,6 +10,7 @@
 #include <set>
 
 #include "support/scale.h"
+#include "support/statistics.h"
 #include "support/svg.h"
 
 namespace tilecast {
@@ -167,7 +168,7 @@ void draw_strip(Svg& svg, const Frame& frame, Regime regime, const std::vector<M
     if (found[i].ratios.empty()) continue;
     const std::string_view ink = kMethodColours[i % kMethodColours.size()];
     svg.path(outline(frame, found[i], highest), i == 0 ? "#0072b233" : "none", ink, 1.6);
-    const auto at = [&](double share) { return quantile(found[i].ratios, share); };
+    const auto at = [&](double share) { return sorted_quantile(found[i].ratios, share); };
     svg.text(16, frame.y + 54 + 16 * static_cast<double>(i),
              fmt::format("{} {:.2f} ({:.2f}–{:.2f}), {:.0f} % beyond", methods[i].name, at(0.5), at(0.1), at(0.9),
                          100 * found[i].beyond),

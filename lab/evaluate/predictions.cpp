@@ -6,7 +6,7 @@
 
 #include "support/csv.h"
 #include "measure/measurement_writer.h"
-#include "support/whole_file.h"
+#include "support/file.h"
 
 namespace tilecast {
 namespace {
@@ -33,7 +33,7 @@ void append_prediction(std::string& out, const Measurement& row, std::string_vie
 
 Status write_predictions(const std::string& path, const std::vector<Measurement>& rows,
                          const std::vector<MethodOutcomes>& methods) {
-  auto file = WholeFile::create(path);
+  auto file = FileWriter::create(path);
   if (!file) return std::move(file).error();
   file->buffer() = kHeader;
   for (std::size_t i = 0; i < rows.size(); ++i)

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "measure/dims.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
@@ -38,9 +39,8 @@ SpeedupErrors errors_of(const std::vector<const SpeedupPair*>& pairs) {
     e.clear += pair->clear() ? 1 : 0;
     clear_right += pair->clear() && pair->named_right() ? 1 : 0;
   }
-  std::sort(errors.begin(), errors.end());
   e.pairs = static_cast<Count>(pairs.size());
-  e.median = quantile(errors, 0.5);
+  e.median = median(std::move(errors));
   if (decided > 0) e.named_right = static_cast<double>(right) / static_cast<double>(decided);
   if (e.clear > 0) e.clear_named_right = static_cast<double>(clear_right) / static_cast<double>(e.clear);
   return e;

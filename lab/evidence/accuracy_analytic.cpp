@@ -9,7 +9,7 @@
 #include "lab/evidence/accuracy.h"
 #include "lab/evidence/accuracy_table.h"
 #include "lab/evaluate/agreement.h"
-#include "support/markdown.h"
+#include "support/table.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -91,7 +91,7 @@ std::string source_table(const std::vector<Measurement>& rows) {
     ++tally.rows;
     tally.gpus.emplace(row.gpu);
   }
-  MarkdownTable table({"source", "what", "licence", "GPUs"}, {"rows"});
+  Table table({"source", "what", "licence", "GPUs"}, {"rows"});
   for (const auto& [source, tally] : tallies) {
     std::string what = "a table in our own form", licence = "its owner's";
     for (const auto& facts : kSources)
@@ -99,13 +99,13 @@ std::string source_table(const std::vector<Measurement>& rows) {
     table.add({std::string(source), what, licence, join({tally.gpus.begin(), tally.gpus.end()}, ", "),
                std::to_string(tally.rows)});
   }
-  return table.text();
+  return table.markdown();
 }
 
 // Groups whose first key is their trap: those without one, or the others.
 std::string violation_table(const std::vector<Group>& groups, std::vector<std::string> keys, bool trapped) {
   if (trapped) keys.insert(keys.begin(), "trap");
-  MarkdownTable table(std::move(keys), {"rows", "faster than the bound", "share", "worst", "remark"});
+  Table table(std::move(keys), {"rows", "faster than the bound", "share", "worst", "remark"});
   Count quiet = 0;
   for (const Group& g : groups) {
     if (g.keys.front().empty() == trapped) continue;
@@ -124,7 +124,7 @@ std::string violation_table(const std::vector<Group>& groups, std::vector<std::s
       cells.push_back(std::move(cell));
     table.add(std::move(cells));
   }
-  return table.text() + fmt::format("The other {} groups have none.\n\n", quiet);
+  return table.markdown() + fmt::format("The other {} groups have none.\n\n", quiet);
 }
 
 std::string share_of(Count part, Count whole) {
@@ -173,11 +173,11 @@ std::string bound(const AccuracyInputs& inputs) {
 std::string launches(const AccuracyInputs& inputs) {
   const auto groups = compare_launches(inputs.every_row, inputs.every_outcome);
   if (groups.empty()) return {};
-  MarkdownTable table({"source", "family", "GPU"}, {"rows", "grid equal", "tile equal", "tile and split equal"});
+  Table table({"source", "family", "GPU"}, {"rows", "grid equal", "tile equal", "tile and split equal"});
   for (const Agreement& a : groups)
     table.add({a.source, a.family, a.gpu, std::to_string(a.grids), share_of(a.grids_equal, a.grids),
                share_of(a.tiles_equal, a.tiles), share_of(a.splits_equal, a.tiles)});
-  return "## Planned against measured launches\n\n" + table.text();
+  return "## Planned against measured launches\n\n" + table.markdown();
 }
 
 std::string counters(const AccuracyInputs& inputs) {

@@ -11,7 +11,7 @@
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
 #include "lab/evaluate/speedup.h"
-#include "support/markdown.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -152,7 +152,7 @@ namespace section {
 
 std::string targets(const AccuracyInputs& inputs) {
   if (inputs.without_gpu.empty()) return {};
-  MarkdownTable table({"rows of", "for comparison: seen / left out, %"},
+  Table table({"rows of", "for comparison: seen / left out, %"},
                       {"seen (asked)", "GPU left out (asked)", "design GPUs", "frozen GPUs",
                        "architecture left out (asked)", "in interval, seen", "in interval, left out"});
   for (const Target& target : kTargets) {
@@ -176,7 +176,7 @@ std::string targets(const AccuracyInputs& inputs) {
   return "## In short\n\nMean error of the learned method over AIConfigurator's A100, H100, H200, L40S, B200 and GB200 "
          "and all three "
          "engines; what was asked stands in brackets, bold where it is missed.\n\n" +
-         table.text();
+         table.markdown();
 }
 
 std::string seen(const AccuracyInputs& inputs) {
@@ -223,7 +223,7 @@ std::string ablation(const AccuracyInputs& inputs) {
 
 std::string speedups(const AccuracyInputs& inputs) {
   const bool learned = !inputs.without_gpu.empty();
-  MarkdownTable table({"from", "to", "family"},
+  Table table({"from", "to", "family"},
                       {"shapes", "mean error", "median", "faster named right", "where over 10 % apart"});
   for (const SpeedupErrors& e :
        speedup_errors(speedup_pairs(inputs.rows, learned ? inputs.without_gpu : inputs.analytic)))
@@ -236,7 +236,7 @@ std::string speedups(const AccuracyInputs& inputs) {
              "predicted speed-up, |predicted / measured - 1|, and how often the faster GPU is named right; {}. "
              "`tilecast evaluate --pairs` has every family of every pair.\n\n",
              learned ? "every forecast by weights that have not seen its GPU" : "analytic forecasts") +
-         table.text();
+         table.markdown();
 }
 
 std::string regimes(const AccuracyInputs& inputs) {

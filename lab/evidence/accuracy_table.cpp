@@ -4,7 +4,8 @@
 
 #include <map>
 
-#include "support/markdown.h"
+#include "support/table.h"
+
 
 namespace tilecast {
 
@@ -41,14 +42,14 @@ std::string figure_table(const std::vector<Key>& by, const std::vector<FigureCol
       auto [line, fresh] = lines.try_emplace(group.keys, columns.size(), "-");
       line->second[c] = columns[c].show(group);
     }
-  MarkdownTable table(std::move(words), std::move(numbers));
+  Table table(std::move(words), std::move(numbers));
   for (const auto& [keys, figures] : lines) {
     std::vector<std::string> cells;
     for (std::size_t k = 0; k < keys.size(); ++k) cells.push_back(label ? label(keys, k) : keys[k]);
     cells.insert(cells.end(), figures.begin(), figures.end());
     table.add(std::move(cells));
   }
-  return table.text();
+  return table.markdown();
 }
 
 }  // namespace tilecast

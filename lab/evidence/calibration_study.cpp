@@ -10,8 +10,8 @@
 
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
-#include "support/markdown.h"
 #include "measure/traps.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -158,7 +158,7 @@ CardStudy study_card(const std::vector<Measurement>& minute, const std::vector<M
 namespace {
 
 std::string study_table(const std::vector<StudyLine>& lines) {
-  MarkdownTable table({"", "GPU"}, {"rows", "no row", "30", "100", "300"});
+  Table table({"", "GPU"}, {"rows", "no row", "30", "100", "300"});
   for (const StudyGroup& group : kGroups) {
     StudyLine mean{std::string(group.name), "**all**"};
     double gpus = 0;
@@ -175,7 +175,7 @@ std::string study_table(const std::vector<StudyLine>& lines) {
     table.add({mean.group, mean.gpu, std::to_string(mean.rows), percent_text(mean.errors[0]),
                percent_text(mean.errors[1]), percent_text(mean.errors[2]) + asked, percent_text(mean.errors[3])});
   }
-  return table.text();
+  return table.markdown();
 }
 
 // Families of the three words, others after them.
@@ -188,7 +188,7 @@ std::string_view kind_of(std::string_view key) {
 }
 
 std::string card_table(const CardStudy& card) {
-  MarkdownTable table({"", "family"}, {"rows", "no row of the card", "after the minute", "trained on", "rows"});
+  Table table({"", "family"}, {"rows", "no row of the card", "after the minute", "trained on", "rows"});
   for (const std::string_view kind : {"products", "products, not aligned", "attention", "normalisation", "other"}) {
     CardLine all;
     for (const CardLine& line : card.lines) {
@@ -207,7 +207,7 @@ std::string card_table(const CardStudy& card) {
                all.trained_rows > 0 ? percent_text(all.trained / static_cast<double>(all.trained_rows)) : "-",
                std::to_string(all.trained_rows)});
   }
-  return table.text();
+  return table.markdown();
 }
 
 }  // namespace

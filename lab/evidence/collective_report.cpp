@@ -8,7 +8,8 @@
 #include <map>
 
 #include "lab/evidence/accuracy_table.h"
-#include "support/markdown.h"
+#include "support/statistics.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -48,9 +49,8 @@ struct Errors {
     return sum / rows();
   }
   double p90() const {
-    std::vector<double> sorted = errors;
-    std::sort(sorted.begin(), sorted.end());
-    return quantile(sorted, 0.9);
+    std::vector<double> copy = errors;
+    return quantile(copy, 0.9);
   }
 };
 
@@ -74,7 +74,7 @@ std::vector<std::string> cells(const Line& line) {
 }
 
 // GPUs in turn, then their average; machines apart below it.
-void add_lines(MarkdownTable& table, std::string_view kind, const Lines& lines, bool apart) {
+void add_lines(Table& table, std::string_view kind, const Lines& lines, bool apart) {
   double seen = 0, unseen = 0;
   int with_seen = 0;
   for (const auto& [gpu, line] : lines) {
@@ -112,7 +112,7 @@ std::string summary(const CollectiveJudgement& judged) {
     line.unseen.add(row, judged.without_gpu[i]);
     line.alone.add(row, judged.without_architecture[i]);
   }
-  MarkdownTable table({"table"}, {"GPUs", "held-out sizes", "GPU left out", "architecture left out"});
+  Table table({"table"}, {"GPUs", "held-out sizes", "GPU left out", "architecture left out"});
   for (const auto& [name, lines] : tables) {
     double seen = 0, unseen = 0, alone = 0;
     for (const auto& [gpu, line] : lines) {
@@ -126,7 +126,7 @@ std::string summary(const CollectiveJudgement& judged) {
   }
   return "Mean errors over GPUs, without the machine of eight L40S (targets: 8 % at held-out sizes, 20 % with the GPU "
          "left out):\n\n" +
-         table.text();
+         table.markdown();
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ std::string collective_report(const CollectiveJudgement& judged) {
     below.forecasts_below += judged.without_architecture[i].forecast < judged.without_architecture[i].bound;
     below.rows_below += row.measured < judged.seen[i].bound;
   }
-  MarkdownTable table({"what", "GPU"}, {"held-out rows", "mean", "p90", "bias", "in interval", "GPU left out: rows",
+  Table table({"what", "GPU"}, {"held-out rows", "mean", "p90", "bias", "in interval", "GPU left out: rows",
                                         "mean", "p90", "bias", "in interval"});
   for (const std::string_view kind : kKinds)
     for (const bool apart : {false, true}) add_lines(table, kind, lines[kind][apart ? 1 : 0], apart);
@@ -165,7 +165,7 @@ std::string collective_report(const CollectiveJudgement& judged) {
              "{} forecasts lie below their bound, of every row at its three standings; {} of {} rows were measured "
              "below it.\n\n",
              below.forecasts_below, below.rows_below, judged.rows.size()) +
-         summary(judged) + table.text();
+         summary(judged) + table.markdown();
 }
 
 }  // namespace tilecast

@@ -6,16 +6,10 @@
 #include <map>
 
 #include "lab/evidence/counters.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 struct Line {
   Count launches = 0, equal = 0, tensor_right = 0;

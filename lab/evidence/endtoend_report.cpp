@@ -8,7 +8,7 @@
 #include <map>
 
 #include "lab/evidence/endtoend_report_parts.h"
-#include "support/markdown.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -26,7 +26,7 @@ Results of_source(const Results& results, std::string_view source) {
 }
 
 std::string table_by(const Words& titles, const Results& results, const Grouping& words_of, const char* all) {
-  MarkdownTable table(titles, {"rows", "mean", "median", "p90", "bias"});
+  Table table(titles, {"rows", "mean", "median", "p90", "bias"});
   std::map<Words, std::vector<double>> groups;
   std::vector<double> every;
   for (const EndToEndResult& r : results) {
@@ -46,7 +46,7 @@ std::string table_by(const Words& titles, const Results& results, const Grouping
     words.front() = fmt::format("**{}**", all);
     add(std::move(words), every);
   }
-  return table.text();
+  return table.markdown();
 }
 
 namespace {
@@ -234,7 +234,7 @@ std::string methods_table(const Words& titles, const Results& results, const Gro
   Words numbers = {"rows", "tilecast"};
   for (const OtherMethod& other : kOthers)
     if (operators || other.key != std::string_view("operators")) numbers.emplace_back(other.title);
-  MarkdownTable table(titles, numbers);
+  Table table(titles, numbers);
   for (const auto& [words, own] : groups) {
     Words line = words;
     line.push_back(fmt::format("{}", own.size()));
@@ -248,7 +248,7 @@ std::string methods_table(const Words& titles, const Results& results, const Gro
     }
     table.add(std::move(line));
   }
-  return table.text();
+  return table.markdown();
 }
 
 std::string kind_of(const EndToEndResult& r) {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "support/csv.h"
+#include "support/json.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 
@@ -19,16 +21,8 @@ ErrorSummary summary_of_errors(const std::vector<double>& ratios) {
     s.bias += (ratio - 1) / static_cast<double>(ratios.size());
     s.mean += errors.back() / static_cast<double>(ratios.size());
   }
-  std::sort(errors.begin(), errors.end());
-  // Between the two neighbours of the place, as numpy's default does.
-  const auto quantile = [&](double share) {
-    const double place = share * static_cast<double>(errors.size() - 1);
-    const auto low = static_cast<std::size_t>(place);
-    const std::size_t high = std::min(low + 1, errors.size() - 1);
-    return errors[low] + (errors[high] - errors[low]) * (place - static_cast<double>(low));
-  };
-  s.median = quantile(0.5);
-  s.p90 = quantile(0.9);
+  s.median = quantile(errors, 0.5);
+  s.p90 = quantile(errors, 0.9);
   return s;
 }
 
@@ -78,7 +72,7 @@ std::string end_to_end_json(const std::vector<EndToEndResult>& results) {
     }
     list.push_back(std::move(entry));
   }
-  return list.dump(1) + "\n";
+  return json_text(list, 1);
 }
 
 }  // namespace tilecast

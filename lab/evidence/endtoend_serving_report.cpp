@@ -4,14 +4,14 @@
 #include <map>
 
 #include "lab/evidence/endtoend_report_parts.h"
-#include "support/markdown.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
 
 std::string llmservingsim_report(const Results& all) {
   if (all.empty()) return {};
-  MarkdownTable table({"quantity"}, {"measured", "forecast", "error"});
+  Table table({"quantity"}, {"measured", "forecast", "error"});
   for (const EndToEndResult& r : all) {
     const bool time = r.quantity == "ttft" || r.quantity == "tpot";
     const auto text = [&](double value) {
@@ -29,7 +29,7 @@ std::string llmservingsim_report(const Results& all) {
          "first forecast had a cache too large by a fifth, which made us look for start-up logs of vLLM on other "
          "cards, "
          "and those set what the engine keeps for itself (serve/deployment.cpp).\n\n" +
-         table.text();
+         table.markdown();
 }
 
 // A mean of ten seconds and more is a whole queue's way through the engine: asked apart.
@@ -39,7 +39,7 @@ std::string quantity_of(const EndToEndResult& r) {
 
 std::string gpustack_report(const Results& all, const Results& left_out) {
   if (all.empty()) return {};
-  MarkdownTable declined({"declined"}, {"runs"});
+  Table declined({"declined"}, {"runs"});
   for (const EndToEndResult& r : left_out) declined.add({r.label.detail, fmt::format("{:.0f}", r.measured)});
   return "### Serving on A100s and H100s (GPUStack's performance lab)\n\n"
          "Runs of `vllm bench serve` without speculation, parallelism as the serve command says; lengths drawn from "
@@ -65,7 +65,7 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
                return Words{quantity_of(r), r.label.model};
              },
              nullptr) +
-         declined.text();
+         declined.markdown();
 }
 
 // Two figures a run.
@@ -74,14 +74,14 @@ std::string silicon_count(const Results& all, const Results& left_out) {
   Count rows = 0;
   for (const EndToEndResult& r : all)
     if (r.quantity == "ttft") ++judged[r.label.mode], ++rows;
-  MarkdownTable table({"rows of the sample"}, {"rows"});
+  Table table({"rows of the sample"}, {"rows"});
   for (const auto& [mode, count] : judged) table.add({"judged: " + mode, fmt::format("{}", count)});
   for (const EndToEndResult& r : left_out) {
     rows += static_cast<Count>(r.measured);
     table.add({"declined: " + r.label.detail, fmt::format("{:.0f}", r.measured)});
   }
   table.add({"**read**", fmt::format("{}", rows)});
-  return table.text();
+  return table.markdown();
 }
 
 std::string silicon_report(const Results& judged, const Results& left_out) {

@@ -10,6 +10,8 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "support/file.h"
+#include "support/json.h"
+#include "support/statistics.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -46,31 +48,33 @@ struct Repeats {
   std::vector<double> prefill, decode, total;  // seconds
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 using RunsByName = std::map<std::string, Repeats>;  // "model-workload"
+
+double number_or_zero(const nlohmann::json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0.0;
+}
 
 Result<RunsByName> sglang_runs(const std::string& path, const std::string& text) {
   RunsByName runs;
   for (const std::string& line : split(text, '\n')) {
     if (line.empty()) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("run_name")) return Error{path, "", "has a line that is no run", ""};
-    Repeats& own = runs[json.value("run_name", std::string())];
-    own.prefill.push_back(json.value("prefill_latency", 0.0));
-    own.decode.push_back(json.value("median_decode_latency", 0.0));
-    own.total.push_back(json.value("total_latency", 0.0));
+    const auto json = parse_json_object(line, path, "one run a line");
+    if (!json || !json->contains("run_name") || !(*json)["run_name"].is_string())
+      return Error{path, "", "has a line that is no run", ""};
+    Repeats& own = runs[(*json)["run_name"].get<std::string>()];
+    own.prefill.push_back(number_or_zero(*json, "prefill_latency"));
+    own.decode.push_back(number_or_zero(*json, "median_decode_latency"));
+    own.total.push_back(number_or_zero(*json, "total_latency"));
   }
   return runs;
 }
 
 Result<RunsByName> vllm_runs(const std::string& path, const std::string& text, const Machine& machine) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("latencies") || !json["latencies"].is_array() || json["latencies"].empty())
+  const auto parsed = parse_json_object(text, path, "what vllm bench latency writes");
+  if (!parsed) return parsed.error();
+  const auto& json = *parsed;
+  if (!json.contains("latencies") || !json["latencies"].is_array() || json["latencies"].empty())
     return Error{path, "latencies", "is missing", ""};
   Repeats own;
   for (const auto& latency : json["latencies"]) own.total.push_back(latency.is_number() ? latency.get<double>() : 0);

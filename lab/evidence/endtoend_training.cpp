@@ -8,6 +8,7 @@
 #include "lab/import/import.h"
 #include "lab/evaluate/protocols.h"
 #include "lab/evaluate/tilecast_method.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 
@@ -41,11 +42,6 @@ struct Point {
   double bytes = 0, us = 0;
 };
 
-double middle(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 // Least squares of relative errors for us = gap + bytes / rate, over kernels of 3 to 40 times the floor: long enough to
 // hide the host's call, short enough for the gap to show.
 std::optional<EagerTiming> timing_from(const std::vector<Point>& points) {
@@ -54,7 +50,7 @@ std::optional<EagerTiming> timing_from(const std::vector<Point>& points) {
   for (const Point& p : points)
     if (p.bytes < kSmall) small.push_back(p.us);
   if (small.empty()) return std::nullopt;
-  const double floor = middle(small);
+  const double floor = upper_median(small);
   double w0 = 0, w1 = 0, w2 = 0, y0 = 0, y1 = 0;  // weighted sums
   for (const Point& p : points) {
     if (p.us < 3 * floor || p.us > 40 * floor) continue;
@@ -97,7 +93,7 @@ EagerTiming timing_of(const std::map<std::string, EagerTiming>& timings, const G
     if (built_in_gpu(name)->architecture == gpu.architecture) return timing;
     floors.push_back(in_microseconds(timing.floor)), gaps.push_back(in_microseconds(timing.gap));
   }
-  return {microseconds(middle(floors)), microseconds(middle(gaps))};
+  return {microseconds(upper_median(floors)), microseconds(upper_median(gaps))};
 }
 
 }  // namespace tilecast

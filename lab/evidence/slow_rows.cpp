@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "lab/import/import.h"
+#include "support/input.h"
 #include "support/markdown.h"
-#include "lab/evidence/tune_judge.h"
+#include "support/table.h"
+#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 namespace {
@@ -39,7 +40,7 @@ Result<Card> card_of(const std::string& name, const std::string& folder) {
   Card card{*gpu, ungrouped(*gpu), {}};
   // "A100-SXM-80GB" has its lists in moe_dse_A100_99.csv.gz.
   const std::string path = fmt::format("{}/moe_dse_{}_99.csv.gz", folder, name.substr(0, name.find('-')));
-  if (!std::filesystem::exists(path)) return card;
+  if (!something_at(path)) return card;
   auto best = near_best_times(path);
   if (!best) return best.error();
   card.best_us = std::move(*best);
@@ -87,7 +88,7 @@ const std::map<std::string, std::string>& papers_shares() {
   return shares;
 }
 
-void add_shares(MarkdownTable& table, const std::string& gpu, const std::vector<FlaggedRow>& rows) {
+void add_shares(Table& table, const std::string& gpu, const std::vector<FlaggedRow>& rows) {
   const auto all = static_cast<double>(rows.size());
   const auto paper = papers_shares().find(gpu);
   std::vector<std::string> cells = {gpu, std::to_string(rows.size()),
@@ -99,7 +100,7 @@ void add_shares(MarkdownTable& table, const std::string& gpu, const std::vector<
   table.add(std::move(cells));
 }
 
-void add_truth(MarkdownTable& table, const std::string& gpu, std::vector<FlaggedRow> rows) {
+void add_truth(Table& table, const std::string& gpu, std::vector<FlaggedRow> rows) {
   std::erase_if(rows, [](const FlaggedRow& r) { return r.best_us <= 0; });
   if (rows.empty()) return;
   std::vector<double> gains;
@@ -158,8 +159,8 @@ Result<std::map<std::string, std::vector<FlaggedRow>>> flagged_rows(const std::s
 Result<std::string> flag_tables(const std::string& folder) {
   const auto rows = flagged_rows(folder + "/fused_moe_triton.csv.gz", folder + "/moe_configs");
   if (!rows) return rows.error();
-  MarkdownTable shares({"GPU"}, {"rows", "paper", "gap, learned", "gap, tuner's", "over learned", "over tuner's"});
-  MarkdownTable truth({"GPU", "ceiling"},
+  Table shares({"GPU"}, {"rows", "paper", "gap, learned", "gap, tuner's", "over learned", "over tuner's"});
+  Table truth({"GPU", "ceiling"},
                       {"shapes", "gain, most", "worth it", "precision", "recall", "rank correlation", "of the gap"});
   for (const auto& [gpu, of_gpu] : *rows) {
     add_shares(shares, gpu, of_gpu);
@@ -168,11 +169,11 @@ Result<std::string> flag_tables(const std::string& folder) {
   return "### Flags on SynPerf's sweep\n\nShare of rows flagged: by the paper's rule (efficiency more than 0.1 below "
          "the "
          "ceiling's), and by ours (over 1.1 times the ceiling's time).\n\n" +
-         shares.text() +
+         shares.markdown() +
          "Our rule against the best times of `moe_configs/`: what a search gains (mean and most), shapes where that is "
          "over 1.1 times, how many flags are such (precision) and how many such are flagged (recall), and the rank "
          "correlation with the gain of time over ceiling, and of the paper's gap.\n\n" +
-         truth.text();
+         truth.markdown();
 }
 
 }  // namespace tilecast

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 

@@ -7,6 +7,7 @@
 #include "cluster/collective_physics.h"
 #include "cluster/registry.h"
 #include "lab/evaluate/evaluate.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
@@ -224,17 +225,12 @@ void fit_departures(const std::vector<Point>& points, CommConstants& c) {
   for (const auto& [key, list] : samples) c.own[key] = fit_departure(list, c.curves.at(key.second));
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
 void fit_hosts(const std::vector<CollectiveRow>& rows, CommConstants& c) {
   std::map<std::pair<std::string, std::string>, std::vector<double>> times;
   for (const CollectiveRow& row : rows)
     if (row.call.eager && row.call.bytes <= kibibytes(64) && !is_held_out(row) && !is_apart(row))
       times[{row.gpu, std::string(name_of(row.call.library))}].push_back(in_microseconds(row.measured));
-  for (auto& [key, list] : times) c.host_us[key] = median_of(std::move(list));
+  for (auto& [key, list] : times) c.host_us[key] = median(std::move(list));
 }
 
 // Intervals of rows that `counts` accepts and whose forecasts had this standing; empty: any. Those of GPUs left out
@@ -251,7 +247,6 @@ Spreads spreads_of(const std::vector<CollectiveRow>& rows, const std::vector<Col
   }
   Spreads spreads;
   for (auto& [key, list] : residuals) {
-    std::sort(list.begin(), list.end());
     if (standing.empty()) spreads[key] = {std::min(0.0, quantile(list, 0.1)), std::max(0.0, quantile(list, 0.9))};
     else spreads[key] = {-quantile(list, 0.8), quantile(list, 0.8)};
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/comm_constants.h"
-#include "lab/evidence/collective_rows.h"
+#include "lab/import/collective_rows.h"
 
 namespace tilecast {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "lab/evidence/tune_judge.h"
+#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 

@@ -104,6 +104,9 @@ Result<ReadReport> import_files(Source source, const std::vector<std::string>& p
     if (!report) return std::move(report).error();
     all.add(*report);
   }
+  if (all.rows == 0)
+    return Error{paths.empty() ? out : paths.front(), "", "holds no row that can be imported",
+                 all.left_out.empty() ? "is it the right file?" : "left out: " + all.left_out.begin()->first};
   if (auto finished = writer->finish(); !finished) return std::move(finished).error();
   return all;
 }

@@ -4,41 +4,12 @@
 #include <array>
 #include <cmath>
 
+#include "support/random.h"
+#include "support/statistics.h"
 #include "support/workers.h"
 
 namespace tilecast {
 namespace {
-
-// SplitMix64: small, seedable, the same on every platform.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-
-// Value below which `share` of the weight lies.
-float weighted_quantile(std::vector<std::pair<float, float>>& items, double share) {
-  if (items.empty()) return 0;
-  const bool even =
-      std::all_of(items.begin(), items.end(), [&](const auto& item) { return item.second == items[0].second; });
-  if (even) {
-    const double at = std::ceil(share * static_cast<double>(items.size())) - 1;
-    const auto nth =
-        items.begin() + static_cast<std::ptrdiff_t>(std::clamp(at, 0.0, static_cast<double>(items.size() - 1)));
-    std::nth_element(items.begin(), nth, items.end());
-    return nth->first;
-  }
-  std::sort(items.begin(), items.end());
-  double total = 0;
-  for (const auto& [value, weight] : items) total += weight;
-  double below = 0;
-  for (const auto& [value, weight] : items) {
-    below += weight;
-    if (below >= share * total) return value;
-  }
-  return items.back().first;
-}
 
 // Borders between bins of about equal weight.
 std::vector<std::vector<float>> find_borders(const BoostData& data) {
@@ -93,7 +64,7 @@ class Booster {
     });
     std::vector<std::pair<float, float>> targets(rows_);
     for (std::size_t r = 0; r < rows_; ++r) targets[r] = {data_.targets[r], weight(r)};
-    base_ = weighted_quantile(targets, options_.quantile);
+    base_ = targets.empty() ? 0 : weighted_quantile(targets, options_.quantile);
     predicted_.assign(rows_, base_);
     leaf_.resize(rows_);
   }
@@ -131,15 +102,11 @@ class Booster {
     const auto limit = static_cast<std::uint64_t>(options_.row_share * 18446744073709549568.0);
     chosen_.clear();
     for (std::size_t r = 0; r < rows_; ++r)
-      if (options_.row_share >= 1 || mixed(seed ^ (r * 0x9E3779B97F4A7C15ull)) < limit)
+      if (options_.row_share >= 1 || mixed(seed ^ (r * kGoldenGamma)) < limit)
         chosen_.push_back({static_cast<std::uint32_t>(r), 0, weight(r), 0});
     std::vector<float> sizes;
     for (const Chosen& c : chosen_) sizes.push_back(std::abs(data_.targets[c.row] - predicted_[c.row]));
-    if (!sizes.empty()) {
-      const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-      std::nth_element(sizes.begin(), middle, sizes.end());
-      reach_ = 2 * *middle;
-    }
+    if (!sizes.empty()) reach_ = 2 * upper_median(std::move(sizes));
     for (Chosen& c : chosen_) c.gradient = gradient(data_.targets[c.row] - predicted_[c.row]) * c.weight;
   }
 
@@ -218,6 +185,7 @@ class Booster {
     for (std::size_t r = 0; r < rows_; ++r) lacks[leaf_[r]].emplace_back(data_.targets[r] - predicted_[r], weight(r));
     tree.leaf.assign(leaves, 0);
     workers_.each(leaves, [&](std::size_t leaf) {
+      if (lacks[leaf].empty()) return;
       double total = 0;
       for (const auto& [lack, w] : lacks[leaf]) total += w;
       const double trust = total / (total + options_.least_leaf);

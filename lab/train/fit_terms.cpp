@@ -5,6 +5,7 @@
 #include <set>
 
 #include "measure/dims.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
@@ -15,12 +16,7 @@ using Facts = std::map<std::string, SourceFacts, std::less<>>;
 double law(const PlannedRow& row) { return floor_law(*row.gpu); }
 double measured_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+double middle_or_zero(std::vector<double> values) { return values.empty() ? 0 : upper_median(std::move(values)); }
 
 // Rows that a level needs before its factors are fitted to it.
 constexpr std::size_t kLeastRows = 100;
@@ -157,9 +153,9 @@ class SourceFit {
           tuning.extra_floor_us = 0;
           gaps.push_back((measured_us(*own[i]) - tuned_time(own[i]->input.terms, tuning, law(*own[i]))) / law(*own[i]));
         }
-        lacks.push_back(median_of(std::move(gaps)));
+        lacks.push_back(middle_or_zero(std::move(gaps)));
       }
-      const auto floor = static_cast<float>(std::max(0.0, median_of(std::move(lacks))));
+      const auto floor = static_cast<float>(std::max(0.0, middle_or_zero(std::move(lacks))));
       facts_[name].tuning.extra_floor_us = floor;
       facts_[name].rows = static_cast<Count>(rows.size());
       for (const PlannedRow* row : rows) floors_[row] = floor;
@@ -168,7 +164,7 @@ class SourceFit {
       for (const auto& [name, rows] : *level) {
         std::vector<double> floors;
         for (const PlannedRow* row : rows) floors.push_back(floors_.at(row));
-        facts_[name].tuning.extra_floor_us = static_cast<float>(median_of(std::move(floors)));
+        facts_[name].tuning.extra_floor_us = static_cast<float>(middle_or_zero(std::move(floors)));
         facts_[name].rows = static_cast<Count>(rows.size());
       }
   }
@@ -182,7 +178,7 @@ class SourceFit {
           tuning.extra_floor_us = floors_.at(row);
           residuals.push_back(std::log(measured_us(*row) / tuned_time(row->input.terms, tuning, law(*row))));
         }
-        facts_[name].code = static_cast<float>(median_of(std::move(residuals)));
+        facts_[name].code = static_cast<float>(middle_or_zero(std::move(residuals)));
       }
   }
 

@@ -4,12 +4,12 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include "gpu/registry.h"
 #include "measure/dims.h"
 #include "support/text.h"
 #include "measure/traps.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -97,19 +97,15 @@ std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Mea
   std::vector<std::size_t> all(rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Outcome> outcomes(rows.size());
+  constexpr std::size_t kBatch = 64;
+  Workers workers(threads);
   for (std::size_t start = 0; start < all.size(); start += kPlannedAtOnce) {
     const std::size_t count = std::min(kPlannedAtOnce, all.size() - start);
     const auto planned = plan_rows(rows, std::span(all).subspan(start, count), threads);
-    const auto work = [&](std::size_t first, std::size_t step) {
-      for (std::size_t i = first; i < count; i += step) {
-        const FamilyModel* model = weights.find(planned[i].measured->kernel);
-        outcomes[start + i] = model ? learned_outcome(*model, planned[i]) : planned[i].analytic;
-      }
-    };
-    const auto workers = static_cast<std::size_t>(std::max(1, threads));
-    std::vector<std::jthread> pool;
-    for (std::size_t t = 1; t < workers; ++t) pool.emplace_back(work, t, workers);
-    work(0, workers);
+    parallel_for(workers, {count, kBatch}, [&](std::size_t i) {
+      const FamilyModel* model = weights.find(planned[i].measured->kernel);
+      outcomes[start + i] = model ? learned_outcome(*model, planned[i]) : planned[i].analytic;
+    });
   }
   return outcomes;
 }

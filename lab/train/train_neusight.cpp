@@ -80,13 +80,13 @@ MlpTrainOptions recipe_of(std::string_view key, const NeusightTrainOptions& opti
   return train;
 }
 
-NeusightPredictor train_predictor(std::vector<Lesson> lessons, const MlpTrainOptions& train, Count most_rows,
-                                  std::map<std::string, Count>& sources) {
+TrainedMlp train_predictor(std::vector<Lesson> lessons, const MlpTrainOptions& train, Count most_rows,
+                           std::map<std::string, Count>& sources) {
   if (most_rows > 0 && lessons.size() > static_cast<std::size_t>(most_rows)) {
     std::stable_sort(lessons.begin(), lessons.end(), [](auto& a, auto& b) { return a.hash < b.hash; });
     lessons.resize(static_cast<std::size_t>(most_rows));
   }
-  NeusightPredictor predictor;
+  TrainedMlp predictor;
   std::vector<float> features;
   for (const Lesson& lesson : lessons) {
     features.insert(features.end(), lesson.terms.features.begin(), lesson.terms.features.end());

@@ -88,7 +88,7 @@ SynperfWeights train_synperf(const std::vector<Measurement>& rows, std::span<con
     // Plans of one category may differ in their pipes; the network sees those of the first row.
     const std::size_t width = own.front().features.size();
     std::erase_if(own, [&](const Lesson& lesson) { return lesson.features.size() != width; });
-    SynperfModel model;
+    TrainedMlp model;
     std::vector<float> features;
     for (const Lesson& lesson : own) {
       features.insert(features.end(), lesson.features.begin(), lesson.features.end());

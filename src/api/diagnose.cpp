@@ -30,6 +30,7 @@ Result<Gpu> card_of(const DiagnoseQuery& query, const Recording& recording) {
 WorkForecast forecast_of(const Comparison& c) {
   static_assert(static_cast<int>(ShapeFrom::table) == static_cast<int>(ShapeOrigin::table));
   static_assert(static_cast<int>(CeilingFrom::forecast) == static_cast<int>(CeilingOrigin::forecast));
+  static_assert(static_cast<int>(CeilingFrom::recorded) == static_cast<int>(CeilingOrigin::recorded));
   WorkForecast f;
   f.family = family_of(c.kernel.shape), f.dims = dims_of(c.kernel.shape), f.dtype = c.kernel.format.name;
   f.shape_from = static_cast<ShapeOrigin>(c.from);

@@ -44,6 +44,7 @@ GpuInfo info_of(const Gpu& gpu) {
   info.l2 = gpu.l2.size, info.l2_rate = gpu.l2_peak(gpu.clock.max);
   if (gpu.last_level_cache) info.last_level_cache = {gpu.last_level_cache->size, gpu.last_level_cache->bandwidth};
   info.dram = gpu.dram.size, info.dram_type = gpu.dram.type, info.dram_rate = gpu.dram.bandwidth;
+  info.dram_ecc = gpu.dram.ecc;
   info.nvlink = gpu.links.nvlink, info.pcie = gpu.links.pcie;
   info.notes = gpu.notes;
   info.sources.assign(gpu.sources.begin(), gpu.sources.end());

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "support/statistics.h"
+
 namespace tilecast {
 namespace {
 
@@ -42,9 +44,8 @@ double reached(const CalibrationRow& row, double forecast_us) {
 // The factor on intervals that makes them hold four rows in five.
 double spread_of(std::vector<double> reached) {
   if (reached.size() < kLeastSpreadRows) return 1;
-  const auto at = reached.begin() + static_cast<std::ptrdiff_t>(reached.size() * 4 / 5);
-  std::nth_element(reached.begin(), at, reached.end());
-  return std::clamp(*at, kNarrowest, kWidest);
+  const std::size_t rank = reached.size() * 4 / 5;
+  return std::clamp(value_of_rank(std::move(reached), rank), kNarrowest, kWidest);
 }
 
 CalibrationGain gain_of(const std::string& key, std::span<const Judged> judged) {

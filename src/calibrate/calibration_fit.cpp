@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "support/statistics.h"
+
 namespace tilecast {
 namespace {
 
@@ -189,8 +191,7 @@ class SmoothFit {
     // Long tails again.
     std::vector<double> sizes;
     for (const double v : left_) sizes.push_back(std::abs(v));
-    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2), sizes.end());
-    const double limit = 4 * std::max(0.005, sizes[sizes.size() / 2]);
+    const double limit = 4 * std::max(0.005, upper_median(std::move(sizes)));
     left_ = left_.cwiseMax(-limit).cwiseMin(limit);
   }
 

@@ -157,7 +157,7 @@ std::string cluster_json(const Cluster& cluster) {
                     {"rails", cluster.inter->rails}};
   if (!cluster.notes.empty()) out["notes"] = cluster.notes;
   if (!cluster.sources.empty()) out["sources"] = cluster.sources;
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace tilecast

@@ -162,7 +162,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.algorithm = timed.algorithm;
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
-  forecast.seen = constants.has_seen(cluster.gpu.name);
+  forecast.seen = constants.has_seen(cluster.gpu.measured().name);
   const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
   forecast.standing = standing_of("nccl", cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(call, cluster, forecast.standing));

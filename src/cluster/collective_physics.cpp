@@ -109,7 +109,7 @@ Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots) {
 
 Seconds flow_time(const Flow& flow, const Cluster& cluster, const CommConstants& constants, std::string_view source) {
   const bool pcie = cluster.intra.kind == LinkKind::pcie;
-  const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
+  const MachineKey machine = constants.machine_of(cluster.gpu.measured().name, source, flow.curve.library);
   const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie);
   const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
   const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie), v);
@@ -119,7 +119,7 @@ Seconds flow_time(const Flow& flow, const Cluster& cluster, const CommConstants&
 std::string standing_of(const std::string& library, const Cluster& cluster, const CommConstants& constants,
                         std::string_view source, bool measured) {
   if (measured) return std::string(source);
-  const MachineKey machine{cluster.gpu.name, std::string(source), library};
+  const MachineKey machine{cluster.gpu.measured().name, std::string(source), library};
   return constants.kin_of(cluster.gpu, machine, cluster.intra.kind == LinkKind::pcie).empty() ? kAlone : kAkin;
 }
 

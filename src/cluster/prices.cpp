@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 
 #include "cluster/embedded_clusters.h"
 #include "support/file.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -22,12 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::optional<double> price_from(std::string_view text) {
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return std::isfinite(value) && value >= 0 && value <= kMostAnHour ? std::optional(value) : std::nullopt;
-}
+std::optional<double> price_from(std::string_view text) { return number_between(text, 0.0, kMostAnHour); }
 
 }  // namespace
 

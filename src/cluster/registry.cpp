@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <optional>
 
 #include "cluster/cluster_file.h"
@@ -10,6 +9,7 @@
 #include "gpu/registry.h"
 #include "support/file.h"
 #include "support/json.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -32,14 +32,11 @@ std::vector<Cluster> parse_built_in() {
 
 constexpr int kMostNodes = 1 << 20;
 
-bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
-
-std::optional<int> count_of(std::string_view digits) {
-  int value = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (problem != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMostNodes) return {};
-  return value;
+bool is_path(const std::string& text) {
+  return text == "-" || text.find('/') != std::string::npos || text.ends_with(".json");
 }
+
+std::optional<int> count_of(std::string_view digits) { return number_between(digits, 1, kMostNodes); }
 
 Result<Cluster> with_nodes(Cluster cluster, int nodes) {
   if (nodes > kMostNodes) return error("more than " + std::to_string(kMostNodes) + " nodes", "ask for fewer GPUs");
@@ -60,6 +57,12 @@ std::optional<std::pair<int, std::string>> counted_gpu(const std::string& text) 
   return {};
 }
 
+// A card made from another's description stands where that one does; a calibrated one stays calibrated.
+Cluster with_gpu(Cluster cluster, const Gpu& gpu) {
+  cluster.gpu = gpu;
+  return cluster;
+}
+
 // A GPU of another's architecture and links stands where that one does: A100 of 40 GB on the board of 80 GB.
 std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
   std::optional<Cluster> best;
@@ -74,10 +77,10 @@ std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
 }
 
 Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
-  auto gpu = find_gpu(name);
+  auto gpu = load_gpu(name);
   if (!gpu) return std::move(gpu).error();
   std::optional<Cluster> largest;
-  if (const Cluster* own = built_in_cluster_of(gpu->name)) largest = *own;
+  if (const Cluster* own = built_in_cluster_of(gpu->measured().name)) largest = with_gpu(*own, *gpu);
   else largest = on_siblings_board(*gpu);
   if (!largest) return error("no built-in cluster has " + gpu->name, "describe one in a file (docs/clusters.md)");
   const int node = largest->gpus_per_node;
@@ -86,7 +89,7 @@ Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
     return error(std::to_string(count) + " " + gpu->name + " do not fill nodes of " + std::to_string(node),
                  std::to_string(count / node * node) + " or " + std::to_string((count / node + 1) * node) + " do");
   for (const Cluster& cluster : built_in_clusters())
-    if (cluster.gpu.name == gpu->name && cluster.gpus_per_node == count) return cluster;
+    if (cluster.gpu.name == gpu->measured().name && cluster.gpus_per_node == count) return with_gpu(cluster, *gpu);
   Cluster part = *largest;
   part.gpus_per_node = count;
   return part;

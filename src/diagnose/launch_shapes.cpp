@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "diagnose/shape_parts.h"
+#include "kernel/shape_text.h"
 
 namespace tilecast {
 
@@ -107,9 +108,7 @@ Result<ReadShape> shape_of_text(std::string_view text) {
   if (first == std::string_view::npos || second == std::string_view::npos)
     return field_error("shape", "must be a family, a format and dims, not '" + std::string(text) + "'",
                        "for example: gemm bf16 m=512;n=6144;k=4096");
-  auto dims = dims_from_text(text.substr(second + 1));
-  if (!dims) return std::move(dims).error();
-  auto shape = shape_from(text.substr(0, first), *dims);
+  auto shape = read_dims(text.substr(0, first), text.substr(second + 1));
   if (!shape) return std::move(shape).error();
   auto format = format_from(text.substr(first + 1, second - first - 1));
   if (!format) return std::move(format).error();

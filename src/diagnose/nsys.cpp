@@ -7,6 +7,7 @@
 #include <map>
 
 #include "diagnose/recording.h"
+#include "support/input.h"
 
 #ifdef TILECAST_SQLITE
 #include <sqlite3.h>
@@ -30,8 +31,10 @@ class Export {
   explicit Export(std::string path) : path_(std::move(path)) {}
 
   Status open() {
+    const auto name = openable_path(path_);
+    if (!name) return name.error();
     sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(path_.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code = sqlite3_open_v2(name->c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
     db_.reset(raw);
     if (code != SQLITE_OK) return broken();
     // The file may be hostile: nothing in its schema may run, and damaged pages are refused.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "support/gzip_reader.h"
 #include "support/text.h"
@@ -63,8 +62,8 @@ bool RecordingBuilder::fits(std::size_t bytes) {
 }
 
 std::uint32_t RecordingBuilder::lane(Count device, Count stream) {
-  const auto key = static_cast<std::uint64_t>(device) << 32 ^ static_cast<std::uint64_t>(stream);
-  const auto [at, is_new] = lane_ids_.emplace(key, static_cast<std::uint32_t>(recording_.lanes.size()));
+  const auto [at, is_new] =
+      lane_ids_.emplace(std::pair(device, stream), static_cast<std::uint32_t>(recording_.lanes.size()));
   if (is_new) recording_.lanes.push_back({device, stream});
   return at->second;
 }
@@ -219,11 +218,6 @@ Result<std::string> head_of(const std::string& path) {
 }  // namespace
 
 Result<Recording> read_recording(const std::string& path) {
-  std::error_code failure;
-  if (const auto status = std::filesystem::status(path, failure); std::filesystem::exists(status) &&
-                                                                  !std::filesystem::is_regular_file(status) &&
-                                                                  !std::filesystem::is_directory(status))
-    return Error{path, "", "is a pipe or device; traces are read more than once", "save it to a file first"};
   auto head = head_of(path);
   if (!head) return std::move(head).error();
   if (head->empty()) return Error{path, "", "is empty", "give a profiler's trace"};

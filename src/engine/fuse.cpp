@@ -107,6 +107,7 @@ bool normalises(const Operator& op) {
   return std::holds_alternative<RmsNorm>(op.shape) || std::holds_alternative<LayerNorm>(op.shape);
 }
 bool stays_full(const Operator& op, bool narrow_norms) {
+  if (op.outputs.empty()) return false;
   return std::holds_alternative<Embedding>(op.shape) || (normalises(op) && !narrow_norms) || residual_sum(op) ||
          op.name.ends_with("_add");
 }

@@ -196,6 +196,7 @@ void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& lo
 }
 
 bool ends_a_block(const Operator& op) {
+  if (op.outputs.empty()) return false;
   return op.name == "attention.out" || op.name == "cross.out" || op.name == "mlp.down" || op.name == "moe.experts";
 }
 

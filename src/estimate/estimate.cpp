@@ -51,6 +51,12 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   return physics;
 }
 
+// Whether the plan takes more for granted than its shape says.
+bool assumes(const Launch& launch) {
+  return std::any_of(launch.operands.begin(), launch.operands.end(),
+                     [](const Operand& operand) { return operand.assumed.has_value(); });
+}
+
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
                                const Physics& physics, const Simplified& simplified) {
   const Launch& launch = plan.launches[index];
@@ -59,12 +65,17 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.least_traffic = least_traffic(launch, gpu, context);
   e.at_peak = peak_times(launch, e.load, e.least_traffic, gpu);
   e.bound = largest(e.at_peak);
+  e.assumed_least_traffic = e.least_traffic, e.assumed_bound = e.bound;
+  if (assumes(launch)) {
+    e.assumed_least_traffic = least_traffic(launch, gpu, context, Given::assumption);
+    e.assumed_bound = largest(peak_times(launch, e.load, e.assumed_least_traffic, gpu, Given::assumption));
+  }
   if (simplified.even_schedule) e.load = evened(e.load, launch, gpu);
   Context assumed = context;
   if (simplified.no_cache) assumed.warmth = Warmth::cold;
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
-  e.latency = std::max(join_times(e.achieved, launch), e.bound);
+  e.latency = std::max(join_times(e.achieved, launch), e.assumed_bound);
   return e;
 }
 
@@ -87,6 +98,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics, simplified);
     total.bound += e.bound;
+    total.assumed_bound += e.assumed_bound;
     if (method == Method::roofline) {
       e.achieved = roofline_times(plan.launches[i], gpu);
       e.latency = largest(e.achieved);
@@ -112,7 +124,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   total.efficiency = total.latency > seconds(0) ? total.bound / total.latency : 1;
   total.interval = method == Method::roofline
                        ? Interval{total.latency, total.latency}
-                       : Interval{std::max(total.bound, total.latency * interval_of(character).low),
+                       : Interval{std::max(total.assumed_bound, total.latency * interval_of(character).low),
                                   total.latency * interval_of(character).high};
   return total;
 }

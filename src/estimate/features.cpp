@@ -47,7 +47,7 @@ Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& e,
   Bytes footprint, least;
   for (std::size_t i = 0; i < e.launches.size(); ++i) {
     for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += e.launches[i].achieved[r];
-    least += e.launches[i].least_traffic.total();
+    least += e.launches[i].assumed_least_traffic.total();
     for (const Operand& operand : plan.launches[i].operands)
       if (operand.role != Operand::Role::workspace) footprint += operand.size;
   }
@@ -61,7 +61,7 @@ Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& e,
   for (const Resource r : {Resource::tensor, Resource::vector, Resource::xu, Resource::shared, Resource::l2,
                            Resource::dram, Resource::launch, Resource::latency})
     f[at++] = log_time(sums[static_cast<std::size_t>(r)]);
-  f[at++] = log_time(e.bound);
+  f[at++] = log_time(e.assumed_bound);
   f[at++] = log_time(main.latency);
   f[at++] = static_cast<float>(gpu.tensor_generation());
   f[at++] = 0;  // code of the source

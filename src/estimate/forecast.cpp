@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/arithmetic.h"
+
 namespace tilecast {
 namespace {
 
@@ -17,14 +19,7 @@ double efficiency_of(const Launch& launch, const Physics& physics) {
   return 1;
 }
 
-// p-norm of two times: 1 adds them, large takes the longer.
-Seconds norm(Seconds a, Seconds b, double p) {
-  if (a <= seconds(0)) return b;
-  if (b <= seconds(0)) return a;
-  return seconds(std::pow(std::pow(a.base(), p) + std::pow(b.base(), p), 1 / p));
-}
-
-Seconds of(const ResourceTimes& times, Resource r) { return times[static_cast<std::size_t>(r)]; }
+double of(const ResourceTimes& times, Resource r) { return in_seconds(times[static_cast<std::size_t>(r)]); }
 
 }  // namespace
 
@@ -118,17 +113,24 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   return times;
 }
 
-Seconds join_times(const ResourceTimes& times, const Launch& launch) {
-  const Seconds pipes =
+double math_time(const ResourceTimes& times, Character character) {
+  const double pipes =
       std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
-  const Seconds math = norm(pipes, of(times, Resource::xu), launch.character == Character::attention ? 2.0 : 4.0);
-  const Seconds dram = of(times, Resource::dram), l2 = of(times, Resource::l2), latency = of(times, Resource::latency);
+  return p_norm(pipes, of(times, Resource::xu), character == Character::attention ? 2.0 : 4.0);
+}
+
+double join_parts(const LaunchParts& p, bool looped, double overlap) {
   // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55:
   // fitted to bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
-  if (has_main_loop(launch))
-    return norm(std::max({math, latency, l2}) + of(times, Resource::launch), dram, overlap_exponent(launch));
-  return norm(norm(math, std::max(dram, l2), 4.0), latency, 2.0);
+  if (looped) return p_norm(std::max({p.math, p.waiting, p.l2}) + p.prologue, p.dram, overlap);
+  return p_norm(p_norm(p.math, std::max(p.dram, p.l2), 4.0), p.waiting, overlap);
+}
+
+Seconds join_times(const ResourceTimes& times, const Launch& launch) {
+  const LaunchParts parts{math_time(times, launch.character), of(times, Resource::l2), of(times, Resource::dram),
+                          of(times, Resource::latency), of(times, Resource::launch)};
+  return seconds(join_parts(parts, has_main_loop(launch), overlap_exponent(launch)));
 }
 
 }  // namespace tilecast

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,6 +94,13 @@ struct LearnedInput {
   Features raw;  // see estimate/features.h
   Seconds bound;
   std::string variant = {};  // calibration_variant, on a calibrated card
+  // Of a card made from another (gpu/gpu.h, parent) and changed: terms and features are the other card's, whose learned
+  // forecast is moved by what the physics says of the change.
+  struct Move {
+    double factor = 1;  // this card's analytic forecast over the other's
+    Seconds bound;      // on the other card
+  };
+  std::optional<Move> move = {};
 };
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);

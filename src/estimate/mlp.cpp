@@ -84,4 +84,31 @@ Mlp read_mlp(PackReader& in) {
   return in.bad() ? Mlp() : Mlp(std::move(layers));
 }
 
+void write_trained(PackWriter& out, const TrainedMlps& trained) {
+  out.count(trained.size());
+  for (const auto& [key, one] : trained) {
+    out.text(key);
+    write_mlp(out, one.network);
+    out.counts(one.seen);
+    out.number(one.validation);
+    out.number(one.epochs);
+    out.number(one.best_epoch);
+  }
+}
+
+TrainedMlps read_trained(PackReader& in, bool (*fits)(const Mlp&)) {
+  TrainedMlps trained;
+  for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
+    const std::string key = in.text();
+    TrainedMlp& one = trained[key];
+    one.network = read_mlp(in);
+    one.seen = in.counts();
+    one.validation = in.number<double>();
+    one.epochs = in.number<std::int32_t>();
+    one.best_epoch = in.number<std::int32_t>();
+    if (!fits(one.network)) in.spoil();
+  }
+  return trained;
+}
+
 }  // namespace tilecast

@@ -3,7 +3,9 @@
 // Forecasting is thread-safe. Training is learn/mlp_train.h.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "estimate/packed.h"
@@ -40,5 +42,17 @@ class Mlp {
 void write_mlp(PackWriter& out, const Mlp& network);
 // Spoils the reader where layers do not fit each other.
 Mlp read_mlp(PackReader& in);
+
+// A network and what its training left to say.
+struct TrainedMlp {
+  Mlp network;
+  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
+  double validation = 0;              // mean error on the fifth of rows held out in training
+  std::int32_t epochs = 0, best_epoch = 0;
+};
+using TrainedMlps = std::map<std::string, TrainedMlp>;  // by what they forecast
+void write_trained(PackWriter& out, const TrainedMlps& trained);
+// `fits` says whether a network has the inputs and outputs its method wants; the reader is spoilt where not.
+TrainedMlps read_trained(PackReader& in, bool (*fits)(const Mlp&));
 
 }  // namespace tilecast

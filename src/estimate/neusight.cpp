@@ -102,7 +102,7 @@ std::optional<NeusightDevice> neusight_device(const Gpu& gpu, const Format& form
   device.bandwidth = static_cast<float>(in_gigabytes_per_second(gpu.dram.bandwidth));
   device.l2 = static_cast<float>(in_mebibytes(gpu.l2.size));
   for (const auto& [name, theirs] : kDifferences) {
-    if (name != gpu.name) continue;
+    if (name != gpu.name && !(gpu.as_parent && name == gpu.parent->name)) continue;
     if (theirs.sms > 0) device.sms = theirs.sms;
     if (theirs.peak > 0 && fp32) device.peak = theirs.peak;
     if (theirs.memory > 0) device.memory = theirs.memory;
@@ -223,15 +223,7 @@ std::optional<Seconds> neusight_forecast(const NeusightWeights& weights, const K
 std::string to_bytes(const NeusightWeights& weights) {
   PackWriter out;
   out.counts(weights.sources);
-  out.count(weights.predictors.size());
-  for (const auto& [key, p] : weights.predictors) {
-    out.text(key);
-    write_mlp(out, p.network);
-    out.counts(p.seen);
-    out.number(p.validation);
-    out.number(p.epochs);
-    out.number(p.best_epoch);
-  }
+  write_trained(out, weights.predictors);
   out.count(weights.donors.size());
   for (const auto& [key, table] : weights.donors) {
     out.text(key);
@@ -247,16 +239,7 @@ Result<NeusightWeights> neusight_from_bytes(std::string_view bytes, const std::s
   PackReader in(*plain);
   NeusightWeights weights;
   weights.sources = in.counts();
-  for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
-    const std::string key = in.text();
-    NeusightPredictor& p = weights.predictors[key];
-    p.network = read_mlp(in);
-    p.seen = in.counts();
-    p.validation = in.number<double>();
-    p.epochs = in.number<std::int32_t>();
-    p.best_epoch = in.number<std::int32_t>();
-    if (p.network.inputs() != 4 || p.network.outputs() != 3) in.spoil();
-  }
+  weights.predictors = read_trained(in, [](const Mlp& m) { return m.inputs() == 4 && m.outputs() == 3; });
   for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
     const std::string key = in.text();
     NeusightDonors& table = weights.donors[key];

@@ -77,17 +77,10 @@ struct NeusightDonors {
   std::optional<NeusightTile> nearest(const std::array<float, 4>& dims, const NeusightDevice& device) const;
 };
 
-struct NeusightPredictor {
-  Mlp network;
-  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
-  double validation = 0;              // mean error on the fifth of rows held out in training
-  std::int32_t epochs = 0, best_epoch = 0;
-};
-
 struct NeusightWeights {
-  std::map<std::string, NeusightPredictor> predictors;  // by neusight_key of the predictor
-  std::map<std::string, NeusightDonors> donors;         // by neusight_key of the operator
-  std::map<std::string, Count> sources;                 // source of rows -> how many
+  TrainedMlps predictors;                        // by neusight_key of the predictor
+  std::map<std::string, NeusightDonors> donors;  // by neusight_key of the operator
+  std::map<std::string, Count> sources;          // source of rows -> how many
 };
 
 // "nvidia/bmm/fp32": NeuSight trains vendors apart; formats other than fp32 are our extension.

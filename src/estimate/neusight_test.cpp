@@ -103,7 +103,7 @@ TEST(Neusight, DonorsAreNearestInRawFigures) {
 // A network that always answers (0, 0, ln 3): utilisation 0.75 - 0.5 / waves.
 NeusightWeights constant_weights() {
   NeusightWeights weights;
-  NeusightPredictor predictor;
+  TrainedMlp predictor;
   predictor.network = Mlp({{4, 3, std::vector<float>(12, 0.0f), {0, 0, 1.0986123f}, false, {}, {}}});
   predictor.seen["V100-PCIe"] = 7;
   weights.predictors["nvidia/linear/fp32"] = predictor;

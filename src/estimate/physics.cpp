@@ -31,9 +31,6 @@ double picojoules_per_fma(const Gpu& gpu) {
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
-// Cards for data centres run GDDR with ECC, whose bits share the bus; those for desks without.
-bool checks_dram(const Gpu& gpu) { return !gpu.name.starts_with("RTX-"); }
-
 // Power throttling sets in over about this much ideal time (falls begin at 1 to 6 ms of ideal time).
 constexpr Seconds kThermalTime = milliseconds(1.1);
 
@@ -48,7 +45,7 @@ Physics default_physics(const Gpu& gpu) {
   Physics p;
   // Streams of expert weights: 0.80 on L40S, 0.81 on L20 and 0.84 on A40, which keep check bits in their GDDR; 0.90 on
   // RTX 6000 Ada, which leaves them off unless asked.
-  if (!is_hbm(gpu)) p.dram_efficiency = checks_dram(gpu) ? 0.80 : 0.90;
+  if (!is_hbm(gpu)) p.dram_efficiency = gpu.dram.ecc ? 0.80 : 0.90;
   p.product_efficiency = product_efficiency(gpu);
   p.attention_efficiency = 0.85 * p.product_efficiency;
   p.feed = bytes(latency.feed);

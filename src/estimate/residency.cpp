@@ -13,12 +13,14 @@ struct Footprint {
   Bytes scratch() const { return std::max(scratch_read, scratch_written); }
 };
 
-enum class Share : std::uint8_t { certain, expected };
+enum class Share : std::uint8_t { certain, assumed, expected };
 
 Footprint footprint_of(const Launch& launch, Share count) {
   Footprint f;
   for (const Operand& operand : launch.operands) {
-    const Bytes size = count == Share::certain ? operand.least() : operand.size;
+    const Bytes size = count == Share::certain   ? operand.least()
+                       : count == Share::assumed ? operand.least_assumed()
+                                                 : operand.size;
     if (operand.role == Operand::Role::workspace) {
       if (operand.read) f.scratch_read += size;
       if (operand.written) f.scratch_written += size;
@@ -79,8 +81,8 @@ Bytes written_back(Bytes written, Bytes loaded, const Gpu& gpu) {
 
 }  // namespace
 
-Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
-  const Footprint f = footprint_of(launch, Share::certain);
+Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Given given) {
+  const Footprint f = footprint_of(launch, given == Given::shape ? Share::certain : Share::assumed);
   const Bytes capacity = gpu.resident_capacity();
   Traffic traffic;
   switch (context.warmth) {

@@ -97,7 +97,7 @@ SynperfDevice synperf_device(const Gpu& gpu) {
                        in_gigabytes_per_second(gpu.dram.bandwidth),
                        in_gigabytes_per_second(gpu.l2_peak(gpu.clock.quoted))};
   for (const Measured& known : kL2)
-    if (known.gpu == gpu.name) device.l2 = known.l2;
+    if (known.gpu == gpu.name || (gpu.as_parent && known.gpu == gpu.parent->name)) device.l2 = known.l2;
   return device;
 }
 
@@ -152,15 +152,7 @@ std::optional<Seconds> synperf_forecast(const SynperfWeights& weights, const Ker
 std::string to_bytes(const SynperfWeights& weights) {
   PackWriter out;
   out.counts(weights.sources);
-  out.count(weights.models.size());
-  for (const auto& [key, model] : weights.models) {
-    out.text(key);
-    write_mlp(out, model.network);
-    out.counts(model.seen);
-    out.number(model.validation);
-    out.number(model.epochs);
-    out.number(model.best_epoch);
-  }
+  write_trained(out, weights.models);
   return pack(name_of(Method::synperf), out, 1);
 }
 
@@ -170,16 +162,7 @@ Result<SynperfWeights> synperf_from_bytes(std::string_view bytes, const std::str
   PackReader in(*plain);
   SynperfWeights weights;
   weights.sources = in.counts();
-  for (std::size_t i = 0, n = in.count(10000); i < n && !in.bad(); ++i) {
-    const std::string key = in.text();
-    SynperfModel& model = weights.models[key];
-    model.network = read_mlp(in);
-    model.seen = in.counts();
-    model.validation = in.number<double>();
-    model.epochs = in.number<std::int32_t>();
-    model.best_epoch = in.number<std::int32_t>();
-    if (model.network.outputs() != 1) in.spoil();
-  }
+  weights.models = read_trained(in, [](const Mlp& m) { return m.outputs() == 1; });
   if (in.bad() || !in.at_end()) return damaged(place, "its contents do not parse");
   return weights;
 }

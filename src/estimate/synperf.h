@@ -46,15 +46,9 @@ struct SynperfLoads {
 std::vector<float> synperf_features(std::span<const SynperfPipe> pipes, const SynperfLoads& loads,
                                     const SynperfDevice& device);
 
-struct SynperfModel {
-  Mlp network;
-  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
-  double validation = 0;              // mean error of the efficiency on the fifth of rows held out in training
-  std::int32_t epochs = 0, best_epoch = 0;
-};
 struct SynperfWeights {
-  std::map<std::string, SynperfModel> models;  // by "family/format": one network a kernel category
-  std::map<std::string, Count> sources;        // source of rows -> how many
+  TrainedMlps models;                    // by "family/format": one network a kernel category, of the efficiency
+  std::map<std::string, Count> sources;  // source of rows -> how many
 };
 
 double synperf_efficiency(float output);

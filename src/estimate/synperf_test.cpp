@@ -63,7 +63,7 @@ TEST(Synperf, ElsewhereItCountsOurPlans) {
 
 SynperfWeights constant_weights() {
   SynperfWeights weights;
-  SynperfModel model;
+  TrainedMlp model;
   model.network = Mlp({{11, 1, std::vector<float>(11, 0.0f), {1.0986123f}, false, {}, {}}});
   model.seen["H20"] = 9;
   weights.models["gemm/fp8_static"] = model;

@@ -10,20 +10,6 @@ namespace {
 
 double us(const ResourceTimes& times, Resource r) { return in_microseconds(times[static_cast<std::size_t>(r)]); }
 
-// p-norm of two times: 1 adds them, large takes the longer.
-double norm(double a, double b, double p) {
-  const double longer = std::max(a, b), shorter = std::min(a, b);
-  if (!(shorter > 0)) return longer;
-  return longer * std::pow(1 + std::pow(shorter / longer, p), 1 / p);
-}
-
-// The pipes of an SM, joined as forecast.cpp does.
-double math_time(const ResourceTimes& times, Character character) {
-  const double pipes =
-      std::max({us(times, Resource::tensor), us(times, Resource::vector), us(times, Resource::shared)});
-  return norm(pipes, us(times, Resource::xu), character == Character::attention ? 2.0 : 4.0);
-}
-
 }  // namespace
 
 std::size_t longest_launch(const Estimate& e) {
@@ -46,7 +32,7 @@ Terms terms_of(const Plan& plan, const Estimate& analytic) {
       add(terms.helpers, in_microseconds(e.latency - e.floor));
       continue;
     }
-    add(terms.math, math_time(e.achieved, plan.launches[i].character));
+    add(terms.math, in_microseconds(seconds(math_time(e.achieved, plan.launches[i].character))));
     add(terms.l2, us(e.achieved, Resource::l2));
     add(terms.dram, us(e.achieved, Resource::dram));
     add(terms.waiting, us(e.achieved, Resource::latency));
@@ -65,12 +51,11 @@ TunedRates tuned_rates(const Tuning& tuning, double floor_law) {
 
 double tuned_time(const Terms& t, const TunedRates& rates) {
   const auto& f = rates.factors;
-  const double math = t.math * f[Tuning::math], l2 = t.l2 * f[Tuning::l2], dram = t.dram * f[Tuning::dram];
-  const double waiting = t.waiting * f[Tuning::waiting];
-  const double p = 1 + (t.overlap - 1) * f[Tuning::overlap];
-  const double body = t.looped ? norm(std::max({math, waiting, l2}) + t.prologue * f[Tuning::prologue], dram, p)
-                               : norm(norm(math, std::max(dram, l2), 4), waiting, p);
-  return body + t.helpers * f[Tuning::helpers] + t.floor * f[Tuning::floor] + rates.extra_floor_us;
+  const LaunchParts parts{t.math * f[Tuning::math], t.l2 * f[Tuning::l2], t.dram * f[Tuning::dram],
+                          t.waiting * f[Tuning::waiting], t.prologue * f[Tuning::prologue]};
+  const double overlap = 1 + (t.overlap - 1) * f[Tuning::overlap];
+  return join_parts(parts, t.looped, overlap) + t.helpers * f[Tuning::helpers] + t.floor * f[Tuning::floor] +
+         rates.extra_floor_us;
 }
 
 }  // namespace tilecast

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "estimate/forecast.h"
 #include "estimate/learned.h"
 #include "gpu/registry.h"
 
@@ -43,6 +44,27 @@ TEST(Tuning, StreamsQueueBehindTheirFirstRoundTrip) {
   terms.dram = 4;
   terms.waiting = 3;
   EXPECT_NEAR(tuned_time(terms, Tuning{}, 1), 5, 1e-6);
+}
+
+// The two joins the analytic and the tuned forecast share.
+TEST(JoinParts, LoopAddsItsPrologueAndOverlapsDram) {
+  const LaunchParts parts{.math = 2.5, .l2 = 1, .dram = 4, .waiting = 2, .prologue = 0.5};
+  EXPECT_DOUBLE_EQ(join_parts(parts, true, 2), 5);  // the longest of math, L2 and waiting, then 3-4-5
+  EXPECT_DOUBLE_EQ(join_parts(parts, true, 1), 7);
+}
+
+TEST(JoinParts, StreamOverlapsMemoryWithMathAndQueuesBehindTheFirstRoundTrip) {
+  const LaunchParts parts{.math = 2, .l2 = 2, .dram = 1, .waiting = 3, .prologue = 9};
+  EXPECT_DOUBLE_EQ(join_parts(parts, false, 2), std::hypot(2 * std::pow(2, 0.25), 3.0));
+}
+
+TEST(JoinParts, ExponentialsOverlapMoreOutsideAttention) {
+  ResourceTimes times{};
+  times[static_cast<std::size_t>(Resource::tensor)] = seconds(4);
+  times[static_cast<std::size_t>(Resource::vector)] = seconds(1);
+  times[static_cast<std::size_t>(Resource::xu)] = seconds(3);
+  EXPECT_DOUBLE_EQ(math_time(times, Character::attention), 5);
+  EXPECT_DOUBLE_EQ(math_time(times, Character::product), std::pow(256.0 + 81, 0.25));
 }
 
 // Untuned terms of one launch give the analytic forecast back.

@@ -145,8 +145,7 @@ Result<std::string> with_calibration(const std::string& description, const std::
   auto json = parse_json_object(description, place, "see docs/gpu-files.md");
   if (!json) return std::move(json).error();
   (*json)["calibration"] = calibration_json(calibration);
-  // Names come from files: what is no UTF-8 must not stop the writer.
-  return json->dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(*json, 1);
 }
 
 }  // namespace tilecast

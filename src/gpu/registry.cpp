@@ -69,7 +69,8 @@ Result<std::string> built_in_gpu_text(std::string_view name) {
 
 Result<Gpu> load_gpu(const std::string& name_or_path) {
   if (is_object_text(name_or_path)) return parse_gpu(name_or_path, "GPU description", built_in_gpu_text);
-  const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
+  const bool is_path =
+      name_or_path == "-" || name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
   if (!is_path) return find_gpu(name_or_path);
   auto text = read_text_file(name_or_path, kMostFileBytes);
   if (!text) return std::move(text).error();

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "kernel/flash_forward.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double as_double(Count n) { return static_cast<double>(n); }
 
 // Slots of the vector pipes per score: exponent, P * (dP - D), two conversions, scaling.
 constexpr double kSlotsPerScore = 4.5;
@@ -96,9 +95,9 @@ Rows rows_of(const Problem& p, const BackwardTile& tile, const Lengths& l, Count
 // One block of keys against the rows that see it.
 TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range, Count keys) {
   const double e = p.bytes.q, m = tile.m, n = tile.n, qk = tile.qk_dim, v = tile.v_dim;
-  const double rows = as_double(range.end - range.first), steps = as_double(ceil_div(range.end - range.first, tile.m));
+  const double rows = real(range.end - range.first), steps = real(ceil_div(range.end - range.first, tile.m));
   const double scores = m * n * steps;
-  const double width = as_double(p.heads.qk_dim + p.heads.v_dim);
+  const double width = real(p.heads.qk_dim + p.heads.v_dim);
   Demand d;
   // S = QK', dP = dO V', dV = P' dO, dK = dS' Q, dQ = dS K.
   (p.math.pipe == Pipe::tensor ? d.tensor : d.vector) = ops(2 * scores * (3 * qk + 2 * v));
@@ -106,10 +105,10 @@ TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range,
   d.vector += ops(2 * scores * kSlotsPerScore);
   const double operands = 2 * m * (qk + v) + n * (2 * qk + v) + 3 * m * n;
   d.shared = bytes(e * (n * (qk + v) + steps * (m * (qk + v) + 2 * m * n + tile.reads * operands)));
-  d.l2_load = bytes(as_double(keys) * width * e + rows * (width * e + 2 * 4));
+  d.l2_load = bytes(real(keys) * width * e + rows * (width * e + 2 * 4));
   // dQ is added up in fp32 by atomics; dK and dV leave once, as fp32 sums where heads share them in FlashAttention 3.
   const bool sums = p.heads.group() > 1 && tile.algorithm != AttentionAlgorithm::fa2;
-  d.l2_store = bytes(rows * as_double(p.heads.qk_dim) * 4 + as_double(keys) * width * (sums ? 4 : p.bytes.out));
+  d.l2_store = bytes(rows * real(p.heads.qk_dim) * 4 + real(keys) * width * (sums ? 4 : p.bytes.out));
   return {0, d, std::max(1.0, steps)};
 }
 
@@ -142,7 +141,7 @@ Launch helper(std::string_view name, Count ctas, int threads, double load, doubl
   launch.character = Character::streaming;
   launch.cta = {threads, 40, bytes(0)};
   launch.ctas = std::max<Count>(1, ctas);
-  const double share = 1 / as_double(launch.ctas);
+  const double share = 1 / real(launch.ctas);
   Demand each;
   each.vector = ops(2 * elements * share);
   each.l2_load = bytes(load * share);
@@ -152,7 +151,7 @@ Launch helper(std::string_view name, Count ctas, int threads, double load, doubl
 }
 
 Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, double keys, const Gpu& gpu) {
-  const double qk = as_double(p.heads.qk_dim), v = as_double(p.heads.v_dim), e = p.bytes.q;
+  const double qk = real(p.heads.qk_dim), v = real(p.heads.v_dim), e = p.bytes.q;
   Launch launch;
   launch.name = "attention_backward";
   launch.character = Character::attention;
@@ -166,7 +165,7 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
   const bool sorted =
       tile.algorithm != AttentionAlgorithm::fa2 && p.mask == AttentionMask::causal && p.lengths.size() == 1;
   launch.dispatch = sorted ? Dispatch::longest_first : Dispatch::waves;
-  const double pairs = total_pairs(p.lengths, p.mask, p.window) * as_double(p.heads.query);
+  const double pairs = total_pairs(p.lengths, p.mask, p.window) * real(p.heads.query);
   (p.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = ops(2 * pairs * (3 * qk + 2 * v));
   launch.required.xu = required_exponentials(pairs, gpu);
   launch.operands.add({"q", bytes(rows * qk * e)});
@@ -181,12 +180,12 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
 // dK and dV where several query heads share a key head: FlashAttention 2 writes one gradient for each query head and
 // lets PyTorch sum them, 3 adds up in fp32 and converts.
 void add_group_launches(Plan& plan, const Problem& p, const BackwardTile& tile, double keys) {
-  const double group = as_double(p.heads.group());
+  const double group = real(p.heads.group());
   const bool expands = tile.algorithm == AttentionAlgorithm::fa2;
   Launch& main = plan.launches[1];
   for (const auto& [name, gradient, dim] :
        {std::tuple{"dk_sum", "dk", p.heads.qk_dim}, {"dv_sum", "dv", p.heads.v_dim}}) {
-    const double elements = keys * as_double(dim), part = elements * (expands ? group * p.bytes.out : 4);
+    const double elements = keys * real(dim), part = elements * (expands ? group * p.bytes.out : 4);
     main.operands.add({"partial gradients", bytes(part), Operand::Role::workspace, false, true});
     plan.launches.push_back(helper(name, ceil_div(static_cast<Count>(keys), tile.n), 256, part, elements * p.bytes.out,
                                    elements * (expands ? group : 1)));
@@ -210,9 +209,9 @@ Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& g
   const Problem p{forward.geometry(), forward.lengths(), forward.mask, forward.window, *element, *math};
   const BackwardTile tile = choose_tile(p, *algorithm, gpu);
 
-  const double rows = total_queries(p.lengths) * as_double(p.heads.query);
-  const double keys = total_touched_keys(p.lengths, p.window) * as_double(p.heads.key);
-  const double qk = as_double(p.heads.qk_dim), v = as_double(p.heads.v_dim);
+  const double rows = total_queries(p.lengths) * real(p.heads.query);
+  const double keys = total_touched_keys(p.lengths, p.window) * real(p.heads.key);
+  const double qk = real(p.heads.qk_dim), v = real(p.heads.v_dim);
   Count row_ctas = 0;
   for (const Lengths& l : p.lengths) row_ctas += l.requests * p.heads.query * ceil_div(l.q, tile.m);
 

@@ -4,7 +4,6 @@
 
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
-#include "schedule/schedule.h"
 
 namespace tilecast {
 namespace {
@@ -68,7 +67,6 @@ TEST(AttentionBackward, TasksCoverRequirementsOnEveryGpu) {
     const Launch& l = p->launches[1];
     EXPECT_GE(l.total().tensor, l.required.tensor);
     EXPECT_GE(l.total().vector, l.required.vector);
-    EXPECT_GT(schedule(l, gpu).balance, 0);
   }
 }
 

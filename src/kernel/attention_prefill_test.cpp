@@ -7,7 +7,6 @@
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
 #include "kernel/pipeline.h"
-#include "schedule/schedule.h"
 
 namespace tilecast {
 namespace {
@@ -66,7 +65,6 @@ TEST(AttentionPrefill, Fa2CausalByHand) {
   EXPECT_EQ(operand_bytes(l, "out"), 32.0 * 256 * 8 * 128 * 2);
   EXPECT_EQ(l.dispatch, Dispatch::waves);
   EXPECT_EQ(l.order, Order::interleaved);
-  EXPECT_EQ(occupancy(l.cta, *find_gpu("A100-SXM-80GB")), 2);
 }
 
 // FlashAttention 3: one persistent CTA an SM, tiles of 128 x 128, longest first.

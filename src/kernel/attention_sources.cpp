@@ -81,14 +81,15 @@ Waits waits_of(Decoder decoder) {
   return {};
 }
 
+}  // namespace
+
 int rows_up_to(Count rows, Count least, Count most) {
   return static_cast<int>(std::clamp(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))), least, most));
 }
 
-}  // namespace
-
 DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& gpu) {
   DecoderShape s;
+  s.packed = decoder != Decoder::mmha;  // masked multi-head attention has a CTA for every query head
   const Waits waits = waits_of(decoder);
   const double dim = static_cast<double>(q.heads.qk_dim) / 128;
   s.task_clocks = waits.task + waits.task_dim * dim + waits.row * static_cast<double>(s.packed ? q.heads.group() : 1);
@@ -118,7 +119,7 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
       if (q.cache == CacheType::fp8 && gpu.tensor_generation() == TensorGeneration::mma)
         s.task_clocks *= 3, s.clocks_per_kib *= 3;
       s.rows = 1, s.keys = 64;
-      s.packed = false, s.vector = true, s.joins_itself = true;
+      s.vector = true, s.joins_itself = true;
       s.cta = {256, 64, bytes(0)};
       break;
     case Decoder::flashinfer:

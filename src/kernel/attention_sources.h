@@ -78,6 +78,9 @@ struct PrefillWaits {
 };
 PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, const Gpu& gpu);
 
+// The power of two that holds so many rows, within [least, most].
+int rows_up_to(Count rows, Count least, Count most);
+
 // CTAs that share the keys of one tile; `tiles` of all requests and heads.
 int decoder_splits(Decoder decoder, const DecodeQuestion& question, Count tiles, const Gpu& gpu);
 

@@ -5,11 +5,10 @@
 
 #include "kernel/checks.h"
 #include "kernel/gemm.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double real(Count n) { return static_cast<double>(n); }
 
 constexpr Count kMostTaps = 1 << 12;
 

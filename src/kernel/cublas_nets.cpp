@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <string>
 
 #include "kernel/embedded_plans.h"
+#include "support/number.h"
 
 namespace tilecast {
 namespace {
@@ -29,14 +29,10 @@ class Words {
   }
   int number(int least, int most) {
     const std::string_view word = next();
-    int value = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (problem != std::errc() || end != word.data() + word.size() || value < least || value > most) {
-      if (!failed) wrong = word;
-      failed = true;
-      return least;
-    }
-    return value;
+    if (const auto value = number_between(word, least, most)) return *value;
+    if (!failed) wrong = word;
+    failed = true;
+    return least;
   }
   float weight() { return static_cast<float>(number(-1'000'000, 1'000'000)) / 1000; }
 

@@ -5,11 +5,10 @@
 
 #include "kernel/checks.h"
 #include "kernel/pipeline.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double as_double(Count n) { return static_cast<double>(n); }
 
 // Everything that stays the same while tiles are laid out.
 struct Layout {
@@ -37,13 +36,13 @@ TileWork work_of(const Layout& layout, const Lengths& l, Count index) {
       begin = std::max<Count>(0, first_row / per_query + l.kv - l.q - (layout.problem.window - 1));
   }
   const Count first_block = begin / tile.n, end_block = ceil_div(end, tile.n);
-  return {end_block - first_block, end_row - first_row, as_double(end - first_block * tile.n)};
+  return {end_block - first_block, end_row - first_row, real(end - first_block * tile.n)};
 }
 
 // Dependent steps of a task, in the card's own: a decoder's waiting times are clocks of its own, of which the card's
 // prologue is part.
 double steps_of(const Layout& layout, const TileWork& work) {
-  const double blocks = as_double(std::max<Count>(1, work.blocks));
+  const double blocks = real(std::max<Count>(1, work.blocks));
   if (layout.tile.block_clocks == 0) return blocks;
   const double own = std::max(0.0, layout.tile.task_clocks - layout.latency.task_clocks * layout.latency.wave_share);
   return (own + blocks * layout.tile.block_clocks + work.keys * layout.tile.key_clocks) / layout.latency.step_clocks;
@@ -57,7 +56,7 @@ void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vec
   const auto add = [&](const TileWork& part, Count n) {
     Demand each = tile_demand(layout.tile, part, heads, heads.qk_dim + heads.v_dim, element, layout.math);
     if (layout.problem.page_size > 0)
-      each.l2_load += bytes(4 * std::ceil(part.keys / as_double(layout.problem.page_size)));
+      each.l2_load += bytes(4 * std::ceil(part.keys / real(layout.problem.page_size)));
     if (layout.splits > 1 && layout.joins_itself) each.l2_load += each.l2_store;
     tasks.push_back({n, each, steps_of(layout, part)});
   };
@@ -66,11 +65,11 @@ void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vec
   const Count whole = work.blocks / per_split;
   // The last share ends with the keys, and may be short.
   const Count rest_blocks = work.blocks - whole * per_split;
-  const double share_keys = as_double(per_split * layout.tile.n);
-  const Count full = rest_blocks > 0 || work.keys == as_double(whole) * share_keys ? whole : whole - 1;
+  const double share_keys = real(per_split * layout.tile.n);
+  const Count full = rest_blocks > 0 || work.keys == real(whole) * share_keys ? whole : whole - 1;
   add({per_split, work.rows, share_keys}, count * full);
   const Count last_blocks = work.blocks - full * per_split;
-  if (last_blocks > 0) add({last_blocks, work.rows, work.keys - as_double(full) * share_keys}, count);
+  if (last_blocks > 0) add({last_blocks, work.rows, work.keys - real(full) * share_keys}, count);
 }
 
 Count query_tiles(const Layout& layout, const Lengths& l) {
@@ -85,7 +84,7 @@ std::vector<TaskGroup> lay_out(const Layout& layout) {
     TileWork run;
     Count length = 0;
     const auto flush = [&] {
-      if (length > 0) add_tasks(layout, {run.blocks, run.rows, run.keys / as_double(length)}, length * copies, tasks);
+      if (length > 0) add_tasks(layout, {run.blocks, run.rows, run.keys / real(length)}, length * copies, tasks);
     };
     // Without a mask all tiles but the last are alike.
     const bool alike = layout.problem.mask == AttentionMask::full && tiles > 2;
@@ -97,7 +96,7 @@ std::vector<TaskGroup> lay_out(const Layout& layout) {
         length = 0;
       }
       const Count times = alike && i == 0 ? tiles - 1 : 1;
-      run.keys += next.keys * as_double(times);
+      run.keys += next.keys * real(times);
       length += times;
     }
     flush();
@@ -180,7 +179,7 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
   // mha_varlen_fwd splits keys only where it swaps.
   if (decoder == Decoder::fa2 && !asked.swapped()) layout.splits = 1;
   layout.helpers = decode_helpers(decoder, asked, context);
-  const double key_bytes = as_double(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
+  const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
   layout.tile.block_clocks = shape.step_clocks;
   layout.tile.key_clocks = key_bytes / 1024 * shape.clocks_per_kib;
@@ -215,7 +214,7 @@ Launch copy_launch(double elements, double steps) {
   launch.name = "attention_copy";
   launch.cta = {128, 32, bytes(0)};
   launch.ctas = std::max<Count>(1, ceil_div(static_cast<Count>(elements), 1024));
-  const double share = elements / as_double(launch.ctas);
+  const double share = elements / real(launch.ctas);
   Demand each;
   each.l2_load = each.l2_store = bytes(2 * share);
   launch.tasks = {{launch.ctas, each, steps}};
@@ -255,12 +254,12 @@ Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes
   launch.character = Character::streaming;
   launch.cta = {128, 64, bytes(0)};
   launch.ctas = std::max<Count>(1, ceil_div(static_cast<Count>(rows), block));
-  const double share = rows / as_double(launch.ctas), partial = as_double(v_dim) + 1;  // results and a log-sum
+  const double share = rows / real(launch.ctas), partial = real(v_dim) + 1;  // results and a log-sum
   Demand each;
-  each.vector = ops(2 * share * splits * as_double(v_dim));
+  each.vector = ops(2 * share * splits * real(v_dim));
   each.xu = ops(share * splits);
   each.l2_load = bytes(4 * share * splits * partial);
-  each.l2_store = bytes(share * as_double(v_dim) * element.out);
+  each.l2_store = bytes(share * real(v_dim) * element.out);
   launch.tasks = {{launch.ctas, each, steps}};
   launch.operands.add({"partial results", bytes(4 * rows * splits * partial), Operand::Role::workspace, true, false});
   launch.plan_known = false;  // engines also join in the main kernel
@@ -298,33 +297,33 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   // Engines choose among kernels; only a named one has a plan that is certain.
   launch.plan_known = p.algorithm != AttentionAlgorithm::automatic && layout.tile.known;
 
-  const double pairs = total_pairs(p.lengths, p.mask, p.window) * as_double(heads.query);
+  const double pairs = total_pairs(p.lengths, p.mask, p.window) * real(heads.query);
   (math->pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
-      ops(2 * pairs * as_double(heads.qk_dim + heads.v_dim));
+      ops(2 * pairs * real(heads.qk_dim + heads.v_dim));
   launch.required.xu = required_exponentials(pairs, gpu);
-  const double rows = total_queries(p.lengths) * as_double(heads.query);
-  const double keys = total_touched_keys(p.lengths, p.window) * as_double(heads.key);
-  launch.operands.add({"q", bytes(rows * as_double(heads.qk_dim) * element->q)});
-  launch.operands.add({"k", bytes(keys * as_double(heads.qk_dim) * element->kv)});
-  launch.operands.add({"v", bytes(keys * as_double(heads.v_dim) * element->kv)});
+  const double rows = total_queries(p.lengths) * real(heads.query);
+  const double keys = total_touched_keys(p.lengths, p.window) * real(heads.key);
+  launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
+  launch.operands.add({"k", bytes(keys * real(heads.qk_dim) * element->kv)});
+  launch.operands.add({"v", bytes(keys * real(heads.v_dim) * element->kv)});
   Plan plan;
   // The result belongs to the plan, whichever launch writes it: counted once, here.
   launch.operands.add(
-      {"out", bytes(rows * as_double(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+      {"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   if (layout.splits > 1)
-    launch.operands.add({"partial results", bytes(4 * rows * layout.splits * as_double(heads.v_dim + 1)),
+    launch.operands.add({"partial results", bytes(4 * rows * layout.splits * real(heads.v_dim + 1)),
                          Operand::Role::workspace, layout.joins_itself, true});
   plan.launches.push_back(std::move(launch));
   if (layout.splits > 1 && !layout.joins_itself)
     plan.launches.push_back(combine_launch(rows, heads.v_dim, layout.splits, *element, layout.helpers.combine_steps));
   if (const Passes passes = prefill_passes(context, gpu); p.stores_keys) {
-    const double moved = passes.queries * rows * as_double(heads.qk_dim) * element->q +
-                         passes.keys * keys * as_double(heads.qk_dim + heads.v_dim) * element->kv;
+    const double moved = passes.queries * rows * real(heads.qk_dim) * element->q +
+                         passes.keys * keys * real(heads.qk_dim + heads.v_dim) * element->kv;
     if (moved > 0) plan.launches.push_back(copy_launch(moved / 4, 4));
     for (int i = 0; i < passes.others; ++i) plan.launches.push_back(copy_launch(1, 4));
   }
   for (int i = 0; i < layout.helpers.copies; ++i)
-    plan.launches.push_back(copy_launch(rows * as_double(heads.qk_dim), layout.helpers.copy_steps));
+    plan.launches.push_back(copy_launch(rows * real(heads.qk_dim), layout.helpers.copy_steps));
   return plan;
 }
 

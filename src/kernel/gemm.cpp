@@ -7,15 +7,14 @@
 #include "kernel/gemm_traffic.h"
 #include "kernel/quantize.h"
 #include "kernel/scaled_mm.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
 
-double as_double(Count n) { return static_cast<double>(n); }
-
 Status check_product(Count batch, Count m, Count n, Count k) {
   if (auto positive = require_positive({{"batch", batch}, {"m", m}, {"n", n}, {"k", k}}); !positive) return positive;
-  const double b = as_double(batch), dm = as_double(m), dn = as_double(n), dk = as_double(k);
+  const double b = real(batch), dm = real(m), dn = real(n), dk = real(k);
   return require_reasonable(b * (dm * dk + dn * dk + dm * dn));
 }
 
@@ -31,16 +30,16 @@ Bytes shared_traffic(const GemmTile& tile, double k, double element) {
 // Adding up the partial sums of split-K: cublasLt's splitKreduce_kernel, CTAs of 32 x 16 threads over 32 columns and as
 // many times 16 rows as make about four CTAs an SM (743 of the 767 grids of data/measurements/h200_kernels.csv.gz).
 Launch reduce_launch(const GemmProblem& p, const Format& format, int split, const Gpu& gpu) {
-  const double results = as_double(p.batch) * as_double(p.m) * as_double(p.n);
+  const double results = real(p.batch) * real(p.m) * real(p.n);
   const Count columns = ceil_div(p.n, 32), rows = ceil_div(p.m, 16);
-  const double fill = as_double(columns) * as_double(rows) / (4.0 * gpu.sms);
+  const double fill = real(columns) * real(rows) / (4.0 * gpu.sms);
   const Count each_rows = std::max<Count>(1, std::llround(fill));
   Launch launch;
   launch.name = "split_k_reduce";
   launch.character = Character::streaming;
   launch.cta = {512, 32, bytes(0)};
   launch.ctas = p.batch * columns * ceil_div(rows, each_rows);
-  const double share = results / as_double(launch.ctas);
+  const double share = results / real(launch.ctas);
   Demand each;
   each.vector = ops(2 * share * split);
   each.l2_load = bytes(4 * share * split);
@@ -97,7 +96,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
 }
 
 void add_operands(Launch& launch, const GemmProblem& p, const Format& format, bool weights, const Restreams& again) {
-  const double b = as_double(p.batch), m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
+  const double b = real(p.batch), m = real(p.m), n = real(p.n), k = real(p.k);
   const auto weight_role = weights ? Operand::Role::weight : Operand::Role::activation;
   Operand x{"x", format.activation_bytes(b * m * k), Operand::Role::activation, true, false};
   x.passes = again.x.passes;
@@ -122,7 +121,7 @@ Launch bare_launch(const GemmProblem& p, const MathPath& math) {
   launch.character = Character::product;
   launch.math = math;
   launch.plan_known = false;
-  const Ops products = ops(2 * as_double(p.batch) * as_double(p.m) * as_double(p.n) * as_double(p.k));
+  const Ops products = ops(2 * real(p.batch) * real(p.m) * real(p.n) * real(p.k));
   (math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = products;
   launch.vector_type = math.pipe == Pipe::vector ? math.input : DType::fp32;
   return launch;
@@ -146,7 +145,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   const TileGrid grid = grid_of(p, choice);
   const Count tasks = tasks_of(p, choice, grid);
   const Count steps = ceil_div(ceil_div(p.k, choice.tile_k), choice.split);
-  const double depth = as_double(steps) * choice.tile_k;  // k of one CTA, padded
+  const double depth = real(steps) * choice.tile_k;  // k of one CTA, padded
   const double element = std::max(format.activation_bits, bits_of(math.input) * 1.0) / 8;
 
   launch.tile = {tile.m, tile.n, choice.tile_k};
@@ -157,7 +156,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   // Shared memory that admits just the resident CTAs the tile is known to have.
   launch.cta = {tile.threads, tile.registers,
                 bytes(std::min(choice.stages * (tile.m + tile.n) * choice.tile_k * element, 200e3))};
-  const double m = as_double(p.m), n = as_double(p.n), k = as_double(p.k);
+  const double m = real(p.m), n = real(p.n), k = real(p.k);
   const bool partial = choice.split > 1 && choice.reduction_kernel;
   const Bytes results = partial ? bytes(4 * m * n * choice.split) : format.output_bytes(m * n);
   Demand each;
@@ -166,16 +165,16 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   each.shared = shared_traffic(tile, depth, element);
   each.l2_load = asked_by_cta(p, format, choice, grid);
   each.l2_store =
-      (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * as_double(p.batch) / as_double(tasks);
+      (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
-  const double latency_steps = as_double(steps) * (math.pipe == Pipe::vector ? choice.tile_k / 64.0 : 1.0);
+  const double latency_steps = real(steps) * (math.pipe == Pipe::vector ? choice.tile_k / 64.0 : 1.0);
   launch.tasks = {{tasks, each, latency_steps}};
 
   const Restreams again =
       restreams_of(grid, choice, {format.activation_bytes(m * k), format.weight_bytes(n * k), results});
   add_operands(launch, p, format, weights, again);
   if (partial)
-    launch.operands.add({"partial sums", results * as_double(p.batch), Operand::Role::workspace, false, true});
+    launch.operands.add({"partial sums", results * real(p.batch), Operand::Role::workspace, false, true});
   return launch;
 }
 

@@ -2,39 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/bound.h"
-#include "estimate/residency.h"
+#include "kernel/gemm_testing.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/plan_testing.h"
-#include "schedule/schedule.h"
 
 namespace tilecast {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-
-// cuBLAS's kernel for large bf16 products on H200: 256 columns, 128 rows, pairs of CTAs along m.
-GemmChoice large_choice() {
-  GemmChoice choice;
-  choice.tile = {128, 256, 384, 168, 1, 64, 64};
-  choice.cluster_m = 2;
-  choice.persistent = true;
-  choice.concurrent = 132;
-  return choice;
-}
-
-GemmChoice plain_choice(int tile_m, int tile_n, int split = 1) {
-  GemmChoice choice;
-  choice.tile = {tile_m, tile_n, 128, 128, 1, 64, 64};
-  choice.split = split;
-  return choice;
-}
-
-Launch launch_of(const GemmProblem& p, const GemmChoice& choice, std::string_view dtype = "bf16",
-                 std::string_view gpu = "H200") {
-  const Format format = *format_from(dtype);
-  return gemm_launch(p, format, *math_path(format, *find_gpu(gpu)), true, choice);
-}
 
 const Operand& operand(const Launch& launch, std::string_view name) {
   for (const Operand& o : launch.operands)
@@ -166,13 +141,6 @@ TEST(GemmTraffic, LargeProductsStreamOperandsAgain) {
   EXPECT_DOUBLE_EQ(operand(launch, "x").passes, 1);
   EXPECT_DOUBLE_EQ(operand(launch, "w").passes, 32 / 8.25);
   EXPECT_NEAR(in_bytes(operand(launch, "w").reuse_distance) / kMiB, 32 + 8.25 + 8.25, 1e-9);
-  Context cold;
-  cold.warmth = Warmth::cold;
-  const Gpu gpu = *find_gpu("H200");
-  const Traffic traffic = expected_traffic(launch, gpu, cold);
-  EXPECT_NEAR(in_megabytes(traffic.load), 149, 0.1 * 149);  // measured: tc031
-  EXPECT_NEAR(in_megabytes(traffic.store), 27.5, 0.1 * 27.5);
-  EXPECT_EQ(in_megabytes(least_traffic(launch, gpu, cold).load), 64 * kMiB * 1e-6);
 }
 
 TEST(GemmTraffic, SmallProductsReadOnce) {
@@ -190,32 +158,22 @@ TEST(GemmTraffic, NeighboursShareRequests) {
   EXPECT_GE(launch_of({1, 256, 256, 4096}, shared).total().l2_load, bytes(2.0 * 256 * 8192));
 }
 
-TEST(GemmProperties, BoundDoesNotKnowThePlan) {
-  const Gpu gpu = *find_gpu("H100-SXM");
-  for (const Warmth warmth : {Warmth::cold, Warmth::warm, Warmth::model}) {
-    Context context;
-    context.warmth = warmth;
-    std::optional<Seconds> bound;
-    for (const GemmChoice& choice :
-         {plain_choice(128, 128), plain_choice(64, 256, 4), plain_choice(16, 64, 2), large_choice()}) {
-      const Launch launch = launch_of({1, 512, 4096, 8192}, choice);
-      const Seconds time = largest(peak_times(launch, schedule(launch, gpu), least_traffic(launch, gpu, context), gpu));
-      EXPECT_EQ(time, bound.value_or(time));
-      bound = time;
-    }
-  }
-}
+// Four neighbours stacked along m load w once for all: 128 + 256 / 4 elements a step are the fewest. 0.7 of the loads
+// are merged in the first round, an eighth of that (1024^-0.3) after 1024.
+TEST(GemmTraffic, LoadsThatReachL2ByHand) {
+  const GemmTile tile{128, 256};
+  const LoadShares first = asked_of_l2(tile, {.coalesced = 4}, 8, 8, 1);
+  EXPECT_DOUBLE_EQ(first.x, 1);
+  EXPECT_DOUBLE_EQ(first.w, 1 - 0.75 * 0.7);
+  EXPECT_NEAR(asked_of_l2(tile, {.coalesced = 4}, 8, 8, 1024).w, 1 - 0.75 * 0.7 / 8, 1e-12);
 
-TEST(GemmProperties, MoreWorkIsNeverLessAtEqualPlan) {
-  const Gpu gpu = *find_gpu("A100-SXM-80GB");
-  Load before;
-  for (Count m = 1; m <= 8192; m = m * 3 / 2 + 1) {
-    const Load load = schedule(launch_of({1, m, 1000, 777}, plain_choice(64, 128), "bf16", "A100-SXM-80GB"), gpu);
-    EXPECT_GE(load.busiest.tensor, before.busiest.tensor);
-    EXPECT_GE(load.steps_busiest, before.steps_busiest);
-    EXPECT_GE(load.tasks_busiest, before.tasks_busiest);
-    before = load;
-  }
+  const LoadShares cluster = asked_of_l2(tile, {.cluster_m = 2}, 8, 8, 1024);  // multicast does not drift apart
+  EXPECT_DOUBLE_EQ(cluster.x, 1);
+  EXPECT_DOUBLE_EQ(cluster.w, 0.5);
+
+  const LoadShares alone = asked_of_l2(tile, {.coalesced = 4}, 1, 1, 1);  // no neighbour to share with
+  EXPECT_DOUBLE_EQ(alone.x, 1);
+  EXPECT_DOUBLE_EQ(alone.w, 1);
 }
 
 TEST(GemmProperties, PlansCoverTheWork) {
@@ -228,7 +186,6 @@ TEST(GemmProperties, PlansCoverTheWork) {
       EXPECT_GE(launch.total().tensor, launch.required.tensor) << gpu;
       EXPECT_GE(launch.ctas, 1) << gpu;
       EXPECT_EQ(plan.launches.size(), launch.split > 1 ? 2u : 1u) << gpu;
-      EXPECT_GE(occupancy(launch.cta, *find_gpu(gpu)), 1) << gpu;
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernel/cublas_simt.h"
 #include "kernel/cublas_wgmma.h"
+#include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
@@ -69,12 +70,6 @@ constexpr std::array<GemmTile, 13> kMatrixCoreTiles = {{
 
 constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
 constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
-
-// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. Four fits what products ask of L2 in
-// data/measurements/h200_counters.csv; taken for later generations, of which there are no counters.
-int coalesced_requests(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
-}
 
 }  // namespace
 

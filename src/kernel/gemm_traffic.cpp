@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/arithmetic.h"
+
 namespace tilecast {
 namespace {
-
-double as_double(Count n) { return static_cast<double>(n); }
 
 // Tiles go out in groups of eight along one side, each group swept along the other: along m where clusters span m, else
 // along n (chosen on the DRAM reads of 18 products beyond L2, data/measurements/h200_counters.csv: within 10 % in the
@@ -16,7 +16,7 @@ struct Sweep {
 };
 Sweep sweep_of(const TileGrid& grid, bool along_m, Bytes swept, Bytes grouped, Bytes result) {
   constexpr double kGroup = 8;
-  const double lines = as_double(along_m ? grid.m : grid.n), length = as_double(along_m ? grid.n : grid.m);
+  const double lines = real(along_m ? grid.m : grid.n), length = real(along_m ? grid.n : grid.m);
   const double group = std::min(lines, std::max(kGroup, grid.concurrent / length));
   const double rounds = std::max(1.0, lines * length / grid.concurrent);
   const double side_by_side = std::min(length, grid.concurrent / group);
@@ -29,36 +29,35 @@ Sweep sweep_of(const TileGrid& grid, bool along_m, Bytes swept, Bytes grouped, B
   return sweep;
 }
 
-// Shares of a tile's loads of x and w that reach L2: clusters ask once for all their CTAs, and L2 serves simultaneous
-// requests of neighbours once. CTAs drift apart round by round; both constants fit the L2 reads of 59 products (median
-// error 7 %).
-struct Asked {
-  double x = 1, w = 1;
-};
-Asked asked_of_l2(const GemmChoice& choice, const TileGrid& grid) {
+}  // namespace
+
+// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. Four fits what products ask of L2 in
+// data/measurements/h200_counters.csv; taken for later generations, of which there are no counters.
+int coalesced_requests(const Gpu& gpu) {
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
+}
+
+// CTAs drift apart round by round; both constants fit the L2 reads of 59 products (median error 7 %).
+LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double m, double n, double rounds) {
   constexpr double kCoalesced = 0.7, kDrift = -0.3;
-  const double m = as_double(grid.m), n = as_double(grid.n);
-  const Asked multicast{1 / std::min<double>(choice.cluster_n, n), 1 / std::min<double>(choice.cluster_m, m)};
-  const double tile_m = choice.tile.m, tile_n = choice.tile.n;
-  Asked best = multicast;
-  for (int along_n = 1; along_n <= choice.coalesced; along_n *= 2) {
-    const double along_m = static_cast<double>(choice.coalesced) / along_n;
-    const Asked merged{std::min(multicast.x, 1 / std::min<double>(along_n, n)),
-                       std::min(multicast.w, 1 / std::min(along_m, m))};
-    if (merged.x * tile_m + merged.w * tile_n < best.x * tile_m + best.w * tile_n) best = merged;
+  const LoadShares multicast{1 / std::min<double>(sharing.cluster_n, n), 1 / std::min<double>(sharing.cluster_m, m)};
+  LoadShares best = multicast;
+  for (int along_n = 1; along_n <= sharing.coalesced; along_n *= 2) {
+    const double along_m = static_cast<double>(sharing.coalesced) / along_n;
+    const LoadShares merged{std::min(multicast.x, 1 / std::min<double>(along_n, n)),
+                            std::min(multicast.w, 1 / std::min(along_m, m))};
+    if (merged.x * tile.m + merged.w * tile.n < best.x * tile.m + best.w * tile.n) best = merged;
   }
-  const double share = kCoalesced * std::pow(grid.rounds, kDrift);
+  const double share = kCoalesced * std::pow(rounds, kDrift);
   return {multicast.x + (best.x - multicast.x) * share, multicast.w + (best.w - multicast.w) * share};
 }
 
-}  // namespace
-
 TileGrid grid_of(const GemmProblem& p, const GemmChoice& choice) {
   TileGrid grid{ceil_div(p.m, choice.tile.m), ceil_div(p.n, choice.tile.n), 1, 1};
-  const double tiles = as_double(grid.m) * as_double(grid.n);
+  const double tiles = real(grid.m) * real(grid.n);
   if (choice.concurrent == 0) return {grid.m, grid.n, 1, tiles};
-  grid.rounds = std::max(1.0, as_double(p.batch) * tiles * choice.split / as_double(choice.concurrent));
-  grid.concurrent = std::max(1.0, as_double(choice.concurrent) / choice.split);
+  grid.rounds = std::max(1.0, real(p.batch) * tiles * choice.split / real(choice.concurrent));
+  grid.concurrent = std::max(1.0, real(choice.concurrent) / choice.split);
   return grid;
 }
 
@@ -74,11 +73,12 @@ Restreams restreams_of(const TileGrid& grid, const GemmChoice& choice, const Pro
 // Rows of x are read once per column of tiles and the other way round. Kernels that load by TMA ask for whole tiles,
 // rows beyond the edge included; others mask those.
 Bytes asked_by_cta(const GemmProblem& p, const Format& format, const GemmChoice& choice, const TileGrid& grid) {
-  const Asked asked = asked_of_l2(choice, grid);
+  const LoadShares asked = asked_of_l2(choice.tile, {choice.cluster_m, choice.cluster_n, choice.coalesced},
+                                       real(grid.m), real(grid.n), grid.rounds);
   const bool whole = choice.persistent;
-  const double rows = whole ? choice.tile.m : as_double(p.m) / as_double(grid.m);
-  const double columns = whole ? choice.tile.n : as_double(p.n) / as_double(grid.n);
-  const double depth = as_double(p.k) / choice.split;
+  const double rows = whole ? choice.tile.m : real(p.m) / real(grid.m);
+  const double columns = whole ? choice.tile.n : real(p.n) / real(grid.n);
+  const double depth = real(p.k) / choice.split;
   return format.activation_bytes(rows * depth) * asked.x + format.weight_bytes(columns * depth) * asked.w;
 }
 

@@ -27,6 +27,19 @@ struct ProductBytes {
 };
 Restreams restreams_of(const TileGrid& grid, const GemmChoice& choice, const ProductBytes& bytes);
 
+// Shares of a tile's loads of x and w that reach L2.
+struct LoadShares {
+  double x = 1, w = 1;
+};
+// CTAs whose loads may be one: clusters ask once for all of theirs, and L2 serves simultaneous requests of `coalesced`
+// neighbours once.
+struct LoadSharing {
+  int cluster_m = 1, cluster_n = 1, coalesced = 1;
+};
+int coalesced_requests(const Gpu& gpu);
+// Of a product of `m` by `n` tiles, run in `rounds`.
+LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double m, double n, double rounds);
+
 // Bytes one CTA asks of L2.
 Bytes asked_by_cta(const GemmProblem& problem, const Format& format, const GemmChoice& choice, const TileGrid& grid);
 

@@ -5,42 +5,20 @@
 #include <limits>
 
 #include "kernel/gemm.h"
+#include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double real(Count n) { return static_cast<double>(n); }
-
-// Hopper's and Blackwell's L2 serve simultaneous requests of neighbouring CTAs for a line once (kernel/gemm_tile.cpp,
-// coalesced_requests); clusters share loads by multicast to the same effect.
-int merged_requests(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
-}
-
-// Shares of the loads of rows and of weights that reach L2, as gemm_traffic.cpp has them for one product: the CTAs of
-// one expert share its rows or its weights, and drift apart round by round (both constants from there).
-struct Asked {
-  double rows = 1, weights = 1;
-};
-Asked asked_of_l2(const GemmTile& tile, int merged_ctas, double tall, double columns, double rounds) {
-  constexpr double kCoalesced = 0.7, kDrift = -0.3;
-  Asked best;
-  for (int along_n = 1; along_n <= merged_ctas; along_n *= 2) {
-    const double along_m = static_cast<double>(merged_ctas) / along_n;
-    const Asked merged{1 / std::min<double>(along_n, columns), 1 / std::min(along_m, tall)};
-    if (merged.rows * tile.m + merged.weights * tile.n < best.rows * tile.m + best.weights * tile.n) best = merged;
-  }
-  const double share = kCoalesced * std::pow(rounds, kDrift);
-  return {1 - (1 - best.rows) * share, 1 - (1 - best.weights) * share};
-}
 
 // Bytes that main-loop steps of one tile ask of L2 for each element of depth, over all of k.
 double tile_request(const GemmTile& tile, const GroupedProblem& problem, double element, const Gpu& gpu) {
   const double columns = real(ceil_div(problem.n, tile.n));
   const double tall = real(problem.tiles(tile)) / columns / real(static_cast<Count>(problem.rows.size()));
-  const Asked asked = asked_of_l2(tile, merged_requests(gpu), tall, columns, 1);
-  return (asked.rows * tile.m + asked.weights * tile.n) * element;
+  // The CTAs of one expert share its rows or its weights; clusters share loads by multicast to the same effect.
+  const LoadShares asked = asked_of_l2(tile, {.coalesced = coalesced_requests(gpu)}, tall, columns, 1);
+  return (asked.x * tile.m + asked.w * tile.n) * element;
 }
 
 }  // namespace
@@ -61,7 +39,7 @@ GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, c
   const double steps = real(ceil_div(problem.k, depth));
   GemmChoice best;
   best.tile_k = depth;
-  best.coalesced = merged_requests(gpu);
+  best.coalesced = coalesced_requests(gpu);
   double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : gemm_tiles(math, gpu)) {
     const double rows = real(std::min<Count>(tile.m, problem.rows.front()));
@@ -108,9 +86,9 @@ Launch grouped_launch(const GroupedProblem& problem, const Format& format, const
     const double tasks = static_cast<double>(group.count);
     // Each column of tiles reads its rows once; each row of tiles reads the expert's weights once. Masked rows are not
     // read.
-    const Asked asked = asked_of_l2(tile, choice.coalesced, real(tall), real(columns), rounds);
-    group.each.l2_load = (format.activation_bytes(rows * k * static_cast<double>(columns)) * asked.rows +
-                          format.weight_bytes(experts * static_cast<double>(tall) * n * k) * asked.weights) *
+    const LoadShares asked = asked_of_l2(tile, {.coalesced = choice.coalesced}, real(tall), real(columns), rounds);
+    group.each.l2_load = (format.activation_bytes(rows * k * static_cast<double>(columns)) * asked.x +
+                          format.weight_bytes(experts * static_cast<double>(tall) * n * k) * asked.w) *
                          (1 / tasks);
     group.each.l2_store = format.output_bytes(rows * n) / tasks;
     launch.tasks.push_back(group);

@@ -1,18 +1,13 @@
 #include "kernel/mla_decode.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "kernel/attention_sources.h"
 #include "kernel/flash_forward.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double as_double(Count n) { return static_cast<double>(n); }
-
-int rows_up_to(Count rows, Count least, Count most) {
-  return static_cast<int>(std::clamp(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))), least, most));
-}
 
 FlashTile mla_tile(const MlaDecode& s, AttentionAlgorithm algorithm, const AttentionBytes& element, const Gpu& gpu) {
   const Count rows = s.heads * s.q_len;
@@ -72,7 +67,7 @@ Result<Plan> plan(const MlaDecode& s, const Format& format, const Gpu& gpu, cons
   for (const Lengths& l : lengths) {
     blocks += l.requests * ceil_div(l.kv, tile.n);
     requests += l.requests;
-    keys += as_double(l.requests) * as_double(l.kv);
+    keys += real(l.requests) * real(l.kv);
   }
   // FlashMLA's scheduler cuts the tokens of all requests, laid end to end, into equal parts, one for each SM that a
   // tile of heads has (get_mla_metadata: SMs / head tiles). The other kernels' splits also aim to fill the SMs.
@@ -86,7 +81,7 @@ Result<Plan> plan(const MlaDecode& s, const Format& format, const Gpu& gpu, cons
   const Count rows_each = std::min<Count>(tile.m, s.heads * s.q_len) * std::max<Count>(1, requests / parts);
   AttentionBytes stored = *element;
   if (splits > 1) stored.out = 4;
-  const TileWork work{per_part, rows_each, keys / as_double(parts)};
+  const TileWork work{per_part, rows_each, keys / real(parts)};
   Launch launch;
   launch.name = "mla_decode";
   launch.character = Character::attention;
@@ -96,18 +91,18 @@ Result<Plan> plan(const MlaDecode& s, const Format& format, const Gpu& gpu, cons
   launch.cta = tile.cta;
   launch.ctas = parts * row_tiles;
   launch.math = *math;
-  launch.tasks = {{launch.ctas, tile_demand(tile, work, heads, heads.qk_dim, stored, *math), as_double(per_part)}};
+  launch.tasks = {{launch.ctas, tile_demand(tile, work, heads, heads.qk_dim, stored, *math), real(per_part)}};
   launch.plan_known = false;
 
-  const double pairs = total_pairs(lengths, AttentionMask::causal, 0) * as_double(s.heads);
+  const double pairs = total_pairs(lengths, AttentionMask::causal, 0) * real(s.heads);
   (math->pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
-      ops(2 * pairs * as_double(heads.qk_dim + heads.v_dim));
+      ops(2 * pairs * real(heads.qk_dim + heads.v_dim));
   launch.required.xu = required_exponentials(pairs, gpu);
-  const double rows = total_queries(lengths) * as_double(s.heads);
-  launch.operands.add({"q", bytes(rows * as_double(heads.qk_dim) * element->q)});
-  launch.operands.add({"latent", bytes(keys * as_double(heads.qk_dim) * element->kv)});
+  const double rows = total_queries(lengths) * real(s.heads);
+  launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
+  launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element->kv)});
   launch.operands.add(
-      {"out", bytes(rows * as_double(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+      {"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   Plan plan{{std::move(launch)}};
   if (splits > 1) plan.launches.push_back(combine_launch(rows, heads.v_dim, splits, *element));
   return plan;

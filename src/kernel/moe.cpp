@@ -8,11 +8,10 @@
 #include "kernel/moe_loads.h"
 #include "kernel/moe_tiles.h"
 #include "kernel/pipeline.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
-
-double real(Count n) { return static_cast<double>(n); }
 
 // Power-law loads are built expert by expert.
 constexpr Count kMostExperts = 1 << 16;
@@ -70,6 +69,7 @@ struct Rank {
   Operand weights(std::string_view name, double n, double k, double overfetch) const {
     const Bytes size = format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k);
     Operand w{name, size, Operand::Role::weight, true, false, format.weight_bytes(real(loads.certain_experts) * n * k)};
+    w.assumed = format.weight_bytes(real(loads.assumed_experts) * n * k);
     w.passes = overfetch;
     w.reuse_distance = size;
     return w;

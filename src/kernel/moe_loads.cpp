@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 
+#include "support/random.h"
+
 namespace tilecast {
 namespace {
 
@@ -47,27 +49,13 @@ void settle(std::vector<Count>& loads, Count missing, Count most) {
   else lower_heaviest(loads, -missing);
 }
 
-// A fixed sequence of pseudo-random numbers (splitmix64), so that the same shape always has the same loads.
-class Sequence {
- public:
-  std::uint64_t below(std::uint64_t limit) {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % limit;
-  }
-
- private:
-  std::uint64_t state_ = 0;
-};
-
 // Loads of the busiest of `ranks` equal ranks that the experts fall on at random: each order statistic averaged over
 // several deals, then rounded so that the sum stays.
 std::vector<Count> busiest_rank(std::vector<Count> all, Count ranks, Count missing, Count most) {
   constexpr int kDeals = 16;
   const std::size_t local = all.size() / static_cast<std::size_t>(ranks);
   std::vector<double> mean(local, 0.0);
-  Sequence random;
+  Random random(0);  // a fixed seed: the same shape always has the same loads
   for (int deal = 0; deal < kDeals; ++deal) {
     for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
     const auto sum = [&](Count rank) {
@@ -126,23 +114,18 @@ std::vector<Count> power_law_loads(const Moe& s) {
   return loads;
 }
 
-// Rows certainly on this rank and experts certainly touched.
+// Rows certainly on this rank and experts certainly touched. Tokens that all choose the same experts touch the fewest.
 void set_certain(MoeLoads& loads, const Moe& s) {
   const Count local = s.local_experts();
   const Count rows = s.tokens * s.topk;
-  switch (s.distribution) {
-    case ExpertDistribution::given:
-      loads.certain_rows = loads.total;
-      loads.certain_experts = static_cast<Count>(loads.rows.size());
-      break;
-    case ExpertDistribution::balanced:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
-      break;
-    case ExpertDistribution::power_law:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = ceil_div(loads.certain_rows, s.tokens);
-      break;
+  if (s.distribution == ExpertDistribution::given) {
+    loads.certain_rows = loads.total;
+    loads.certain_experts = loads.assumed_experts = static_cast<Count>(loads.rows.size());
+  } else {
+    loads.certain_rows = std::max<Count>(1, rows / s.ep);
+    loads.certain_experts = loads.assumed_experts = ceil_div(loads.certain_rows, s.tokens);
+    if (s.distribution == ExpertDistribution::balanced)
+      loads.assumed_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
   }
   loads.certain_tokens = ceil_div(loads.certain_rows, std::min(s.topk, local));
 }

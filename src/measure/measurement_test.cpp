@@ -31,7 +31,7 @@ Measurement sample_row(Count m = 128) {
   return row;
 }
 
-TEST(Dims, FastTextIsTheSlowText) {
+TEST(Dims, TextReadsBack) {
   for (const Shape& s :
        {shape("gemm", "m=1;n=2;k=3"), shape("gemm", "m=1;n=2;k=3;layout=nn"),
         shape("moe", "tokens=5;hidden=64;inter=32;experts=8;topk=2;ep=2;distribution=power_law;alpha=1.01"),
@@ -45,13 +45,15 @@ TEST(Dims, FastTextIsTheSlowText) {
   }
 }
 
-TEST(Dims, UnusualTextTakesTheSlowWay) {
+TEST(Dims, TakesAnyOrderAndSpellingOfNames) {
   EXPECT_EQ(dims_text(*read_dims("gemm", "k=3;m=1;n=2")), "m=1;n=2;k=3");
   EXPECT_EQ(dims_text(*read_dims("attention-prefill", "heads=8;q_len=64")), "q-len=64;heads=8");
   EXPECT_NE(read_dims("gemm", "m=1;n=2").error().line().find("k: is missing"), std::string::npos);
   EXPECT_FALSE(read_dims("gemm", "m=1;n=2;k=-3"));
   EXPECT_FALSE(read_dims("gemm", "m=1;n=2;k=3;"));
   EXPECT_FALSE(read_dims("gemm", "m=0;n=2;k=3"));
+  EXPECT_EQ(read_dims("gemm", "m=1;n=2;k=3;M=1").error().line(), "m: is given twice");
+  EXPECT_NE(read_dims("gem", "m=1").error().line().find("unknown kernel family 'gem'"), std::string::npos);
 }
 
 TEST(Dims, HashDependsOnEveryFieldAndTheFamily) {

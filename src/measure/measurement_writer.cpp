@@ -9,13 +9,13 @@
 
 namespace tilecast {
 
-MeasurementWriter::MeasurementWriter(WholeFile file) : file_(std::move(file)) {
+MeasurementWriter::MeasurementWriter(FileWriter file) : file_(std::move(file)) {
   file_.buffer() = measurement_header();
   file_.buffer() += '\n';
 }
 
 Result<MeasurementWriter> MeasurementWriter::create(const std::string& path) {
-  auto file = WholeFile::create(path);
+  auto file = FileWriter::create(path);
   if (!file) return std::move(file).error();
   return MeasurementWriter(*std::move(file));
 }

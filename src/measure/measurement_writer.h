@@ -4,7 +4,7 @@
 #include <string>
 
 #include "measure/measurement.h"
-#include "support/whole_file.h"
+#include "support/file.h"
 
 namespace tilecast {
 
@@ -17,9 +17,9 @@ class MeasurementWriter {
   Status finish() { return file_.finish(); }
 
  private:
-  explicit MeasurementWriter(WholeFile file);
+  explicit MeasurementWriter(FileWriter file);
 
-  WholeFile file_;
+  FileWriter file_;
 };
 
 // The row as a line of the form, without its end.

@@ -1,13 +1,12 @@
 #include "measure/outcome.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
-#include <thread>
 
 #include "estimate/bound.h"
 #include "estimate/physics.h"
 #include "gpu/registry.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -66,19 +65,9 @@ Result<std::vector<Outcome>> forecast_rows(const std::vector<Measurement>& rows,
   std::vector<Outcome> outcomes(rows.size());
   // Rows differ in cost a hundredfold: threads take small batches. Each row's outcome has its own place.
   constexpr std::size_t kBatch = 64;
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    while (true) {
-      const std::size_t begin = next.fetch_add(kBatch);
-      if (begin >= rows.size()) return;
-      for (std::size_t i = begin; i < std::min(begin + kBatch, rows.size()); ++i)
-        outcomes[i] = forecast_row(rows[i], gpus.find(rows[i].gpu)->second, method);
-    }
-  };
-  std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  others.clear();  // joins
+  Workers workers(threads);
+  parallel_for(workers, {rows.size(), kBatch},
+               [&](std::size_t i) { outcomes[i] = forecast_row(rows[i], gpus.find(rows[i].gpu)->second, method); });
   return outcomes;
 }
 

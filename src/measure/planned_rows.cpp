@@ -28,9 +28,8 @@ PlannedRow planned_row(const Measurement& row, const Gpu* gpu, const Simplified&
 std::vector<PlannedRow> planned_by(std::size_t count, int threads, const std::function<PlannedRow(std::size_t)>& fill) {
   std::vector<PlannedRow> planned(count);
   constexpr std::size_t kBatch = 256;  // rows differ in cost a hundredfold
-  Workers(threads).each((count + kBatch - 1) / kBatch, [&](std::size_t batch) {
-    for (std::size_t i = batch * kBatch; i < std::min((batch + 1) * kBatch, count); ++i) planned[i] = fill(i);
-  });
+  Workers workers(threads);
+  parallel_for(workers, {count, kBatch}, [&](std::size_t i) { planned[i] = fill(i); });
   return planned;
 }
 

@@ -166,6 +166,7 @@ class BackwardWriter {
   }
   TensorKind kind_of(int tensor) const { return forward_.tensors[static_cast<std::size_t>(tensor)].kind; }
   void differentiate(const Operator& op) {
+    if (op.outputs.empty()) return;  // nothing downstream depends on it
     const int incoming = gradient(op.outputs.front());
     std::vector<int> read = {incoming};
     read.insert(read.end(), op.inputs.begin(), op.inputs.end());

@@ -3,10 +3,10 @@
 #include <array>
 #include <numeric>
 
+#include "support/arithmetic.h"
+
 namespace tilecast {
 namespace {
-
-double real(Count n) { return static_cast<double>(n); }
 
 double product_flops(double batch, Count m, Count n, Count k) { return 2 * batch * real(m) * real(n) * real(k); }
 

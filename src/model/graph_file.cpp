@@ -9,6 +9,7 @@
 #include <set>
 
 #include "support/file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -192,6 +193,15 @@ void check_order(Reader& read, const Section& section) {
     }
 }
 
+// Engines replace operators by what their code launches, and follow tensors from one to the next. A cache is written in
+// place and a training step's update is of weights: those two may write, or read, no tensor of the section.
+void check_tensors(Reader& read, const Operator& op) {
+  const bool update = std::holds_alternative<Optimizer>(op.shape);
+  if (op.inputs.empty() && !update) read.fail("reads", "must name at least one tensor", "see docs/graphs.md");
+  if (op.outputs.empty() && !update && !std::holds_alternative<KvWrite>(op.shape))
+    read.fail("writes", "must name at least one tensor", "see docs/graphs.md");
+}
+
 Operator read_operator(Reader& read, const TensorIds& ids) {
   Operator op;
   read.refuse_other_than({"name", "kernel", "dims", "reads", "writes", "weights", "spelling", "times", "unknown"});
@@ -199,6 +209,7 @@ Operator read_operator(Reader& read, const TensorIds& ids) {
   if (auto shape = read_shape(read)) op.shape = *std::move(shape);
   op.inputs = read_tensors(read, "reads", ids);
   op.outputs = read_tensors(read, "writes", ids);
+  if (!read.failed()) check_tensors(read, op);
   op.weights = read_weights(read);
   op.spelling = read.choice<Spelling>("spelling", kSpellings);
   op.times = read.count("times", 1, kMostRepeats, 1);
@@ -283,21 +294,11 @@ OrderedJson section_json(const Section& section) {
   return json;
 }
 
-Result<Json> parse_json(std::string_view text) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::exception& failure) {
-    std::string reason = failure.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
-    if (const auto bracket = reason.find("] "); bracket != std::string::npos) reason = reason.substr(bracket + 2);
-    return error("is not valid JSON: " + reason, "mend the syntax there");
-  }
-}
-
 }  // namespace
 
 Result<Graph> graph_from_json(std::string_view text, const std::string& place) {
-  auto parsed = parse_json(text);
-  if (!parsed) return std::move(parsed).error().at(place);
+  auto parsed = parse_json(text, place);
+  if (!parsed) return std::move(parsed).error();
   std::optional<Error> failure;
   Reader read(*parsed, "", failure);
   read.refuse_other_than({"name", "sections"});
@@ -320,7 +321,7 @@ Result<Graph> graph_from_json_file(const std::string& path) {
 std::string graph_to_json(const Graph& graph) {
   OrderedJson json{{"name", graph.name}, {"sections", OrderedJson::array()}};
   for (const Section& section : graph.sections) json["sections"].push_back(section_json(section));
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 bool looks_like_graph_json(std::string_view text) { return text.find("\"sections\"") != std::string_view::npos; }

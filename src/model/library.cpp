@@ -102,7 +102,7 @@ Result<ModelSpec> spec_of(const EmbeddedFile& file) {
 // A file or directory that looks like a model; otherwise a name, even where something of that name happens to exist.
 bool is_path(const std::string& text) {
   std::error_code ignored;
-  if (text.ends_with(".json") || text.starts_with('/') || text.starts_with('.')) return true;
+  if (text == "-" || text.ends_with(".json") || text.starts_with('/') || text.starts_with('.')) return true;
   return std::filesystem::exists(std::filesystem::path(text) / "config.json", ignored);
 }
 

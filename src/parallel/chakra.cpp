@@ -140,7 +140,7 @@ Status write_chakra(const std::string& folder, const std::string& prefix, const 
     return Error{stem, "", "ASTRA-sim reads no groups from a path that says 'empty'", "choose another name"};
   std::error_code failure;
   fs::create_directories(folder, failure);
-  if (failure || !fs::is_directory(folder))
+  if (failure || !fs::is_directory(folder, failure))
     return Error{folder, "", "cannot be made a folder" + (failure ? ": " + failure.message() : ""), "choose another"};
   std::vector<std::string> written;
   const auto write = [&](const std::string& path, const std::string& content) {

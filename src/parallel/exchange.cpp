@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/build.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
@@ -139,8 +140,6 @@ class ExchangeWriter {
   double hidden_ = 0, tokens_ = 0;
   std::vector<Exchange> exchanges_;
 };
-
-double real(Count n) { return static_cast<double>(n); }
 
 // Width of the keys and values a rank has of a token.
 double kv_width(const Mixer& mixer, int tp) {

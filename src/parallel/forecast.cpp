@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "model/build.h"
+#include "parallel/rank_memory.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
@@ -38,7 +40,8 @@ Seconds ParallelForecast::exposed() const {
 }
 
 bool ParallelForecast::fits() const {
-  return std::all_of(stages.begin(), stages.end(), [&](const StageForecast& s) { return s.memory.total() <= usable; });
+  return std::all_of(stages.begin(), stages.end(),
+                     [](const StageForecast& s) { return s.memory.total() <= s.usable; });
 }
 
 Result<Batches> batches_of(const ParallelRun& parallel) {
@@ -91,7 +94,7 @@ class Forecasting {
     stages_ = assemble_stages(spec_, layout(), graph_, costs_);
     if (auto done = run_pipeline(); !done) return std::move(done).error();
     if (auto done = end_step(); !done) return std::move(done).error();
-    add_memory();
+    if (auto done = add_memory(); !done) return std::move(done).error();
     add_summary();
     out_.sections = std::move(costs_);
     return std::move(out_);
@@ -249,7 +252,6 @@ class Forecasting {
     return Ok{};
   }
 
-  static double real(Count n) { return static_cast<double>(n); }
   static double total_params_of(const std::vector<StageCost>& stages) {
     double sum = 0;
     for (const StageCost& s : stages) sum += real(s.dense + s.experts);
@@ -271,7 +273,7 @@ class Forecasting {
   }
   Seconds between_steps() const { return out_.rank.total - std::max(out_.rank.gpu, out_.rank.host); }
 
-  void add_memory() {
+  Status add_memory() {
     const Run& run = parallel_.run;
     TrainingSetup training = run.training;
     training.accumulation = batches_.micro_batches;
@@ -296,7 +298,13 @@ class Forecasting {
       // Keys and values of this stage's layers alone.
       if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
       if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
+      stage.usable = out_.usable;
     }
+    if (!is_budgeted(run) || sharding != Sharding::none || layout().cp > 1) return Ok{};
+    if (auto done = budget_stages(spec_, layout(), run.engine, cluster_.gpu, out_.stages); !done) return done;
+    for (const StageForecast& stage : out_.stages)
+      out_.usable = &stage == &out_.stages.front() ? stage.usable : std::min(out_.usable, stage.usable);
+    return Ok{};
   }
   Count all_layers() const {
     Count n = 0;

@@ -9,11 +9,11 @@
 #include "parallel/planned_step.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
 
-double real(Count n) { return static_cast<double>(n); }
 std::size_t slot(Count n) { return static_cast<std::size_t>(n); }
 
 void append(std::vector<int>& to, const std::vector<int>& more) {

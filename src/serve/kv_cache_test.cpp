@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "serve/random.h"
+#include "support/random.h"
 
 namespace tilecast {
 namespace {

@@ -3,23 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/statistics.h"
+
 namespace tilecast {
-namespace {
-
-// numpy.percentile: linear between the neighbours of rank share x (n - 1).
-double percentile(std::vector<float>& values, double share) {
-  const double rank = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(rank);
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(low);
-  std::nth_element(values.begin(), at, values.end());
-  const double below = *at;
-  if (low + 1 >= values.size()) return below;
-  const double above = *std::min_element(at + 1, values.end());
-  return below + (above - below) * (rank - static_cast<double>(low));
-}
-
-}  // namespace
-
 bool meets(const RequestRecord& r, const Slo& slo) {
   if (slo.ttft && r.ttft() > *slo.ttft) return false;
   if (slo.e2el && r.latency() > *slo.e2el) return false;
@@ -33,9 +19,9 @@ Summary summary_of(std::vector<float> values) {
   for (const float v : values) sum += static_cast<double>(v);
   Summary s;
   s.mean = sum / static_cast<double>(values.size());
-  s.median = percentile(values, 0.5);
-  s.p90 = percentile(values, 0.9);
-  s.p99 = percentile(values, 0.99);
+  s.median = quantile(values, 0.5);
+  s.p90 = quantile(values, 0.9);
+  s.p99 = quantile(values, 0.99);
   return s;
 }
 

@@ -14,7 +14,7 @@
 
 #include "engine/kinds.h"
 #include "serve/kv_cache.h"
-#include "serve/random.h"
+#include "support/random.h"
 #include "serve/step_cost.h"
 #include "serve/workload.h"
 

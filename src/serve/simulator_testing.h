@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "serve/random.h"
+#include "support/random.h"
 #include "serve/simulator.h"
 
 namespace tilecast {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/metrics.h"
-#include "serve/random.h"
+#include "support/random.h"
 
 namespace tilecast {
 namespace {

@@ -55,10 +55,6 @@ auto blend(const Between& b, F f) -> std::decay_t<decltype(f(b.low))> {
   return f(b.low) * (1 - b.share) + f(b.high) * b.share;
 }
 
-std::uint64_t key_of(Count a, Count b, Count c) {
-  return static_cast<std::uint64_t>(a) << 44 ^ static_cast<std::uint64_t>(b) << 14 ^ static_cast<std::uint64_t>(c);
-}
-
 Workload prefill_of(Count chunks, Count fresh, Count cached) {
   Workload w;
   w.mode = Mode::prefill;
@@ -215,7 +211,7 @@ StepTable::Amount StepTable::head(Count sequences) const {
 
 const StepTable::Amount& StepTable::decode_point(Count requests, Count context, Count tokens_each) const {
   const Count most = longest_ > 0 ? std::max<Count>(1, longest_ - tokens_each) : context;
-  const auto [at, fresh] = decode_.try_emplace(key_of(requests, context, tokens_each));
+  const auto [at, fresh] = decode_.try_emplace({requests, context, tokens_each});
   if (fresh) at->second = price(decode_of(requests, std::min(context, most), tokens_each)).attention;
   return at->second;
 }
@@ -227,7 +223,7 @@ StepTable::Amount StepTable::decode_attention(Count requests, double mean_contex
 }
 
 const StepTable::Amount& StepTable::prefill_point(Count chunks, Count fresh, Count cached) const {
-  const auto [at, is_new] = prefill_.try_emplace(key_of(chunks, fresh, cached));
+  const auto [at, is_new] = prefill_.try_emplace({chunks, fresh, cached});
   if (is_new) {
     const Count room = longest_ > 0 ? longest_ : fresh + cached;
     const Count q = std::min(fresh, room), c = std::min(cached, room - q);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "support/gzip_reader.h"
+#include "support/json.h"
 #include "support/number.h"
 #include "support/text.h"
 
@@ -180,8 +181,9 @@ class CsvTrace {
 };
 
 Result<Request> request_from_json(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return error("is no JSON object", "one a line: {\"arrival\": 0, \"input\": 9, \"output\": 5}");
+  const auto parsed = parse_json_object(text, "", "");
+  if (!parsed) return error("is no JSON object", "one a line: {\"arrival\": 0, \"input\": 9, \"output\": 5}");
+  const auto& json = *parsed;
   Line line;
   for (const auto& [name, value] : json.items()) {
     const Known* column = known(name);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
-#include "serve/random.h"
+#include "support/number.h"
+#include "support/random.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -33,8 +33,11 @@ Count draw(const LengthDistribution& lengths, Random& random) {
 Status check_arrivals(const WorkloadOptions& o) {
   if (o.requests < 0 || o.requests > kMostRequests)
     return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
-  if (!(o.rate >= 0) || std::isinf(o.rate))
-    return field_error("rate", fmt::format("must be requests a second, not {}", o.rate), "0 sends all at once");
+  if (o.rate != 0 && (!(o.rate >= kLeastRate) || !(o.rate <= kMostRate)))
+    return field_error("rate",
+                       fmt::format("must lie between {:g} and {:g} requests a second, not {:g}", kLeastRate, kMostRate,
+                                   o.rate),
+                       "without it all come at once");
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
     return field_error("burstiness", fmt::format("must be above 0, not {}", o.burstiness), "1 is Poisson");
   if (o.prefixes < 0 || o.prefix_tokens < 0 || (o.prefixes > 0) != (o.prefix_tokens > 0))
@@ -95,13 +98,15 @@ Result<LengthDistribution> lengths_from(std::string_view text, const char* flag)
     else if (parts[0] == "lognormal") lengths.kind = LengthDistribution::Kind::lognormal;
     else return bad();
     mean = parts[1];
-    const auto [end, problem] = std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), lengths.spread);
-    if (problem != std::errc() || end != parts[2].data() + parts[2].size()) return bad();
+    const auto spread = number_from<decltype(lengths.spread)>(parts[2]);
+    if (!spread) return bad();
+    lengths.spread = *spread;
   } else if (parts.size() != 1) {
     return bad();
   }
-  const auto [end, problem] = std::from_chars(mean.data(), mean.data() + mean.size(), lengths.mean);
-  if (problem != std::errc() || end != mean.data() + mean.size()) return bad();
+  const auto read = number_from<decltype(lengths.mean)>(mean);
+  if (!read) return bad();
+  lengths.mean = *read;
   if (auto fine = check(lengths, "length"); !fine) return Error{flag, "", fine.error().problem, ""};
   return lengths;
 }

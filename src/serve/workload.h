@@ -29,6 +29,9 @@ struct LengthDistribution {
 // "1024", "uniform:1024:0.5", "lognormal:1024:0.8".
 Result<LengthDistribution> lengths_from(std::string_view text, const char* flag);
 
+// Requests a second, unless they come all at once: from one a fortnight to more than any machine answers.
+constexpr double kLeastRate = 1e-6, kMostRate = 1e9;
+
 struct WorkloadOptions {
   Count requests = 1000;
   double rate = 0;        // a second; 0: all at once

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 
+#include "support/printable.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -33,7 +33,7 @@ std::optional<std::size_t> CsvReader::find_column(std::string_view name) const {
 Result<std::size_t> CsvReader::column(std::string_view name) const {
   if (auto found = find_column(name)) return *found;
   return Error{path(), std::string(name), "the table has no such column",
-               suggestion(name, header_, "it has " + join(header_, ", "))};
+               suggestion(name, header_, "it has " + first_of(header_))};
 }
 
 Result<bool> CsvReader::next() {
@@ -97,19 +97,6 @@ std::size_t CsvReader::quoted_field(std::string_view line, std::size_t at) {
     return at;
   }
 }
-
-namespace {
-template <class T>
-std::optional<T> to_number(std::string_view text) {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-}  // namespace
-
-std::optional<Count> to_count(std::string_view text) { return to_number<Count>(text); }
-std::optional<double> to_double(std::string_view text) { return to_number<double>(text); }
 
 void append_csv(std::string& out, std::string_view field) {
   if (field.find_first_of(",\"\r\n") == std::string_view::npos) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/gzip_reader.h"
+#include "support/number.h"
 
 namespace tilecast {
 
@@ -46,10 +47,6 @@ class CsvReader {
   std::string problem_;
   bool cut_short_ = false;
 };
-
-// The whole text as a number; nothing when it is not one.
-std::optional<Count> to_count(std::string_view text);
-std::optional<double> to_double(std::string_view text);
 
 // A field as CSV: quoted only where it must be.
 void append_csv(std::string& out, std::string_view field);

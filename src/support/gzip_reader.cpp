@@ -4,12 +4,17 @@
 #include <zlib.h>
 
 #include <cstring>
-#include <filesystem>
+
+#include "support/input.h"
 
 namespace tilecast {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 18;
+// Tables and traces shrink five to forty times. What shrinks far more is one byte repeated: a mistake or a trap, told
+// before it fills the memory. Small files are left alone, whatever they hold.
+constexpr Count kHarmless = Count{256} << 20;
+constexpr Count kMostExpansion = 200;
 
 }  // namespace
 
@@ -23,6 +28,7 @@ struct ByteReader::File {
     if (handle) gzclose_r(handle);
   }
   gzFile handle;
+  Count unpacked = 0;
 };
 
 ByteReader::ByteReader(std::string path, std::unique_ptr<File> file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -31,11 +37,9 @@ ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
 ByteReader::~ByteReader() = default;
 
 Result<ByteReader> ByteReader::open(const std::string& path) {
-  std::error_code failure;
-  const auto status = std::filesystem::status(path, failure);
-  if (failure || !std::filesystem::exists(status)) return Error{path, "", "no such file", "check the path"};
-  if (std::filesystem::is_directory(status)) return Error{path, "", "is a directory, not a file", "name a file in it"};
-  auto file = std::make_unique<File>(path);
+  const auto name = openable_path(path);
+  if (!name) return name.error();
+  auto file = std::make_unique<File>(*name);
   if (!file->handle) return Error{path, "", "cannot be opened", "check its permissions"};
   return ByteReader(path, std::move(file));
 }
@@ -50,6 +54,11 @@ Result<std::size_t> ByteReader::read(char* into, std::size_t most) {
                  code == Z_BUF_ERROR ? "the compressed data end too early"
                                      : fmt::format("the compressed data are damaged ({})", message),
                  "copy or download the file again"};
+  file_->unpacked += got;
+  if (file_->unpacked > kHarmless && !gzdirect(file_->handle) &&
+      file_->unpacked / kMostExpansion > static_cast<Count>(gzoffset(file_->handle)))
+    return Error{path_, "", fmt::format("unpacks to more than {} times its size", kMostExpansion),
+                 "is it the right file? If so, unpack it first"};
   return static_cast<std::size_t>(got);
 }
 

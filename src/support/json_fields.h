@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/printable.h"
 #include "support/result.h"
 #include "support/text.h"
 
@@ -22,6 +23,7 @@ using JsonObjectFields = std::map<std::string, std::vector<std::string>>;
 // Reads fields of the description and keeps the first error; later reads return zeros and change nothing.
 class JsonFields {
   using Json = nlohmann::json;
+  static constexpr std::size_t kMostName = 200;
 
  public:
   // `missing` is the remedy where a number is not there.
@@ -61,7 +63,10 @@ class JsonFields {
     const Json* value = find(path);
     if (!value) return fail(path, "is missing"), std::string();
     if (!value->is_string() || value->get<std::string>().empty()) return fail(path, "must be a text"), std::string();
-    return value->get<std::string>();
+    std::string found = value->get<std::string>();
+    if (found.size() > kMostName) return fail(path, fmt::format("is longer than {} bytes", kMostName)), std::string();
+    if (printable(found) != found) return fail(path, "holds characters that cannot be printed"), std::string();
+    return found;
   }
   std::vector<std::string> texts(const std::string& path) {
     std::vector<std::string> list;
@@ -114,7 +119,8 @@ class JsonFields {
   double number_at(const std::string& path, const Json& value) {
     if (!value.is_number()) return fail(path, "must be a number"), 0.0;
     const double v = value.get<double>();
-    if (!(v > 0 && v < 1e9)) return fail(path, fmt::format("must be positive, not {}", v)), 0.0;
+    // Nothing real comes near either end, and between them no quotient overflows.
+    if (!(v >= 1e-3 && v <= 1e9)) return fail(path, fmt::format("must lie between 0.001 and 1e9, not {}", v)), 0.0;
     return v;
   }
   const Json& root_;

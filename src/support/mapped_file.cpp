@@ -9,10 +9,14 @@
 #include <cstring>
 #include <utility>
 
+#include "support/input.h"
+
 namespace tilecast {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto name = openable_path(path);
+  if (!name) return name.error();
+  const int descriptor = ::open(name->c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return Error{path, "", std::string("cannot be opened: ") + std::strerror(errno), "check the path"};
   struct stat info {};

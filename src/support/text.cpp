@@ -39,6 +39,7 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   std::vector<Scored> scored;
   for (const std::string& candidate : candidates) {
     const std::string other = name_key(candidate);
+    if (key.size() > 2 * other.size() + 2) continue;  // too far, however many letters agree
     // A candidate that contains the whole name ("h100" in "h100sxm") is nearer than any misspelling.
     const bool contains = !key.empty() && other.find(key) != std::string::npos;
     const int distance = contains ? 0 : edit_distance(key, other);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "kernel/moe_tiles.h"
 #include "schedule/schedule.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -38,9 +38,9 @@ std::optional<TritonConfig> triton_config_from(std::string_view text) {
   if (words.size() != kTritonConfigKeys.size()) return std::nullopt;
   std::array<int, 6> values{};
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const char* end = words[i].data() + words[i].size();
-    const auto read = std::from_chars(words[i].data(), end, values[i]);
-    if (read.ec != std::errc() || read.ptr != end || values[i] < 1 || values[i] > 4096) return std::nullopt;
+    const auto value = number_between(words[i], 1, 4096);
+    if (!value) return std::nullopt;
+    values[i] = *value;
   }
   return TritonConfig{values[0], values[1], values[2], values[3], values[4], values[5]};
 }

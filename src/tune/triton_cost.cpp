@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernel/moe_tiles.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 namespace {
@@ -19,13 +20,6 @@ constexpr Seconds kLaunch = microseconds(0.57);
 // mma.sync on Hopper reaches 62 % of what wgmma does (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
 // Architecture", 2024); elsewhere it is the pipe's own instruction.
 constexpr double kMmaOnHopper = 0.62;
-
-double real(Count count) { return static_cast<double>(count); }
-
-double p_norm(double a, double b, double p) {
-  const double most = std::max(a, b);
-  return most <= 0 ? 0 : most * std::pow(1 + std::pow(std::min(a, b) / most, p), 1 / p);
-}
 
 // The grid of a launch.
 struct Grid {

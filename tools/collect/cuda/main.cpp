@@ -69,6 +69,11 @@ std::vector<std::string> physics_notes(const Table& physics) {
   return notes;
 }
 
+void write_description(const std::string& folder, const std::string& text) {
+  std::ofstream file(folder + "/gpu.json");
+  if (!(file << text << std::flush)) give_up(folder + "/gpu.json: cannot be written");
+}
+
 int ended(bool whole, const Table& physics, const Table& rows, const std::string& out) {
   std::fprintf(stderr, "%s: %d quantities, %d kernels%s\n", out.c_str(), physics.rows(), rows.rows(),
                whole ? "" : "; stopped: start again with the same --out to go on");
@@ -88,7 +93,7 @@ int main(int count, char** arguments) {
   must(cudaSetDevice(options.device), "GPU");
   const Sensors sensors(options.device);
   const Card card = read_card(options.device, sensors, options.like);
-  if (options.describe) return std::fputs(description(card).c_str(), stdout) < 0;
+  if (options.describe) return std::fputs(description(card).c_str(), stdout) < 0 || std::fflush(stdout) != 0;
   listen_for_interrupts();
   Timer timer(sensors);
   Matmul matmul(timer.stream());
@@ -96,11 +101,11 @@ int main(int count, char** arguments) {
   Bench bench{card, timer, matmul, arena};
   if (options.check) return check_kernels(bench) ? 0 : 1;
   mkdir(options.out.c_str(), 0777);
-  std::ofstream(options.out + "/gpu.json") << description(card);
+  write_description(options.out, description(card));
   Table physics(options.out + "/physics.csv", kPhysicsHeader, 1);
   Table rows(options.out + "/sweep.csv", kSweepHeader, kSweepKeys);
   bool whole = measure_physics(bench, options.full ? 1.5 : 0.5, physics);
-  std::ofstream(options.out + "/gpu.json") << description(card, physics_notes(physics));
+  write_description(options.out, description(card, physics_notes(physics)));
   const double deadline = options.full ? began + 3600 : began + kQuickSeconds;
   if (whole) whole = sweep(bench, plan(card.major * 10 + card.minor, options.full), deadline, rows);
   return ended(whole, physics, rows, options.out);

@@ -1,0 +1,291 @@
+// What nobody should give the program, given to the real binary: each is refused in one line that can be printed, with
+// an exit code that says so, and leaves nothing behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+
+#include "cli/cli_testing.h"
+#include "support/printable.h"
+#include "test_paths.h"
+
+namespace tilecast {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr int kRefusedCode = 2;
+
+// A folder of this test's own; all relative paths of a row lie in it.
+class Folder {
+ public:
+  Folder() : path_(scratch_path("hostile")) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(file(name), std::ios::binary) << text;
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(path_)) all.insert(entry.path().string());
+    return all;
+  }
+  Ran run(const std::string& arguments) const {
+    return run_shell("cd '" + path_ + "' && '" TILECAST_BINARY "' " + arguments);
+  }
+
+ private:
+  std::string path_;
+};
+
+void expect_one_line(const Ran& ran) {
+  EXPECT_THAT(ran.err, testing::StartsWith("tilecast: "));
+  ASSERT_TRUE(ran.err.ends_with('\n')) << ran.err;
+  const std::string line = ran.err.substr(0, ran.err.size() - 1);
+  EXPECT_EQ(printable(line), line);
+  EXPECT_LT(line.size(), 3000u);
+}
+
+struct Hostile {
+  const char* name;
+  std::string arguments;
+  std::string file;  // made before, empty: none
+  std::string text;  // what it holds
+  std::string says;  // part of the line
+  int code = kRefusedCode;
+};
+
+void PrintTo(const Hostile& row, std::ostream* out) { *out << row.name; }
+
+class HostileInput : public testing::TestWithParam<Hostile> {};
+
+TEST_P(HostileInput, IsRefusedInOneLine) {
+  const Hostile& row = GetParam();
+  const Folder folder;
+  if (!row.file.empty()) folder.write(row.file, row.text);
+  const auto before = folder.names();
+  const Ran ran = folder.run(row.arguments);
+  EXPECT_EQ(ran.code, row.code);
+  EXPECT_EQ(ran.out, "");
+  expect_one_line(ran);
+  EXPECT_THAT(ran.err, HasSubstr(row.says));
+  EXPECT_EQ(folder.names(), before) << "something was written";
+}
+
+std::string graph_of(const std::string& operators) {
+  return R"({"name": "n", "sections": [{"name": "s", "tensors": [{"name": "x", "elements": 4096},
+             {"name": "y", "elements": 4096}], "operators": [)" +
+         operators + "]}]}";
+}
+
+std::vector<Hostile> graphs() {
+  std::vector<Hostile> rows;
+  const std::string norm = R"({"name": "a", "kernel": "rmsnorm", "dims": {"rows": 4, "cols": 8})";
+  const std::string gate = R"({"name": "a", "kernel": "gated_activation", "dims": {"rows": 4, "cols": 8})";
+  const std::string rope = R"({"name": "a", "kernel": "rope", "dims": {"tokens": 4, "heads": 2, "head-dim": 64})";
+  const std::string moe =
+      R"({"name": "a", "kernel": "moe", "dims": {"tokens": 4, "hidden": 64, "inter": 64, "experts": 4, "topk": 2})";
+  const std::string on = " g.json --gpu H100-SXM --engine pytorch";
+  const std::string writes = R"(, "writes": ["y"]})", reads = R"(, "reads": ["y"]})";
+  rows.push_back({"NormReadsNothing", "predict" + on, "g.json", graph_of(norm + writes), "reads: must"});
+  rows.push_back({"NormWritesNothing", "predict" + on, "g.json", graph_of(norm + reads), "writes: must"});
+  rows.push_back({"GateReadsNothing", "predict" + on, "g.json", graph_of(gate + writes), "reads: must"});
+  rows.push_back({"RopeReadsNothing", "predict" + on, "g.json", graph_of(rope + writes), "reads: must"});
+  rows.push_back({"ExpertsReadNothing", "predict" + on, "g.json", graph_of(moe + writes), "reads: must"});
+  rows.push_back({"MemoryOfAGraphThatReadsNothing", "memory" + on, "g.json", graph_of(norm + "}"), "reads: must"});
+  rows.push_back({"ReadsAnEmptyList", "predict" + on, "g.json", graph_of(norm + R"(, "reads": [], "writes": ["y"]})"),
+                  "reads: must"});
+  rows.push_back({"GraphNestsWithoutEnd", "predict" + on, "g.json", R"({"sections": )" + std::string(100000, '['),
+                  "nests more than"});
+  return rows;
+}
+
+std::vector<Hostile> files() {
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  const std::string escape = "\x1b[31m\x07\r\n\xc2\x9b";
+  const std::string wide(600000, 'c');
+  std::string columns = "a";
+  for (int i = 0; i < 60000; ++i) columns += ",column" + std::to_string(i);
+  const std::string kernel = "kernel softmax --rows 8 --cols 8 --gpu ";
+  return {
+      {"ConfigNestsWithoutEnd", "predict c.json --gpu H100-SXM --seq 8", "c.json",
+       R"({"architectures": ["LlamaForCausalLM"], "ignored": )" + deep + "}", "c.json: nests more than"},
+      {"ConfigOfObjectsWithoutEnd", "predict c.json --gpu H100-SXM --seq 8", "c.json",
+       [] {
+         std::string text;
+         for (int i = 0; i < 100000; ++i) text += "{\"a\":";
+         return text;
+       }(),
+       "nests more than"},
+      {"GpuNestsWithoutEnd", "gpu check g.json", "g.json", R"({"like": "H100-SXM", "notes": )" + deep + "}",
+       "nests more than"},
+      {"ClusterNestsWithoutEnd", "predict gpt2 --cluster c.json --tp 2 --seq 8", "c.json", deep, "nests more than"},
+      {"GpuRateNearZero", kernel + "g.json", "g.json",
+       R"({"like": "H100-SXM", "name": "x", "vector_ops_per_clock_per_sm": {"xu": 1e-308}})",
+       "vector_ops_per_clock_per_sm.xu: must lie between"},
+      {"GpuRateHuge", kernel + "g.json", "g.json",
+       R"({"like": "H100-SXM", "name": "x", "vector_ops_per_clock_per_sm": {"xu": 1e300}})", "must lie between"},
+      {"GpuNameOfEscapeCodes", "gpu check g.json", "g.json",
+       R"({"like": "H100-SXM", "name": "\u001b[31mred\u0007"})", "name: holds characters that cannot be printed"},
+      {"GpuNameWithoutEnd", "gpu check g.json", "g.json", R"({"like": "H100-SXM", "name": ")" + wide + "\"}",
+       "name: is longer than"},
+      {"GpuLikeEscapeCodes", "gpu check g.json", "g.json", R"({"like": "\u001b[31mred\n", "name": "x"})",
+       "unknown GPU '\\x1b[31mred\\n'"},
+      {"GpuFieldOfEscapeCodes", "gpu check g.json", "g.json", R"({"like": "H100-SXM", "\u001b[2J": 1})",
+       "\\x1b[2J: unknown field"},
+      {"GpuFileOfBrokenJson", "gpu check g.json", "g.json", "{\"name\": \"" + escape, "is not valid JSON"},
+      {"TableOfManyColumns", "evaluate --data t.csv", "t.csv", columns + "\n", "t.csv"},
+      {"TableOfOneLongName", "evaluate --data t.csv", "t.csv", wide + "\n", "t.csv"},
+      {"TableOfEscapeCodes", "evaluate --data t.csv", "t.csv", "gpu" + escape + ",x\n", "t.csv"},
+      {"TableOfNothing", "evaluate --data t.csv", "t.csv", "", "t.csv: is empty"},
+      {"ATableOfNoRowsToImport", "import --from aiconfigurator t.csv -o out.csv", "t.csv",
+       "gpu,framework,version,device,op_name,kernel_source,m,n,k,gemm_dtype,latency\n", "holds no row"},
+      {"TraceOfNothing", "simulate gpt2 --trace t.csv", "t.csv", "", "t.csv"},
+      {"TraceOfAHeader", "simulate gpt2 --trace t.csv", "t.csv", "arrival,input,output\n", "t.csv"},
+      {"TraceNestsWithoutEnd", "simulate gpt2 --trace t.jsonl", "t.jsonl",
+       R"({"arrival": 0, "input": 1, "output": 1, "x": )" + deep + "}\n", "t.jsonl:1"},
+      {"ProfileOfNothing", "diagnose p.json --gpu H100-SXM", "p.json", "{\"traceEvents\": []}", "holds no GPU work"},
+      {"PricesOfEscapeCodes", "plan train gpt2 --gpus 8xH100-SXM --global-batch 8 --seq 8 --prices p.csv", "p.csv",
+       "gpu,usd_per_hour\n\x1b[31m,x\n", "is no price for '\\x1b[31m'"},
+      {"WeightsOfZeros", kernel + "H100-SXM --weights w", "w", std::string(5000, '\0'), "is no Tilecast weight file"},
+      {"OnnxOfZeros", "predict m.onnx --gpu H100-SXM", "m.onnx", std::string(5000, '\0'), "m.onnx"},
+      {"OnnxOfAnEndlessLength", "predict m.onnx --gpu H100-SXM", "m.onnx", "\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+       "m.onnx"},
+      {"AFolderIsNoTable", "evaluate --data .", "", "", "cannot be listed"},
+      {"AFolderIsNoGpu", "gpu check /", "", "", "is a directory"},
+  };
+}
+
+std::vector<Hostile> words() {
+  const std::string serve = "plan serve gpt2 --slo ttft=1s --gpus H100-SXM ";
+  const std::string train = "plan train gpt2 --gpus 8xH100-SXM --global-batch 8 --seq 8 ";
+  const std::string name(300, 'n');
+  return {
+      {"AModelsNameOf300Letters", "predict " + name + ".json --gpu H100-SXM --seq 8", "", "", "cannot be opened"},
+      {"AModelsNameOf100000Letters", "predict " + std::string(100000, 'n') + " --gpu H100-SXM --seq 8", "", "",
+       "unknown model"},
+      {"AGpuOf300Letters", "gpu check " + name + ".json", "", "", "cannot be opened"},
+      {"AGpuOf100000Letters", "gpu show " + std::string(100000, 'g'), "", "", "unknown GPU"},
+      {"AnOnnxFileOf300Letters", "predict " + name + ".onnx --gpu H100-SXM", "", "", "cannot be opened"},
+      {"ATableOf300Letters", "evaluate --data " + name + ".csv", "", "", "cannot be opened"},
+      {"AProfileOf300Letters", "diagnose " + name + ".json", "", "", "cannot be opened"},
+      {"ATraceOf300Letters", "simulate gpt2 --trace " + name, "", "", "cannot be opened"},
+      {"WeightsOf300Letters", "predict gpt2 --gpu H100-SXM --seq 8 --weights " + name, "", "", "cannot be opened"},
+      {"AnOutputOf300Letters", "predict gpt2 --gpu H100-SXM --seq 8 --trace " + name, "", "", "cannot be written"},
+      {"APathThroughAFile", "gpu check /dev/null/x.json", "", "", "no such file"},
+      {"EscapeCodesAsACommand", "\"$(printf '\\033[31m\\n')\"", "", "", "\\x1b[31m"},
+      {"EscapeCodesAsAModel", "predict \"$(printf '\\033[31m\\a')\" --gpu H100-SXM", "", "", "\\x1b[31m\\x07"},
+      {"EscapeCodesAsAFlag", "predict gpt2 --gpu \"$(printf '\\033[31m')\" --seq 8", "", "", "\\x1b[31m"},
+      {"NoUtf8AsAModel", "predict \"$(printf '\\377')\" --gpu H100-SXM --json", "", "", "\\xff"},
+      {"AnUnknownFlagWithoutEnd", "gpus --" + std::string(100000, 'x'), "", "", "xxx"},
+      {"AnEmptyModel", "predict '' --gpu H100-SXM", "", "", "is empty"},
+      {"AnEmptyGpu", "predict gpt2 --gpu '' --seq 8", "", "", "--gpu: is empty"},
+      {"AnEmptyOutput", "evaluate --data t.csv --predictions ''", "", "", "--predictions: is empty"},
+      {"AnEmptyOutputBehindAnEqualsSign", "simulate gpt2 --timeline=", "", "", "--timeline: is empty"},
+      {"AnEmptyTrace", "simulate gpt2 --trace ''", "", "", "--trace: is empty"},
+      {"NoPrompts", "simulate gpt2 --num-prompts 0", "", "", "--num-prompts: must be above 0"},
+      {"NoPromptsOfAPlan", serve + "--rate 1 --num-prompts 0", "", "", "--num-prompts: must be above 0"},
+      {"ARateOfZero", "simulate gpt2 --rate 0", "", "", "--rate: must be above 0"},
+      {"ARateOfZeroOfAPlan", serve + "--rate 0", "", "", "--rate: must be above 0"},
+      {"ARateBelowZero", "simulate gpt2 --rate=-1", "", "", "--rate: must be above 0"},
+      {"ARateNearZero", "simulate gpt2 --rate 1e-300", "", "", "rate: must lie between"},
+      {"ASweepFromNearZero", "simulate gpt2 --sweep rate=1e-300,1", "", "", "is no sweep"},
+      {"AnObjectiveNearZero", "simulate gpt2 --slo ttft=1e-300us", "", "", "is no objective"},
+      {"ABudgetOfZero", serve + "--rate 1 --budget 0", "", "", "--budget: must be above 0"},
+      {"ABudgetBelowZero", serve + "--rate 1 --budget=-5", "", "", "--budget: must be above 0"},
+      {"APriceBelowZero", train + "--price=-5", "", "", "--price: must be above 0"},
+      {"APriceWithoutEnd", train + "--price 1e300", "", "", "--price: must lie between"},
+      {"TokensWithoutEnd", train + "--tokens 1e300", "", "", "--tokens: must lie between"},
+      {"TokensOfNan", train + "--tokens nan", "", "", "--tokens"},
+      {"NoTokens", train + "--tokens 0", "", "", "--tokens: must lie between"},
+      {"AllRequestsRefused", "simulate gpt2 --input 4000 --output 4000 --num-prompts 8", "", "", "none of 8 requests"},
+      {"AllRequestsOfASweepRefused", "simulate gpt2 --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "",
+       "", "none of 8 requests"},
+      {"NoLayoutFits", "plan train Llama-3.1-405B --gpus 1xH100-SXM --global-batch 8 --seq 8192", "", "", "none of"},
+      {"NoDeploymentMeets", "plan serve gpt2 --slo ttft=1us,tpot=1us --rate 1 --gpus 1xH100-SXM --engine vllm", "", "",
+       "none meets the objectives"},
+      {"AFolderToWriteTo", "predict gpt2 --gpu H100-SXM --seq 8 --trace .", "", "", "is a directory"},
+      {"AFullDisk", "predict gpt2 --gpu H100-SXM --seq 8 --trace /dev/full", "", "", "could not be written to its end"},
+      {"NowhereToWrite", "predict gpt2 --gpu H100-SXM --seq 8 --trace no/such/folder/t.json", "", "",
+       "cannot be written"},
+      {"NowhereToWriteRows", "import --from aiconfigurator t.csv -o no/such/folder/t.csv", "", "", "cannot be written"},
+  };
+}
+
+std::string name_of_row(const testing::TestParamInfo<Hostile>& row) { return row.param.name; }
+INSTANTIATE_TEST_SUITE_P(Graphs, HostileInput, testing::ValuesIn(graphs()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(Files, HostileInput, testing::ValuesIn(files()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(Words, HostileInput, testing::ValuesIn(words()), name_of_row);
+
+// Figures of nothing are no figures.
+TEST(Hostile, NoOutputHoldsInfinitiesOrNans) {
+  const Folder folder;
+  folder.write("zero.json",
+               R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 0, "args": {}}]})");
+  folder.write("zero.csv", "name,duration_us\nk,0\n");
+  for (const char* arguments :
+       {"diagnose zero.json --gpu H100-SXM", "diagnose zero.json --gpu H100-SXM --json",
+        "diagnose zero.csv --gpu H100-SXM", "simulate gpt2 --num-prompts 1 --input 1 --output 1",
+        "simulate gpt2 --num-prompts 1 --input 1 --output 1 --json",
+        "plan train gpt2 --gpus 2xH100-SXM --global-batch 8 --seq 64 --tokens 1"}) {
+    SCOPED_TRACE(arguments);
+    const Ran ran = folder.run(arguments);
+    const std::string said = ran.out + ran.err;
+    EXPECT_NE(said, "");
+    EXPECT_THAT(said, testing::Not(testing::ContainsRegex("(^|[^a-zA-Z])(inf|nan)([^a-zA-Z]|$)")));
+    EXPECT_THAT(said, testing::Not(HasSubstr("-0 %")));
+  }
+}
+
+TEST(Hostile, ANameOfAnotherAlphabetIsShownAndOneOfNoneIsReplacedInJson) {
+  const Folder folder;
+  folder.write("\xe6\xa8\xa1.json", R"({"like": "H100-SXM", "name": "模型"})");
+  const Ran ran = folder.run("gpu check \xe6\xa8\xa1.json");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("模型"));
+  fs::copy_file(std::string(TILECAST_SOURCE_DIR) + "/fuzz/corpus/model_graph/wide_mlp.json",
+                folder.file("\xff.json"));
+  const Ran json = folder.run("predict \xff.json --gpu H100-SXM --json");
+  EXPECT_EQ(json.code, 0) << json.err;
+}
+
+TEST(Hostile, DevicesAreWrittenAndStayDevices) {
+  const Folder folder;
+  EXPECT_EQ(folder.run("predict gpt2 --gpu H100-SXM --seq 8 --trace /dev/null").code, 0);
+  EXPECT_EQ(folder.run("simulate gpt2 --num-prompts 2 --requests /dev/null").code, 0);
+  struct stat status {};
+  ASSERT_EQ(stat("/dev/null", &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+  const Ran shown = folder.run("simulate gpt2 --num-prompts 2 --requests /dev/stdout --no-interval");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("arrival"));
+  EXPECT_THAT(shown.out, HasSubstr("completed 2"));
+  const Ran kept = folder.run("simulate gpt2 --num-prompts 2 --requests /dev/stdout --no-interval > both.txt");
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(file_text(folder.file("both.txt")), shown.out);
+}
+
+// A user's own file beside the output, and a link that somebody planted there, are none of our business.
+TEST(Hostile, NothingBesideAnOutputIsTouched) {
+  const Folder folder;
+  folder.write("t.json.part", "mine");
+  folder.write("far.json", "old");
+  fs::create_symlink("far.json", folder.file("link.json"));
+  EXPECT_EQ(folder.run("predict gpt2 --gpu H100-SXM --seq 8 --trace t.json").code, 0);
+  EXPECT_EQ(folder.run("predict gpt2 --gpu H100-SXM --seq 8 --trace link.json").code, 0);
+  EXPECT_EQ(file_text(folder.file("t.json.part")), "mine");
+  EXPECT_TRUE(fs::is_symlink(folder.file("link.json")));
+  EXPECT_EQ(file_text(folder.file("far.json")), file_text(folder.file("t.json")));
+  EXPECT_EQ(folder.names().size(), 4u);
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,51 @@
+#include "cli/terminal/border.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "support/printable.h"
+
+namespace tilecast {
+namespace {
+
+int print_failure(const std::string& program, const Error& error, ExitCode code) {
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_line(error).c_str());
+  return code;
+}
+
+}  // namespace
+
+int print_output(const std::string& program, const std::string& text) {
+  const std::string shown = printable(text, true);
+  errno = 0;
+  const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
+  if (whole) return kDone;
+  return print_failure(program,
+                       {"standard output", "", fmt::format("could not be written to its end: {}", std::strerror(errno)),
+                        "is the disk full?"},
+                       kFailed);
+}
+
+int print_refusal(const std::string& program, const Error& error) { return print_failure(program, error, kRefused); }
+
+int print_result(const std::string& program, const Result<std::string>& output) {
+  return output ? print_output(program, *output) : print_refusal(program, output.error());
+}
+
+int guarded(const std::string& program, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return print_failure(program, error("ran out of memory", "a smaller input, or a machine with more"), kFailed);
+  } catch (const std::exception& failure) {
+    const std::string what = std::string("went wrong inside: ") + failure.what();
+    return print_failure(program, error(what, "please report it with the command"), kFailed);
+  }
+}
+
+}  // namespace tilecast

@@ -1,0 +1,272 @@
+#include "lab/import/collective_rows.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "support/csv.h"
+#include "support/input.h"
+
+namespace tilecast {
+namespace {
+
+constexpr double kLeastBytes = 256, kMostBytes = 1024.0 * 1024 * 1024;
+
+const std::map<std::string, std::string, std::less<>> kGpus = {
+    {"a100_sxm", "A100-SXM-80GB"}, {"h100_sxm", "H100-SXM"}, {"h200_sxm", "H200-SXM"},
+    {"b200_sxm", "B200"},          {"gb200", "GB200"},       {"l40s", "L40S"}};
+
+// A table's columns by name, its rows by cell.
+class Table {
+ public:
+  static Result<Table> open(const std::string& path, const std::vector<std::string>& columns) {
+    auto csv = CsvReader::open(path);
+    if (!csv) return std::move(csv).error();
+    Table table{*std::move(csv), {}};
+    for (const std::string& name : columns) {
+      auto column = table.csv_.column(name);
+      if (!column) return std::move(column).error();
+      table.columns_.push_back(*column);
+    }
+    return table;
+  }
+  Result<bool> next() { return csv_.next(); }
+  bool bad() const { return !csv_.problem().empty(); }
+  std::string_view operator[](std::size_t i) const { return csv_[columns_[i]]; }
+  // Ranks, sizes and times must be numbers above zero; a row where they are not is named.
+  Result<double> number(std::size_t i) const {
+    const auto value = to_double((*this)[i]);
+    if (!value || !(*value > 0))
+      return Error{csv_.place(), "", "is no positive number: '" + std::string((*this)[i]) + "'", ""};
+    return *value;
+  }
+
+ private:
+  Table(CsvReader csv, std::vector<std::size_t> columns) : csv_(std::move(csv)), columns_(std::move(columns)) {}
+  CsvReader csv_;
+  std::vector<std::size_t> columns_;
+};
+
+using Rows = std::vector<CollectiveRow>;
+// Adds what a line of a table says to the rows; lines that are none of ours add nothing.
+using Fill = Status (*)(const Table& table, CollectiveRow row, Rows& into);
+
+Status read_table(const std::string& path, const std::vector<std::string>& columns, const CollectiveRow& pattern,
+                  Fill fill, Rows& into) {
+  auto table = Table::open(path, columns);
+  if (!table) return std::move(table).error();
+  while (true) {
+    const auto more = table->next();
+    if (!more) return more.error();
+    if (!*more) return Ok{};
+    if (table->bad()) continue;
+    if (auto done = fill(*table, pattern, into); !done) return done;
+  }
+}
+
+// The first columns as numbers.
+template <std::size_t N>
+Result<std::array<double, N>> numbers_of(const Table& table) {
+  std::array<double, N> numbers{};
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto value = table.number(i);
+    if (!value) return value.error();
+    numbers[i] = *value;
+  }
+  return numbers;
+}
+
+bool fill_gpu(std::string_view name, CollectiveRow& row) {
+  const auto gpu = kGpus.find(name);
+  if (gpu == kGpus.end()) return false;
+  row.gpu = gpu->second;
+  return true;
+}
+
+// Columns of collectives: ranks, items, milliseconds, then what says which.
+Status add_call(const Table& table, CollectiveRow row, double bytes_per_item, Rows& into) {
+  const auto numbers = numbers_of<3>(table);
+  if (!numbers) return numbers.error();
+  row.call.ranks = static_cast<int>((*numbers)[0]);
+  row.call.bytes = bytes((*numbers)[1] * bytes_per_item);
+  row.measured = milliseconds((*numbers)[2]);
+  if (in_bytes(row.call.bytes) >= kLeastBytes && in_bytes(row.call.bytes) <= kMostBytes) into.push_back(std::move(row));
+  return Ok{};
+}
+
+Status fill_nccl(const Table& table, CollectiveRow row, Rows& into) {
+  const auto op = collective_from(table[4]);  // "alltoall" is all_to_all to a forgiving reader
+  if (!op || !fill_gpu(table[3], row)) return Ok{};
+  row.call.op = *op;
+  const bool integers = row.call.integers = table[5] == "int8";
+  return add_call(table, std::move(row), integers ? 1 : 2, into);
+}
+
+Status fill_custom(const Table& table, CollectiveRow row, Rows& into) {
+  const auto library = comm_library_from(table[4]);
+  if (!library || !fill_gpu(table[3], row)) return Ok{};
+  row.call.library = *library;
+  row.call.eager = table[5].ends_with("_eager");
+  return add_call(table, std::move(row), 2, into);  // bf16
+}
+
+Status fill_synperf(const Table& table, CollectiveRow row, Rows& into) {
+  return add_call(table, std::move(row), 1, into);
+}
+
+void add_exchange(CollectiveRow row, ExchangeOp op, double us, Rows& into) {
+  row.exchange->op = op;
+  row.measured = microseconds(us);
+  into.push_back(std::move(row));
+}
+
+// DeepEP's tables: nodes, hidden size, tokens, topk, experts, then times; H100's rows under H200's name are left out.
+// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most.
+const std::vector<std::string> kDeepEpColumns = {"node_num", "hidden_size", "num_token", "num_topk", "num_experts"};
+constexpr int kTestNodes = 4;
+
+template <std::size_t N>
+Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>& numbers, bool& ours) {
+  const std::string_view gpu = table[N], version = table[N + 1];
+  ours = fill_gpu(gpu, row) && !(gpu == "h200_sxm" && version == "0.5.6.post2");
+  if (!ours) return Ok{};
+  const auto read = numbers_of<N>(table);
+  if (!read) return read.error();
+  numbers = *read;
+  ExpertExchange x;
+  const int nodes = static_cast<int>(numbers[0]);
+  x.hidden = static_cast<int>(numbers[1]);
+  x.tokens = static_cast<int>(numbers[2]);
+  x.topk = static_cast<int>(numbers[3]);
+  x.experts = static_cast<int>(numbers[4]);
+  x.ranks = nodes * (gpu == "gb200" ? 4 : 8);  // a tray of GB200 has four GPUs
+  row.exchange = x;
+  return Ok{};
+}
+
+Status fill_deepep_normal(const Table& table, CollectiveRow row, Rows& into) {
+  std::array<double, 8> n{};
+  bool ours = false;
+  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  // Between nodes a kernel that tells counts runs first; within one it was left out of the measurement.
+  const auto dispatch_notify = to_double(table[10]), combine_notify = to_double(table[11]);
+  row.exchange->kind = ExchangeKind::deepep;
+  row.exchange->most_nodes = kTestNodes;
+  row.exchange->sms = static_cast<int>(n[5]);
+  add_exchange(row, ExchangeOp::dispatch, n[6] + dispatch_notify.value_or(0), into);
+  add_exchange(row, ExchangeOp::combine, n[7] + combine_notify.value_or(0), into);
+  return Ok{};
+}
+
+Status fill_deepep_ll(const Table& table, CollectiveRow row, Rows& into) {
+  std::array<double, 7> n{};
+  bool ours = false;
+  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  row.exchange->kind = ExchangeKind::deepep_ll;
+  add_exchange(row, ExchangeOp::dispatch, n[5], into);
+  add_exchange(row, ExchangeOp::combine, n[6], into);
+  return Ok{};
+}
+
+Status fill_trtllm(const Table& table, CollectiveRow row, Rows& into) {
+  const std::string_view op = table[7], source = table[8], dtype = table[9];
+  if (!fill_gpu(table[6], row)) return Ok{};
+  const auto n = numbers_of<6>(table);
+  if (!n) return n.error();
+  ExpertExchange x;
+  x.tokens = static_cast<int>((*n)[0]);
+  x.hidden = static_cast<int>((*n)[1]);
+  x.topk = static_cast<int>((*n)[2]);
+  x.experts = static_cast<int>((*n)[3]);
+  x.ranks = static_cast<int>((*n)[4]);
+  x.kind = source == "NVLinkOneSided" ? ExchangeKind::trtllm_one_sided : ExchangeKind::trtllm_two_sided;
+  x.balanced = true;
+  x.element_bytes = dtype == "nvfp4" ? kNvfp4Element : dtype == "fp8" ? 1 : kBf16Element;
+  if (op == "alltoall_combine") x.element_bytes = kBf16Element;
+  row.exchange = x;
+  add_exchange(row,
+               op == "alltoall_dispatch"  ? ExchangeOp::dispatch
+               : op == "alltoall_prepare" ? ExchangeOp::prepare
+                                          : ExchangeOp::combine,
+               (*n)[5] * 1000, into);
+  return Ok{};
+}
+
+Status read_exchanges(const std::string& folder, const CollectiveRow& pattern, Rows& into) {
+  const auto with = [](std::vector<std::string> columns, std::initializer_list<const char*> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+    return columns;
+  };
+  struct File {
+    const char* name;
+    std::vector<std::string> columns;
+    Fill fill;
+  };
+  const File files[] = {
+      {"deepep_normal",
+       with(kDeepEpColumns, {"dispatch_sms", "dispatch_transmit_us", "combine_transmit_us", "gpu", "version",
+                             "dispatch_notify_us", "combine_notify_us"}),
+       fill_deepep_normal},
+      {"deepep_ll", with(kDeepEpColumns, {"dispatch_avg_t_us", "combine_avg_t_us", "gpu", "version"}), fill_deepep_ll},
+      {"trtllm_alltoall",
+       {"num_tokens", "hidden_size", "topk", "num_experts", "moe_ep_size", "latency", "gpu", "op_name", "kernel_source",
+        "moe_dtype"},
+       fill_trtllm}};
+  for (const File& file : files)
+    if (auto done = read_table(fmt::format("{}/aiconfigurator/{}.csv.gz", folder, file.name), file.columns, pattern,
+                               file.fill, into);
+        !done)
+      return done;
+  return Ok{};
+}
+
+struct SynperfFile {
+  const char *file, *gpu;
+};
+constexpr std::array<SynperfFile, 4> kSynperf = {
+    {{"A100", "A100-SXM-80GB"}, {"H20", "H20"}, {"H800", "H800-SXM"}, {"RTX_6000_Ada", "RTX-6000-Ada"}}};
+
+}  // namespace
+
+Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
+  Rows rows;
+  CollectiveRow pattern;
+  pattern.source = kPlainSource;
+  if (auto done =
+          read_table(folder + "/aiconfigurator/nccl.csv.gz",
+                     {"num_gpus", "message_size", "latency", "gpu", "op_name", "nccl_dtype"}, pattern, fill_nccl, rows);
+      !done)
+    return std::move(done).error();
+  if (auto done = read_table(folder + "/aiconfigurator/custom_allreduce.csv.gz",
+                             {"num_gpus", "message_size", "latency", "gpu", "framework", "kernel_source"}, pattern,
+                             fill_custom, rows);
+      !done)
+    return std::move(done).error();
+  if (auto done = read_exchanges(folder, pattern, rows); !done) return std::move(done).error();
+  pattern.source = "synperf";
+  for (const SynperfFile& file : kSynperf)
+    for (const CollectiveOp op : {CollectiveOp::all_reduce, CollectiveOp::send_recv}) {
+      const std::string path = fmt::format("{}/synperf/collective/{}_{}.csv.gz", folder, file.file, name_of(op));
+      if (!something_at(path)) continue;  // two GPUs have no send/recv
+      pattern.gpu = file.gpu;
+      pattern.call.op = op;
+      const std::string median = fmt::format("time_stats.{}.median", name_of(op));
+      if (auto done = read_table(path, {"num_workers", "size", median}, pattern, fill_synperf, rows); !done)
+        return std::move(done).error();
+    }
+  return rows;
+}
+
+bool is_apart(const CollectiveRow& row) { return !row.exchange && row.gpu == "L40S" && row.call.ranks > 2; }
+
+bool is_held_out(const CollectiveRow& row) {
+  if (row.exchange) return row.exchange->tokens == 16 || row.exchange->tokens == 256 || row.exchange->tokens == 4096;
+  // FNV-1a of what makes a shape: the same on every machine, unlike std::hash.
+  const std::string shape = fmt::format("{}|{}|{:.0f}", name_of(row.call.op), row.call.ranks, in_bytes(row.call.bytes));
+  std::uint64_t hash = 1469598103934665603ULL;
+  for (const char c : shape) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return (hash ^ (hash >> 32)) % 10 == 0;
+}
+
+}  // namespace tilecast

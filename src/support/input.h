@@ -1,0 +1,28 @@
+// Whatever a user may name as an input, as a path that can be opened, sought in and opened again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "support/result.h"
+
+namespace tilecast {
+
+// More than this through a pipe should be a file.
+constexpr std::uint64_t kMostPiped = std::uint64_t{1} << 30;
+
+// `path` itself where it is a plain file. "-" (standard input), pipes, FIFOs and process substitutions can be read only
+// once, so they are read to their end at the first call and kept in a nameless temporary file, which later calls in
+// this process find again.
+Result<std::string> openable_path(const std::string& path);
+
+// Whether anything is there; an odd path (too long, through a file) is no more than a place where nothing is.
+bool something_at(const std::string& path);
+
+// Whether reading it through openable_path() is reading a stream: "-", a pipe, a device.
+bool is_stream(const std::string& path);
+
+// The descriptor that "/dev/fd/N", "/proc/self/fd/N" or a link to them (/dev/stdout) stands for; -1 for other paths.
+int descriptor_named(const std::string& path);
+
+}  // namespace tilecast
