@@ -46,7 +46,8 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
   for (BoundArgument& argument : arguments) {
     const Argument about = argument.about;
     if (std::find(lists.begin(), lists.end(), about.name) != lists.end()) continue;
-    const auto keep = [set = std::move(argument.set), &refusal, positional = about.positional](const std::string& text) {
+    const auto keep = [set = std::move(argument.set), &refusal,
+                       positional = about.positional](const std::string& text) {
       auto fine = set(text);
       if (fine || refusal) return;
       Error problem = std::move(fine).error();

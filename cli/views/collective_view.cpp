@@ -53,7 +53,8 @@ std::string collective_table(const std::vector<CollectiveAnswer>& answers) {
                std::to_string(a.ranks), text_of(a.latency),
                fmt::format("{} to {}", text_of(a.interval.low), text_of(a.interval.high)), text_of(a.bound),
                text_of(a.bus_bandwidth), a.algorithm});
-  if (std::all_of(answers.begin(), answers.end(), [](const CollectiveAnswer& a) { return a.seen; })) return table.text();
+  const bool all_seen = std::all_of(answers.begin(), answers.end(), [](const CollectiveAnswer& a) { return a.seen; });
+  if (all_seen) return table.text();
   return table.text() + (tokens ? "\n* this exchange was not measured on this GPU; its links speak for it\n"
                                 : "\n* no collective of this GPU was measured; its links speak for it\n");
 }

@@ -64,8 +64,8 @@ std::string diagnose_html(const DiagnosisReport& d, Count top) {
       "<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p class=big>{2}{3}, against forecasts for {4}. GPU work {5}; "
       "kernels recognised for {6} of it, forecast for {7}; {8} ({9}) above the ceilings.</p>\n",
       escaped(d.trace), kStyle, escaped(d.format), d.recorded_on.empty() ? "" : " of " + escaped(d.recorded_on),
-      escaped(d.gpu), text_of(d.total), share(d.recognised, d.total), share(d.compared, d.total), text_of(d.above_ceiling),
-      share(d.above_ceiling, d.total));
+      escaped(d.gpu), text_of(d.total), share(d.recognised, d.total), share(d.compared, d.total),
+      text_of(d.above_ceiling), share(d.above_ceiling, d.total));
   for (const std::string& note : d.notes) page += "<p>Note: " + escaped(note) + "</p>\n";
   page += "<h2>What to try</h2>\n<ol>\n";
   for (const Suggestion& a : d.advice)
@@ -78,7 +78,8 @@ std::string diagnose_html(const DiagnosisReport& d, Count top) {
     const DeviceTimeline& t = d.devices[i];
     page += figure(plots.busy[i],
                    fmt::format("Device {}: {} from first to last work, busy {}, idle while the host was late {}.",
-                               t.device, text_of(t.window), share(t.busy, t.window), share(t.idle_host_late, t.window)));
+                               t.device, text_of(t.window), share(t.busy, t.window),
+                               share(t.idle_host_late, t.window)));
   }
   page += "<h2>Against the ceiling</h2>\n";
   page += figure(plots.ceilings,

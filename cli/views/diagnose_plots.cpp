@@ -58,7 +58,8 @@ std::vector<const RecordedWork*> worst(const DiagnosisReport& d) {
   std::vector<const RecordedWork*> found;
   for (const RecordedWork& g : d.work)
     if (g.underperforms) found.push_back(&g);
-  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->above_ceiling > b->above_ceiling; });
+  std::sort(found.begin(), found.end(),
+            [](const auto* a, const auto* b) { return a->above_ceiling > b->above_ceiling; });
   found.resize(std::min(found.size(), kNamed));
   return found;
 }

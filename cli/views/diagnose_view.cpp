@@ -78,7 +78,8 @@ std::string shortfall_table(const DiagnosisReport& d, Count top) {
   for (const RecordedWork& g : d.work)
     if (g.underperforms) behind.push_back(&g);
   if (behind.empty()) return "\nNo kernel with a forecast is clearly above its ceiling\n";
-  std::sort(behind.begin(), behind.end(), [](const auto* a, const auto* b) { return a->above_ceiling > b->above_ceiling; });
+  std::sort(behind.begin(), behind.end(),
+            [](const auto* a, const auto* b) { return a->above_ceiling > b->above_ceiling; });
   Table table({{"kernel", Align::left},
                {"shape", Align::left},
                {"lost"},
@@ -132,12 +133,14 @@ std::string gap_table(const DiagnosisReport& d) {
                g.host_late ? "host late" + (g.op.empty() ? "" : " (" + g.op + ")") : "launched"});
   }
   std::string text = fmt::format("\nLongest of {} gaps on device {}\n", t.gaps, t.device) + table.text(2);
-  if (!t.host_bound_spans.empty())
+  if (!t.host_bound_spans.empty()) {
+    const HostBoundSpan& longest = t.host_bound_spans.front();
     text += fmt::format(
         "  {} ({}) in stretches where each launch was waited for; the longest is {} with {} launches, "
         "the GPU busy {} of it\n",
-        text_of(t.host_bound), share(t.host_bound, t.window), text_of(t.host_bound_spans.front().length), t.host_bound_spans.front().launches,
-        share(t.host_bound_spans.front().busy, t.host_bound_spans.front().length));
+        text_of(t.host_bound), share(t.host_bound, t.window), text_of(longest.length), longest.launches,
+        share(longest.busy, longest.length));
+  }
   std::string calls;
   for (std::size_t i = 0; i < std::min<std::size_t>(4, d.host.size()); ++i)
     calls +=

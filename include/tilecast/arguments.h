@@ -31,7 +31,7 @@ enum class ArgumentKind : std::uint8_t {
 struct Argument {
   std::string name;  // "kv-len": the flag --kv-len, the JSON field kv_len
   ArgumentKind kind = ArgumentKind::text;
-  std::string help;
+  std::string help = {};
   std::string unit = {};      // "tokens", "GB/s"; empty where it has none
   std::string example = {};   // a value that makes sense
   std::string fallback = {};  // its value when it is not given; empty: none

@@ -17,10 +17,10 @@
 namespace tilecast {
 
 struct CalibrateQuery {
-  std::string gpu;                // the card: a name, the path of a description file, or the description's JSON text
-  std::vector<std::string> data;  // tables of measured rows (docs/calibrate.md)
-  std::string judge;              // a table to judge the result by, shapes of `data` left out; empty: none
-  std::string weights;            // correct these in place of the shipped ones
+  std::string gpu = {};                // the card: a name, the path of a description file, or its JSON text
+  std::vector<std::string> data = {};  // tables of measured rows (docs/calibrate.md)
+  std::string judge = {};              // a table to judge the result by, shapes of `data` left out; empty: none
+  std::string weights = {};            // correct these in place of the shipped ones
 };
 
 // Mean errors of the rows of a family and number format, |forecast - measured| / measured.

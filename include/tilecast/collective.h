@@ -1,4 +1,4 @@
-// A question: how long does a collective between GPUs take? Tokens on their way to experts and back are collectives too.
+// A question: how long does a collective between GPUs take? Tokens on their way to experts and back count as such.
 //
 //   auto answer = tilecast::forecast({.op = "all_reduce", .bytes = tilecast::mebibytes(64), .cluster = "hgx-h100-8"});
 //   if (answer) use(answer->latency, answer->interval, answer->algorithm);
@@ -20,24 +20,26 @@
 namespace tilecast {
 
 struct CollectiveQuery {
-  std::string op;  // all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; dispatch, combine, prepare
+  // all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; of tokens: dispatch, combine, prepare.
+  std::string op = {};
   // Of a collective, as nccl-tests' size: the buffer of a rank for all_reduce, broadcast and send_recv, the gathered
   // result for all_gather, the whole input of a rank for reduce_scatter and all_to_all.
-  std::optional<Bytes> bytes;
+  std::optional<Bytes> bytes = {};
   // Of dispatch, combine and prepare, in place of bytes: tokens of a rank, elements of a token, experts each visits.
-  std::optional<Count> tokens;
+  std::optional<Count> tokens = {};
   Count hidden = 7168, topk = 8, experts = 256;
   Count most_nodes = 0;   // that the experts of one token lie on; 0: any
   Count sms = 20;         // that DeepEP's kernels get
   bool balanced = false;  // a token's experts lie on as many ranks as they can; else they are drawn at random
 
-  std::string cluster;          // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its JSON text
-  std::optional<Count> nodes;   // of the cluster; absent: its description's, or as many as the ranks need
-  std::optional<Count> ranks;   // that take part; absent: all GPUs of the cluster
-  std::optional<Count> local;   // of them on one node, while the node's other GPUs make the same call
-  std::string library;          // nccl, vllm, sglang, trtllm; of tokens deepep, deepep-ll, trtllm-one-sided, -two-sided
-  std::string dtype;            // absent: bf16, of dispatch fp8 with scales
-  bool eager = false;           // engines: launched by the host, not from a CUDA graph
+  std::string cluster = {};         // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its JSON text
+  std::optional<Count> nodes = {};  // of the cluster; absent: its description's, or as many as the ranks need
+  std::optional<Count> ranks = {};  // that take part; absent: all GPUs of the cluster
+  std::optional<Count> local = {};  // of them on one node, while the node's other GPUs make the same call
+  // nccl (if empty), vllm, sglang, trtllm; of tokens deepep (if empty), deepep-ll, trtllm-one-sided, trtllm-two-sided.
+  std::string library = {};
+  std::string dtype = {};  // empty: bf16, of dispatch fp8 with scales
+  bool eager = false;      // engines: launched by the host, not from a CUDA graph
 };
 
 struct CollectiveAnswer {
@@ -74,7 +76,7 @@ struct ClusterInfo {
   BytesPerSecond link_rate;
   bool nvls = false;  // the switch reduces and multicasts
   struct Network {
-    std::string kind;  // "infiniband" or "roce"
+    std::string kind;     // "infiniband" or "roce"
     BytesPerSecond rate;  // of a GPU
   };
   std::optional<Network> network;  // between nodes

@@ -22,12 +22,12 @@
 namespace tilecast {
 
 struct DiagnoseQuery {
-  std::string trace;    // a file
-  std::string gpu;      // a name (tilecast/gpu.h), file or description; empty: the one the trace names
-  std::string weights;  // a weight file in place of the shipped ones
+  std::string trace = {};    // a file
+  std::string gpu = {};      // a name (tilecast/gpu.h), file or description; empty: the one the trace names
+  std::string weights = {};  // a weight file in place of the shipped ones
 };
 
-// How a shape became known: from the operator's arguments, from the kernel's grid (padded to whole tiles), from a table.
+// How a shape became known: from the operator's arguments, the kernel's grid (padded to whole tiles), or a table.
 enum class ShapeOrigin : std::uint8_t { operator_dims, launch, table };
 inline constexpr std::array<std::string_view, 3> kShapeOriginNames = {"operator", "launch", "table"};
 constexpr std::string_view name_of(ShapeOrigin o) { return kShapeOriginNames[static_cast<std::size_t>(o)]; }

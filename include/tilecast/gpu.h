@@ -20,7 +20,7 @@
 namespace tilecast {
 
 struct GpuQuery {
-  std::string name;  // a GPU's name or alias, the path of a description file, or the description's JSON text
+  std::string name = {};  // a GPU's name or alias, the path of a description file, or the description's JSON text
 };
 
 // Operations per second of the whole chip in one mode, dense, at the clock at which the vendor quotes it.
@@ -44,10 +44,9 @@ struct GpuInfo {
   std::vector<GpuPeak> peaks;
 
   struct {
-    Count registers = 0;                                      // of 32 bits
-    Bytes shared_memory, shared_memory_per_cta;               // at most
-    Bytes shared_memory_per_clock;
-    int threads = 0, ctas = 0;                                // at most
+    Count registers = 0;  // of 32 bits
+    Bytes shared_memory, shared_memory_per_cta, shared_memory_per_clock;
+    int threads = 0, ctas = 0;  // at most
   } sm;
   Bytes l2;
   BytesPerSecond l2_rate;  // at the highest clock
@@ -59,7 +58,7 @@ struct GpuInfo {
   Bytes dram;
   std::string dram_type;
   BytesPerSecond dram_rate;
-  bool dram_ecc = true;         // check bits are on as delivered
+  bool dram_ecc = true;  // check bits are on as delivered
   BytesPerSecond nvlink, pcie;  // zero where absent
 
   std::vector<std::string> notes;
@@ -82,11 +81,11 @@ Result<GpuInfo> describe_gpu(const GpuQuery& query);
 
 // A number format: what `dtype` names.
 struct NumberFormat {
-  std::string name;              // "bf16", "fp8_block", "int4_wo" ...
-  std::string math, accumulate;  // types that the multiplier sees and accumulates in
+  std::string name;                               // "bf16", "fp8_block", "int4_wo" ...
+  std::string math, accumulate;                   // types that the multiplier sees and accumulates in
   double weight_bits = 16, activation_bits = 16;  // of an element in memory, scales included
-  std::string output;            // type of a product's result
-  bool quantises = false;        // a kernel of its own turns activations into the format first
+  std::string output;                             // type of a product's result
+  bool quantises = false;                         // a kernel of its own turns activations into the format first
 };
 std::vector<NumberFormat> number_formats();
 

@@ -36,10 +36,10 @@ inline constexpr std::array<std::string_view, 6> kTritonConfigKeys = {"BLOCK_SIZ
 
 // A fused mixture of experts.
 struct MoeTuneQuery {
-  std::string gpu;             // a name (tilecast/gpu.h), the path of a description file, or the description's JSON text
+  std::string gpu = {};        // a name (tilecast/gpu.h), the path of a description file, or its JSON text
   std::string dtype = "bf16";  // a number format
   Count top = 5;               // configurations to keep, and to measure
-  std::vector<Count> tokens;   // of a step, before routing; empty: those that vLLM's own tuning script takes
+  std::vector<Count> tokens = {};  // of a step, before routing; empty: those that vLLM's own tuning script takes
   Count experts = 0;           // of all ranks
   Count hidden = 0;            // width of the model
   Count inter = 0;             // of a whole expert
@@ -49,23 +49,23 @@ struct MoeTuneQuery {
 
 // A plain product y[m,n] = x[m,k] w[k,n].
 struct GemmTuneQuery {
-  std::string gpu;
+  std::string gpu = {};
   std::string dtype = "bf16";
   Count top = 5;
   Count m = 0, n = 0, k = 0;
 };
 
-// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). Apart from the
-// queries, so that who takes those from strangers runs nothing of theirs.
+// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). It stands apart
+// from the queries, so that whoever takes those from strangers runs nothing of theirs.
 struct Measuring {
-  std::string command;   // empty: the forecast decides
-  double seconds = 600;  // after which it is ended
+  std::string command = {};  // empty: the forecast decides
+  double seconds = 600;      // after which it is ended
   // Told before each number of tokens is measured.
   struct Progress {
     std::size_t done = 0, all = 0;
     Count tokens = 0, configurations = 0;
   };
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress = {};
 };
 
 // One launch of a configuration: a mixture of experts has two, up and down.
@@ -79,9 +79,9 @@ struct TunePass {
 struct TuneCandidate {
   TritonConfig config;
   Seconds forecast;  // of all passes
-  std::vector<TunePass> passes;
-  std::optional<Seconds> measured;
-  std::string problem;  // why it was not measured, where it should have been
+  std::vector<TunePass> passes = {};
+  std::optional<Seconds> measured = {};
+  std::string problem = {};  // why it was not measured, where it should have been
 };
 
 struct Tuned {
@@ -119,7 +119,7 @@ Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring =
 
 // The picks as files that the engines load.
 struct EngineFilesQuery {
-  std::string device_name;       // as torch.cuda.get_device_name() says it; empty: by the card's description
+  std::string device_name = {};  // as torch.cuda.get_device_name() says it; empty: by the card's description
   std::string triton = "3.6.0";  // its version: SGLang keeps files by it
 };
 struct EngineFile {

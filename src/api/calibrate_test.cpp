@@ -17,7 +17,8 @@ using testing::StartsWith;
 std::string norms(const char* gpu, int count) {
   std::string text = "gpu,source,engine,engine_version,kernel_source,family,dtype,dims,runtime,warmth,latency_us\n";
   for (int m = 1; m <= count; ++m)
-    text += fmt::format("{},s,pytorch,1,torch,rmsnorm,bf16,rows={};cols=4096,graph,warm,{}\n", gpu, 64 * m, 3 + 0.7 * m);
+    text +=
+        fmt::format("{},s,pytorch,1,torch,rmsnorm,bf16,rows={};cols=4096,graph,warm,{}\n", gpu, 64 * m, 3 + 0.7 * m);
   return text;
 }
 
@@ -75,7 +76,8 @@ TEST(CalibrateApi, JudgedByOtherShapes) {
 
 TEST(CalibrateApi, ErrorsNameWhatIsWrong) {
   const TestFolder folder;
-  const std::string five = folder.plain("five.csv", norms("H200-SXM", 5)), other = folder.plain("other.csv", norms("L4", 20)),
+  const std::string five = folder.plain("five.csv", norms("H200-SXM", 5)),
+                    other = folder.plain("other.csv", norms("L4", 20)),
                     rows = folder.plain("rows.csv", norms("H200-SXM", 20));
   EXPECT_THAT(line_of(calibrate(CalibrateQuery{})), StartsWith("gpu: is missing"));
   EXPECT_THAT(line_of(calibrate({.gpu = "H300", .data = {five}})), StartsWith("gpu: unknown GPU"));

@@ -46,7 +46,7 @@ Result<Call> collective_call(const CollectiveQuery& query) {
   if (query.tokens) return field_error("tokens", "is for dispatch, combine and prepare", "say bytes");
   if (!query.bytes) return field_error("bytes", "is missing", "for example 64K or 1M");
   call.bytes = *query.bytes;
-  return call;
+  return Call(call);
 }
 
 Status check_exchange(const CollectiveQuery& query) {
@@ -79,7 +79,7 @@ Result<Call> exchange_call(const CollectiveQuery& query) {
   x.experts = static_cast<int>(query.experts), x.ranks = count_or_zero(query.ranks);
   x.most_nodes = static_cast<int>(query.most_nodes), x.sms = static_cast<int>(query.sms);
   x.balanced = query.balanced;
-  return x;
+  return Call(x);
 }
 
 // With the nodes asked for, else with those that the ranks need.
@@ -227,14 +227,17 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                     .most = kMostCount});
   list.add(q.experts, {.name = "experts", .help = "dispatch, combine: experts on all ranks", .example = "256",
                        .least = 1, .most = kMostCount});
-  list.add(q.most_nodes, {.name = "most-nodes", .help = "dispatch, combine: nodes the experts of a token lie on (0: any)",
+  list.add(q.most_nodes, {.name = "most-nodes",
+                          .help = "dispatch, combine: nodes the experts of a token lie on (0: any)",
                           .example = "4", .least = 0, .most = kMostRanks});
   list.add(q.sms, {.name = "sms", .help = "deepep: SMs its kernels get", .example = "20", .least = 1, .most = 1e5});
-  list.add(q.balanced, {.name = "balanced", .help = "dispatch, combine: a token's experts on as many ranks as they can"});
+  list.add(q.balanced, {.name = "balanced",
+                        .help = "dispatch, combine: a token's experts on as many ranks as they can"});
   list.add(q.ranks, {.name = "ranks", .help = "GPUs that take part (default: all of the cluster)", .example = "8",
                      .least = 1, .most = kMostRanks});
   list.add(q.local, {.name = "local",
-                     .help = "of them on one node, while the node's other GPUs make the same call (default: all, alone)",
+                     .help = "of them on one node, while the node's other GPUs make the same call (default: all, "
+                             "alone)",
                      .example = "2", .least = 1, .most = kMostRanks});
   list.add(q.cluster, {.name = "cluster",
                        .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file",
@@ -243,8 +246,8 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
   list.add(q.nodes, {.name = "nodes", .help = "nodes of the cluster (default: its description's)", .example = "4",
                      .least = 1, .most = kMostRanks});
   list.add(q.library, {.name = "library",
-                       .help = "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; dispatch, "
-                               "combine: deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided",
+                       .help = "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; "
+                               "dispatch, combine: deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided",
                        .example = "vllm"});
   list.add(q.dtype, {.name = "dtype", .help = "number format (default: bf16; of dispatch fp8 with scales)",
                      .example = "fp16"});

@@ -129,7 +129,8 @@ TEST(CollectiveApi, ClustersKnownAndDescribed) {
 TEST(CollectiveApi, Arguments) {
   CollectiveQuery full = kDispatch;
   full.bytes = bytes(1572864), full.hidden = 4096, full.topk = 4, full.experts = 64, full.most_nodes = 2, full.sms = 24;
-  full.balanced = true, full.nodes = 2, full.local = 4, full.library = "deepep-ll", full.dtype = "fp8", full.eager = true;
+  full.balanced = true, full.nodes = 2, full.local = 4, full.library = "deepep-ll", full.dtype = "fp8";
+  full.eager = true;
   expect_round_trip(full);
   expect_examples_taken<CollectiveQuery>();
   EXPECT_THAT(refusal_of<CollectiveQuery>("bytes", "1Q"), HasSubstr("bytes: is no size: '1Q'"));

@@ -25,7 +25,7 @@ namespace tilecast {
 // of 1000.
 Result<Count> count_value(const Argument& about, std::string_view text);
 Result<double> number_value(const Argument& about, std::string_view text);
-Result<Bytes> size_value(const Argument& about, std::string_view text);  // "64K": powers of 1024, as NCCL's tests read it
+Result<Bytes> size_value(const Argument& about, std::string_view text);  // "64K": powers of 1024, as nccl-tests
 Result<bool> yes_no_value(const Argument& about, std::string_view text);
 Result<std::size_t> choice_value(const Argument& about, std::string_view text);  // index into its choices
 std::string number_text(double value);

@@ -116,8 +116,8 @@ const Question& diagnose_question() {
 std::vector<BoundArgument> arguments_of(DiagnoseQuery& q) {
   Declare list;
   list.add(q.trace, {.name = "trace",
-                     .help = "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or "
-                             "a table with columns name and duration_us",
+                     .help = "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, "
+                             "or a table with columns name and duration_us",
                      .example = "trace.json.gz",
                      .required = true,
                      .positional = true});

@@ -148,7 +148,8 @@ Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring) {
     }
     tuning.tuned.push_back(*std::move(tuned));
   }
-  const bool none = std::all_of(tuning.tuned.begin(), tuning.tuned.end(), [](const Tuned& t) { return !t.note.empty(); });
+  const bool none =
+      std::all_of(tuning.tuned.begin(), tuning.tuned.end(), [](const Tuned& t) { return !t.note.empty(); });
   if (!measuring.command.empty() && none) return error("nothing was measured: " + tuning.tuned.front().note);
   tuning.experts = shape.local_experts(), tuning.inter = shape.local_inter();
   return tuning;

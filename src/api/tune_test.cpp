@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/arguments_testing.h"
-#include "tune/triton_config.h"
 #include "gpu/registry.h"
+#include "tune/triton_config.h"
 
 namespace tilecast {
 namespace {
@@ -36,7 +36,9 @@ TEST(TuneApi, RanksByForecast) {
       ASSERT_EQ(one.passes.size(), 2u) << "up and down";
       EXPECT_NEAR(in_microseconds(one.passes[0].latency + one.passes[1].latency), in_microseconds(one.forecast), 1e-6);
       EXPECT_FALSE(one.measured);
-      if (i > 0) EXPECT_GE(one.forecast, tuned.best[i - 1].forecast);
+      if (i > 0) {
+        EXPECT_GE(one.forecast, tuned.best[i - 1].forecast);
+      }
     }
     EXPECT_LE(tuned.best.front().forecast, tuned.standard->forecast);
   }

@@ -1,7 +1,8 @@
 #include "tilecast/version.h"
 
 #define TILECAST_TEXT_OF(x) #x
-#define TILECAST_DOTTED(major, minor, patch) TILECAST_TEXT_OF(major) "." TILECAST_TEXT_OF(minor) "." TILECAST_TEXT_OF(patch)
+#define TILECAST_DOTTED(major, minor, patch) \
+  TILECAST_TEXT_OF(major) "." TILECAST_TEXT_OF(minor) "." TILECAST_TEXT_OF(patch)
 
 namespace tilecast {
 namespace {

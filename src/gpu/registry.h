@@ -1,4 +1,4 @@
-// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from what a user calls a GPU to a Gpu.
+// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from a GPU's name to a Gpu.
 #pragma once
 
 #include <string>

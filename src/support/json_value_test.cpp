@@ -66,20 +66,21 @@ TEST(JsonValue, PrintsAsNlohmannDoes) {
 }
 
 TEST(JsonValue, DoublesReadBackTheSame) {
-  for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{{0.0, "0.0"},
-                                                                                {-0.0, "-0.0"},
-                                                                                {1.0, "1.0"},
-                                                                                {-2.5, "-2.5"},
-                                                                                {100000.0, "100000.0"},
-                                                                                {0.1, "0.1"},
-                                                                                {0.0001, "0.0001"},
-                                                                                {0.00012345, "0.00012345"},
-                                                                                {0.00001, "1e-05"},
-                                                                                {123456.789, "123456.789"},
-                                                                                {999999999999999.0, "999999999999999.0"},
-                                                                                {1e15, "1e+15"},
-                                                                                {3.35e12, "3350000000000.0"},
-                                                                                {1.5e300, "1.5e+300"}}) {
+  const std::vector<std::pair<double, std::string>> cases = {{0.0, "0.0"},
+                                                             {-0.0, "-0.0"},
+                                                             {1.0, "1.0"},
+                                                             {-2.5, "-2.5"},
+                                                             {100000.0, "100000.0"},
+                                                             {0.1, "0.1"},
+                                                             {0.0001, "0.0001"},
+                                                             {0.00012345, "0.00012345"},
+                                                             {0.00001, "1e-05"},
+                                                             {123456.789, "123456.789"},
+                                                             {999999999999999.0, "999999999999999.0"},
+                                                             {1e15, "1e+15"},
+                                                             {3.35e12, "3350000000000.0"},
+                                                             {1.5e300, "1.5e+300"}};
+  for (const auto& [value, text] : cases) {
     EXPECT_EQ(Json(value).dump(), text);
     EXPECT_EQ(Theirs(value).dump(), text);
   }
@@ -89,7 +90,7 @@ TEST(JsonValue, DoublesReadBackTheSame) {
     if (!std::isfinite(value)) continue;
     ASSERT_EQ(Theirs::parse(Json(value).dump()).get<double>(), value);
   }
-  for (const double none : {std::nan(""), INFINITY, -INFINITY}) EXPECT_EQ(Json(none).dump(), "null");
+  for (const double none : {std::nan(""), HUGE_VAL, -HUGE_VAL}) EXPECT_EQ(Json(none).dump(), "null");
 }
 
 TEST(JsonValue, TextsFromOutsideCannotBreakIt) {
@@ -98,7 +99,8 @@ TEST(JsonValue, TextsFromOutsideCannotBreakIt) {
   all += "µ€😀";
   EXPECT_EQ(Theirs::parse(Json(all).dump()).get<std::string>(), all);
   EXPECT_EQ(Json(all).dump(), Theirs(all).dump());
-  for (const std::string bad : {"a\xff" "b", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf", "\x80"}) {
+  for (const std::string bad :
+       {"a\xff" "b", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf", "\x80"}) {
     const std::string text = Json(bad).dump();
     EXPECT_THAT(text, testing::HasSubstr("\xef\xbf\xbd"));
     EXPECT_TRUE(Theirs::accept(text)) << text;
