@@ -70,7 +70,7 @@ TEST(TuneCommand, OneClearLine) {
     EXPECT_EQ(ran.out, "") << arguments;
     return ran.err;
   };
-  EXPECT_THAT(line(kLayer + "--tokens 0"), HasSubstr("tokens: must be a positive"));
+  EXPECT_THAT(line(kLayer + "--tokens 0"), HasSubstr("--tokens: must lie between 1"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --dtype bf17"), HasSubstr("--dtype"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --top 0"), HasSubstr("--top"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --triton new -o " + scratch_path("x")), HasSubstr("--triton"));
