@@ -30,7 +30,7 @@ bool six_cards(const Measurement& row) {
 struct SummaryLine {
   std::string_view name;
   bool (*holds)(const Measurement& row);
-  std::string_view comparison;  // what papers report of such kernels: "seen / left out", in percent
+  std::string_view comparison;  // SynPerf's paper, boosted trees on raw features, a plain roofline: "seen / left out", in percent
 };
 
 bool is(const Measurement& row, std::string_view family, std::string_view dtype) {
@@ -133,7 +133,7 @@ namespace section {
 
 std::string summary(const AccuracyInputs& inputs) {
   if (inputs.without_gpu.empty()) return {};
-  Table table({"rows of", "papers: seen / left out, %"}, {"seen", "GPU left out", "architecture left out",
+  Table table({"rows of", "for comparison: seen / left out, %"}, {"seen", "GPU left out", "architecture left out",
                                                               "in interval, seen", "in interval, left out"});
   for (const SummaryLine& line : kSummary) {
     const auto mean_over = [&](const std::vector<Outcome>& outcomes, const auto& cards) {
