@@ -240,7 +240,7 @@ Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionH
   const double blocks = static_cast<double>(work.blocks), rows = static_cast<double>(work.rows);
   const double m = tile.m, dims = tile.qk_dim + tile.v_dim, scores = m * tile.n * blocks;
   const bool polynomial = tile.algorithm == AttentionAlgorithm::blackwell;
-  const double by_polynomial = polynomial ? kPolynomialShare : 0;
+  const double by_polynomial = polynomial ? kPolynomialShare : 0.0;
   Demand d;
   (math.pipe == Pipe::tensor && !tile.vector ? d.tensor : d.vector) = ops(2 * scores * dims);
   d.xu = ops(scores * (1 - by_polynomial));
