@@ -39,7 +39,7 @@ class Folder {
     return all;
   }
   Ran run(const std::string& arguments) const {
-    return run_shell("cd '" + path_ + "' && '" TILECAST_BINARY "' " + arguments);
+    return run_shell("cd '" + path_ + "' && " + program_for(arguments) + arguments);
   }
 
  private:
@@ -47,7 +47,7 @@ class Folder {
 };
 
 void expect_one_line(const Ran& ran) {
-  EXPECT_THAT(ran.err, testing::StartsWith("tilecast: "));
+  EXPECT_THAT(ran.err, testing::MatchesRegex("tilecast(-lab)?: [^\n]*\n"));
   ASSERT_TRUE(ran.err.ends_with('\n')) << ran.err;
   const std::string line = ran.err.substr(0, ran.err.size() - 1);
   EXPECT_EQ(printable(line), line);

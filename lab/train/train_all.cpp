@@ -76,9 +76,13 @@ void count_rows(Weights& weights, const std::vector<Measurement>& rows, const Tr
   for (const auto& [key, group] : rows_by_model(rows, options)) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
     done += group.size();
-    for (FamilyModel& model : weights.models)
-      if (model.key == key && model.trained_on.empty())
-        model.trained_on = sources_of(usable(planned_for_training(rows, group, options)));
+    for (FamilyModel& model : weights.models) {
+      if (model.key != key || !model.trained_on.empty()) continue;
+      std::vector<std::size_t> own;  // tables may since have got rows of further cards
+      for (const std::size_t i : group)
+        if (model.seen.contains(std::string(rows[i].gpu))) own.push_back(i);
+      model.trained_on = sources_of(usable(planned_for_training(rows, own, options)));
+    }
   }
   if (progress) progress(1, "");
 }

@@ -117,6 +117,10 @@ TEST(Train, ModelsSayWhatTheyWereTrainedOn) {
   weights.models[0].trained_on.clear();
   count_rows(weights, rows, options, {});
   EXPECT_EQ(weights.sources(), sources) << "counted as training counts";
+  weights.models[0].trained_on.clear();
+  weights.models[0].seen.erase("H100-SXM");
+  count_rows(weights, rows, options, {});
+  EXPECT_LT(weights.sources().at("planted"), sources.at("planted")) << "rows of cards it has not seen do not count";
 }
 
 TEST(Train, KeepsWithinABudgetOfBytes) {

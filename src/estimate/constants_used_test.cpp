@@ -68,12 +68,24 @@ TEST(ConstantsUsed, ListedValuesAreThePipelines) {
     const PipelineLatency latency = pipeline_latency(gpu);
     const Physics physics = default_physics(gpu);
     for (const Constant* c : constants_of(gpu)) {
-      if (c->name == "pipeline.step_clocks") EXPECT_DOUBLE_EQ(latency.step_clocks, c->value) << gpu.name;
-      if (c->name == "pipeline.task_clocks") EXPECT_DOUBLE_EQ(latency.task_clocks, c->value) << gpu.name;
-      if (c->name == "pipeline.wave_share") EXPECT_EQ(latency.wave_share, c->value) << gpu.name;
-      if (c->name == "pipeline.feed") EXPECT_EQ(latency.feed, c->value) << gpu.name;
-      if (c->name == "physics.dram_efficiency") EXPECT_EQ(physics.dram_efficiency, c->value) << gpu.name;
-      if (c->name == "power.operation") EXPECT_EQ(physics.joules_per_op, c->value * 1e-12) << gpu.name;
+      if (c->name == "pipeline.step_clocks") {
+        EXPECT_DOUBLE_EQ(latency.step_clocks, c->value) << gpu.name;
+      }
+      if (c->name == "pipeline.task_clocks") {
+        EXPECT_DOUBLE_EQ(latency.task_clocks, c->value) << gpu.name;
+      }
+      if (c->name == "pipeline.wave_share") {
+        EXPECT_EQ(latency.wave_share, c->value) << gpu.name;
+      }
+      if (c->name == "pipeline.feed") {
+        EXPECT_EQ(latency.feed, c->value) << gpu.name;
+      }
+      if (c->name == "physics.dram_efficiency") {
+        EXPECT_EQ(physics.dram_efficiency, c->value) << gpu.name;
+      }
+      if (c->name == "power.operation") {
+        EXPECT_EQ(physics.joules_per_op, c->value * 1e-12) << gpu.name;
+      }
     }
   }
 }

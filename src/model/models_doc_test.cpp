@@ -81,10 +81,9 @@ TEST(ModelsDoc, NamesEveryArchitecture) {
 TEST(ModelsDoc, ReadmeQuotesTheRightCounts) {
   const auto readme = read_text_file(TILECAST_SOURCE_DIR "/README.md", 1 << 20);
   ASSERT_TRUE(readme);
-  const std::string models = fmt::format("{} models by name", list_models().size());
-  EXPECT_THAT(*readme, testing::HasSubstr(", " + models + " (or the Hugging Face config.json"));
-  EXPECT_THAT(*readme, testing::HasSubstr("# " + models + "\n"));
-  EXPECT_THAT(*readme, testing::HasSubstr(fmt::format("config.json of {} classes", supported_architectures().size())));
+  for (const std::string& said : {fmt::format("{} models by name", list_models().size()),
+                                  fmt::format("{} classes of Hugging Face", supported_architectures().size())})
+    EXPECT_NE(readme->find(said), std::string::npos) << "README.md should say: " << said;
 }
 
 }  // namespace
