@@ -128,4 +128,25 @@ void Declare::add(T& field, Argument about) {
   list_.push_back(std::move(bound));
 }
 
+// Every value of a query against its argument: what was assigned to a field must pass what a text for it has to.
+// Empty texts mean nothing was given.
+template <class Query>
+Status check_arguments(Query query) {
+  for (const BoundArgument& argument : arguments_of(query)) {
+    const std::string text = argument.get();
+    if (text.empty() && argument.about.required)
+      return field_error(argument.about.name, "is missing",
+                         argument.about.example.empty() ? "" : "for example " + argument.about.example);
+    if (text.empty()) continue;
+    if (auto fine = argument.set(text); !fine) return fine;
+  }
+  return Ok{};
+}
+
+// An error that names neither place nor field is about this one.
+inline Error in_field(Error problem, std::string field) {
+  if (problem.place.empty() && problem.field.empty()) problem.field = std::move(field);
+  return problem;
+}
+
 }  // namespace tilecast
