@@ -13,6 +13,7 @@
 #include "cli/commands/kernel_command.h"
 #include "cli/commands/parallel_command.h"
 #include "cli/commands/plan_serve_command.h"
+#include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
@@ -35,10 +36,12 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen);
 void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen);
 void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen);
 
-// flags_models.cpp: models, plans, serving, traces, tuning, calibration.
-void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
-void add_plan_commands(CLI::App& app, PlanOptions& train, PlanServeOptions& serve, Command& chosen);
+// flags_serving.cpp: serving and plans.
+void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions& serve, Command& chosen);
 void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
+
+// flags_models.cpp: models, traces, tuning, calibration.
+void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
 void add_diagnose_command(CLI::App& app, DiagnoseOptions& options, Command& chosen);
 void add_tune_commands(CLI::App& app, TuneOptions& options, Command& chosen);
 
