@@ -19,9 +19,9 @@ int main(int argc, char** argv) {
   add_kernel_command(app, kernel_options, chosen);
   LayoutOptions layout_options;
   add_model_commands(app, predict_options, layout_options, chosen);
-  PlanOptions plan_options;
+  PlanTrainOptions plan_train_options;
   PlanServeOptions plan_serve_options;
-  add_plan_commands(app, plan_options, plan_serve_options, chosen);
+  add_plan_commands(app, plan_train_options, plan_serve_options, chosen);
   add_simulate_command(app, simulate_options, chosen);
   DiagnoseOptions diagnose_options;
   add_diagnose_command(app, diagnose_options, chosen);

@@ -13,6 +13,7 @@
 #include "cli/commands/kernel_command.h"
 #include "cli/commands/parallel_command.h"
 #include "cli/commands/plan_serve_command.h"
+#include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
@@ -28,9 +29,11 @@ void add_diagnose_command(CLI::App& app, DiagnoseOptions& options, Command& chos
 void add_tune_commands(CLI::App& app, TuneOptions& options, Command& chosen);
 void add_calibrate_command(CLI::App& app, CalibrateOptions& options, Command& chosen);
 
-// flags_models.cpp: models, plans, serving.
-void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
-void add_plan_commands(CLI::App& app, PlanOptions& train, PlanServeOptions& serve, Command& chosen);
+// flags_serving.cpp: serving and plans.
+void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions& serve, Command& chosen);
 void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
+
+// flags_models.cpp: models.
+void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
 
 }  // namespace tilecast

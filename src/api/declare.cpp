@@ -38,6 +38,8 @@ std::string remedy_of(const Argument& about) {
 
 Status in_range(const Argument& about, double value) {
   if (value >= about.least && value <= about.most) return Ok{};
+  if (!(value > 0) && about.least > 0 && about.least < 1)  // a bound that only keeps arithmetic in range is no news
+    return refused(about, fmt::format("must be above 0, not {}", number_text(value)));
   if (std::isinf(about.most))
     return refused(about, fmt::format("must be at least {}, not {}", number_text(about.least), number_text(value)));
   if (std::isinf(about.least))

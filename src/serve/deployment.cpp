@@ -108,7 +108,7 @@ namespace {
 
 Status check(const DeploymentOptions& o) {
   if (!serves(o.engine.kind))
-    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+    return field_error("engine", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm");
   if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
     return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
   const Speculation& s = o.speculation;
