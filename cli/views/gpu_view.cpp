@@ -105,7 +105,7 @@ std::string gpus_json(const std::vector<GpuInfo>& gpus) {
 
 std::string gpu_json(const GpuInfo& gpu) { return json_text(object_of(gpu)); }
 
-std::string constants_table(const std::vector<ConstantInfo>& constants) {
+std::string constants_table(const GpuConstants& card) {
   Table table({{"constant", Align::left},
                {"of", Align::left},
                {"value"},
@@ -113,14 +113,14 @@ std::string constants_table(const std::vector<ConstantInfo>& constants) {
                {"kind", Align::left},
                {"what", Align::left},
                {"source", Align::left}});
-  for (const ConstantInfo& c : constants)
+  for (const ConstantInfo& c : card.constants)
     table.add({c.name, c.of, fmt::format("{:.4g}", c.value), c.unit, c.kind, c.about, c.source});
-  return fmt::format("{} constants (docs/constants.md)\n\n{}", constants.size(), table.text());
+  return fmt::format("{}: {} constants (docs/constants.md)\n\n{}", card.gpu, card.constants.size(), table.text());
 }
 
-std::string constants_json(const std::vector<ConstantInfo>& constants) {
+std::string constants_json(const GpuConstants& card) {
   Json list = Json::array();
-  for (const ConstantInfo& c : constants)
+  for (const ConstantInfo& c : card.constants)
     list.push_back(Json{{"name", c.name},
                         {"of", c.of},
                         {"value", c.value},
@@ -129,7 +129,7 @@ std::string constants_json(const std::vector<ConstantInfo>& constants) {
                         {"refitted", c.refitted},
                         {"what", c.about},
                         {"source", c.source}});
-  return list.dump(2) + "\n";
+  return Json{{"gpu", card.gpu}, {"constants", list}}.dump(2) + "\n";
 }
 
 }  // namespace tilecast

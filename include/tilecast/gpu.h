@@ -90,7 +90,11 @@ struct ConstantInfo {
   std::string about;   // what it is
   std::string source;  // where it comes from
 };
-Result<std::vector<ConstantInfo>> gpu_constants(const GpuQuery& query);
+struct GpuConstants {
+  std::string gpu;
+  std::vector<ConstantInfo> constants;
+};
+Result<GpuConstants> gpu_constants(const GpuQuery& query);
 
 // A number format: what `dtype` names.
 struct NumberFormat {

@@ -75,13 +75,13 @@ Result<GpuInfo> describe_gpu(const GpuQuery& query) {
   return info_of(*gpu);
 }
 
-Result<std::vector<ConstantInfo>> gpu_constants(const GpuQuery& query) {
+Result<GpuConstants> gpu_constants(const GpuQuery& query) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   const auto gpu = load_gpu(query.name);
   if (!gpu) return gpu.error();
-  std::vector<ConstantInfo> all;
+  GpuConstants all{gpu->name, {}};
   for (const Constant* c : constants_of(*gpu))
-    all.push_back({std::string(c->name), std::string(c->of), c->value, std::string(c->unit), std::string(name_of(c->kind)),
+    all.constants.push_back({std::string(c->name), std::string(c->of), c->value, std::string(c->unit), std::string(name_of(c->kind)),
                    c->tunable, std::string(c->about), std::string(c->source)});
   return all;
 }

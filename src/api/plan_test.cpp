@@ -35,7 +35,9 @@ TEST(PlanServeApi, TheBestMeetsItsObjectivesAndCostsWhatItsGpusDo) {
   EXPECT_NEAR(best.usd_per_million_tokens, best.usd_per_hour / (100 * 128 * 3600 / 1e6), 1e-9);
   for (const PlannedServing& d : plan->finalists) {
     EXPECT_EQ(d.gpus, d.pool.gpus + (d.prefill ? d.prefill->gpus : 0));
-    if (d.meets) EXPECT_GE(d.usd_per_hour, best.usd_per_hour);
+    if (d.meets) {
+      EXPECT_GE(d.usd_per_hour, best.usd_per_hour);
+    }
     ASSERT_FALSE(d.launch.empty());
   }
   std::string launch;
@@ -195,7 +197,9 @@ TEST(PlanApi, ArgumentsRoundTrip) {
 TEST(PlanApi, TokensAreCountedAsPeopleWriteThem) {
   PlanTrainQuery query;
   for (const BoundArgument& argument : arguments_of(query))
-    if (argument.about.name == "tokens") EXPECT_TRUE(argument.set("15T"));
+    if (argument.about.name == "tokens") {
+      EXPECT_TRUE(argument.set("15T"));
+    }
   EXPECT_EQ(query.tokens, 15e12);
 }
 

@@ -209,7 +209,9 @@ TEST(ServingApi, ArgumentsRefuseWhatLiesOutside) {
         ASSERT_FALSE(fine) << argument.about.name << " " << bad;
         EXPECT_EQ(fine.error().field, argument.about.name);
       }
-    if (argument.about.kind == ArgumentKind::choice) EXPECT_FALSE(argument.set("none-such")) << argument.about.name;
+    if (argument.about.kind == ArgumentKind::choice) {
+      EXPECT_FALSE(argument.set("none-such")) << argument.about.name;
+    }
   }
 }
 
