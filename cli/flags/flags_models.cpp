@@ -1,4 +1,4 @@
-// Flags of models on one GPU and many, of serving, of traces and tuning.
+// Flags of models on one GPU and many, of plans and serving.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -285,86 +285,5 @@ void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
       "  tilecast simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests out.csv --timeline out.json");
   sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
 }
-
-void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
-  CLI::App* sub =
-      app.add_subcommand("diagnose", "a profiler's trace: where the time goes, what falls short, what to try");
-  sub->add_option("TRACE", o.trace,
-                  "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or a table "
-                  "with columns name and duration_us")
-      ->required();
-  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
-  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
-  sub->add_option("--html", o.html, "also write a page with plots to this file");
-  sub->add_option("--svg", o.svg,
-                  "also write the plots alone, to this with _families.svg, _ceilings.svg and _busy.svg");
-  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
-  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
-  sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
-}
-
-namespace {
-
-void add_tune_options(CLI::App& sub, TuneOptions& o) {
-  sub.add_option("--gpu", o.gpu, "GPU name or description file")->required();
-  sub.add_option("--dtype", o.dtype, "number format")->capture_default_str();
-  sub.add_option("--top", o.top, "configurations to show, and to measure")->capture_default_str();
-  sub.add_option("--measure", o.measure,
-                 "time these through a command: it gets the layer and the configurations (docs/tune.md)");
-  sub.add_option("--measure-seconds", o.measure_seconds, "... and is ended after this long")->capture_default_str();
-  sub.add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
-}
-
-}  // namespace
-
-void add_tune_commands(CLI::App& app, TuneOptions& o, Command& chosen) {
-  CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
-  tune->require_subcommand(1);
-  CLI::App* moe = tune->add_subcommand("fused-moe", "the fused-MoE kernel of vLLM and SGLang");
-  add_tune_options(*moe, o);
-  moe->add_option("--tokens", o.tokens, "tokens of a step, before routing: 1,64,4096 (default: 18 counts up to 4096)")
-      ->delimiter(',');
-  moe->add_option("--experts", o.moe.experts, "experts of all ranks")->required();
-  moe->add_option("--hidden", o.moe.hidden, "width of the model")->required();
-  moe->add_option("--inter", o.moe.inter, "width of a whole expert")->required();
-  moe->add_option("--topk", o.moe.topk, "experts each token visits")->required();
-  moe->add_option("--tp", o.moe.tp, "ranks that share an expert's width")->capture_default_str();
-  moe->add_option("--ep", o.moe.ep, "ranks that share the experts")->capture_default_str();
-  moe->add_option("-o,--output", o.out, "also write the files that vLLM and SGLang load into this folder");
-  moe->add_option("--device-name", o.device_name, "... for the card that torch.cuda.get_device_name() calls this");
-  moe->add_option("--triton", o.triton, "... and this Triton (SGLang keeps its files by version)")
-      ->capture_default_str();
-  moe->footer(
-      "Example:\n  tilecast tune fused-moe --gpu H200 --experts 128 --hidden 2048 --inter 768 --topk 8 -o tuned\n\n"
-      "More examples:\n"
-      "  tilecast tune fused-moe --gpu H200 --tokens 64 --experts 128 --hidden 2048 --inter 768 --topk 8 --tp 2 \\\n"
-      "      --measure 'python3 tools/tune/measure.py'");
-  moe->callback([&] { chosen = [&o] { return run_tune_fused_moe(o); }; });
-
-  CLI::App* gemm = tune->add_subcommand("gemm", "tiles of a plain product y[m,n] = x[m,k] w[k,n]");
-  add_tune_options(*gemm, o);
-  gemm->add_option("--m", o.gemm.m, "rows")->required();
-  gemm->add_option("--n", o.gemm.n, "columns")->required();
-  gemm->add_option("--k", o.gemm.k, "depth")->required();
-  gemm->footer("Example:\n  tilecast tune gemm --gpu H200 --m 256 --n 4096 --k 4096");
-  gemm->callback([&] { chosen = [&o] { return run_tune_gemm(o); }; });
-
-}
-
-void add_calibrate_command(CLI::App& app, CalibrateCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("calibrate", "correct the forecasts of a card by measured rows of it");
-  sub->add_option("--gpu", options.gpu, "the card: a name, or a description file (tools/collect writes one)")
-      ->required();
-  sub->add_option("--data", options.data, "measured rows of it: tables of our form or of a known source")->required();
-  sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
-  sub->add_option("--judge", options.judge, "also judge the result by this table's rows, shapes of --data left out");
-  sub->add_option("--weights", options.weights, "correct these (default: those shipped)");
-  sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
-  sub->footer(
-      "Example:\n  tilecast calibrate --gpu H200-SXM --data data/measurements/h200_quick.csv.gz -o my-gpu.json");
-  sub->callback([&] { chosen = [&options] { return run_calibrate(options); }; });
-}
-
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -60,6 +61,11 @@ std::string number_text(double value) {
   return fmt::format("{:g}", value);
 }
 
+std::string size_text(Bytes size) {
+  const double value = in_bytes(size);
+  return value == std::floor(value) && std::abs(value) < 1e15 ? number_text(value) : fmt::format("{}", value);
+}
+
 std::string joined(const std::vector<std::string>& parts) { return join(parts, ","); }
 
 std::vector<std::string> parts_of(std::string_view text) { return split(text, ','); }
@@ -84,6 +90,23 @@ Result<double> number_value(const Argument& about, std::string_view text) {
   return *value;
 }
 
+Result<Bytes> size_value(const Argument& about, std::string_view text) {
+  std::string_view digits = text;
+  double unit = 1;
+  const char last = digits.empty() ? '\0' : static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back())));
+  const auto place = last == '\0' ? std::string_view::npos : std::string_view("KMG").find(last);
+  if (place != std::string_view::npos) {
+    unit = std::pow(1024.0, static_cast<double>(place) + 1);
+    digits.remove_suffix(1);
+  }
+  constexpr double kMost = 1e15;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc() || end != digits.data() + digits.size() || !(value >= 0) || !(value * unit <= kMost))
+    return refused(about, fmt::format("is no size: '{}'", text), "for example 256, 64K, 1M or 1G");
+  return bytes(value * unit);
+}
+
 Result<bool> yes_no_value(const Argument& about, std::string_view text) {
   const std::string key = name_key(text);
   if (key.empty() || key == "yes" || key == "true" || key == "1" || key == "on") return true;
@@ -96,6 +119,12 @@ Result<std::size_t> choice_value(const Argument& about, std::string_view text) {
     if (name_key(about.choices[i]) == name_key(text)) return i;
   return refused(about, fmt::format("must be {}, not '{}'", join(about.choices, ", "), text),
                  suggestion(text, about.choices, ""));
+}
+
+Status set_argument(const std::vector<BoundArgument>& arguments, std::string_view name, std::string_view text) {
+  for (const BoundArgument& argument : arguments)
+    if (argument.about.name == name) return argument.set(text);
+  return field_error(std::string(name), "is no argument of this question");
 }
 
 }  // namespace tilecast

@@ -133,7 +133,7 @@ Status check(const ExpertExchange& x, const Cluster& cluster) {
         "ranks", std::to_string(x.ranks) + " are more than NVLink joins, " + std::to_string(cluster.gpus_per_node),
         "deepep crosses nodes");
   if (x.op == ExchangeOp::prepare && x.kind != ExchangeKind::trtllm_two_sided)
-    return field_error("prepare", "is a kernel of trtllm-two-sided");
+    return field_error("library", "prepare is a kernel of trtllm-two-sided", "leave the library out");
   const int reach = x.most_nodes > 0 ? std::min(x.most_nodes, nodes) : nodes;
   if (static_cast<long>(x.topk) * nodes > static_cast<long>(x.experts) * reach)
     return field_error("topk", std::to_string(x.topk) + " are more than the experts a token can reach");

@@ -8,6 +8,7 @@
 #include "cluster/embedded_clusters.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/number.h"
 #include "support/text.h"
 
@@ -128,6 +129,7 @@ Result<std::string> built_in_cluster_text(std::string_view name) {
 }
 
 Result<Cluster> load_cluster(const std::string& name_or_path) {
+  if (is_object_text(name_or_path)) return parse_cluster(name_or_path, "cluster description", built_in_cluster_text);
   if (!is_path(name_or_path)) return find_cluster(name_or_path);
   auto text = read_text_file(name_or_path, kMostFileBytes);
   if (!text) return std::move(text).error();
@@ -144,7 +146,7 @@ Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
   if (cluster && nodes) cluster = with_nodes(*std::move(cluster), *nodes);
   if (!cluster || gpus_needed <= cluster->gpus()) return cluster;
   const int needed = static_cast<int>(ceil_div(gpus_needed, cluster->gpus_per_node));
-  if (!counted && !nodes && !is_path(name)) return with_nodes(*std::move(cluster), needed);
+  if (!counted && !nodes && !is_path(name) && !is_object_text(name)) return with_nodes(*std::move(cluster), needed);
   return error(
       std::to_string(gpus_needed) + " GPUs are needed and " + text + " has " + std::to_string(cluster->gpus()),
       "say " + (counted ? std::to_string(gpus_needed) + "x" + counted->second : name + ":" + std::to_string(needed)));
