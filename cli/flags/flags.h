@@ -29,7 +29,7 @@ void add_tune_commands(CLI::App& app, TuneOptions& options, Command& chosen);
 void add_calibrate_command(CLI::App& app, CalibrateOptions& options, Command& chosen);
 
 // flags_models.cpp: models, plans, serving.
-void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
+void add_model_commands(CLI::App& app, ModelCommandOptions& options, Command& chosen);
 void add_plan_commands(CLI::App& app, PlanOptions& train, PlanServeOptions& serve, Command& chosen);
 void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
 

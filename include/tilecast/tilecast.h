@@ -5,10 +5,13 @@
 //   diagnose.h     a profiler's trace against the forecast: where the time goes and what to try
 //   gpu.h          GPUs known and described; number formats
 //   kernel.h       one kernel on a GPU, or many of them in a batch
+//   memory.h       what a model's step needs of memory, and the largest that fits
+//   model.h        models known by name and those in files
+//   step.h         a model's prefill, decode or training step on one GPU or many
 //   tune.h         tiles of Triton kernels, and the files in which engines look for them
 //
 // What they share: arguments.h (the arguments of every question as data), forecast.h (methods, resources, intervals),
-// result.h (values or errors), units.h (quantities as types), version.h (the version and its promise).
+// run.h (modes, engines, precision), layout.h (ranks), result.h (values or errors), units.h (quantities as types), version.h (the version and its promise).
 #pragma once
 
 #include "tilecast/arguments.h"
@@ -18,7 +21,12 @@
 #include "tilecast/forecast.h"
 #include "tilecast/gpu.h"
 #include "tilecast/kernel.h"
+#include "tilecast/layout.h"
+#include "tilecast/memory.h"
+#include "tilecast/model.h"
 #include "tilecast/result.h"
+#include "tilecast/run.h"
+#include "tilecast/step.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"
