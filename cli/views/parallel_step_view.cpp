@@ -17,7 +17,7 @@ std::string gpus_text(std::string_view cluster, int gpus, int gpus_per_node) {
 
 namespace {
 
-std::string gpus_text(const StepSetting& s) { return gpus_text(s.cluster, s.gpus, s.gpus_per_node); }
+std::string place_text(const StepSetting& s) { return gpus_text(s.cluster, s.gpus, s.gpus_per_node); }
 
 std::string batch_text(const StepForecast& step) {
   if (step.setting.mode != Mode::train) return describe(step.setting);
@@ -88,7 +88,7 @@ std::string parallel_table(const StepRows& rows) {
                {"fits", Align::left},
                {"seen", Align::left}});
   for (const Row<StepForecast>& row : rows) {
-    std::vector<std::string> cells = {gpus_text(row.setting), std::string(name_of(row.setting.engine)),
+    std::vector<std::string> cells = {place_text(row.setting), std::string(name_of(row.setting.engine)),
                                       row.setting.dtype};
     if (!row.answer) {
       table.add(refused_cells(std::move(cells), row.answer.error(), 8));

@@ -44,6 +44,8 @@ struct DeclaredEnum<std::optional<T>> {
 };
 template <class T>
 using declared_enum = typename DeclaredEnum<T>::type;
+template <class T>
+inline constexpr bool is_optional = !std::is_same_v<T, declared_enum<T>>;
 
 class Declare {
  public:
@@ -153,6 +155,13 @@ void Declare::add(T& field, Argument about) {
       return field = std::move(values), Ok{};
     };
   }
+  // No text, no value: what `get` says of a field that is not given reads back as such.
+  if constexpr (is_optional<T> || std::is_same_v<T, std::vector<std::string>>)
+    bound.set = [&field, set = std::move(bound.set), repeated = about.repeated](std::string_view text) -> Status {
+      if (!text.empty()) return set(text);
+      if (!repeated) field = T{};
+      return Ok{};
+    };
   if (about.fallback.empty() && about.kind != ArgumentKind::yes_no && !about.required) about.fallback = bound.get();
   bound.about = std::move(about);
   list_.push_back(std::move(bound));
