@@ -21,6 +21,7 @@
 #include "tilecast/arguments.h"
 #include "tilecast/forecast.h"
 #include "tilecast/result.h"
+#include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/units.h"
@@ -124,11 +125,6 @@ enum class MixedTraining : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kMixedTrainingNames = {"none", "autocast", "master"};
 constexpr std::string_view name_of(MixedTraining m) { return kMixedTrainingNames[static_cast<std::size_t>(m)]; }
 constexpr const auto& enum_names(MixedTraining) { return kMixedTrainingNames; }
-
-enum class TrainingOptimizer : std::uint8_t { adamw, adam, sgd };
-inline constexpr std::array<std::string_view, 3> kTrainingOptimizerNames = {"adamw", "adam", "sgd"};
-constexpr std::string_view name_of(TrainingOptimizer o) { return kTrainingOptimizerNames[static_cast<std::size_t>(o)]; }
-constexpr const auto& enum_names(TrainingOptimizer) { return kTrainingOptimizerNames; }
 
 struct PlanTrainQuery {
   std::string model;       // a name, a Hugging Face config.json or its folder
