@@ -80,6 +80,23 @@ TEST(Cli, ShowsAGpuByAliasWithSources) {
     EXPECT_TRUE(shown.contains(field)) << field;
 }
 
+TEST(Cli, ShowsTheConstantsOfACard) {
+  const Ran text = run_tilecast("gpu show h100 --constants"), json = run_tilecast("gpu show h100 --constants --json");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("pipeline.step_clocks"));
+  const auto shown = nlohmann::json::parse(json.out);
+  EXPECT_EQ(shown["gpu"], "H100-SXM");
+  int steps = 0;
+  for (const auto& constant : shown["constants"]) {
+    for (const char* field : {"name", "of", "value", "unit", "kind", "refitted", "what", "source"})
+      EXPECT_TRUE(constant.contains(field)) << field;
+    if (constant["name"] != "pipeline.step_clocks") continue;
+    ++steps;
+    EXPECT_EQ(constant["value"], 150);
+  }
+  EXPECT_EQ(steps, 1);  // Hopper's alone
+}
+
 TEST(Cli, AHypotheticalGpuIsFiveLines) {
   const std::string file = write_file("half-h100.json",
                                       "{\n  \"like\": \"H100-SXM\",\n  \"name\": \"Half\",\n  \"sms\": 66,\n"

@@ -43,7 +43,18 @@ inline Ran run_shell(const std::string& line) {
   return ran;
 }
 
+// The laboratory: commands on measured tables.
+inline bool is_of_the_lab(const std::string& arguments) {
+  for (const char* command : {"import ", "train ", "evaluate ", "accuracy ", "papers ", "endtoend ", "collectives ", "tune-judge ", "fit "})
+    if ((arguments + " ").starts_with(command)) return true;
+  return false;
+}
+// The program that has the command, as a shell says it.
+inline std::string program_for(const std::string& arguments) {
+  return is_of_the_lab(arguments) ? "'" TILECAST_LAB_BINARY "' " : "'" TILECAST_BINARY "' ";
+}
+
 // `arguments` as a shell reads them.
-inline Ran run_tilecast(const std::string& arguments) { return run_shell("'" TILECAST_BINARY "' " + arguments); }
+inline Ran run_tilecast(const std::string& arguments) { return run_shell(program_for(arguments) + arguments); }
 
 }  // namespace tilecast

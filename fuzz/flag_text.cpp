@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "api/serving_text.h"
 #include "cli/commands/predict_command.h"
-#include "cli/commands/simulate_command.h"
 #include "engine/precision.h"
 #include "lab/evaluate/evaluate.h"
 #include "serve/workload.h"
@@ -34,7 +34,7 @@ std::string wrong_with_sweep(const std::string& text) {
 }
 
 std::string wrong_with_lengths(const std::string& text) {
-  const auto lengths = lengths_from(text, "--input");
+  const auto lengths = lengths_from(text, "input");
   if (!lengths) return wrong_with(lengths);
   WorkloadOptions options;
   options.requests = 4, options.input = *lengths, options.output = *lengths;

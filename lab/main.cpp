@@ -11,12 +11,14 @@ int main(int argc, char** argv) {
   app.footer("Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
   app.set_version_flag("--version", "tilecast-lab " TILECAST_VERSION);
   DataOptions data;
+  FitCommand fit;
   PapersCommand papers;
   EndToEndCommand end_to_end;
   CollectivesCommand collectives;
   TuneJudgeOptions judge;
   Command chosen;
   add_data_commands(app, data, chosen);
+  add_fit_command(app, fit, chosen);
   add_papers_command(app, papers, chosen);
   add_end_to_end_command(app, end_to_end, chosen);
   add_collectives_command(app, collectives, chosen);

@@ -1,21 +1,19 @@
 // `tilecast calibrate`: measured rows of a card in, a GPU description that knows them out.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "support/result.h"
+#include "tilecast/calibrate.h"
 
 namespace tilecast {
 
-struct CalibrateCommand {
-  std::string gpu;
-  std::vector<std::string> data;
-  std::string out;
-  std::string weights;  // empty: those shipped
-  std::string judge;    // a table to judge the result by; empty: none
+struct CalibrateOptions {
+  CalibrateQuery query;
+  std::string out;  // the description goes there
   bool json = false;
+  std::optional<Error> refusal;  // of a flag's value
 };
-Result<std::string> run_calibrate(const CalibrateCommand& command);
+Result<std::string> run_calibrate(const CalibrateOptions& options);
 
 }  // namespace tilecast

@@ -5,8 +5,6 @@
 #include <cmath>
 
 #include "cli/commands/chosen_method.h"
-#include "cli/terminal/countdown.h"
-#include "cluster/prices.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "parallel/chakra.h"
@@ -17,9 +15,6 @@
 
 namespace tilecast {
 namespace {
-
-// Ten thousand times what the longest training so far took; and no GPU costs a thousand dollars an hour.
-constexpr double kMostTokens = 1e18, kMostPrice = 1e6;
 
 Error flag_error(std::string flag, std::string problem, std::string remedy = {}) {
   return Error{std::move(flag), "", std::move(problem), std::move(remedy)};
@@ -85,24 +80,15 @@ Status too_many(Count value, const char* flag) {
   return flag_error(flag, fmt::format("must lie between 0 and {}, not {}", kMost, value));
 }
 
-Result<double> price_of(const PlanOptions& o, const Gpu& gpu, std::string& note) {
-  if (o.price > 0) {
-    note = "as given";
-    return o.price;
-  }
-  PriceTable own;
-  if (!o.prices.empty()) {
-    auto loaded = load_prices(o.prices);
-    if (!loaded) return std::move(loaded).error();
-    own = *std::move(loaded);
-  }
-  const auto price = (o.prices.empty() ? shipped_prices() : own).of(gpu.name);
-  if (!price) {
-    note = "no price of " + gpu.name + " is known: give --price or --prices";
-    return 0.0;
-  }
-  note = o.prices.empty() ? price->provider + ", read " + price->read_on : o.prices;
-  return price->usd_per_hour;
+}  // namespace
+
+namespace {
+
+std::vector<ParallelVariant> those_that_run(const std::vector<ParallelVariant>& variants) {
+  std::vector<ParallelVariant> running;
+  for (const ParallelVariant& v : variants)
+    if (!v.refused) running.push_back(v);
+  return running;
 }
 
 }  // namespace
@@ -130,9 +116,12 @@ Result<std::vector<ParallelVariant>> forecast_parallel_variants(const PredictOpt
       if (o.micro_batch == 0 && run.workload.mode == Mode::train && given.accumulation > 1)
         parallel.micro_batch = std::max<Count>(1, run.workload.sequences() / layout->dp / given.accumulation);
       auto forecast = forecast_parallel(parallel, cluster, with);
-      if (!forecast) return std::move(forecast).error();
-      variants.push_back({cluster, std::move(parallel), *std::move(forecast)});
+      ParallelVariant v{cluster, std::move(parallel), {}};
+      if (forecast) v.forecast = *std::move(forecast);
+      else v.refused = std::move(forecast).error();
+      variants.push_back(std::move(v));
     }
+  if (those_that_run(variants).empty()) return *variants.front().refused;
   return variants;
 }
 
@@ -167,54 +156,33 @@ Result<std::string> export_chakra(const std::string& folder, const std::vector<P
 Result<std::string> run_predict_parallel(const PredictOptions& options, const LayoutOptions& layout) {
   if (!layout.chakra.empty() && layout.tp * layout.pp * layout.dp * layout.cp == 1)
     return flag_error("--export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
-  auto variants = forecast_parallel_variants(options, layout);
-  if (!variants) return std::move(variants).error();
+  const auto variants = forecast_parallel_variants(options, layout);
+  if (!variants) return variants.error();
+  const std::vector<ParallelVariant> running = those_that_run(*variants);
   if (!options.trace.empty())
-    if (auto written = write_lanes(options.trace, *variants); !written) return std::move(written).error();
+    if (auto written = write_lanes(options.trace, running); !written) return std::move(written).error();
   std::string exported;
   if (!layout.chakra.empty()) {
-    auto line = export_chakra(layout.chakra, *variants);
+    auto line = export_chakra(layout.chakra, running);
     if (!line) return std::move(line).error();
     exported = "\n" + *std::move(line);
   }
   if (options.json) return parallel_json(*variants);
-  return parallel_table(*variants) + "\n" + parallel_breakdown(variants->front()) +
+  return parallel_table(*variants) + context_note(running.front().run.run) + "\n" +
+         parallel_breakdown(running.front()) +
          (exported.empty()
               ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
                 "rank's part of it for ASTRA-sim.\n"
               : exported);
 }
 
-Result<std::string> run_plan_train(const PlanOptions& o) {
-  if (o.gpus.empty()) return flag_error("--gpus", "is missing", "for example --gpus 64xH100-SXM");
-  if (o.global_batch < 1)
-    return flag_error("--global-batch", "is missing: sequences of a step", "for example --global-batch 512");
-  if (!(o.tokens >= 1) || !(o.tokens <= kMostTokens))
-    return flag_error("--tokens", fmt::format("must lie between 1 and {:g}, not {:g}", kMostTokens, o.tokens));
-  if (!(o.price >= 0) || !(o.price <= kMostPrice))
-    return flag_error("--price", fmt::format("must lie between 0 and {:g} dollars, not {:g}", kMostPrice, o.price));
-  auto cluster = cluster_of(o.gpus);
-  if (!cluster) return std::move(cluster).error();
-  PredictOptions predict = o.predict;
-  predict.mode = "train", predict.batch = o.global_batch;
-  if (predict.engines.empty()) predict.engines = {"cudagraph"};
-  auto runs = runs_from(predict);
-  if (!runs) return std::move(runs).error();
-  if (runs->size() > 1) return flag_error("--dtype", "takes one format here", "plan twice to compare");
-  TrainingQuery query{std::move(runs->front()), *std::move(cluster), 0};
-  query.gpus = query.cluster.gpus();
-  query.run.training.wide_gradients = true;
-  const auto chosen = chosen_method(predict.method, predict.weights);
-  if (!chosen) return chosen.error();
-  std::string note;
-  const auto price = price_of(o, query.cluster.gpu, note);
-  if (!price) return price.error();
-  Countdown countdown("planning");
-  auto plan = plan_training(query, pricing_of(*chosen), [&](double share) { countdown(share); });
-  if (!plan) return std::move(plan).error();
-  if (plan->ranked.empty()) return no_plan(query, *plan);
-  const TrainingCost cost = cost_of(plan->ranked.front(), o.tokens, *price);
-  return predict.json ? plan_json(query, *plan, o, cost) : plan_table(query, *plan, o, cost, note);
+Result<std::string> run_memory_parallel(const PredictOptions& options, const LayoutOptions& layout) {
+  PredictOptions quick = options;
+  quick.method = "roofline";  // memory does not ask how long
+  const auto variants = forecast_parallel_variants(quick, layout);
+  if (!variants) return variants.error();
+  if (options.json) return parallel_json(*variants);
+  return parallel_memory_table(*variants) + context_note(variants->front().run.run);
 }
 
 }  // namespace tilecast

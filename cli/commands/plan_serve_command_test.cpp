@@ -96,7 +96,7 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H1000", "H100");
   expect(fine + "--prices /nowhere.csv", "/nowhere.csv");
   expect(fine + "--input 1000000", "1000000 + 256 tokens are more than the context of Llama-3.2-1B");
-  expect(fine + "--max-model-len 1000", "--max-model-len, 1000");
+  expect(fine + "--max-model-len 1000", "more than max-model-len, 1000");
   expect(fine + "--budget nan", "--budget");
   expect(fine + "--num-prompts -1", "--num-prompts");
 }

@@ -1,6 +1,7 @@
 // `tilecast predict MODEL ...` and `tilecast memory MODEL ...`: a model's step on several GPUs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,18 +50,25 @@ struct Variant {
   Run run;
   PreparedRun prepared;
   RunForecast forecast;
+  std::optional<Error> refused = {};  // why it cannot run; there is no forecast then
 };
 
 // Every combination of engine and number format.
 Result<std::vector<Run>> runs_from(const PredictOptions& options);
+// ... on every GPU. One that cannot run is said to be so beside the others; an error only where none can.
 Result<std::vector<Variant>> forecast_variants(const PredictOptions& options);
+std::vector<Variant> those_that_run(const std::vector<Variant>& variants);
 
 Result<std::string> run_predict(const PredictOptions& options);
 Result<std::string> run_memory(const PredictOptions& options);
+std::string context_note(const Run& run);  // a line about a context that the model was not made for; empty otherwise
 Result<std::string> run_models(bool json);
+// The classes a config.json may name.
+Result<std::string> run_model_classes(bool json);
 
 // Views.
 std::string grouped(Count n);          // 131072 -> "131,072"
+std::string_view item_of(const Run& run);  // what a batch is counted in: token, image or clip
 std::string describe(const Run& run);  // "decode 32 × 1 token after 2,048"
 std::string predict_table(const std::vector<Variant>& variants);
 std::string breakdown_text(const Variant& variant);

@@ -1,4 +1,5 @@
 // `tilecast predict`, `memory` and `models` through the real binary.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -105,6 +106,65 @@ TEST(ModelsCommand, ListsTheLibrary) {
     if (m["name"] == "Llama-3.1-8B") {
       EXPECT_EQ(m["parameters"], 8030261248);
     }
+}
+
+TEST(PredictCommand, OneImpossiblePairIsARowOfItsOwn) {
+  const std::string asked = "Llama-3.1-8B --gpu A100-SXM-80GB,H100-SXM --mode decode --batch 8 --context 1024 --dtype bf16,fp8";
+  for (const std::string command : {"predict ", "memory "}) {
+    const auto run = run_tilecast(command + asked);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("cannot run: "), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("fp8 pipe"), std::string::npos) << run.out;
+    const auto json = run_tilecast(command + asked + " --json");
+    ASSERT_EQ(json.code, 0) << json.err;
+    int refused = 0, forecast = 0;
+    for (const Json& one : Json::parse(json.out)) one.contains("error") ? ++refused : ++forecast;
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(forecast, 3);
+  }
+}
+
+TEST(PredictCommand, SaysWhereAContextIsBeyondTheModel) {
+  for (const std::string command : {"predict ", "memory "}) {
+    const std::string asked = command + "Llama-3.1-8B --gpu H100-SXM --mode decode --batch 1 --context ";
+    EXPECT_NE(run_tilecast(asked + "200000").out.find("made for 131072 tokens; 200001 are beyond"), std::string::npos);
+    EXPECT_EQ(run_tilecast(asked + "2000").out.find("beyond"), std::string::npos);
+  }
+}
+
+TEST(PredictCommand, CountsImagesWhereThereAreNoTokens) {
+  const auto run = run_tilecast("predict ViT-B-16 --gpu H100-SXM --batch 256");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("prefill 256 images"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("images/s"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("token"), std::string::npos) << run.out;
+}
+
+// vLLM's log of Llama 3.1 8B on an H100 says 442,160 tokens; a simulation starts with as many as this command says.
+TEST(MemoryCommand, AgreesWithTheSimulation) {
+  const auto run = run_tilecast("memory Llama-3.1-8B --gpu H100-SXM --mode decode --batch 1 --context 1000 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const double tokens = Json::parse(run.out)[0]["memory_bytes"]["cache_room_tokens"].get<double>();
+  EXPECT_NEAR(tokens / 442160, 1, 0.01);
+  const auto simulated =
+      run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --num-prompts 1 --input 16 --output 2 --concurrency 1 --no-interval");
+  ASSERT_EQ(simulated.code, 0) << simulated.err;
+  EXPECT_NE(simulated.out.find(fmt::format(" {:.0f} tokens", tokens)), std::string::npos) << simulated.out;
+}
+
+TEST(MemoryCommand, DividesOverRanks) {
+  const auto tokens = [](const std::string& layout) {
+    const auto run = run_tilecast("memory Llama-3.1-70B --gpu H100-SXM --mode decode --batch 1 --context 1000 --json " + layout);
+    EXPECT_EQ(run.code, 0) << run.err;
+    const Json one = Json::parse(run.out)[0];
+    return one["fits"].get<bool>() ? one["stages"][0]["cache_room_tokens"].get<double>() : 0;
+  };
+  EXPECT_GT(tokens("--tp 4"), 0);
+  EXPECT_GT(tokens("--tp 8"), 2 * tokens("--tp 4"));
+  EXPECT_GT(tokens("--tp 4 --pp 2"), 2 * tokens("--tp 4"));
+  const auto table = run_tilecast("memory Llama-3.1-70B --gpu H100-SXM --tp 4 --mode decode --batch 1 --context 1000");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_NE(table.out.find("memory of each rank"), std::string::npos) << table.out;
 }
 
 }  // namespace

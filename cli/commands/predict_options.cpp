@@ -242,19 +242,34 @@ Result<std::vector<Variant>> forecast_variants(const PredictOptions& o) {
   if (o.gpus.empty()) return flag_error("--gpu", "is missing", "for example --gpu H100-SXM,B200");
   auto runs = runs_from(o);
   if (!runs) return std::move(runs).error();
+  std::vector<Gpu> gpus;
+  for (const std::string& name : o.gpus) {
+    auto gpu = load_gpu(name);
+    if (!gpu) return std::move(gpu).error();
+    gpus.push_back(*std::move(gpu));
+  }
   std::vector<Variant> variants;
-  for (Run& run : *runs) {
-    auto prepared = prepare(run);
-    if (!prepared) return std::move(prepared).error();
-    for (const std::string& name : o.gpus) {
-      auto gpu = load_gpu(name);
-      if (!gpu) return std::move(gpu).error();
-      auto forecast = forecast_run(run, *prepared, *gpu, chosen->method, chosen->weights());
-      if (!forecast) return std::move(forecast).error();
-      variants.push_back({*std::move(gpu), run, *prepared, *std::move(forecast)});
+  for (const Run& run : *runs) {
+    const auto prepared = prepare(run);
+    for (const Gpu& gpu : gpus) {
+      Variant v{gpu, run, {}, {}};
+      if (prepared) v.prepared = *prepared;
+      auto forecast = prepared ? forecast_run(run, *prepared, gpu, chosen->method, chosen->weights())
+                               : Result<RunForecast>(prepared.error());
+      if (forecast) v.forecast = *std::move(forecast);
+      else v.refused = std::move(forecast).error();
+      variants.push_back(std::move(v));
     }
   }
+  if (those_that_run(variants).empty()) return *variants.front().refused;
   return variants;
+}
+
+std::vector<Variant> those_that_run(const std::vector<Variant>& variants) {
+  std::vector<Variant> running;
+  for (const Variant& v : variants)
+    if (!v.refused) running.push_back(v);
+  return running;
 }
 
 }  // namespace tilecast

@@ -1,6 +1,4 @@
 // `tilecast simulate` through the real binary.
-#include "cli/commands/simulate_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,21 +78,6 @@ TEST(SimulateCommand, SweepsLoads) {
   const Ran ran = run_tilecast("simulate Llama-3.1-8B --sweep rate=2..8 --num-prompts 50");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("mean TTFT against rate"));
-  EXPECT_EQ(sweep_from("rate=1..32")->values, (std::vector<double>{1, 2, 4, 8, 16, 32}));
-  EXPECT_EQ(sweep_from("concurrency=3,5")->values, (std::vector<double>{3, 5}));
-  EXPECT_EQ(sweep_from("rate=1..5")->values, (std::vector<double>{1, 2, 4, 5}));
-  for (const char* bad : {"", "rate", "rate=", "rate=0..4", "rate=4..1", "speed=1..2", "rate=1..x", "rate=1e-9..1e9",
-                          "concurrency=0.2", "concurrency=0..4", "concurrency=1e12", "rate=nan..2"})
-    EXPECT_FALSE(sweep_from(bad)) << bad;
-}
-
-TEST(SimulateCommand, ReadsObjectives) {
-  const auto slo = slo_from("ttft=500ms,tpot=0.03s");
-  ASSERT_TRUE(slo);
-  EXPECT_DOUBLE_EQ(slo->ttft->base(), 0.5);
-  EXPECT_DOUBLE_EQ(slo->tpot->base(), 0.03);
-  EXPECT_FALSE(slo->e2el);
-  for (const char* bad : {"ttft", "ttft=", "ttft=-1ms", "x=1ms", "ttft=1m"}) EXPECT_FALSE(slo_from(bad)) << bad;
 }
 
 TEST(SimulateCommand, TracesAreSortedOrRefused) {
@@ -112,7 +95,7 @@ TEST(SimulateCommand, TracesAreSortedOrRefused) {
 
 TEST(SimulateCommand, RefusesInOneLine) {
   const std::pair<const char*, const char*> cases[] = {{"--tp 0", "--tp"},
-                                                       {"--engine pytorch", "does not serve"},
+                                                       {"--engine pytorch", "--engine: must be vllm, sglang, trtllm"},
                                                        {"--gpu H1000", "H1000"},
                                                        {"--rate -1", "--rate"},
                                                        {"--input 0", "--input"},

@@ -70,7 +70,7 @@ TEST(TuneCommand, OneClearLine) {
     EXPECT_EQ(ran.out, "") << arguments;
     return ran.err;
   };
-  EXPECT_THAT(line(kLayer + "--tokens 0"), HasSubstr("tokens: must be a positive"));
+  EXPECT_THAT(line(kLayer + "--tokens 0"), HasSubstr("--tokens: must lie between 1"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --dtype bf17"), HasSubstr("--dtype"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --top 0"), HasSubstr("--top"));
   EXPECT_THAT(line(kLayer + "--tokens 8 --triton new -o " + scratch_path("x")), HasSubstr("--triton"));
@@ -79,7 +79,7 @@ TEST(TuneCommand, OneClearLine) {
   EXPECT_THAT(line(kLayer + "--tokens 8 --measure 'sleep 9;' --measure-seconds 0.2"), HasSubstr("within 0.2 s"));
   EXPECT_THAT(line("tune gemm --gpu H200 --m 0 --n 1 --k 1"), HasSubstr("--m"));
   EXPECT_THAT(line("tune gemm --gpu MI300X --m 1 --n 1 --k 1"), HasSubstr("NVIDIA"));
-  EXPECT_THAT(line("tune judge --measurements /nowhere"), HasSubstr("/nowhere/h200_fused_moe.csv.gz"));
+  EXPECT_THAT(line("tune-judge --measurements /nowhere"), HasSubstr("/nowhere/h200_fused_moe.csv.gz"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "support/text.h"
 
@@ -16,6 +17,7 @@ std::string type_name(const Argument& about) {
     case ArgumentKind::yes_no: return "";
     case ArgumentKind::count: return "COUNT";
     case ArgumentKind::number: return "NUMBER";
+    case ArgumentKind::size: return "SIZE";
     case ArgumentKind::text: return "TEXT";
     case ArgumentKind::choice: return join(about.choices, "|");
     case ArgumentKind::list: return "TEXT,...";
@@ -44,8 +46,13 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
   for (BoundArgument& argument : arguments) {
     const Argument about = argument.about;
     if (std::find(lists.begin(), lists.end(), about.name) != lists.end()) continue;
-    const auto keep = [set = std::move(argument.set), &refusal](const std::string& text) {
-      if (auto fine = set(text); !fine && !refusal) refusal = as_flag(std::move(fine).error());
+    const auto keep = [set = std::move(argument.set), &refusal,
+                       positional = about.positional](const std::string& text) {
+      auto fine = set(text);
+      if (fine || refusal) return;
+      Error problem = std::move(fine).error();
+      if (positional && problem.place.empty()) problem.place = upper(std::exchange(problem.field, ""));
+      refusal = as_flag(std::move(problem));
     };
     std::string flag = about.positional ? upper(about.name) : "--" + about.name;
     for (const std::string& alias : about.aliases) flag += ",--" + alias;
@@ -53,6 +60,12 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
     if (about.kind == ArgumentKind::yes_no) {
       option = command.add_flag_function(
           flag, [keep](std::int64_t on) { keep(on > 0 ? "yes" : "no"); }, help_of(about));
+    } else if (about.kind == ArgumentKind::list || about.kind == ArgumentKind::counts) {
+      // Values may stand behind each other as well as behind commas.
+      option = command.add_option_function<std::vector<std::string>>(
+          flag, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); },
+          help_of(about));
+      option->type_name(type_name(about));
     } else {
       option = command.add_option_function<std::string>(flag, keep, help_of(about));
       option->type_name(type_name(about));

@@ -1,4 +1,4 @@
-// The flags of every command, in four files because CLI11 takes ten seconds to compile; they and main.cpp are the only
+// The flags of every command, in two files because CLI11 takes ten seconds to compile; they and main.cpp are the only
 // ones that include it. Each function adds commands to the program; a command chosen on the command line sets `chosen`.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "cli/commands/kernel_command.h"
 #include "cli/commands/parallel_command.h"
 #include "cli/commands/plan_serve_command.h"
+#include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
@@ -20,28 +21,19 @@
 
 namespace tilecast {
 
-struct GpuOptions {
-  bool json = false;
-  std::string name, file;
-};
-
-struct CommOptions {
-  CollectiveCommand one;
-  bool json = false;
-};
-
-// flags_kernels.cpp: kernels, GPUs, clusters.
+// flags_kernels.cpp: kernels, GPUs, clusters, traces, tuning, calibration.
 void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen);
 void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen);
-void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen);
-
-// flags_models.cpp: models, plans, serving, traces, tuning, calibration.
-void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
-void add_plan_commands(CLI::App& app, PlanOptions& train, PlanServeOptions& serve, Command& chosen);
-void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
+void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& chosen);
 void add_diagnose_command(CLI::App& app, DiagnoseOptions& options, Command& chosen);
 void add_tune_commands(CLI::App& app, TuneOptions& options, Command& chosen);
+void add_calibrate_command(CLI::App& app, CalibrateOptions& options, Command& chosen);
 
-void add_calibrate_command(CLI::App& app, CalibrateCommand& options, Command& chosen);
+// flags_serving.cpp: serving and plans.
+void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions& serve, Command& chosen);
+void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
+
+// flags_models.cpp: models.
+void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
 
 }  // namespace tilecast

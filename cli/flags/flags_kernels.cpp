@@ -1,4 +1,4 @@
-// Flags of kernels, GPUs and clusters.
+// Flags of kernels, GPUs and clusters, of traces, tuning and calibration.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -60,69 +60,88 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) 
 }
 
 void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
-  CLI::App* list = app.add_subcommand("gpus", "list the GPUs Tilecast knows");
+  CLI::App* list = app.add_subcommand("gpus", gpus_question().summary);
   list->add_flag("--json", options.json, "machine-readable output");
-  list->footer("Example:\n  tilecast gpus");
-  list->callback([&] { chosen = [&options] { return run_gpus(options.json); }; });
+  list->footer(examples_text(gpus_question()));
+  list->callback([&] { chosen = [&options] { return run_gpus(options); }; });
 
   CLI::App* gpu = app.add_subcommand("gpu", "show or check one GPU description");
   gpu->require_subcommand(1);
-  gpu->footer("Example:\n  tilecast gpu show H100-SXM");
-  CLI::App* show = gpu->add_subcommand("show", "everything known about a GPU, with sources");
-  show->add_option("NAME", options.name, "a GPU's name, or a description file")->required();
+  gpu->footer(examples_text(gpu_question()));
+  CLI::App* show = gpu->add_subcommand("show", gpu_question().summary);
+  add_arguments(*show, arguments_of(options.query), options.refusal);
   show->add_flag("--json", options.json, "machine-readable output");
-  show->footer("Example:\n  tilecast gpu show H100-SXM");
-  show->callback([&] { chosen = [&options] { return run_gpu_show(options.name, options.json); }; });
+  show->footer(examples_text(gpu_question()));
+  show->add_flag("--constants", options.constants, "the constants of the physics that its forecasts use");
+  show->callback([&] {
+    chosen = answered(options.refusal,
+                      [&options] { return options.constants ? run_gpu_constants(options) : run_gpu_show(options); });
+  });
   CLI::App* check = gpu->add_subcommand("check", "validate a description file");
   check->add_option("FILE", options.file, "the file")->required();
   check->footer("Example:\n  tilecast gpu check my-gpu.json");
-  check->callback([&] { chosen = [&options] { return run_gpu_check(options.file); }; });
+  check->callback([&] { chosen = [&options] { return run_gpu_check(options); }; });
 }
 
-void add_cluster_commands(CLI::App& app, CommOptions& options, Command& chosen) {
-  CLI::App* list = app.add_subcommand("clusters", "list the clusters Tilecast knows");
+void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& chosen) {
+  CLI::App* list = app.add_subcommand("clusters", clusters_question().summary);
   list->add_flag("--json", options.json, "machine-readable output");
-  list->footer("Example:\n  tilecast clusters");
-  list->callback([&] { chosen = [&options] { return run_clusters(options.json); }; });
+  list->footer(examples_text(clusters_question()));
+  list->callback([&] { chosen = [&options] { return run_clusters(options); }; });
 
-  CollectiveCommand& o = options.one;
-  CLI::App* one = app.add_subcommand("collective", "forecast one collective between GPUs");
-  one->add_option("OP", o.op,
-                  "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; of experts' tokens: "
-                  "dispatch, combine, prepare")
-      ->required();
-  one->add_option("--bytes", o.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+  CLI::App* one = app.add_subcommand("collective", collective_question().summary);
+  add_arguments(*one, arguments_of(options.query), options.refusal, {"bytes", "tokens", "cluster"});
+  one->add_option("--bytes", options.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
       ->delimiter(',');
-  one->add_option("--tokens", o.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
-  one->add_option("--hidden", o.hidden, "dispatch, combine: elements of a token")->capture_default_str();
-  one->add_option("--topk", o.topk, "dispatch, combine: experts of a token")->capture_default_str();
-  one->add_option("--experts", o.experts, "dispatch, combine: experts on all ranks")->capture_default_str();
-  one->add_option("--most-nodes", o.most_nodes, "dispatch, combine: nodes the experts of a token lie on (0: any)")
-      ->capture_default_str();
-  one->add_option("--sms", o.sms, "deepep: SMs its kernels get")->capture_default_str();
-  one->add_flag("--balanced", o.balanced, "dispatch, combine: a token's experts on as many ranks as they can");
-  one->add_option("--ranks", o.ranks, "GPUs that take part (default: all of the cluster)");
-  one->add_option("--local", o.local,
-                  "of them on one node, while the node's other GPUs make the same call (default: all, alone)");
-  one->add_option("--cluster", o.clusters,
+  one->add_option("--tokens", options.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
+  one->add_option("--cluster", options.clusters,
                   "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
       ->delimiter(',')
       ->required();
-  one->add_option("--nodes", o.nodes, "nodes of the cluster (default: its description's)");
-  one->add_option("--library", o.library,
-                  "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; dispatch, combine: "
-                  "deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided");
-  one->add_option("--dtype", o.dtype, "number format (default: bf16; of dispatch fp8 with scales)");
-  one->add_flag("--eager", o.eager, "engines: launched by the host, not from a CUDA graph");
-  one->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  one->footer(
-      "Example:\n  tilecast collective all_reduce --bytes 64K,1M,64M --ranks 8 --cluster hgx-h100-8,hgx-b200-8\n\n"
-      "More examples:\n  tilecast collective all_reduce --bytes 256K --ranks 4 --cluster hgx-h200-8 --library vllm\n"
-      "  tilecast collective all_gather --bytes 1G --cluster hgx-h100-8 --nodes 4\n"
-      "  tilecast collective dispatch --tokens 128,4096 --topk 8 --experts 256 --ranks 32 --cluster hgx-h200 --library "
-      "deepep-ll");
-  one->callback([&] { chosen = [&o] { return run_collective(o); }; });
+  one->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  one->footer(examples_text(collective_question()));
+  one->callback([&] { chosen = answered(options.refusal, [&options] { return run_collective(options); }); });
+}
 
+void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("diagnose", diagnose_question().summary);
+  add_arguments(*sub, arguments_of(o.query), o.refusal);
+  sub->add_option("--html", o.html, "also write a page with plots to this file");
+  sub->add_option("--svg", o.svg,
+                  "also write the plots alone, to this with _families.svg, _ceilings.svg and _busy.svg");
+  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer(examples_text(diagnose_question()));
+  sub->callback([&] { chosen = answered(o.refusal, [&o] { return run_diagnose(o); }); });
+}
+
+void add_tune_commands(CLI::App& app, TuneOptions& o, Command& chosen) {
+  CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
+  tune->require_subcommand(1);
+  CLI::App* moe = tune->add_subcommand("fused-moe", tune_moe_question().summary);
+  add_arguments(*moe, arguments_of(o.moe), o.refusal);
+  add_arguments(*moe, arguments_of(o.measuring), o.refusal);
+  moe->add_option("-o,--output", o.out, "also write the files that vLLM and SGLang load into this folder");
+  add_arguments(*moe, arguments_of(o.files), o.refusal);
+  moe->add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
+  moe->footer(examples_text(tune_moe_question()));
+  moe->callback([&] { chosen = answered(o.refusal, [&o] { return run_tune_fused_moe(o); }); });
+
+  CLI::App* gemm = tune->add_subcommand("gemm", tune_gemm_question().summary);
+  add_arguments(*gemm, arguments_of(o.gemm), o.refusal);
+  add_arguments(*gemm, arguments_of(o.measuring), o.refusal);
+  gemm->add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
+  gemm->footer(examples_text(tune_gemm_question()));
+  gemm->callback([&] { chosen = answered(o.refusal, [&o] { return run_tune_gemm(o); }); });
+}
+
+void add_calibrate_command(CLI::App& app, CalibrateOptions& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("calibrate", calibrate_question().summary);
+  add_arguments(*sub, arguments_of(options.query), options.refusal);
+  sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
+  sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
+  sub->footer(examples_text(calibrate_question()));
+  sub->callback([&] { chosen = answered(options.refusal, [&options] { return run_calibrate(options); }); });
 }
 
 }  // namespace tilecast

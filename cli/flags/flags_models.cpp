@@ -1,5 +1,6 @@
-// Flags of models on one GPU and many, of serving, of traces and tuning.
+// Flags of models on one GPU and many.
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "cli/flags/flags.h"
 #include "support/number.h"
@@ -97,86 +98,16 @@ void add_layout_options(CLI::App& sub, LayoutOptions& o) {
       ->check(above_zero)->group(group);
   sub.add_option("--global-batch", o.global_batch, "train: sequences of a step, over all ranks")
       ->check(above_zero)->group(group);
-  sub.add_option("--export-chakra", o.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
-      ->group(group);
 }
 
 }  // namespace
-
-namespace {
-
-// What `simulate` and `plan serve` are asked to serve.
-void add_load_options(CLI::App& sub, LoadOptions& o) {
-  sub.add_option("--input", o.input, "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8")
-      ->capture_default_str();
-  sub.add_option("--output", o.output, "tokens of an answer, likewise")->capture_default_str();
-  sub.add_option("--prefixes", o.prefixes, "different beginnings that prompts share");
-  sub.add_option("--prefix-tokens", o.prefix_tokens, "... and their length");
-  sub.add_option("--seed", o.seed, "the same seed gives the same result")->capture_default_str();
-}
-
-void add_plan_serve(CLI::App& plan, PlanServeOptions& o, Command& chosen) {
-  CLI::App* serve =
-      plan.add_subcommand("serve", "the cheapest deployment that meets its objectives, and how to start it");
-  serve->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
-      ->required();
-  serve->add_option("--slo", o.slo, "objectives: ttft=500ms,tpot=30ms,e2el=10s")->required();
-  serve->add_option("--slo-at", o.slo_at, "of the requests' times: mean, median, p90 or p99")->capture_default_str();
-  serve->add_option("--rate", o.rate, "requests a second")->check(above_zero)->required();
-  add_load_options(*serve, o);
-  serve->add_option("--gpus", o.gpus, "which, and how many at most: H100-SXM,16xB200 (default: those with a price)");
-  serve->add_option("--max-gpus", o.max_gpus, "of each kind, where --gpus does not say")->capture_default_str();
-  serve->add_option("--budget", o.budget, "dollars an hour at most")->check(above_zero);
-  serve->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's")->check(above_zero);
-  serve->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
-  serve->add_option("--engine", o.engines, "vllm, sglang, trtllm (default: all)");
-  serve->add_option("--dtype", o.dtype, "number formats (default: the checkpoint's, and fp8 where the GPU has it)");
-  serve->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
-  serve->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)")
-      ->check(above_zero);
-  serve->add_flag("--aggregated", o.only_aggregated, "prompts and answers together only");
-  serve->add_flag("--disaggregated", o.only_disaggregated, "pools of their own only");
-  serve->add_option("--num-prompts", o.requests, "of each simulation (default: 30 seconds' worth, 300 to 3000)")
-      ->check(above_zero);
-  serve->add_option("--method", o.method, "tilecast, analytic or roofline")->capture_default_str();
-  serve->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
-  serve->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  serve->footer("Example:\n  tilecast plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20");
-  serve->callback([&] { chosen = [&o] { return run_plan_serve(o); }; });
-}
-
-}  // namespace
-
-void add_plan_commands(CLI::App& app, PlanOptions& o, PlanServeOptions& serve, Command& chosen) {
-  CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
-  plan->require_subcommand(1);
-  add_plan_serve(*plan, serve, chosen);
-  CLI::App* train = plan->add_subcommand("train", "every way to spread a training step, ranked, and what it costs");
-  train->add_option("MODEL", o.predict.model, "a model's name, or a Hugging Face config.json")->required();
-  train->add_option("--gpus", o.gpus, "how many of which: 64xH100-SXM")->required();
-  train->add_option("--global-batch", o.global_batch, "sequences of a step")->check(above_zero)->required();
-  train->add_option("--seq", o.predict.seq, "tokens of a sequence")->required();
-  train->add_option("--dtype", o.predict.dtypes, "number format of the products (default bf16)");
-  train->add_option("--engine", o.predict.engines, "pytorch, compile or cudagraph (default: one fused kernel each)");
-  o.predict.mixed = "master";
-  train->add_option("--mixed", o.predict.mixed, "none, autocast or master (fp32 copy in the optimizer)")
-      ->capture_default_str();
-  train->add_option("--optimizer", o.predict.optimizer, "adamw, adam or sgd")->capture_default_str();
-  train->add_option("--tokens", o.tokens, "of the whole training, for its cost")->capture_default_str();
-  train->add_option("--price", o.price, "dollars for a GPU and hour, in place of the table's")->check(above_zero);
-  train->add_option("--prices", o.prices, "a price table of your own (columns gpu, usd_per_hour)");
-  train->add_option("--top", o.top, "layouts to show")->capture_default_str();
-  train->add_option("--method", o.predict.method, "tilecast, analytic or roofline")->capture_default_str();
-  train->add_option("--weights", o.predict.weights, "weights of `tilecast train` in place of the shipped ones");
-  train->add_flag("--json", o.predict.json, "machine-readable output (docs/json.md)");
-  train->footer("Example:\n  tilecast plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096");
-  train->callback([&] { chosen = [&o] { return run_plan_train(o); }; });
-}
 
 void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout, Command& chosen) {
   CLI::App* predict = app.add_subcommand("predict", "forecast a model's prefill, decode or training step");
   add_run_options(*predict, o);
   add_layout_options(*predict, layout);
+  predict->add_option("--export-chakra", layout.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group("Many GPUs");
   predict->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
   predict->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
   predict->add_flag("--compare", o.compare, "classes of operators side by side");
@@ -197,165 +128,22 @@ void add_model_commands(CLI::App& app, PredictOptions& o, LayoutOptions& layout,
 
   CLI::App* memory = app.add_subcommand("memory", "what a model needs of a GPU's memory, and the largest that fits");
   add_run_options(*memory, o);
+  add_layout_options(*memory, layout);
   memory->footer(
-      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192");
-  memory->callback([&] { chosen = [&o] { return run_memory(o); }; });
+      "Example:\n  tilecast memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192\n\n"
+      "More examples:\n"
+      "  tilecast memory Llama-3.1-70B --gpu H100-SXM --tp 4 --mode decode --batch 16 --context 8192");
+  memory->callback(
+      [&] { chosen = [&] { return layout.asked() ? run_memory_parallel(o, layout) : run_memory(o); }; });
 
   CLI::App* models = app.add_subcommand("models", "list the models Tilecast knows by name");
   models->add_flag("--json", o.json, "machine-readable output");
-  models->footer("Example:\n  tilecast models");
-  models->callback([&] { chosen = [&o] { return run_models(o.json); }; });
+  const auto classes = std::make_shared<bool>(false);
+  models->add_flag("--classes", *classes, "the classes whose config.json is understood, instead");
+  models->footer("Example:\n  tilecast models\n  tilecast models --classes");
+  models->callback([&, classes] {
+    chosen = [&o, classes] { return *classes ? run_model_classes(o.json) : run_models(o.json); };
+  });
 }
-
-void add_simulate_command(CLI::App& app, SimulateOptions& o, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("simulate", "serve requests: TTFT, TPOT, throughput of an engine under load");
-  sub->add_option("MODEL", o.model, "a model's name (`tilecast models`), a Hugging Face config.json or its folder")
-      ->required();
-  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the cluster's, else H100-SXM)");
-  sub->add_option("--engine", o.engine, "vllm, sglang or trtllm")->capture_default_str();
-  sub->add_option("--dtype", o.dtype, "number format (default: the checkpoint's)");
-  sub->add_option("--kv-dtype", o.kv_dtype, "auto or fp8: the cache");
-  sub->add_option("--tp", o.tp, "tensor parallel ranks")->capture_default_str();
-  sub->add_option("--pp", o.pp, "pipeline stages")->capture_default_str();
-  sub->add_option("--ep", o.ep, "ranks that share the experts out")->capture_default_str();
-  sub->add_option(
-         "--attention-dp", o.attention_dp,
-         "data parallel ranks of one replica, each with requests of its own, that share experts over --ep ranks")
-      ->capture_default_str();
-  sub->add_option("--cluster", o.cluster, "cluster of the ranks, by name or file (default: the one of this GPU)");
-  sub->add_option("--dp", o.dp, "replicas behind a router")->capture_default_str();
-  sub->add_option("--router", o.router, "round-robin or least-loaded")->capture_default_str();
-  sub->add_option("--num-prompts", o.requests, "requests, how many")->check(above_zero)->capture_default_str();
-  sub->add_option("--rate", o.rate, "requests a second (default: all at once)")->check(above_zero);
-  sub->add_option("--burstiness", o.burstiness, "1 is Poisson, less is burstier (as vllm bench serve)")
-      ->capture_default_str();
-  sub->add_option("--concurrency", o.concurrency, "requests in flight at most (closed loop)")->check(above_zero);
-  add_load_options(*sub, o);
-  sub->add_option("--trace", o.trace, "requests from a CSV or JSON lines file (docs/serving.md)");
-  sub->add_option("--gpu-memory-utilization,--mem-fraction-static,--free-gpu-memory-fraction", o.memory_fraction,
-                  "the engine's share of memory (default: the engine's)");
-  sub->add_option("--max-num-seqs", o.max_sequences, "sequences that run at once (default: the engine's)")
-      ->check(above_zero);
-  sub->add_option("--max-num-batched-tokens", o.max_tokens, "tokens of a step (default: the engine's)")
-      ->check(above_zero);
-  sub->add_option("--chunked-prefill-size", o.chunk, "sglang: prompt tokens of a step (default: by the card)")
-      ->check(above_zero);
-  sub->add_option("--block-size", o.block_tokens, "tokens of a block of the cache (default: the engine's)")
-      ->check(above_zero);
-  sub->add_option("--max-model-len", o.context_limit, "longest prompt and answer (default: the model's)")
-      ->check(above_zero);
-  sub->add_flag("--no-prefix-caching", o.no_prefix_cache, "prefixes are computed each time");
-  sub->add_flag("--no-chunked-prefill", o.no_chunked_prefill, "prompts are not cut");
-  sub->add_flag("--chunked-prefill", o.chunked_prefill, "trtllm: prompts are cut");
-  sub->add_flag("--no-overlap", o.no_overlap, "steps are planned one after the other (no async scheduling)");
-  sub->add_option("--policy", o.policy, "static (batches), or max-utilization (trtllm)");
-  sub->add_option("--draft", o.draft, "speculative decoding or MTP: draft tokens a step");
-  sub->add_option("--acceptance", o.acceptance, "... probability that a draft token is accepted")
-      ->capture_default_str();
-  sub->add_option("--draft-cost", o.draft_cost, "... time of a draft token, as a share of a step")
-      ->capture_default_str();
-  sub->add_option("--prefill-replicas", o.prefill_replicas, "disaggregated: replicas for prompts, --dp for decoding");
-  sub->add_option("--prefill-tp", o.prefill_tp, "... tensor parallel ranks of each (default: as --tp)")
-      ->check(above_zero);
-  sub->add_option("--link", o.link_gb_per_s, "... GB/s between them")->capture_default_str();
-  sub->add_option("--link-latency", o.link_us, "... microseconds of a transfer")->capture_default_str();
-  sub->add_option("--slo", o.slo, "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s");
-  sub->add_option("--sweep", o.sweep, "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256");
-  sub->add_option("--requests", o.requests_file, "also write every request to this CSV file");
-  sub->add_option("--timeline", o.timeline, "also write a Chrome trace of the steps (opens in Perfetto)");
-  sub->add_flag("--no-interval", o.no_interval, "leave out the intervals, which take two more runs");
-  sub->add_option("--method", o.method, "tilecast, analytic (nothing learned) or roofline")->capture_default_str();
-  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
-  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  sub->footer(
-      "Example:\n  tilecast simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256\n\nMore "
-      "examples:\n"
-      "  tilecast simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms\n"
-      "  tilecast simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens "
-      "512\n"
-      "  tilecast simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests out.csv --timeline out.json");
-  sub->callback([&] { chosen = [&o] { return run_simulate(o); }; });
-}
-
-void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
-  CLI::App* sub =
-      app.add_subcommand("diagnose", "a profiler's trace: where the time goes, what falls short, what to try");
-  sub->add_option("TRACE", o.trace,
-                  "PyTorch profiler trace (.json, .json.gz), nsys SQLite export, CSV of nsys stats or ncu, or a table "
-                  "with columns name and duration_us")
-      ->required();
-  sub->add_option("--gpu", o.gpu, "GPU name or description file (default: the one the file names)");
-  sub->add_option("--weights", o.weights, "weights of `tilecast train` in place of the shipped ones");
-  sub->add_option("--html", o.html, "also write a page with plots to this file");
-  sub->add_option("--svg", o.svg,
-                  "also write the plots alone, to this with _families.svg, _ceilings.svg and _busy.svg");
-  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
-  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
-  sub->footer("Example:\n  tilecast diagnose trace.json.gz --gpu H200-SXM --html report.html");
-  sub->callback([&] { chosen = [&o] { return run_diagnose(o); }; });
-}
-
-namespace {
-
-void add_tune_options(CLI::App& sub, TuneOptions& o) {
-  sub.add_option("--gpu", o.gpu, "GPU name or description file")->required();
-  sub.add_option("--dtype", o.dtype, "number format")->capture_default_str();
-  sub.add_option("--top", o.top, "configurations to show, and to measure")->capture_default_str();
-  sub.add_option("--measure", o.measure,
-                 "time these through a command: it gets the layer and the configurations (docs/tune.md)");
-  sub.add_option("--measure-seconds", o.measure_seconds, "... and is ended after this long")->capture_default_str();
-  sub.add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
-}
-
-}  // namespace
-
-void add_tune_commands(CLI::App& app, TuneOptions& o, Command& chosen) {
-  CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
-  tune->require_subcommand(1);
-  CLI::App* moe = tune->add_subcommand("fused-moe", "the fused-MoE kernel of vLLM and SGLang");
-  add_tune_options(*moe, o);
-  moe->add_option("--tokens", o.tokens, "tokens of a step, before routing: 1,64,4096 (default: 18 counts up to 4096)")
-      ->delimiter(',');
-  moe->add_option("--experts", o.moe.experts, "experts of all ranks")->required();
-  moe->add_option("--hidden", o.moe.hidden, "width of the model")->required();
-  moe->add_option("--inter", o.moe.inter, "width of a whole expert")->required();
-  moe->add_option("--topk", o.moe.topk, "experts each token visits")->required();
-  moe->add_option("--tp", o.moe.tp, "ranks that share an expert's width")->capture_default_str();
-  moe->add_option("--ep", o.moe.ep, "ranks that share the experts")->capture_default_str();
-  moe->add_option("-o,--output", o.out, "also write the files that vLLM and SGLang load into this folder");
-  moe->add_option("--device-name", o.device_name, "... for the card that torch.cuda.get_device_name() calls this");
-  moe->add_option("--triton", o.triton, "... and this Triton (SGLang keeps its files by version)")
-      ->capture_default_str();
-  moe->footer(
-      "Example:\n  tilecast tune fused-moe --gpu H200 --experts 128 --hidden 2048 --inter 768 --topk 8 -o tuned\n\n"
-      "More examples:\n"
-      "  tilecast tune fused-moe --gpu H200 --tokens 64 --experts 128 --hidden 2048 --inter 768 --topk 8 --tp 2 \\\n"
-      "      --measure 'python3 tools/tune/measure.py'");
-  moe->callback([&] { chosen = [&o] { return run_tune_fused_moe(o); }; });
-
-  CLI::App* gemm = tune->add_subcommand("gemm", "tiles of a plain product y[m,n] = x[m,k] w[k,n]");
-  add_tune_options(*gemm, o);
-  gemm->add_option("--m", o.gemm.m, "rows")->required();
-  gemm->add_option("--n", o.gemm.n, "columns")->required();
-  gemm->add_option("--k", o.gemm.k, "depth")->required();
-  gemm->footer("Example:\n  tilecast tune gemm --gpu H200 --m 256 --n 4096 --k 4096");
-  gemm->callback([&] { chosen = [&o] { return run_tune_gemm(o); }; });
-
-}
-
-void add_calibrate_command(CLI::App& app, CalibrateCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("calibrate", "correct the forecasts of a card by measured rows of it");
-  sub->add_option("--gpu", options.gpu, "the card: a name, or a description file (tools/collect writes one)")
-      ->required();
-  sub->add_option("--data", options.data, "measured rows of it: tables of our form or of a known source")->required();
-  sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
-  sub->add_option("--judge", options.judge, "also judge the result by this table's rows, shapes of --data left out");
-  sub->add_option("--weights", options.weights, "correct these (default: those shipped)");
-  sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
-  sub->footer(
-      "Example:\n  tilecast calibrate --gpu H200-SXM --data data/measurements/h200_quick.csv.gz -o my-gpu.json");
-  sub->callback([&] { chosen = [&options] { return run_calibrate(options); }; });
-}
-
 
 }  // namespace tilecast

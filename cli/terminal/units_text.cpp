@@ -9,11 +9,13 @@
 namespace tilecast {
 namespace {
 
-std::string with_prefix(double value, std::string_view unit) {
-  constexpr std::array<std::string_view, 6> prefixes = {"", "k", "M", "G", "T", "P"};
+using Prefixes = std::array<std::string_view, 6>;
+constexpr Prefixes kDecimal = {"", "k", "M", "G", "T", "P"}, kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+
+std::string with_prefix(double value, std::string_view unit, const Prefixes& prefixes = kDecimal, double step = 1000) {
   if (std::abs(value) < 0.005) value = 0;  // the tail of a smooth formula, not an amount
   std::size_t i = 0;
-  while (std::abs(value) >= 999.5 && i + 1 < prefixes.size()) value /= 1000, ++i;
+  while (std::abs(value) >= step - 0.5 && i + 1 < prefixes.size()) value /= step, ++i;
   return fmt::format("{} {}{}", three_digits(value), prefixes[i], unit);
 }
 
@@ -36,7 +38,7 @@ std::string text_of(Seconds t) {
   if (us < 999.5e3) return three_digits(us / 1e3) + " ms";
   return three_digits(us / 1e6) + " s";
 }
-std::string text_of(Bytes b) { return with_prefix(in_bytes(b), "B"); }
+std::string text_of(Bytes b) { return with_prefix(in_bytes(b), "B", kBinary, 1024); }
 std::string text_of(Ops o) { return with_prefix(in_ops(o), ""); }
 std::string text_of(BytesPerSecond r) { return with_prefix(r.base(), "B/s"); }
 std::string text_of(OpsPerSecond r) { return with_prefix(r.base(), "/s"); }
@@ -44,6 +46,13 @@ std::string percent(double share) {
   if (!std::isfinite(share)) return "–";     // a share of nothing
   if (std::abs(share) < 0.005) share = 0;  // what rounding leaves of zero may be negative
   return fmt::format("{:.0f} %", share * 100);
+}
+
+std::string text_of_days(double days) {
+  if (days >= 2) return fmt::format("{:.3g} days", days);
+  const double hours = 24 * days;
+  if (hours >= 1) return fmt::format("{:.3g} hours", hours);
+  return fmt::format("{:.3g} minutes", 60 * hours);
 }
 
 }  // namespace tilecast

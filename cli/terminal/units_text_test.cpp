@@ -17,9 +17,11 @@ TEST(UnitsText, TimesTakeTheUnitThatFits) {
   EXPECT_EQ(text_of(seconds(12.34)), "12.3 s");
 }
 
-TEST(UnitsText, PrefixesAreDecimal) {
-  EXPECT_EQ(text_of(bytes(33554432)), "33.6 MB");
-  EXPECT_EQ(text_of(gibibytes(80)), "85.9 GB");
+TEST(UnitsText, SizesAreBinaryRatesDecimal) {
+  EXPECT_EQ(text_of(bytes(33554432)), "32.0 MiB");
+  EXPECT_EQ(text_of(gibibytes(80)), "80.0 GiB");
+  EXPECT_EQ(text_of(bytes(1023.4)), "1023 B");
+  EXPECT_EQ(text_of(bytes(1024)), "1.00 KiB");
   EXPECT_EQ(text_of(gigabytes_per_second(3352.3)), "3.35 TB/s");
   EXPECT_EQ(text_of(teraops_per_second(989.4)), "989 T/s");
   EXPECT_EQ(text_of(teraops_per_second(1979)), "1.98 P/s");
@@ -37,6 +39,14 @@ TEST(UnitsText, ThreeDigitsDoNotGrowAFourthByRounding) {
   EXPECT_EQ(three_digits(-1.534), "-1.53");
   EXPECT_EQ(three_digits(0.00123), "0.0012");
   EXPECT_EQ(percent(0.654), "65 %");
+  EXPECT_EQ(percent(-1e-12), "0 %");
+  EXPECT_EQ(percent(-0.02), "-2 %");
+}
+
+TEST(UnitsText, LessThanTwoDaysAreHours) {
+  EXPECT_EQ(text_of_days(12.34), "12.3 days");
+  EXPECT_EQ(text_of_days(0.12), "2.88 hours");
+  EXPECT_EQ(text_of_days(0.001), "1.44 minutes");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The diagnosis as one page: no script, no font, no picture from elsewhere.
 #include <fmt/format.h>
 
-#include "cli/commands/diagnose_command.h"
+#include "cli/views/diagnose_view.h"
 #include "cli/terminal/units_text.h"
 #include "support/svg.h"
 
@@ -24,26 +24,26 @@ std::string figure(const std::string& svg, std::string_view words) {
   return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, escaped(words));
 }
 
-std::string kernels(const Diagnosis& d, Count top) {
+std::string kernels(const DiagnosisReport& d, Count top) {
   std::string out = "<table>" + row({"kernel", "shape", "#time", "#share", "#calls", "#per call", "#forecast",
                                      "#ceiling", "#bound", "#over ceiling", "limited by"},
                                     "th");
-  for (const WorkGroup& g : d.groups) {
+  for (const RecordedWork& g : d.work) {
     if (top-- <= 0) break;
-    const auto& c = g.comparison;
+    const auto& c = g.forecast;
     out += row({g.name, shape_words(g), "#" + text_of(g.total), "#" + share(g.total, d.total),
-                fmt::format("#{}", g.calls), "#" + text_of(g.per_call()), c ? "#" + text_of(c->forecast) : "#–",
+                fmt::format("#{}", g.calls), "#" + text_of(g.per_call), c ? "#" + text_of(c->forecast) : "#–",
                 c ? "#" + text_of(c->ceiling) : "#–", c ? "#" + text_of(c->bound) : "#–",
-                c ? fmt::format("#{:.2f}", g.per_call() / c->ceiling) : "#–", limit_words(g)});
+                c ? fmt::format("#{:.2f}", g.per_call / c->ceiling) : "#–", limit_words(g)});
   }
   return out + "</table>\n";
 }
 
-std::string unknown(const Diagnosis& d) {
+std::string unknown(const DiagnosisReport& d) {
   std::string rows;
   std::size_t listed = 0;
-  for (const WorkGroup& g : d.groups)
-    if (g.family == WorkFamily::unknown && listed++ < kMostListed)
+  for (const RecordedWork& g : d.work)
+    if (!g.recognised() && listed++ < kMostListed)
       rows += row({g.full_name.substr(0, 200), g.op, "#" + text_of(g.total), "#" + share(g.total, d.total)});
   if (rows.empty()) return "<p>Every kernel was recognised.</p>\n";
   return "<table>" + row({"kernel", "operator", "#time", "#share"}, "th") + rows + "</table>\n";
@@ -58,27 +58,28 @@ constexpr std::string_view kStyle =
 
 }  // namespace
 
-std::string diagnose_html(const Diagnosis& d, Count top) {
+std::string diagnose_html(const DiagnosisReport& d, Count top) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Tilecast: {0}</title>\n"
       "<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p class=big>{2}{3}, against forecasts for {4}. GPU work {5}; "
       "kernels recognised for {6} of it, forecast for {7}; {8} ({9}) above the ceilings.</p>\n",
-      escaped(d.path), kStyle, escaped(d.format), d.recorded_on.empty() ? "" : " of " + escaped(d.recorded_on),
-      escaped(d.gpu), text_of(d.total), share(d.recognised, d.total), share(d.compared, d.total), text_of(d.lost),
-      share(d.lost, d.total));
+      escaped(d.trace), kStyle, escaped(d.format), d.recorded_on.empty() ? "" : " of " + escaped(d.recorded_on),
+      escaped(d.gpu), text_of(d.total), share(d.recognised, d.total), share(d.compared, d.total),
+      text_of(d.above_ceiling), share(d.above_ceiling, d.total));
   for (const std::string& note : d.notes) page += "<p>Note: " + escaped(note) + "</p>\n";
   page += "<h2>What to try</h2>\n<ol>\n";
-  for (const Advice& a : d.advice)
+  for (const Suggestion& a : d.advice)
     page += fmt::format("<li><b>{}</b>: at most {}. {}.<br>Try: {}.</li>\n", escaped(a.title), text_of(a.at_stake),
                         escaped(a.reason), escaped(a.action));
   page += "</ol>\n<h2>Where the time goes</h2>\n";
   const DiagnosePlots plots = diagnose_plots(d);
   page += figure(plots.families, "Time of all kernels of a family; orange is above their ceilings.");
-  for (std::size_t i = 0; i < d.timelines.size(); ++i) {
-    const Timeline& t = d.timelines[i];
+  for (std::size_t i = 0; i < d.devices.size(); ++i) {
+    const DeviceTimeline& t = d.devices[i];
     page += figure(plots.busy[i],
                    fmt::format("Device {}: {} from first to last work, busy {}, idle while the host was late {}.",
-                               t.device, text_of(t.window), share(t.busy, t.window), share(t.host_late, t.window)));
+                               t.device, text_of(t.window), share(t.busy, t.window),
+                               share(t.idle_host_late, t.window)));
   }
   page += "<h2>Against the ceiling</h2>\n";
   page += figure(plots.ceilings,

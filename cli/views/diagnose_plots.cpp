@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/commands/diagnose_command.h"
+#include "cli/views/diagnose_view.h"
 #include "cli/terminal/units_text.h"
 #include "support/svg.h"
 
@@ -14,15 +14,15 @@ namespace {
 std::string share(Seconds part, Seconds whole) { return whole > seconds(0) ? percent(part / whole) : "0 %"; }
 
 // Bars of time by family; the part above the ceilings in orange.
-std::string family_plot(const Diagnosis& d) {
+std::string family_plot(const DiagnosisReport& d) {
   constexpr double kRow = 22, kLeft = 210, kWide = 480, kTop = 34;  // below the title
   Svg svg(kLeft + kWide + 130, kTop + kRow * static_cast<double>(d.families.size()) + 8, "GPU time by family");
   double y = kTop;
   const Seconds longest = d.families.empty() ? seconds(1) : d.families.front().total;
-  for (const FamilyTotal& f : d.families) {
-    const double width = std::max(1.0, kWide * (f.total / longest)), lost = kWide * (f.lost / longest);
-    svg.text(kLeft - 8, y + 15, describe(f.family), {.anchor = Anchor::end});
-    svg.rect(kLeft, y + 3, width, kRow - 6, f.family == WorkFamily::unknown ? colour::kGrey : colour::kBlue);
+  for (const FamilyTime& f : d.families) {
+    const double width = std::max(1.0, kWide * (f.total / longest)), lost = kWide * (f.above_ceiling / longest);
+    svg.text(kLeft - 8, y + 15, f.words, {.anchor = Anchor::end});
+    svg.rect(kLeft, y + 3, width, kRow - 6, !f.recognised() ? colour::kGrey : colour::kBlue);
     if (lost > 0.5) svg.rect(kLeft + width - lost, y + 3, lost, kRow - 6, colour::kOrange);
     svg.text(kLeft + width + 6, y + 15, text_of(f.total) + ", " + share(f.total, d.total));
     y += kRow;
@@ -31,7 +31,7 @@ std::string family_plot(const Diagnosis& d) {
 }
 
 // Busy share over the window.
-std::string activity_plot(const Timeline& t) {
+std::string activity_plot(const DeviceTimeline& t) {
   constexpr double kLeft = 56, kWide = 750, kHigh = 90, kTop = 40;
   Svg svg(kLeft + kWide + 20, kTop + kHigh + 30, "Share of time the GPU was busy");
   svg.line(kLeft, kTop + kHigh, kLeft + kWide, kTop + kHigh, colour::kInk);
@@ -53,12 +53,13 @@ std::string activity_plot(const Timeline& t) {
 }
 
 // The few that lose most: those a plot names.
-std::vector<const WorkGroup*> worst(const Diagnosis& d) {
+std::vector<const RecordedWork*> worst(const DiagnosisReport& d) {
   constexpr std::size_t kNamed = 3;
-  std::vector<const WorkGroup*> found;
-  for (const WorkGroup& g : d.groups)
-    if (g.underperforms()) found.push_back(&g);
-  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->lost() > b->lost(); });
+  std::vector<const RecordedWork*> found;
+  for (const RecordedWork& g : d.work)
+    if (g.underperforms) found.push_back(&g);
+  std::sort(found.begin(), found.end(),
+            [](const auto* a, const auto* b) { return a->above_ceiling > b->above_ceiling; });
   found.resize(std::min(found.size(), kNamed));
   return found;
 }
@@ -72,7 +73,7 @@ std::string printable(std::string_view name) {
 
 // Measured time of a call over its ceiling, against the time of all its calls: what stands high and right is worth
 // work.
-std::string ceiling_plot(const Diagnosis& d) {
+std::string ceiling_plot(const DiagnosisReport& d) {
   constexpr double kLeft = 60, kWide = 700, kHigh = 260, kTop = 42;
   constexpr double kLowRatio = 0.5, kHighRatio = 8;
   Svg svg(kLeft + kWide + 20, kTop + kHigh + 46, "Time of a call over its ceiling");
@@ -95,15 +96,15 @@ std::string ceiling_plot(const Diagnosis& d) {
     svg.text(x_of(t), kTop + kHigh + 16, text_of(t), {.anchor = Anchor::middle});
   }
   svg.text(kLeft + kWide / 2, kTop + kHigh + 36, "time of all calls", {.anchor = Anchor::middle});
-  const auto place = [&](const WorkGroup& g) {
-    return std::pair{x_of(g.total), y_of(g.per_call() / g.comparison->ceiling)};
+  const auto place = [&](const RecordedWork& g) {
+    return std::pair{x_of(g.total), y_of(g.per_call / g.forecast->ceiling)};
   };
-  for (const WorkGroup& g : d.groups) {
-    if (!g.comparison) continue;
+  for (const RecordedWork& g : d.work) {
+    if (!g.forecast) continue;
     const auto [x, y] = place(g);
-    svg.rect(x - 3, y - 3, 6, 6, g.underperforms() ? colour::kOrange : colour::kBlue);
+    svg.rect(x - 3, y - 3, 6, 6, g.underperforms ? colour::kOrange : colour::kBlue);
   }
-  for (const WorkGroup* g : worst(d)) {
+  for (const RecordedWork* g : worst(d)) {
     const auto [x, y] = place(*g);
     svg.text(x - 7, y - 5, printable(g->name), {.anchor = x < kLeft + kWide / 4 ? Anchor::start : Anchor::end});
   }
@@ -112,9 +113,9 @@ std::string ceiling_plot(const Diagnosis& d) {
 
 }  // namespace
 
-DiagnosePlots diagnose_plots(const Diagnosis& d) {
+DiagnosePlots diagnose_plots(const DiagnosisReport& d) {
   DiagnosePlots plots{family_plot(d), ceiling_plot(d), {}};
-  for (const Timeline& t : d.timelines) plots.busy.push_back(activity_plot(t));
+  for (const DeviceTimeline& t : d.devices) plots.busy.push_back(activity_plot(t));
   return plots;
 }
 

@@ -1,18 +1,14 @@
 // The same forecasts for programs. Field names are stable: docs/json.md.
-#include <nlohmann/json.hpp>
-
 #include "cli/views/kernel_view.h"
-#include "support/json.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json times_json(const ResourceTimes& times) {
   Json json = Json::object();
   for (int r = 0; r < kResourceCount; ++r)
-    json[std::string(kResourceNames[static_cast<std::size_t>(r)])] =
+    json[kResourceNames[static_cast<std::size_t>(r)]] =
         in_microseconds(times[static_cast<std::size_t>(r)]);
   return json;
 }

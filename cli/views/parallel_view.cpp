@@ -53,6 +53,14 @@ Json layout_json(const RankLayout& l) {
 }
 
 Json variant_json(const ParallelVariant& v) {
+  if (v.refused)
+    return Json{{"model", name_of(v.run.run.model)},
+                {"cluster", v.cluster.name},
+                {"gpu", v.cluster.gpu.name},
+                {"mode", name_of(v.run.run.workload.mode)},
+                {"engine", name_of(v.run.run.engine.kind)},
+                {"dtype", v.run.run.engine.precision.linear.name},
+                {"error", v.refused->line()}};
   const ParallelForecast& f = v.forecast;
   Json axes = Json::object(), stages = Json::array(), exchanges = Json::array();
   for (std::size_t a = 0; a < f.axes.size(); ++a)
@@ -62,7 +70,9 @@ Json variant_json(const ParallelVariant& v) {
     stages.push_back({{"layers", s.layers},
                       {"forward_ms", ms(s.forward)},
                       {"backward_ms", ms(s.backward)},
-                      {"memory_bytes", memory_json(s.memory)}});
+                      {"memory_bytes", memory_json(s.memory)},
+                      {"usable_bytes", s.usable.base()},
+                      {"cache_room_tokens", s.cache_tokens}});
   for (std::size_t i = 0; i < f.exchanges.size(); ++i) {
     const Exchange& e = f.exchanges[i];
     exchanges.push_back({{"name", e.name},
@@ -103,14 +113,60 @@ Json variant_json(const ParallelVariant& v) {
               {"exchanges", exchanges}};
 }
 
-std::string short_name(const PlannedLayout& p) {
-  return text_of(p.run.layout) + (p.run.run.training.options.recompute == Recompute::full ? ", recompute" : "");
+}  // namespace
+
+namespace {
+
+const ParallelVariant& first_that_runs(const std::vector<ParallelVariant>& variants) {
+  return *std::find_if(variants.begin(), variants.end(), [](const ParallelVariant& v) { return !v.refused; });
+}
+
+// Names, then as many dashes as it takes, then why.
+std::vector<std::string> refused_cells(std::vector<std::string> names, const ParallelVariant& v, std::size_t dashes) {
+  names.insert(names.end(), dashes, "–");
+  names.push_back("cannot run: " + v.refused->problem);
+  return names;
 }
 
 }  // namespace
 
+std::string parallel_memory_table(const std::vector<ParallelVariant>& variants) {
+  const ParallelVariant& first = first_that_runs(variants);
+  Table table({{"on", Align::left},
+               {"dtype", Align::left},
+               {"stage"},
+               {"weights"},
+               {"gradients"},
+               {"optimizer"},
+               {"activations"},
+               {"KV cache"},
+               {"workspace"},
+               {"total"},
+               {"usable"},
+               {"KV tokens"},
+               {"fits", Align::left}});
+  for (const ParallelVariant& v : variants) {
+    const std::vector<std::string> names = {size_of(v.cluster, v.run.layout.ranks()),
+                                            std::string(v.run.run.engine.precision.linear.name)};
+    if (v.refused) {
+      table.add(refused_cells(names, v, 10));
+      continue;
+    }
+    for (std::size_t i = 0; i < v.forecast.stages.size(); ++i) {
+      const StageForecast& s = v.forecast.stages[i];
+      const MemoryNeed& m = s.memory;
+      table.add({names[0], names[1], fmt::format("{}", i), text_of(m.weights), text_of(m.gradients),
+                 text_of(m.optimizer), text_of(m.activations), text_of(m.cache), text_of(m.workspace),
+                 text_of(m.total()), text_of(s.usable), s.cache_tokens > 0 ? grouped(s.cache_tokens) : "–",
+                 m.total() <= s.usable ? "yes" : "no"});
+    }
+  }
+  return fmt::format("{}, {}, {}: memory of each rank\n\n{}", name_of(first.run.run.model),
+                     name_of(first.run.run.workload.mode), text_of(first.run.layout), table.text());
+}
+
 std::string parallel_table(const std::vector<ParallelVariant>& variants) {
-  const ParallelVariant& first = variants.front();
+  const ParallelVariant& first = first_that_runs(variants);
   std::string out = fmt::format("{}, {}\n{}\n\n", name_of(first.run.run.model), batch_text(first.run, first.forecast),
                                 text_of(first.run.layout));
   Table table({{"on", Align::left},
@@ -127,6 +183,12 @@ std::string parallel_table(const std::vector<ParallelVariant>& variants) {
                {"seen", Align::left}});
   for (const ParallelVariant& v : variants) {
     const ParallelForecast& f = v.forecast;
+    if (v.refused) {
+      table.add(refused_cells({size_of(v.cluster, v.run.layout.ranks()), std::string(name_of(v.run.run.engine.kind)),
+                               std::string(v.run.run.engine.precision.linear.name)},
+                              v, 8));
+      continue;
+    }
     table.add({size_of(v.cluster, v.run.layout.ranks()), std::string(name_of(v.run.run.engine.kind)),
                std::string(v.run.run.engine.precision.linear.name), text_of(f.step),
                text_of(f.interval.low) + " – " + text_of(f.interval.high),
@@ -177,7 +239,7 @@ std::string parallel_breakdown(const ParallelVariant& v) {
     stages.add({last > i ? fmt::format("{}–{}", i, last) : fmt::format("{}", i), fmt::format("{}", s.layers),
                 text_of(s.forward), s.backward > seconds(0) ? text_of(s.backward) : "–", text_of(m.weights),
                 text_of(m.gradients), text_of(m.optimizer), text_of(m.activations), text_of(m.cache),
-                text_of(m.total()), percent(m.total() / f.usable)});
+                text_of(m.total()), percent(m.total() / s.usable)});
     i = last + 1;
   }
   return out + "  One micro-batch and the memory of a rank, by pipeline stage\n\n" + stages.text(2);
@@ -187,68 +249,6 @@ std::string parallel_json(const std::vector<ParallelVariant>& variants) {
   Json list = Json::array();
   for (const ParallelVariant& v : variants) list.push_back(variant_json(v));
   return json_text(list);
-}
-
-Error no_plan(const TrainingQuery& q, const TrainingPlan& plan) {
-  return Error{"--gpus", "",
-               fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
-                           grouped(plan.tried), size_of(q.cluster, q.gpus), short_name(plan.smallest),
-                           plan.smallest.run.micro_batch, text_of(plan.smallest.memory),
-                           text_of(q.cluster.gpu.dram.size)),
-               "use more GPUs, a smaller global batch or shorter sequences"};
-}
-
-std::string plan_table(const TrainingQuery& q, const TrainingPlan& plan, const PlanOptions& o, const TrainingCost& cost,
-                       const std::string& price_note) {
-  std::string out =
-      fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", name_of(q.run.model), describe(q.run),
-                  size_of(q.cluster, q.gpus), grouped(plan.tried), grouped(static_cast<Count>(plan.ranked.size())));
-  Table table({{"#"},
-               {"layout", Align::left},
-               {"micro-batch"},
-               {"step"},
-               {"80 % interval"},
-               {"tokens/s/GPU"},
-               {"MFU"},
-               {"bubble"},
-               {"exposed"},
-               {"memory"}});
-  for (std::size_t i = 0; i < plan.ranked.size() && i < static_cast<std::size_t>(std::max<Count>(o.top, 1)); ++i) {
-    const PlannedLayout& p = plan.ranked[i];
-    table.add({fmt::format("{}", i + 1), short_name(p), fmt::format("{}", p.run.micro_batch), text_of(p.step),
-               text_of(p.interval.low) + " – " + text_of(p.interval.high),
-               grouped(static_cast<Count>(p.tokens_per_second / q.gpus)), percent(p.utilisation),
-               percent(p.bubble / p.step), percent(p.exposed / p.step), text_of(p.memory)});
-  }
-  out += table.text() + "\n";
-  out += fmt::format("The first trains on {:.3g} tokens in {:.3g} days: {} GPU-hours", o.tokens, cost.days,
-                     grouped(static_cast<Count>(cost.gpu_hours)));
-  out += cost.usd > 0 ? fmt::format(", ${} ({}).\n", grouped(static_cast<Count>(cost.usd)), price_note)
-                      : fmt::format(" ({}).\n", price_note);
-  return out;
-}
-
-std::string plan_json(const TrainingQuery& q, const TrainingPlan& plan, const PlanOptions& o,
-                      const TrainingCost& cost) {
-  Json ranked = Json::array();
-  for (const PlannedLayout& p : plan.ranked) {
-    if (static_cast<Count>(ranked.size()) >= std::max<Count>(o.top, 1)) break;
-    ranked.push_back({{"layout", layout_json(p.run.layout)},
-                      {"micro_batch", p.run.micro_batch},
-                      {"recompute", p.run.run.training.options.recompute == Recompute::full ? "full" : "none"},
-                      {"step_ms", ms(p.step)},
-                      {"interval_ms", {ms(p.interval.low), ms(p.interval.high)}},
-                      {"tokens_per_second", p.tokens_per_second},
-                      {"tokens_per_second_per_gpu", p.tokens_per_second / q.gpus},
-                      {"mfu", p.utilisation},
-                      {"bubble_ms", ms(p.bubble)},
-                      {"exposed_ms", ms(p.exposed)},
-                      {"memory_bytes", p.memory.base()}});
-  }
-  const Json all{{"model", name_of(q.run.model)}, {"cluster", q.cluster.name}, {"gpus", q.gpus},
-                 {"tried", plan.tried},           {"fit", plan.ranked.size()}, {"tokens", o.tokens},
-                 {"gpu_hours", cost.gpu_hours},   {"usd", cost.usd},           {"ranked", ranked}};
-  return json_text(all);
 }
 
 }  // namespace tilecast

@@ -23,7 +23,7 @@ double ms(Seconds t) { return t.base() * 1e3; }
 
 Json memory_json(const RunForecast& f) {
   Json json = memory_json(f.memory);
-  json["usable"] = f.usable.base(), json["fits"] = f.fits();
+  json["usable"] = f.usable.base(), json["fits"] = f.fits(), json["cache_room_tokens"] = f.cache_tokens;
   return json;
 }
 
@@ -53,10 +53,18 @@ Json variant_json(const Variant& v) {
   Json requests = Json::array();
   for (const Requests& r : v.run.workload.requests)
     requests.push_back({{"count", r.count}, {"new_tokens", r.new_tokens}, {"cached", r.cached}});
+  if (v.refused)
+    return Json{{"model", name_of(v.run.model)},
+                {"gpu", v.gpu.name},
+                {"mode", name_of(v.run.workload.mode)},
+                {"engine", name_of(v.run.engine.kind)},
+                {"dtype", v.run.engine.precision.linear.name},
+                {"requests", requests},
+                {"error", v.refused->line()}};
   Json kernels = Json::array();
   for (std::size_t i = 0; i < s.calls.size(); ++i)
     kernels.push_back(call_json(v.prepared.program, v.prepared.program.calls[i], s.calls[i]));
-  return Json{{"model", name_of(v.run.model)},
+  Json json = {{"model", name_of(v.run.model)},
               {"gpu", v.gpu.name},
               {"mode", name_of(v.run.workload.mode)},
               {"engine", name_of(v.run.engine.kind)},
@@ -73,6 +81,8 @@ Json variant_json(const Variant& v) {
               {"mfu", v.forecast.utilisation},
               {"memory_bytes", memory_json(v.forecast)},
               {"kernels", kernels}};
+  if (const std::string note = beyond_context(v.run); !note.empty()) json["note"] = note;
+  return json;
 }
 
 }  // namespace

@@ -17,14 +17,25 @@ std::string grouped(Count n) {  // 131072 -> 131,072
   return digits;
 }
 
+std::string_view item_of(const Run& run) {
+  const auto* spec = std::get_if<ModelSpec>(&run.model);
+  if (spec && spec->patches) return "image";
+  return spec && spec->audio && !spec->decoder ? "clip" : "token";
+}
+
 std::string describe(const Run& run) {
   const Workload& w = run.workload;
   if (std::holds_alternative<Graph>(run.model)) return w.mode == Mode::train ? "one training step" : "one pass";
   std::vector<std::string> parts;
+  const std::string_view item = item_of(run);
   for (const Requests& r : w.requests)
-    parts.push_back(fmt::format("{} × {} token{}{}", r.count, grouped(r.new_tokens), r.new_tokens == 1 ? "" : "s",
-                                r.cached > 0 ? " after " + grouped(r.cached) : ""));
-  return std::string(name_of(w.mode)) + " " + join(parts, ", ");
+    parts.push_back(item != "token"
+                        ? fmt::format("{} {}{}", grouped(r.count), item, r.count == 1 ? "" : "s")
+                        : fmt::format("{} × {} token{}{}", r.count, grouped(r.new_tokens), r.new_tokens == 1 ? "" : "s",
+                                      r.cached > 0 ? " after " + grouped(r.cached) : ""));
+  const auto& left_out = std::get<ModelSpec>(run.model).left_out;
+  return std::string(name_of(w.mode)) + " " + join(parts, ", ") +
+         (left_out.empty() ? "" : " (the text part alone, without " + join(left_out, ", ") + ")");
 }
 
 namespace {
@@ -60,14 +71,14 @@ std::string label_of(const Variant& v, const std::vector<Variant>& all) {
 }  // namespace
 
 std::string predict_table(const std::vector<Variant>& variants) {
-  const Variant& first = variants.front();
+  const Variant& first = *std::find_if(variants.begin(), variants.end(), [](const Variant& v) { return !v.refused; });
   std::string out = fmt::format("{}, {}\n\n", name_of(first.run.model), describe(first.run));
   Table table({{"GPU", Align::left},
                {"engine", Align::left},
                {"dtype", Align::left},
                {"step"},
                {"80 % interval"},
-               {"tokens/s"},
+               {std::string(item_of(first.run)) + "s/s"},
                {"MFU"},
                {"limited by", Align::left},
                {"memory"},
@@ -76,6 +87,14 @@ std::string predict_table(const std::vector<Variant>& variants) {
                {"seen", Align::left}});
   for (const Variant& v : variants) {
     const RunForecast& f = v.forecast;
+    if (v.refused) {
+      std::vector<std::string> cells = {v.gpu.name, std::string(name_of(v.run.engine.kind)),
+                                        std::string(v.run.engine.precision.linear.name)};
+      cells.insert(cells.end(), 8, "–");
+      cells.push_back("cannot run: " + v.refused->problem);
+      table.add(std::move(cells));
+      continue;
+    }
     table.add({v.gpu.name, std::string(name_of(v.run.engine.kind)), std::string(v.run.engine.precision.linear.name),
                text_of(f.step.total), text_of(f.step.interval.low) + " – " + text_of(f.step.interval.high),
                std::holds_alternative<Graph>(v.run.model) ? "–" : grouped(static_cast<Count>(f.tokens_per_second)),

@@ -1,44 +1,35 @@
-// A simulated deployment as text, JSON, a table of requests and a timeline.
+// A simulated deployment for people.
+#include "cli/views/simulate_view.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands/simulate_command.h"
 #include "cli/terminal/units_text.h"
-#include "support/chrome_trace.h"
-#include "support/json.h"
 #include "support/table.h"
 
 namespace tilecast {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string workload_text(const SimulateOptions& o, const ServingMetrics& m) {
-  if (!o.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused, o.trace);
-  std::string text = fmt::format("{} requests, input {}, output {}", o.requests, o.input, o.output);
-  if (o.prefixes > 0) text += fmt::format(", {} prefixes of {} tokens", o.prefixes, o.prefix_tokens);
+std::string workload_text(const SimulateQuery& q, const ServingMetrics& m) {
+  if (!q.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused, q.trace);
+  std::string text = fmt::format("{} requests, input {}, output {}", q.num_prompts, q.load.input, q.load.output);
+  if (q.load.prefixes > 0) text += fmt::format(", {} prefixes of {} tokens", q.load.prefixes, q.load.prefix_tokens);
   return text;
 }
 
-std::string deployment_text(const SimulatedRun& run) {
-  const SchedulerLimits& l = run.pool.limits;
-  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
-  const Count gpus = run.pool.replicas * ranks.tp * ranks.pp;
-  std::string text = fmt::format("{} on {}{}{}, {} {}", run.deployment.model.name,
-                                 gpus > 1 ? fmt::format("{} × ", gpus) : std::string(), run.deployment.gpu.name,
-                                 run.deployment.spread ? " (" + text_of(ranks) + ")" : std::string(),
-                                 name_of(run.deployment.engine.kind), run.deployment.engine.precision.linear.name);
-  if (run.options.prefill_replicas > 0)
-    text += fmt::format(", prompts on {} more{}, link {:g} GB/s", run.options.prefill_replicas,
-                        run.options.prefill_tp > 0 ? fmt::format(" of tp {}", run.options.prefill_tp) : "",
-                        run.options.link_gb_per_s);
+std::string deployment_text(const SimulateQuery& q, const SimulationResult& run) {
+  const Count gpus = run.replicas * run.tp * run.pp;
+  std::string text =
+      fmt::format("{} on {}{}{}, {} {}", run.model, gpus > 1 ? fmt::format("{} × ", gpus) : std::string(), run.gpu,
+                  run.layout.empty() ? std::string() : " (" + run.layout + ")", name_of(run.engine), run.dtype);
+  if (run.prefill_replicas > 0)
+    text += fmt::format(", prompts on {} more{}, link {:g} GB/s", run.prefill_replicas,
+                        q.prefill_tp ? fmt::format(" of tp {}", *q.prefill_tp) : "", q.link_gb_per_s);
   text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
-                      l.max_sequences, l.policy == Policy::sglang && l.chunk > 0 ? l.chunk : l.max_tokens,
-                      run.pool.blocks, run.pool.geometry.block_tokens, run.pool.blocks * run.pool.geometry.block_tokens,
-                      text_of(run.budget.cache));
+                      run.max_sequences, run.step_tokens, run.blocks, run.block_tokens, run.blocks * run.block_tokens,
+                      text_of(run.memory.cache));
   const SimulatedLoad& load = run.loads.front();
   if (load.metrics.completed > 0)
     text += fmt::format("room for {} requests of the mean length at once on a replica\n", load.most_at_once);
@@ -123,8 +114,8 @@ std::string curve(const std::string& title, const std::vector<SimulatedLoad>& lo
   return text + "\n";
 }
 
-std::string sweep_text(const SimulatedRun& run) {
-  const bool of_rate = run.options.sweep.starts_with("rate");
+std::string sweep_text(const SimulateQuery& q, const SimulationResult& run) {
+  const bool of_rate = q.sweep.starts_with("rate");
   Table table({{of_rate ? "rate" : "concurrency"},
                {"requests/s"},
                {"output tok/s"},
@@ -152,180 +143,19 @@ std::string sweep_text(const SimulatedRun& run) {
          curve("mean TPOT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.tpot.mean; });
 }
 
-// Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
-Json metrics_json(const ServingMetrics& m) {
-  Json json = {{"duration", m.duration},
-               {"completed", m.completed},
-               {"refused", m.refused},
-               {"total_input_tokens", m.input_tokens},
-               {"total_output_tokens", m.output_tokens},
-               {"request_throughput", m.request_throughput},
-               {"request_goodput", nullptr},
-               {"output_throughput", m.output_throughput},
-               {"total_token_throughput", m.total_throughput}};
-  const auto add = [&](const char* name, const Summary& s) {
-    for (const auto& [statistic, value] :
-         {std::pair("mean", s.mean), {"median", s.median}, {"p90", s.p90}, {"p99", s.p99}})
-      json[fmt::format("{}_{}_ms", statistic, name)] = value * 1e3;
-  };
-  add("ttft", m.ttft);
-  add("tpot", m.tpot);
-  add("itl", m.itl);
-  add("e2el", m.e2el);
-  add("queue", m.queue);
-  json.update({{"preemptions", m.preemptions},
-               {"prefix_hit_rate", m.hit_rate},
-               {"cache_mean", m.cache_mean},
-               {"cache_peak", m.cache_peak},
-               {"gpu_busy", m.gpu_busy},
-               {"steps", m.steps},
-               {"mean_batch", m.mean_batch},
-               {"peak_tokens_in_flight", m.peak_tokens}});
-  if (m.goodput) json["request_goodput"] = *m.goodput;
-  json["energy"] = nullptr;
-  if (m.energy) {
-    json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
-    if (m.energy->per_token) json["energy"]["output_token_j"] = *m.energy->per_token;
-  }
-  return json;
-}
-
 }  // namespace
 
-std::string simulate_text(const SimulatedRun& run) {
-  std::string text = deployment_text(run) + workload_text(run.options, run.loads.front().metrics);
-  if (run.options.sweep.empty())
-    text += run.options.rate > 0 ? fmt::format(", {:g} a second", run.options.rate)
-            : run.options.trace.empty() && run.options.concurrency == 0 ? ", all at once"
-                                                                        : "";
-  if (run.options.concurrency > 0 && run.options.sweep.empty())
-    text += fmt::format(", {} in flight at most", run.options.concurrency);
+std::string simulate_text(const SimulateQuery& q, const SimulationResult& run) {
+  std::string text = deployment_text(q, run) + workload_text(q, run.loads.front().metrics);
+  if (q.sweep.empty())
+    text += q.load.rate                          ? fmt::format(", {:g} a second", *q.load.rate)
+            : q.trace.empty() && !q.concurrency ? ", all at once"
+                                                : "";
+  if (q.concurrency && q.sweep.empty()) text += fmt::format(", {} in flight at most", *q.concurrency);
   text += "\n";
   for (const std::string& note : run.notes) text += "note: " + note + "\n";
   text += "\n";
-  return text + (run.options.sweep.empty() ? load_text(run.loads.front()) : sweep_text(run));
-}
-
-std::string simulate_json(const SimulatedRun& run) {
-  const RankLayout ranks = run.deployment.spread ? run.deployment.spread->layout : RankLayout{};
-  Json json = {{"model", run.deployment.model.name},
-               {"gpu", run.deployment.gpu.name},
-               {"engine", name_of(run.deployment.engine.kind)},
-               {"policy", name_of(run.pool.limits.policy)},
-               {"dtype", run.deployment.engine.precision.linear.name},
-               {"tp", ranks.tp},
-               {"pp", ranks.pp},
-               {"ep", ranks.ep},
-               {"attention_dp", ranks.dp},
-               {"replicas", run.pool.replicas},
-               {"prefill_replicas", run.options.prefill_replicas},
-               {"max_num_seqs", run.pool.limits.max_sequences},
-               {"max_num_batched_tokens", run.pool.limits.max_tokens},
-               {"block_size", run.pool.geometry.block_tokens},
-               {"num_blocks", run.pool.blocks},
-               {"memory_bytes",
-                {{"visible", run.budget.visible.base()},
-                 {"usable", run.budget.usable.base()},
-                 {"weights", run.budget.weights.base()},
-                 {"activations", run.budget.activations.base()},
-                 {"other", run.budget.other.base()},
-                 {"cache", run.budget.cache.base()}}},
-               {"notes", run.notes},
-               {"loads", Json::array()}};
-  for (const SimulatedLoad& load : run.loads) {
-    Json one = {{"load", load.name}, {"requests_that_fit", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
-    if (load.fast) one["fast"] = metrics_json(*load.fast);
-    if (load.slow) one["slow"] = metrics_json(*load.slow);
-    if (!load.outcome.steps.empty()) {
-      Json slices = Json::array();
-      for (const Slice& s : over_time(load.outcome, 50)) {
-        slices.push_back(
-            {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
-        slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
-      }
-      one["over_time"] = slices;
-      one["refused"] = load.outcome.refused;
-    }
-    json["loads"].push_back(one);
-  }
-  return json_text(json);
-}
-
-std::string requests_csv(const ServingOutcome& outcome) {
-  std::string text =
-      "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
-  for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
-    const RequestRecord& r = outcome.requests[i];
-    fmt::format_to(std::back_inserter(text), "{},{},{:.6f},{},{}", i, r.refused ? "refused" : "completed",
-                   r.sent.base(), r.input, r.output);
-    if (r.refused) text += ",,,,,,\n";
-    else
-      fmt::format_to(std::back_inserter(text), ",{},{:.3f},{:.3f},{},{:.3f},{}\n", r.hits, in_milliseconds(r.queued()),
-                     in_milliseconds(r.ttft()), r.tpot() ? fmt::format("{:.3f}", in_milliseconds(*r.tpot())) : "",
-                     in_milliseconds(r.latency()), r.preemptions);
-  }
-  return text;
-}
-
-namespace {
-
-constexpr int kAll = 0;  // the process of what concerns no one replica
-
-// Steps of each replica, its cache and its queue.
-void add_steps(ChromeTrace& trace, const SimulatedRun& run, const ServingOutcome& outcome) {
-  for (int i = 0; i < static_cast<int>(outcome.replicas); ++i)
-    trace.process(i + 1, fmt::format("{} {}", i < run.pool.replicas ? "replica" : "prefill replica", i));
-  for (const StepRecord& s : outcome.steps) {
-    const int process = s.replica + 1;
-    const char* kind = s.prompt_tokens == 0 ? "decode" : s.decodes == 0 ? "prefill" : "mixed";
-    trace.span(process, 1, {kind, "step", s.start, s.end - s.start},
-               {{"prompt_tokens", std::to_string(s.prompt_tokens)}, {"decodes", std::to_string(s.decodes)}});
-    trace.counter(process, "load", s.start, {{"running", s.running}, {"waiting", s.waiting}});
-    trace.counter(process, "cache %", s.start, {{"used", 100 * static_cast<double>(s.cache)}});
-  }
-}
-
-// All replicas together, as the JSON has them: how busy the GPUs are, how full their caches, what they draw.
-void add_utilisation(ChromeTrace& trace, const ServingOutcome& outcome) {
-  constexpr int kSlices = 500;
-  const Seconds width = (outcome.end - outcome.begin) / kSlices;
-  for (const Slice& s : over_time(outcome, kSlices)) {
-    const Seconds at = outcome.begin + seconds(s.time) - width / 2;
-    trace.counter(kAll, "GPU busy %", at, {{"of all", 100 * s.busy}});
-    trace.counter(kAll, "cache %", at, {{"of all", 100 * s.cache}});
-    if (s.watts) trace.counter(kAll, "power W", at, {{"of all", *s.watts}});
-  }
-}
-
-// In lanes: each in the first that is free.
-void add_requests(ChromeTrace& trace, const ServingOutcome& outcome) {
-  constexpr std::size_t kMostRequests = 2000;
-  std::vector<Seconds> lanes;
-  for (std::size_t i = 0; i < std::min(outcome.requests.size(), kMostRequests); ++i) {
-    const RequestRecord& r = outcome.requests[i];
-    if (r.refused) continue;
-    auto lane = std::find_if(lanes.begin(), lanes.end(), [&](Seconds free) { return free <= r.sent; });
-    if (lane == lanes.end()) lane = lanes.insert(lanes.end(), seconds(0));
-    *lane = r.last;
-    const auto span = [&](const char* name, Seconds from, Seconds to) {
-      trace.span(kAll, static_cast<int>(lane - lanes.begin()) + 1,
-                 {fmt::format("{} {}", name, i), "request", from, to - from});
-    };
-    span("queue", r.sent, r.scheduled);
-    span("prefill", r.scheduled, r.first);
-    span("decode", r.first, r.last);
-  }
-}
-
-}  // namespace
-
-std::string timeline_json(const SimulatedRun& run, const ServingOutcome& outcome) {
-  ChromeTrace trace;
-  trace.process(kAll, "requests");
-  add_steps(trace, run, outcome);
-  add_utilisation(trace, outcome);
-  add_requests(trace, outcome);
-  return trace.text();
+  return text + (q.sweep.empty() ? load_text(run.loads.front()) : sweep_text(q, run));
 }
 
 }  // namespace tilecast

@@ -21,6 +21,7 @@ enum class ArgumentKind : std::uint8_t {
   yes_no,
   count,   // a whole number
   number,
+  size,    // bytes: 256, 64K, 1M, 2G in powers of 1024
   text,
   choice,  // one of `choices`
   list,    // texts, comma separated
@@ -30,7 +31,7 @@ enum class ArgumentKind : std::uint8_t {
 struct Argument {
   std::string name;  // "kv-len": the flag --kv-len, the JSON field kv_len
   ArgumentKind kind = ArgumentKind::text;
-  std::string help;
+  std::string help = {};
   std::string unit = {};      // "tokens", "GB/s"; empty where it has none
   std::string example = {};   // a value that makes sense
   std::string fallback = {};  // its value when it is not given; empty: none
@@ -51,6 +52,9 @@ struct BoundArgument {
   std::function<Status(std::string_view)> set;
   std::function<std::string()> get;
 };
+
+// Reads a text into the argument of that name; an error where there is none.
+Status set_argument(const std::vector<BoundArgument>& arguments, std::string_view name, std::string_view text);
 
 // A question that Tilecast answers: what `tilecast NAME` asks.
 struct Question {

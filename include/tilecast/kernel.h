@@ -24,17 +24,17 @@ namespace tilecast {
 using Dims = std::vector<std::pair<std::string, std::string>>;
 
 struct KernelQuery {
-  std::string family;  // "gemm", "attention_decode" ...: kernel_families() lists them
-  Dims dims;
-  std::string gpu;             // a name (tilecast/gpu.h), the path of a description file, or the description's JSON text
+  std::string family = {};  // "gemm", "attention_decode" ...: kernel_families() lists them
+  Dims dims = {};
+  std::string gpu = {};        // a name (tilecast/gpu.h), the path of a description file, or its JSON text
   std::string dtype = "bf16";  // a number format: formats of tilecast/gpu.h
   Method method = Method::tilecast;
   Runtime runtime = Runtime::graph;
   Warmth warmth = Warmth::model;
-  Count weight_copies = 1;    // with Warmth::warm: copies of the weights that a benchmark rotates
-  std::string engine;         // who launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: whoever was measured most
-  std::string kernel_source;  // which of its kernels
-  std::string weights;        // a weight file in place of the shipped ones
+  Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates
+  std::string engine = {};  // who launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: whoever was measured most
+  std::string kernel_source = {};  // which of its kernels
+  std::string weights = {};        // a weight file in place of the shipped ones
 };
 
 // What work asks of the resources of an SM, or of the whole GPU.

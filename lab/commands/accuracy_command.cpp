@@ -49,8 +49,10 @@ std::vector<Plot> plots_of(const AccuracyInputs& inputs) {
 Result<std::filesystem::path> plot_folder(const std::string& document) {
   const std::filesystem::path folder = std::filesystem::path(document).parent_path();
   std::error_code failure;
-  std::filesystem::create_directory(folder / "plots", failure);
-  if (failure) return Error{"--out", "", (folder / "plots").string() + " cannot be made", "check the folder"};
+  for (const char* name : {"plots", "accuracy"}) {
+    std::filesystem::create_directory(folder / name, failure);
+    if (failure) return Error{"--out", "", (folder / name).string() + " cannot be made", "check the folder"};
+  }
   return folder;
 }
 
@@ -153,9 +155,15 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);
-  if (auto written = write_text_file(command.out, accuracy_report(*inputs)); !written)
-    return std::move(written).error();
-  return fmt::format("wrote {} and {} plots\n", command.out, inputs->plots.size());
+  // The first page is the file that was named; the others stand in a folder beside it.
+  const std::filesystem::path beside = std::filesystem::path(command.out).parent_path();
+  const auto pages = accuracy_pages(*inputs);
+  for (const AccuracyPage& page : pages) {
+    const bool first = &page == &pages.front();
+    if (auto written = write_text_file(first ? command.out : (beside / page.file).string(), page.text); !written)
+      return std::move(written).error();
+  }
+  return fmt::format("wrote {}, {} pages beside it and {} plots\n", command.out, pages.size() - 1, inputs->plots.size());
 }
 
 }  // namespace tilecast

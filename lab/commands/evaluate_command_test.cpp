@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/cli_testing.h"
+#include "estimate/weights.h"
 #include "support/test_files.h"
 
 namespace tilecast {
@@ -105,6 +106,16 @@ TEST_F(EvaluateCommandTest, TrainingUpdatesTheModelsItHasRowsOf) {
   const Ran ran = run_tilecast("train --data " + rows + " --trees 3 --update " + first + " -o " + other);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("2 models"));
+  const auto before = load_weights(first), after = load_weights(other);
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(after->find("gemm/bf16")->trained_on, before->find("gemm/bf16")->trained_on);
+  auto counted = before->sources();
+  counted["s"] = after->find("softmax/bf16")->trained_on.at("s");
+  EXPECT_EQ(after->sources(), counted);
+  // Carried over, the program's own file stays as it is.
+  const std::string again = folder_.file("again");
+  ASSERT_EQ(run_tilecast("train --data " + rows + " --repack " + other + " -o " + again).code, 0);
+  EXPECT_EQ(to_bytes(*load_weights(again)), to_bytes(*after));
   const auto latency = [&](const std::string& weights) {
     const Ran kernel = run_tilecast("kernel gemm --m 64 --n 2048 --k 2048 --gpu H100-SXM --json --weights " + weights);
     EXPECT_EQ(kernel.code, 0) << kernel.err;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal/table.h"
+#include "support/table.h"
 #include "support/json.h"
 #include "support/table.h"
 

@@ -87,6 +87,10 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
   train->add_option("--update", options.train.update,
                     "a weight file whose models of other families and formats are taken over");
+  // Maintenance of the shipped file: hidden from the help, which is for those who train.
+  train->add_option("--repack", options.train.repack,
+                    "train nothing: write this file's models for this program's features, carried over by name")
+      ->group("");
   train->add_option("--sample", options.train.sample,
                     "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
   train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();
@@ -136,6 +140,28 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) 
   papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
   papers->footer("Example:\n  tilecast-lab papers --data ../shared/data --only synperf");
   papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
+}
+
+void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen) {
+  CLI::App* fit = 
+      app.add_subcommand("fit", "refit the constants of the physics to measured rows, cards left out where asked");
+  fit->add_option("--data", options.data,
+                  "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
+      ->required();
+  fit->add_option("--leave-out", options.leave_out,
+                  "GPUs or architecture:NAME, comma separated: each in turn is left out of a fit and judged by it")
+      ->delimiter(',');
+  fit->add_option("--families", options.families, "kernel families, comma separated (default: all)")->delimiter(',');
+  fit->add_option("--sample", options.sample, "rows of each table, GPU, engine, family and dtype")
+      ->capture_default_str();
+  fit->add_option("--passes", options.passes, "passes over all constants")->capture_default_str();
+  fit->add_option("--state", options.state,
+                  "files with this beginning keep each fit after every pass; a fit broken off goes on from there");
+  fit->add_option("-o,--out", options.out, "also write the tables as a page (docs/accuracy/constants.md)");
+  fit->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
+  fit->footer(
+      "Example:\n  tilecast-lab fit --data ../shared/data --leave-out H100-SXM,architecture:ada --state /tmp/fit");
+  fit->callback([&] { chosen = [&options] { return run_fit(options); }; });
 }
 
 void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen) {

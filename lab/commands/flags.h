@@ -9,6 +9,7 @@
 #include "lab/commands/collectives_command.h"
 #include "lab/commands/endtoend_command.h"
 #include "lab/commands/evaluate_command.h"
+#include "lab/commands/fit_command.h"
 #include "lab/commands/import_command.h"
 #include "lab/commands/papers_command.h"
 #include "lab/commands/train_command.h"
@@ -23,6 +24,7 @@ struct DataOptions {
   AccuracyCommand accuracy;
 };
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen);
+void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen);
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen);
 void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen);
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <map>
 
+#include "estimate/packed.h"
+#include "estimate/repack.h"
 #include "gpu/registry.h"
 #include "lab/commands/shared.h"
 #include "lab/evaluate/evaluate.h"
@@ -71,6 +73,24 @@ class FamilyTimes {
   std::map<std::string, double> spent_;
 };
 
+Count rows_of(const Weights& weights) {
+  Count rows = 0;
+  for (const auto& [source, count] : weights.sources()) rows += count;
+  return rows;
+}
+
+// The tables only count what models of earlier versions, which do not say it, were trained on.
+Result<std::string> repack(const TrainCommand& command, const SampledRows& sampled, const TrainAllOptions& options) {
+  const auto bytes = read_text_file(command.repack, kMostPackedBytes);
+  if (!bytes) return bytes.error();
+  auto weights = repacked(*bytes, command.repack);
+  if (!weights) return std::move(weights).error();
+  count_rows(*weights, sampled.rows, options, terminal_progress());
+  if (auto saved = save_weights(*weights, command.out); !saved) return std::move(saved).error();
+  return fmt::format("{}: {} models of {}, trained on {} rows\n", command.out, weights->models.size(), command.repack,
+                     rows_of(*weights));
+}
+
 }  // namespace
 
 Result<std::string> run_train(const TrainCommand& command) {
@@ -95,6 +115,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
   options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
+  if (!command.repack.empty()) return repack(command, *sampled, options);
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())
@@ -106,10 +127,8 @@ Result<std::string> run_train(const TrainCommand& command) {
   }
   keep_within(weights, kMostWeightBytes);
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
-  Count trained = 0;
-  for (const auto& [source, rows] : weights.sources) trained += rows;
-  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(), trained,
-                     sampled->report.rows, times.text());
+  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(),
+                     rows_of(weights), sampled->report.rows, times.text());
 }
 
 }  // namespace tilecast

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lab/fit/triton_fit.h"
-#include "lab/evidence/slow_rows.h"
+#include "lab/evaluate/slow_rows.h"
 #include "lab/evidence/tune_plots.h"
 #include "gpu/registry.h"
 #include "support/file.h"

@@ -22,8 +22,9 @@ const std::string kRoot = TILECAST_SOURCE_DIR;
 TEST(ShippedWeights, AreSmallAndNameTheirSources) {
   EXPECT_LE(std::filesystem::file_size(kRoot + "/data/weights/tilecast.weights"), 8u << 20);
   const Weights& weights = shipped_weights();
-  EXPECT_GT(weights.sources.at("aiconfigurator"), 100000);
-  EXPECT_GT(weights.sources.at("tilecast-h200-2026-11"), 5000);
+  EXPECT_GT(weights.sources().at("aiconfigurator"), 100000);
+  EXPECT_GT(weights.sources().at("tilecast-h200-2026-11"), 5000);
+  for (const FamilyModel& model : weights.models) EXPECT_FALSE(model.trained_on.empty()) << model.key;
   const FamilyModel* gemm = weights.find("gemm/bf16");
   ASSERT_NE(gemm, nullptr);
   for (const char* gpu : {"A100-SXM-80GB", "H100-SXM", "H200-SXM", "L40S", "B200", "GB200"})

@@ -12,7 +12,7 @@
 
 #include "gpu/registry.h"
 #include "support/file.h"
-#include "lab/evidence/slow_rows.h"
+#include "lab/evaluate/slow_rows.h"
 #include "test_paths.h"
 
 namespace tilecast {

@@ -1,4 +1,4 @@
-// docs/accuracy.md: a list of sections, each a function from the same judged rows to Markdown.
+// docs/accuracy.md and docs/accuracy/: pages of sections, each a function from the same judged rows to Markdown.
 //
 // Nothing is forecast here. judge_tables() makes the inputs of measured tables; whoever has further outcomes of the
 // same rows (an ablation, another method) adds them to the inputs.
@@ -62,13 +62,19 @@ struct AccuracyOptions {
 Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const AccuracyOptions& options,
                                     const ReadOptions& read, Names& names);
 
-std::string accuracy_report(const AccuracyInputs& inputs);
+// docs/accuracy.md, one page that links the others, and the pages of docs/accuracy/.
+struct AccuracyPage {
+  std::string file;  // beside the first: "accuracy.md", "accuracy/seen.md"
+  std::string text;
+};
+std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs);
 
 // The sections, in the document's order. One that has nothing to show is empty.
 using Section = std::string (*)(const AccuracyInputs& inputs);
 namespace section {
-std::string definitions(const AccuracyInputs& inputs);  // and sources with their licences
-std::string targets(const AccuracyInputs& inputs);      // the averages over AIConfigurator's six cards
+std::string definitions(const AccuracyInputs& inputs);
+std::string sources(const AccuracyInputs& inputs);      // of rows, with their licences
+std::string summary(const AccuracyInputs& inputs);      // averages over AIConfigurator's six cards
 std::string seen(const AccuracyInputs& inputs);         // held-out shapes
 std::string left_out_gpu(const AccuracyInputs& inputs);
 std::string left_out_architecture(const AccuracyInputs& inputs);

@@ -20,15 +20,14 @@ struct StudyGroup {
   std::string_view name;
   std::string_view families;    // prefix of the key
   bool bf16;                    // that format only
-  std::optional<double> asked;  // with a hundred rows
 };
-constexpr std::array<StudyGroup, 7> kGroups = {{{"GEMM bf16", "gemm/", true, 0.07},
-                                                {"attention prefill bf16", "attention_prefill/", true, 0.09},
-                                                {"attention decode bf16", "attention_decode/", true, 0.09},
-                                                {"fused MoE bf16", "moe/", true, 0.13},
-                                                {"GEMM, all formats", "gemm/", false, {}},
-                                                {"attention, all", "attention_", false, {}},
-                                                {"fused MoE, all formats", "moe/", false, {}}}};
+constexpr std::array<StudyGroup, 7> kGroups = {{{"GEMM bf16", "gemm/", true},
+                                                {"attention prefill bf16", "attention_prefill/", true},
+                                                {"attention decode bf16", "attention_decode/", true},
+                                                {"fused MoE bf16", "moe/", true},
+                                                {"GEMM, all formats", "gemm/", false},
+                                                {"attention, all", "attention_", false},
+                                                {"fused MoE, all formats", "moe/", false}}};
 
 bool holds(const StudyGroup& group, const std::string& key) {
   return key.starts_with(group.families) && (!group.bf16 || key.ends_with("/bf16"));
@@ -171,9 +170,8 @@ std::string study_table(const std::vector<StudyLine>& lines) {
     }
     if (gpus == 0) continue;
     for (double& error : mean.errors) error /= gpus;
-    const std::string asked = group.asked ? " (" + percent_text(*group.asked) + ")" : "";
     table.add({mean.group, mean.gpu, std::to_string(mean.rows), percent_text(mean.errors[0]),
-               percent_text(mean.errors[1]), percent_text(mean.errors[2]) + asked, percent_text(mean.errors[3])});
+               percent_text(mean.errors[1]), percent_text(mean.errors[2]), percent_text(mean.errors[3])});
   }
   return table.markdown();
 }
@@ -221,7 +219,7 @@ std::string calibration_report(const std::vector<StudyLine>& lines, const CardSt
             "AIConfigurator's rows, encoders left out. A GPU is left out of the training; then `tilecast calibrate` "
             "fits so many random "
             "rows of "
-            "it and the rest are judged: mean error over {} draws, in brackets what was asked. Priors and scales were "
+            "it and the rest are judged: mean error over {} draws. Priors and scales were "
             "chosen on A100, H200 and GB200.\n\n",
             kStudyDraws) +
         study_table(lines);

@@ -67,6 +67,12 @@ std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
   return cards;
 }
 
+std::map<std::string, Count> sources_of(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, Count> sources;
+  for (const PlannedRow* row : rows) ++sources[std::string(row->measured->source)];
+  return sources;
+}
+
 std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* const> rows) {
   std::map<std::string, const Gpu*> all;
   for (const PlannedRow* row : rows) all.emplace(architecture_key(*row->gpu), row->gpu);
@@ -85,7 +91,8 @@ BoostData data_of(const FamilyModel& model, std::span<const PlannedRow* const> r
       standing.card_index = kNothingSeen, standing.source_index = -1;
     else standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
     const Prepared p = prepare(row->input, standing);
-    data.features.insert(data.features.end(), p.features.begin(), p.features.end());
+    const auto seen = p.features.row();
+    data.features.insert(data.features.end(), seen.begin(), seen.end());
     data.targets.push_back(residual(*row, p.base));
   }
   return data;

@@ -18,6 +18,8 @@ FitRows at_most(std::span<const PlannedRow* const> rows, std::size_t most, std::
 
 // GPU name -> rows.
 std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows);
+// A table's `source` -> rows.
+std::map<std::string, Count> sources_of(std::span<const PlannedRow* const> rows);
 // Architectures of rows, with a card of each.
 std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* const> rows);
 

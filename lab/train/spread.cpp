@@ -83,7 +83,7 @@ std::vector<Leftover> leftovers_without(std::span<const PlannedRow* const> rows,
   std::vector<Leftover> all;
   for (const auto& [card, own] : out) {
     Leftover left{leftovers(data_of(model, own, Knows::no_card), forest), standing};
-    for (std::size_t i = 0; i < left.data.rows(); ++i) left.data.features[i * kFeatureCount + kCardFeature] = standing;
+    for (std::size_t i = 0; i < left.data.rows(); ++i) left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
     all.push_back(std::move(left));
   }
   return all;
@@ -112,10 +112,10 @@ constexpr float kGuessedSibling = 0.15f, kGuessedUnseen = 0.3f;
 Spread guessed_spread() {
   const auto end = [](float sibling, float unseen) {
     std::vector<std::vector<float>> borders(kFeatureCount);
-    borders[kCardFeature] = {(kSiblingSeen + kNothingSeen) / 2};
+    borders[index_of(Feature::card)] = {(kSiblingSeen + kNothingSeen) / 2};
     Forest::Tree tree;
     tree.depth = 1;
-    tree.feature[0] = kCardFeature;
+    tree.feature[0] = static_cast<std::uint8_t>(Feature::card);
     tree.leaf = {sibling, unseen};
     return Forest(std::move(borders), 0, {tree});
   };
@@ -173,7 +173,7 @@ Spread unseen_spread(std::span<const PlannedRow* const> rows, const BoostOptions
                    [](const Leftover& one) { return one.standing == kNothingSeen && one.data.rows() > 0; })) {
     BoostData guess = left;  // siblings alone tell little of others
     for (std::size_t i = 0; i < guess.rows(); ++i) {
-      guess.features[i * kFeatureCount + kCardFeature] = kNothingSeen;
+      guess.features[i * kFeatureCount + index_of(Feature::card)] = kNothingSeen;
       guess.targets[i] *= kGuessedUnseen / kGuessedSibling;
     }
     append(left, guess);

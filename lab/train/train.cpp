@@ -71,6 +71,7 @@ FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOpt
   model.seen_spread = model.unseen_spread = guessed_spread();
   if (rows.empty()) return model;
   model.key = model_key(rows.front()->measured->kernel);
+  model.trained_on = sources_of(rows);
   // Some rows only measure how wide the interval of a seen card must be, and how many trees help it.
   const double kept_apart = options.cards && options.intervals && rows.size() >= 400 ? 1.0 / 16 : 0;
   const FitRows apart = by_hash(rows, kept_apart, 11), trained = by_hash(rows, kept_apart, 11, false);

@@ -7,6 +7,7 @@
 
 #include "gpu/registry.h"
 #include "measure/dims.h"
+#include "lab/train/fit_data.h"
 #include "support/text.h"
 #include "measure/traps.h"
 #include "support/workers.h"
@@ -35,6 +36,15 @@ std::map<std::string, std::vector<std::size_t>> rows_by_model(const std::vector<
   return groups;
 }
 
+// Those of a group that are not held out.
+std::vector<PlannedRow> planned_for_training(const std::vector<Measurement>& rows,
+                                             const std::vector<std::size_t>& group, const TrainAllOptions& options) {
+  std::vector<std::size_t> chosen;
+  for (const std::size_t i : group)
+    if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
+  return plan_rows(rows, chosen, options.train.general.threads, options.simplified);
+}
+
 std::vector<const PlannedRow*> usable(const std::vector<PlannedRow>& planned) {
   std::vector<const PlannedRow*> rows;
   for (const PlannedRow& row : planned)
@@ -51,18 +61,30 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
   for (const auto& [key, group] : groups) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
     done += group.size();
-    std::vector<std::size_t> chosen;
-    for (const std::size_t i : group)
-      if (!held_out(rows[i].kernel.shape)) chosen.push_back(i);
-    const auto planned = plan_rows(rows, chosen, options.train.general.threads, options.simplified);
-    const auto trained = usable(planned);
-    FamilyModel model = train_family(trained, options.train);
+    const auto planned = planned_for_training(rows, group, options);
+    FamilyModel model = train_family(usable(planned), options.train);
     if (model.key.empty()) continue;
     weights.models.push_back(std::move(model));
-    for (const PlannedRow* row : trained) ++weights.sources[std::string(row->measured->source)];
   }
   if (progress) progress(1, "");
   return weights;
+}
+
+void count_rows(Weights& weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
+                const Progress& progress) {
+  std::size_t done = 0;
+  for (const auto& [key, group] : rows_by_model(rows, options)) {
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
+    done += group.size();
+    for (FamilyModel& model : weights.models) {
+      if (model.key != key || !model.trained_on.empty()) continue;
+      std::vector<std::size_t> own;  // tables may since have got rows of further cards
+      for (const std::size_t i : group)
+        if (model.seen.contains(std::string(rows[i].gpu))) own.push_back(i);
+      model.trained_on = sources_of(usable(planned_for_training(rows, own, options)));
+    }
+  }
+  if (progress) progress(1, "");
 }
 
 Weights updated(Weights weights, std::vector<FamilyModel> models) {

@@ -26,6 +26,11 @@ struct TrainAllOptions {
 // over.
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
 
+// For models that do not say what they were trained on (weight files of earlier versions): the rows that training on
+// these tables would take, of the cards that the model has seen.
+void count_rows(Weights& weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
+                const Progress& progress);
+
 // `weights` with these models in place of its own of the same keys; what it lacks is added.
 Weights updated(Weights weights, std::vector<FamilyModel> models);
 

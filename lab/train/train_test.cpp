@@ -89,6 +89,40 @@ TEST(Train, IntervalsHoldWhatTheySay) {
   EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
 }
 
+// A family trained again is no longer trained on what it was before: its old rows must not be counted.
+TEST(Train, UpdatingCountsTheRowsOfTheModelsThatAreThere) {
+  FamilyModel old, other, fresh;
+  old.key = fresh.key = "gemm/bf16", other.key = "softmax/bf16";
+  old.trained_on = {{"ours", 100}, {"theirs", 1000}};
+  other.trained_on = {{"ours", 10}};
+  fresh.trained_on = {{"new", 7}};
+  Weights before;
+  before.models = {old, other};
+  const Weights after = updated(before, {fresh});
+  EXPECT_EQ(after.sources(), (std::map<std::string, Count>{{"new", 7}, {"ours", 10}}));
+  EXPECT_EQ(before.sources(), (std::map<std::string, Count>{{"ours", 110}, {"theirs", 1000}}));
+}
+
+TEST(Train, ModelsSayWhatTheyWereTrainedOn) {
+  auto rows = planted_rows();
+  TrainAllOptions options = quick();
+  options.train.set_trees(3);
+  for (std::size_t i = 0; i < rows.size(); i += 3) rows[i].source = "another";
+  Weights weights = train_all(rows, options, {});
+  const auto sources = weights.sources();
+  EXPECT_EQ(sources.size(), 2u);
+  Count trainable = 0;
+  for (const Measurement& row : rows) trainable += !held_out(row.kernel.shape);
+  EXPECT_EQ(sources.at("planted") + sources.at("another"), trainable);
+  weights.models[0].trained_on.clear();
+  count_rows(weights, rows, options, {});
+  EXPECT_EQ(weights.sources(), sources) << "counted as training counts";
+  weights.models[0].trained_on.clear();
+  weights.models[0].seen.erase("H100-SXM");
+  count_rows(weights, rows, options, {});
+  EXPECT_LT(weights.sources().at("planted"), sources.at("planted")) << "rows of cards it has not seen do not count";
+}
+
 TEST(Train, KeepsWithinABudgetOfBytes) {
   TrainAllOptions options = quick();
   options.train.intervals = false;  // and no rows apart, by which useless trees would be dropped

@@ -34,9 +34,9 @@ Weights small_weights() {
   model.general = model.ceiling = model.cards["H100-SXM"] = small_forest();
   model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
   model.unseen_spread = {Forest::constant(kFeatureCount, -0.3f), Forest::constant(kFeatureCount, 0.3f)};
+  model.trained_on["test"] = 200;
   Weights weights;
   weights.models.push_back(model);
-  weights.sources["test"] = 200;
   return weights;
 }
 
@@ -53,6 +53,8 @@ TEST(Weights, RoundTrip) {
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(after->find("gemm/fp8"), nullptr);
   EXPECT_EQ(model->seen.at("H100-SXM"), 200);
+  EXPECT_EQ(model->trained_on, before.models[0].trained_on);
+  EXPECT_EQ(to_bytes(*after), to_bytes(before));
   EXPECT_FLOAT_EQ(model->sources.at("nvidia").tuning.extra_floor_us, 1.5f);
   EXPECT_FLOAT_EQ(model->sources.at("nvidia").tuning.log_factors[Tuning::dram], 0.25f);
   EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
@@ -83,12 +85,35 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 5"));
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 6"));
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
     EXPECT_THAT(refusal(damaged), HasSubstr("is damaged"));
   }
+}
+
+TEST(Weights, RefusesAFileOfOtherFeatures) {
+  const std::size_t first = index_of(Feature::first_of_shape);
+  const auto trained_with = [&](const std::function<void(std::vector<std::string>&)>& change) {
+    return to_bytes(small_weights(), [&](std::string_view family) {
+      FeatureSchema schema = feature_schema(family);
+      change(schema.names);
+      return schema;
+    });
+  };
+  EXPECT_EQ(refusal(trained_with([](auto&) {})), "accepted");
+  const std::string swapped = trained_with([&](auto& names) { std::swap(names[first], names[first + 1]); });
+  const std::string line =
+      "w.bin: gemm: was trained on other features: it has 'log2(n)' as feature 34, where this program has 'log2(m)' "
+      "(train it again with `tilecast train`)";
+  EXPECT_EQ(refusal(swapped), line);
+  const auto lazy = LazyWeights::from_bytes(swapped, "w.bin");
+  EXPECT_EQ(lazy ? "accepted" : lazy.error().line(), line);
+  EXPECT_THAT(refusal(trained_with([&](auto& names) { names[first + 4] = "added"; })), HasSubstr("gemm: was trained"));
+  EXPECT_THAT(refusal(trained_with([](auto& names) { names[index_of(Feature::tile_m)] = "tile_height"; })),
+              HasSubstr("it has 'tile_height' where this program has 'tile_m'"));
+  EXPECT_THAT(refusal(trained_with([](auto& names) { names.pop_back(); })), HasSubstr("lacks 'source_index'"));
 }
 
 TEST(Weights, CorrectedEstimateKeepsItsPromises) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -37,12 +38,22 @@ std::string remedy_of(const Argument& about) {
 
 Status in_range(const Argument& about, double value) {
   if (value >= about.least && value <= about.most) return Ok{};
+  if (!(value > 0) && about.least > 0 && about.least < 1)  // a bound that only keeps arithmetic in range is no news
+    return refused(about, fmt::format("must be above 0, not {}", number_text(value)));
   if (std::isinf(about.most))
     return refused(about, fmt::format("must be at least {}, not {}", number_text(about.least), number_text(value)));
   if (std::isinf(about.least))
     return refused(about, fmt::format("must be at most {}, not {}", number_text(about.most), number_text(value)));
   return refused(about, fmt::format("must lie between {} and {}, not {}", number_text(about.least),
                                     number_text(about.most), number_text(value)));
+}
+
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  return text;
 }
 
 std::optional<double> finite_of(std::string_view text) {
@@ -58,6 +69,11 @@ std::optional<double> finite_of(std::string_view text) {
 std::string number_text(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<Count>(value));
   return fmt::format("{:g}", value);
+}
+
+std::string size_text(Bytes size) {
+  const double value = in_bytes(size);
+  return value == std::floor(value) && std::abs(value) < 1e15 ? number_text(value) : fmt::format("{}", value);
 }
 
 std::string joined(const std::vector<std::string>& parts) { return join(parts, ","); }
@@ -84,6 +100,23 @@ Result<double> number_value(const Argument& about, std::string_view text) {
   return *value;
 }
 
+Result<Bytes> size_value(const Argument& about, std::string_view text) {
+  std::string_view digits = text;
+  double unit = 1;
+  const char last = digits.empty() ? '\0' : static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back())));
+  const auto place = last == '\0' ? std::string_view::npos : std::string_view("KMG").find(last);
+  if (place != std::string_view::npos) {
+    unit = std::pow(1024.0, static_cast<double>(place) + 1);
+    digits.remove_suffix(1);
+  }
+  constexpr double kMost = 1e15;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc() || end != digits.data() + digits.size() || !(value >= 0) || !(value * unit <= kMost))
+    return refused(about, fmt::format("is no size: '{}'", text), "for example 256, 64K, 1M or 1G");
+  return bytes(value * unit);
+}
+
 Result<bool> yes_no_value(const Argument& about, std::string_view text) {
   const std::string key = name_key(text);
   if (key.empty() || key == "yes" || key == "true" || key == "1" || key == "on") return true;
@@ -94,8 +127,14 @@ Result<bool> yes_no_value(const Argument& about, std::string_view text) {
 Result<std::size_t> choice_value(const Argument& about, std::string_view text) {
   for (std::size_t i = 0; i < about.choices.size(); ++i)
     if (name_key(about.choices[i]) == name_key(text)) return i;
-  return refused(about, fmt::format("must be {}, not '{}'", join(about.choices, ", "), text),
+  return refused(about, fmt::format("must be {}, not '{}'", alternatives(about.choices), text),
                  suggestion(text, about.choices, ""));
+}
+
+Status set_argument(const std::vector<BoundArgument>& arguments, std::string_view name, std::string_view text) {
+  for (const BoundArgument& argument : arguments)
+    if (argument.about.name == name) return argument.set(text);
+  return field_error(std::string(name), "is no argument of this question");
 }
 
 }  // namespace tilecast

@@ -25,9 +25,11 @@ namespace tilecast {
 // of 1000.
 Result<Count> count_value(const Argument& about, std::string_view text);
 Result<double> number_value(const Argument& about, std::string_view text);
+Result<Bytes> size_value(const Argument& about, std::string_view text);  // "64K": powers of 1024, as nccl-tests
 Result<bool> yes_no_value(const Argument& about, std::string_view text);
 Result<std::size_t> choice_value(const Argument& about, std::string_view text);  // index into its choices
 std::string number_text(double value);
+std::string size_text(Bytes size);  // that reads back as the same
 std::string joined(const std::vector<std::string>& parts);  // with commas
 std::vector<std::string> parts_of(std::string_view text);   // at commas
 
@@ -73,6 +75,14 @@ void Declare::add(T& field, Argument about) {
     };
     bound.set = [&field, about](std::string_view text) -> Status {
       const auto value = number_value(about, text);
+      if (!value) return value.error();
+      return field = *value, Ok{};
+    };
+  } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {
+    about.kind = ArgumentKind::size;
+    bound.get = [&field]() -> std::string { return field ? size_text(*field) : ""; };
+    bound.set = [&field, about](std::string_view text) -> Status {
+      const auto value = size_value(about, text);
       if (!value) return value.error();
       return field = *value, Ok{};
     };
@@ -126,6 +136,27 @@ void Declare::add(T& field, Argument about) {
   if (about.fallback.empty() && about.kind != ArgumentKind::yes_no && !about.required) about.fallback = bound.get();
   bound.about = std::move(about);
   list_.push_back(std::move(bound));
+}
+
+// Every value of a query against its argument: what was assigned to a field must pass what a text for it has to.
+// Empty texts mean nothing was given.
+template <class Query>
+Status check_arguments(Query query) {
+  for (const BoundArgument& argument : arguments_of(query)) {
+    const std::string text = argument.get();
+    if (text.empty() && argument.about.required)
+      return field_error(argument.about.name, "is missing",
+                         argument.about.example.empty() ? "" : "for example " + argument.about.example);
+    if (text.empty()) continue;
+    if (auto fine = argument.set(text); !fine) return fine;
+  }
+  return Ok{};
+}
+
+// An error that names neither place nor field is about this one.
+inline Error in_field(Error problem, std::string field) {
+  if (problem.place.empty() && problem.field.empty()) problem.field = std::move(field);
+  return problem;
 }
 
 }  // namespace tilecast

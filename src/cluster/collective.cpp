@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/cluster.h"
 #include "cluster/collective_physics.h"
 #include "cluster/named.h"
 
 namespace tilecast {
-namespace {
 
-// Networks were not measured here: InfiniBand cards deliver nine tenths of their line rate, and the interval of a call
-// that crosses nodes is wider by this much (log2) on each side.
-constexpr double kNetworkShare = 0.9, kDoubt = 0.5;
-constexpr Seconds kNetworkBase = microseconds(3.6);  // as within a node
-// An eager engine copies the message into a buffer its peers can read: read and written at this share of DRAM's rate.
-constexpr double kCopyShare = 0.9;
-// And that is a kernel of its own. Fitted to eager rows beside graph rows of the same message (held-out sizes apart).
-constexpr Seconds kCopyLaunch = microseconds(6);
+using namespace constants;
+
+namespace {
 
 // One forecast's fixed circumstances.
 struct Setting {
@@ -62,7 +57,8 @@ Timed engine_time(const Collective& call, const Setting& setting) {
     const Seconds host =
         microseconds(setting.constants.host_of(setting.cluster.gpu, std::string(name_of(call.library))));
     best.latency =
-        std::max(host, best.latency + kCopyLaunch + call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kCopyShare));
+        std::max(host, best.latency + microseconds(kEagerCopyLaunch) +
+                           call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kEagerCopyShare));
   }
   return best;
 }
@@ -73,7 +69,7 @@ Timed across_nodes(const Collective& call, const Setting& setting, const Crossin
   within.ranks = crossing.local;
   if (call.op == CollectiveOp::all_to_all) within.bytes = call.bytes * (1.0 * crossing.local / call.ranks);
   const bool alone = within.ranks == 1 || call.op == CollectiveOp::send_recv;
-  const Seconds inside = alone ? kNetworkBase : nccl_time(within, setting).latency;
+  const Seconds inside = alone ? microseconds(kNetworkBase) : nccl_time(within, setting).latency;
   Timed best;
   for (const NetworkWay& way : network_ways(call, setting.cluster)) {
     const Seconds time = std::max(inside, crossing.wire / (kNetworkShare * way.share)) + way.steps;
@@ -155,18 +151,18 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   const Setting setting{cluster, constants, std::string(source)};
   const Crossing crossing = crossing_of(call, cluster);
   const bool own_kernel = call.library != CommLibrary::nccl && call.op == CollectiveOp::all_reduce &&
-                          crossing.nodes == 1 && call.ranks <= 8;
+                          crossing.nodes == 1 && call.ranks <= kOwnKernelRanks;
   const Timed timed = crossing.nodes > 1 ? across_nodes(call, setting, crossing)
                       : own_kernel       ? engine_time(call, setting)
                                          : nccl_time(call, setting);
   forecast.algorithm = timed.algorithm;
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
-  forecast.seen = constants.has_seen(cluster.gpu.name);
+  forecast.seen = constants.has_seen(cluster.gpu.measured().name);
   const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
   forecast.standing = standing_of("nccl", cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(call, cluster, forecast.standing));
-  const double doubt = beyond ? kDoubt : 0;
+  const double doubt = beyond ? kCollectiveDoubt : 0.0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);
   forecast.bus_bandwidth = call.bytes * bus_factor(call.op, call.ranks) / forecast.latency;

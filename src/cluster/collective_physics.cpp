@@ -3,27 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tilecast {
-namespace {
+#include "constants/cluster.h"
 
-// NCCL src/graph/tuning.cc (commit 01afd20), baseLat of ring LL: launch, and the first flag seen.
-constexpr Seconds kNcclBase = microseconds(3.6);
-// The engines' kernels spin on flags in peers' memory: launch, two barriers that grow a little with the ranks. Set so
-// that curves of 2, 4 and 8 ranks lie on one another at 256 B.
-constexpr Seconds kShotBase = microseconds(2.0);
-constexpr double kShotSteps = 2.0, kShotStepsPerRank = 0.4;
-// The step count of point-to-point calls that all start at once, likewise.
-constexpr double kExchangeSteps = 0.3;
-// Beyond a node of eight nothing here was measured: rings grow into trees, four more steps for each doubling.
-constexpr int kMeasuredRanks = 8;
-constexpr double kStepsPerDoubling = 4;
-// Sums of floats are left to the switch from this number of ranks on: at four NCCL still takes the ring on every
-// machine measured, at eight it does not.
-constexpr int kLeastNvlsRanks = 6;
+namespace tilecast {
+
+using namespace constants;
+
+namespace {
 
 double steps_of(CollectiveOp op, int ranks) {
   const double beyond = std::max(0.0, std::log2(static_cast<double>(ranks) / kMeasuredRanks)) * kStepsPerDoubling;
-  const int ring = std::min(ranks, kMeasuredRanks) - 1;
+  const int ring = std::min<int>(ranks, kMeasuredRanks) - 1;
   switch (op) {
     case CollectiveOp::all_reduce: return 2 * ring + beyond;
     case CollectiveOp::all_to_all: return 1 + kExchangeSteps * std::log2(ranks);
@@ -51,21 +41,6 @@ Seconds wire_of(const Collective& call, Bytes sent, const Cluster& cluster) {
   return std::max(link, std::max(sent, crossing) * use.groups / cluster.host_bridge->bandwidth);
 }
 
-// hwLat of NCCL's tuning.cc (commit 01afd20) in microseconds, by the hop between nodes and the hop within one, where LL
-// takes 1.8 times as long once nodes are crossed; and the share of the links that is not flags.
-struct NetworkProtocol {
-  const char* name;
-  double net, nvlink, pcie, share;
-};
-constexpr NetworkProtocol kRingProtocols[] = {{"ring LL", 2.7, 0.47 * 1.8, 1.0 * 1.8, 0.25},
-                                              {"ring LL128", 4.0, 1.9, 2.5, 0.92},
-                                              {"ring Simple", 9.6, 3.4, 5.7, 1.0}};
-constexpr NetworkProtocol kTreeProtocols[] = {{"tree LL", 5.0, 0.52 * 1.8, 1.0 * 1.8, 0.9 / 3.8},
-                                              {"tree LL128", 8.5, 1.2, 1.9, 0.9 * 0.915},
-                                              {"tree Simple", 50, 28, 28, 0.9}};
-constexpr double kLl128AloneShare = 0.7;                            // with one rank a node
-constexpr double kNetHop = 2.7, kNvlinkHop = 0.47, kPcieHop = 1.0;  // what descriptions give as their latency
-
 }  // namespace
 
 double bus_factor(CollectiveOp op, int ranks) {
@@ -92,7 +67,7 @@ Flow nccl_flow(const Collective& call, const Cluster& cluster) {
                 : by_nvls(call, cluster) ? "nvls"
                                          : "nvlink",
                 std::string(name_of(call.op)), call.ranks, reduces && call.integers};
-  flow.empty = kNcclBase + cluster.intra.latency * steps_of(call.op, call.ranks);
+  flow.empty = microseconds(kNcclBase) + cluster.intra.latency * steps_of(call.op, call.ranks);
   flow.wire = wire_of(call, call.bytes * bus_factor(call.op, call.ranks), cluster);
   return flow;
 }
@@ -101,7 +76,7 @@ Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots) {
   Flow flow;
   flow.curve = {std::string(name_of(call.library)), cluster.intra.kind == LinkKind::pcie ? "pcie" : "nvlink",
                 two_shots ? "two_shot" : "one_shot", call.ranks, false};
-  flow.empty = kShotBase + cluster.intra.latency * (kShotSteps + kShotStepsPerRank * call.ranks);
+  flow.empty = microseconds(kShotBase) + cluster.intra.latency * (kShotSteps + kShotStepsPerRank * call.ranks);
   const double factor = two_shots ? bus_factor(CollectiveOp::all_reduce, call.ranks) : call.ranks - 1;
   flow.wire = wire_of(call, call.bytes * factor, cluster);
   return flow;
@@ -109,7 +84,7 @@ Flow shot_flow(const Collective& call, const Cluster& cluster, bool two_shots) {
 
 Seconds flow_time(const Flow& flow, const Cluster& cluster, const CommConstants& constants, std::string_view source) {
   const bool pcie = cluster.intra.kind == LinkKind::pcie;
-  const MachineKey machine = constants.machine_of(cluster.gpu.name, source, flow.curve.library);
+  const MachineKey machine = constants.machine_of(cluster.gpu.measured().name, source, flow.curve.library);
   const MachineScale scale = constants.scale_of(cluster.gpu, machine.source, flow.curve.library, pcie);
   const double v = std::log2(std::max(flow.wire / flow.empty, 1e-30)) - scale.latency - scale.bandwidth;
   const double level = constants.level(flow.curve, constants.kin_of(cluster.gpu, machine, pcie), v);
@@ -119,7 +94,7 @@ Seconds flow_time(const Flow& flow, const Cluster& cluster, const CommConstants&
 std::string standing_of(const std::string& library, const Cluster& cluster, const CommConstants& constants,
                         std::string_view source, bool measured) {
   if (measured) return std::string(source);
-  const MachineKey machine{cluster.gpu.name, std::string(source), library};
+  const MachineKey machine{cluster.gpu.measured().name, std::string(source), library};
   return constants.kin_of(cluster.gpu, machine, cluster.intra.kind == LinkKind::pcie).empty() ? kAlone : kAkin;
 }
 
@@ -129,11 +104,14 @@ ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {
   const bool ampere = gpu.architecture <= Architecture::ampere;
   ShotLimits limits;
   switch (library) {
-    case CommLibrary::sglang: limits.own_kernel = mebibytes(ampere ? 8 : 16); break;
-    case CommLibrary::vllm: limits.own_kernel = mebibytes(ampere || ranks <= 2 ? 4 : ranks <= 4 ? 8 : 32); break;
-    default: limits.own_kernel = mebibytes(8);
+    case CommLibrary::sglang: limits.own_kernel = mebibytes(ampere ? kSglangAmpereShot : kSglangShot); break;
+    case CommLibrary::vllm:
+      limits.own_kernel =
+          mebibytes(ampere || ranks <= 2 ? kVllmPairShot : ranks <= 4 ? kVllmFourShot : kVllmShot);
+      break;
+    default: limits.own_kernel = mebibytes(kOtherShot);
   }
-  limits.one_shot = ranks <= 2 ? limits.own_kernel : kibibytes(ranks <= 4 ? 512 : 256) - bytes(1);
+  limits.one_shot = ranks <= 2 ? limits.own_kernel : kibibytes(ranks <= 4 ? kFourOneShot : kOneShot) - bytes(1);
   return limits;
 }
 
@@ -174,7 +152,7 @@ std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& clus
   const Seconds net = cluster.inter->latency / kNetHop, link = cluster.intra.latency / (pcie ? kPcieHop : kNvlinkHop);
   std::vector<NetworkWay> ways;
   // The ring passes every rank; the hops within one node are in that node's part already. A tree passes one node's.
-  const auto offer = [&](const NetworkProtocol& p, double between, double within) {
+  const auto offer = [&](const ProtocolConstants& p, double between, double within) {
     const bool ll128 = p.share > 0.5 && std::string_view(p.name).ends_with("LL128");
     if (ll128 && pcie) return;  // NCCL keeps it to NVLink
     const double share = ll128 && crossing.local == 1 ? std::min(p.share, kLl128AloneShare) : p.share;
@@ -182,22 +160,15 @@ std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& clus
     ways.push_back({p.name, steps * (twice ? 2.0 : 1.0), share});
   };
   const int ring_within = std::max(0, call.ranks - crossing.nodes - (crossing.local - 1));
-  for (const NetworkProtocol& p : kRingProtocols) offer(p, crossing.nodes - 1, ring_within);
+  for (const ProtocolConstants& p : kRingProtocols) offer(p, crossing.nodes - 1, ring_within);
   if (twice)
-    for (const NetworkProtocol& p : kTreeProtocols) offer(p, doublings, 0);
+    for (const ProtocolConstants& p : kTreeProtocols) offer(p, doublings, 0);
   return ways;
 }
 
 std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
   if (call.op == CollectiveOp::send_recv || call.op == CollectiveOp::all_to_all) return "point to point";
-  // baseLat and hwLat of NCCL's tuning.cc (commit 01afd20), the shares of the link that its protocols carry, and for
-  // NVLS one pass of the bytes in place of 2 (n - 1) / n.
-  struct Protocol {
-    const char* name;
-    double base, hop, share;
-  };
-  static constexpr Protocol kRing[] = {
-      {"ring LL", 3.6, 0.47, 0.25}, {"ring LL128", 10.0, 1.9, 0.92}, {"ring Simple", 8.4, 3.4, 1.0}};
+  // NVLS takes one pass of the bytes in place of 2 (n - 1) / n.
   const double steps = steps_of(call.op, call.ranks), wire = in_microseconds(nccl_flow(call, cluster).wire);
   std::string best;
   double least = 0;
@@ -206,8 +177,9 @@ std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
     best = name;
     least = time;
   };
-  for (const Protocol& p : kRing) offer(p.name, p.base + p.hop * steps + wire / p.share);
-  if (by_nvls(call, cluster)) offer("NVLS", 25 + wire * (1 + 1.0 / call.ranks) / bus_factor(call.op, call.ranks));
+  for (const NodeProtocolConstants& p : kNodeProtocols) offer(p.name, p.base + p.hop * steps + wire / p.share);
+  if (by_nvls(call, cluster))
+    offer("NVLS", kNvlsBase + wire * (1 + 1.0 / call.ranks) / bus_factor(call.op, call.ranks));
   return best;
 }
 

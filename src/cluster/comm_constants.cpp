@@ -6,19 +6,17 @@
 #include <functional>
 #include <numeric>
 
+#include "constants/cluster.h"
 #include "gpu/registry.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// Where nothing is known of a scheme: its steps, then its bytes at this share of the peak.
-constexpr double kPlainShare = 0.75;
-constexpr double kPlainHost = 30;                 // microseconds of an eager launch, where none was measured
-constexpr CommSpread kPlainSpread = {-0.6, 0.6};  // where none was
+// Where nothing is known of a scheme: its steps, then its bytes at a share of the peak.
 double plain_level(double v) { return std::log2(1 + std::exp2(v) / kPlainShare); }
-
-// NVIDIA's superchips have an Arm processor of their own as host.
-bool on_grace(std::string_view gpu) { return gpu.starts_with("GB") || gpu.starts_with("GH"); }
 
 double at(const Curve& curve, int knot) {
   const auto place = std::clamp(knot - curve.first, 0, static_cast<int>(curve.values.size()) - 1);
@@ -68,7 +66,7 @@ MachineKey CommConstants::machine_of(const std::string& gpu, std::string_view so
 
 MachineScale CommConstants::scale_of(const Gpu& gpu, std::string_view source, const std::string& library,
                                      bool pcie) const {
-  if (const auto found = machines.find({gpu.name, std::string(source), library}); found != machines.end())
+  if (const auto found = machines.find({gpu.measured().name, std::string(source), library}); found != machines.end())
     return found->second;
   struct Candidate {
     const MachineKey& key;
@@ -120,12 +118,13 @@ bool CommConstants::has_run(const std::string& gpu, const CurveKey& curve) const
 }
 
 double CommConstants::host_of(const Gpu& gpu, const std::string& library) const {
-  if (const auto found = host_us.find({gpu.name, library}); found != host_us.end()) return found->second;
-  // How far another GPU's host is: Grace or not, then architectures in the order of their years.
+  if (const auto found = host_us.find({gpu.measured().name, library}); found != host_us.end()) return found->second;
+  // How far another GPU's host is: Grace or not (NVIDIA's superchips have an Arm processor of their own), then
+  // architectures in the order of their years.
   const auto distance = [&](const std::string& name) {
     const Gpu* other = built_in_gpu(name);
     const int years = other ? std::abs(static_cast<int>(other->architecture) - static_cast<int>(gpu.architecture)) : 99;
-    return std::pair(on_grace(name) != on_grace(gpu.name), years);
+    return std::pair((other && other->grace_host) != gpu.grace_host, years);
   };
   auto nearest = std::pair(true, 100);
   for (const auto& [key, us] : host_us)
@@ -139,7 +138,7 @@ double CommConstants::host_of(const Gpu& gpu, const std::string& library) const 
 
 CommSpread CommConstants::spread_of(const SpreadKey& key) const {
   const auto found = spreads.find(key);
-  return found != spreads.end() ? found->second : kPlainSpread;
+  return found != spreads.end() ? found->second : CommSpread{-kPlainSpread, kPlainSpread};
 }
 
 std::vector<MachineKey> CommConstants::kin_of(const Gpu& gpu, const MachineKey& machine, bool pcie) const {

@@ -3,38 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/cluster.h"
 #include "cluster/named.h"
 
 namespace tilecast {
+
+using namespace constants;
+using namespace constants::exchange;
+
 namespace {
 
-// A curve carries the rest: these put rows of all shapes on one line. Read off aiconfigurator's rows of one token and
-// of the most tokens (DeepEP's of H100, TensorRT-LLM's of GB200; held-out sizes apart).
-//
-// Empty messages. DeepEP's low-latency kernels look at a flag for every expert; its normal combine copies a whole token
-// at a time.
-constexpr Seconds kNormalBase = microseconds(24), kNormalCombineBase = microseconds(22);
-constexpr Seconds kCombinePerElement = nanoseconds(3.4);
-constexpr Seconds kLlBase = microseconds(9);
-constexpr Seconds kLlPerExpert = nanoseconds(16), kLlCombinePerExpert = nanoseconds(10);
-constexpr Seconds kTrtllmBase = microseconds(11);
-// DeepEP normal, what one SM takes for a token: looking at it, its copies, and for combine the sum; links are filled to
-// three quarters. Across nodes the SMs send, forward and receive.
-constexpr Seconds kSmToken = nanoseconds(380), kSmCopy = nanoseconds(40);
-constexpr double kSmCopyByte = 40e-12, kSmSumByte = 125e-12, kSmCombineByte = 27e-12;  // seconds
-constexpr double kNormalLinkShare = 0.72, kAcrossDispatch = 1.5, kAcrossCombine = 2.2;
-// DeepEP low latency: SMs go through tokens one by one (dispatch, which also casts to fp8) or send at a rate; in the
-// units of the links, which they share with what those carry.
-constexpr Seconds kLlToken = microseconds(1.4);
-constexpr Seconds kLlTokenElement = nanoseconds(0.18);
-constexpr double kLlDispatchShare = 0.6, kLlCombineShare = 0.45;
-constexpr BytesPerSecond kLlSmRate = gigabytes_per_second(60);
-// TensorRT-LLM, two-sided: tokens pass through a queue in shared memory, whatever their format.
-constexpr Seconds kQueueDispatch = nanoseconds(29), kQueueCombine = nanoseconds(48), kQueueLowCombine = nanoseconds(80);
-constexpr Seconds kPrepareToken = nanoseconds(7);
 // The curve of DeepEP within a node holds for any ranks; it is filed under this many.
 constexpr int kNodeRanks = 8;
-constexpr double kDoubt = 0.5;  // as for collectives: log2, on ranks and networks that were not measured
 
 bool is_deepep(const ExpertExchange& x) { return x.kind == ExchangeKind::deepep || x.kind == ExchangeKind::deepep_ll; }
 
@@ -49,10 +29,13 @@ double low_latency_sms(int experts, int gpu_sms) {
 
 Seconds empty_of(const ExpertExchange& x, const Cluster& cluster, int nodes) {
   const bool combine = x.op == ExchangeOp::combine;
-  Seconds base = kTrtllmBase;
-  if (x.kind == ExchangeKind::deepep) base = combine ? kNormalCombineBase + kCombinePerElement * x.hidden : kNormalBase;
+  Seconds base = microseconds(kTrtllmBase);
+  if (x.kind == ExchangeKind::deepep) 
+    base = combine ? microseconds(kNormalCombineBase) + nanoseconds(kCombinePerElement) * x.hidden
+                   : microseconds(kNormalBase);
   if (x.kind == ExchangeKind::deepep_ll)
-    base = kLlBase + (combine ? kLlCombinePerExpert : kLlPerExpert) * static_cast<double>(x.experts);
+    base = microseconds(kLlBase) +
+           nanoseconds(combine ? kLlCombinePerExpert : kLlPerExpert) * static_cast<double>(x.experts);
   return base + (nodes > 1 ? cluster.inter->latency : cluster.intra.latency) * 2.0;
 }
 
@@ -69,7 +52,7 @@ Seconds link_time(Bytes sent, int ranks, const Cluster& cluster) {
 Seconds normal_wire(const ExpertExchange& x, const Cluster& cluster, const TokenCopies& copies) {
   const double token = in_bytes(token_bytes(x));
   const bool combine = x.op == ExchangeOp::combine;
-  Seconds sm = kSmToken + (kSmCopy + seconds(kSmCopyByte * token)) * copies.ranks;
+  Seconds sm = nanoseconds(kSmToken) + (nanoseconds(kSmCopy) + seconds(kSmCopyByte * token)) * copies.ranks;
   if (combine) sm = seconds(token * (kSmSumByte + kSmCombineByte * copies.ranks));
   if (copies.nodes > 1) sm = sm * (combine ? kAcrossCombine : kAcrossDispatch);
   const double in_node = std::max(0.0, copies.other_ranks - copies.other_nodes);
@@ -85,19 +68,21 @@ Seconds low_latency_wire(const ExpertExchange& x, const Cluster& cluster, const 
   const double sends = static_cast<double>(x.tokens) * x.topk, sms = low_latency_sms(x.experts, cluster.gpu.sms);
   const double local = std::min(x.ranks, cluster.gpus_per_node), far = (x.ranks - local) / x.ranks;
   const Seconds link = link_time(token_bytes(x) * (sends * (local - 1) / x.ranks), x.ranks, cluster);
-  const Seconds sm = combine ? token_bytes(x) * sends / (kLlSmRate * sms) * kLlCombineShare
-                             : (kLlToken + kLlTokenElement * x.hidden) * (x.tokens / sms) * kLlDispatchShare;
+  const Seconds sm = combine ? token_bytes(x) * sends / (gigabytes_per_second(kLlSmRate) * sms) * kLlCombineShare
+                             : (microseconds(kLlToken) + nanoseconds(kLlTokenElement) * x.hidden) *
+                                   (x.tokens / sms) * kLlDispatchShare;
   Seconds wire = link + sm;
   if (copies.nodes > 1) wire = std::max(wire, token_bytes(x) * (sends * far) / cluster.inter->bandwidth);
   return wire;
 }
 
 Seconds trtllm_wire(const ExpertExchange& x, const Cluster& cluster, const TokenCopies& copies) {
-  if (x.op == ExchangeOp::prepare) return kPrepareToken * static_cast<double>(x.tokens);
+  if (x.op == ExchangeOp::prepare) return nanoseconds(kPrepareToken) * static_cast<double>(x.tokens);
   const Seconds link = link_time(token_bytes(x) * (x.tokens * copies.other_ranks), x.ranks, cluster);
   if (x.kind == ExchangeKind::trtllm_one_sided) return link;
   const bool low = x.op == ExchangeOp::combine && x.element() < 1;
-  const Seconds queue = (x.op == ExchangeOp::dispatch ? kQueueDispatch : low ? kQueueLowCombine : kQueueCombine);
+  const Seconds queue =
+      nanoseconds(x.op == ExchangeOp::dispatch ? kQueueDispatch : low ? kQueueLowCombine : kQueueCombine);
   return seconds(std::hypot(in_seconds(link), in_seconds(queue) * x.tokens));
 }
 
@@ -133,7 +118,7 @@ Status check(const ExpertExchange& x, const Cluster& cluster) {
         "ranks", std::to_string(x.ranks) + " are more than NVLink joins, " + std::to_string(cluster.gpus_per_node),
         "deepep crosses nodes");
   if (x.op == ExchangeOp::prepare && x.kind != ExchangeKind::trtllm_two_sided)
-    return field_error("prepare", "is a kernel of trtllm-two-sided");
+    return field_error("library", "prepare is a kernel of trtllm-two-sided", "leave the library out");
   const int reach = x.most_nodes > 0 ? std::min(x.most_nodes, nodes) : nodes;
   if (static_cast<long>(x.topk) * nodes > static_cast<long>(x.experts) * reach)
     return field_error("topk", std::to_string(x.topk) + " are more than the experts a token can reach");
@@ -220,11 +205,11 @@ Result<CollectiveForecast> forecast_exchange(const ExpertExchange& x, const Clus
   const Flow flow = exchange_flow(x, cluster);
   forecast.bound = exchange_bound(x, cluster);
   forecast.latency = std::max(flow_time(flow, cluster, constants, source), forecast.bound);
-  forecast.seen = constants.has_run(cluster.gpu.name, flow.curve);
+  forecast.seen = constants.has_run(cluster.gpu.measured().name, flow.curve);
   const bool beyond = x.ranks > constants.most_ranks(flow.curve);
   forecast.standing = standing_of(flow.curve.library, cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(x, cluster, forecast.standing));
-  const double doubt = beyond ? kDoubt : 0;
+  const double doubt = beyond ? kCollectiveDoubt : 0.0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);
   const TokenCopies copies = token_copies(x, cluster);

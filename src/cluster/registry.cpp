@@ -8,6 +8,7 @@
 #include "cluster/embedded_clusters.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/number.h"
 #include "support/text.h"
 
@@ -56,6 +57,12 @@ std::optional<std::pair<int, std::string>> counted_gpu(const std::string& text) 
   return {};
 }
 
+// A card made from another's description stands where that one does; a calibrated one stays calibrated.
+Cluster with_gpu(Cluster cluster, const Gpu& gpu) {
+  cluster.gpu = gpu;
+  return cluster;
+}
+
 // A GPU of another's architecture and links stands where that one does: A100 of 40 GB on the board of 80 GB.
 std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
   std::optional<Cluster> best;
@@ -70,10 +77,10 @@ std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
 }
 
 Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
-  auto gpu = find_gpu(name);
+  auto gpu = load_gpu(name);
   if (!gpu) return std::move(gpu).error();
   std::optional<Cluster> largest;
-  if (const Cluster* own = built_in_cluster_of(gpu->name)) largest = *own;
+  if (const Cluster* own = built_in_cluster_of(gpu->measured().name)) largest = with_gpu(*own, *gpu);
   else largest = on_siblings_board(*gpu);
   if (!largest) return error("no built-in cluster has " + gpu->name, "describe one in a file (docs/clusters.md)");
   const int node = largest->gpus_per_node;
@@ -82,7 +89,7 @@ Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
     return error(std::to_string(count) + " " + gpu->name + " do not fill nodes of " + std::to_string(node),
                  std::to_string(count / node * node) + " or " + std::to_string((count / node + 1) * node) + " do");
   for (const Cluster& cluster : built_in_clusters())
-    if (cluster.gpu.name == gpu->name && cluster.gpus_per_node == count) return cluster;
+    if (cluster.gpu.name == gpu->measured().name && cluster.gpus_per_node == count) return with_gpu(cluster, *gpu);
   Cluster part = *largest;
   part.gpus_per_node = count;
   return part;
@@ -122,6 +129,7 @@ Result<std::string> built_in_cluster_text(std::string_view name) {
 }
 
 Result<Cluster> load_cluster(const std::string& name_or_path) {
+  if (is_object_text(name_or_path)) return parse_cluster(name_or_path, "cluster description", built_in_cluster_text);
   if (!is_path(name_or_path)) return find_cluster(name_or_path);
   auto text = read_text_file(name_or_path, kMostFileBytes);
   if (!text) return std::move(text).error();
@@ -138,7 +146,7 @@ Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
   if (cluster && nodes) cluster = with_nodes(*std::move(cluster), *nodes);
   if (!cluster || gpus_needed <= cluster->gpus()) return cluster;
   const int needed = static_cast<int>(ceil_div(gpus_needed, cluster->gpus_per_node));
-  if (!counted && !nodes && !is_path(name)) return with_nodes(*std::move(cluster), needed);
+  if (!counted && !nodes && !is_path(name) && !is_object_text(name)) return with_nodes(*std::move(cluster), needed);
   return error(
       std::to_string(gpus_needed) + " GPUs are needed and " + text + " has " + std::to_string(cluster->gpus()),
       "say " + (counted ? std::to_string(gpus_needed) + "x" + counted->second : name + ":" + std::to_string(needed)));

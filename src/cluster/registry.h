@@ -1,5 +1,5 @@
-// The clusters Tilecast knows by name (data/clusters, embedded in the binary), and the way from a `--cluster` argument
-// to a Cluster.
+// The clusters Tilecast knows by name (data/clusters, embedded in the binary), and the way from what a user calls
+// a cluster to a Cluster.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ const Cluster* built_in_cluster_of(std::string_view gpu);
 // By name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
 Result<Cluster> find_cluster(std::string_view name);
 
-// A name, or the path of a description file (anything with a '/' or ending in .json).
+// A name, the path of a description file (anything with a '/' or ending in .json), or the description's JSON text.
 Result<Cluster> load_cluster(const std::string& name_or_path);
 
-// What `--cluster` and `--gpus` say, with as many GPUs as a layout needs (0: as described):
+// What a query's `cluster` says, with as many GPUs as a layout needs (0: as described):
 //   hgx-h100      a built-in cluster, grown to as many nodes as are needed
 //   hgx-h100:8    of exactly eight nodes; so too a file, ours.json:8
 //   64xH100       that many GPUs (also 64×H100): nodes of the built-in cluster that has them

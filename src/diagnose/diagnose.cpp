@@ -97,6 +97,18 @@ std::vector<FamilyTotal> family_totals(const std::vector<WorkGroup>& groups) {
 
 }  // namespace
 
+namespace {
+
+// A ceiling is what others reached or what the forecast says, and both can be beaten.
+void admit_recorded(WorkGroup& group) {
+  if (!group.comparison || group.per_call() >= group.comparison->ceiling) return;
+  Comparison& c = *group.comparison;
+  c.ceiling = std::max(group.per_call(), c.bound);
+  c.ceiling_from = CeilingFrom::recorded;
+}
+
+}  // namespace
+
 Seconds WorkGroup::lost() const {
   if (!comparison) return {};
   return std::max(seconds(0), per_call() - comparison->ceiling) * static_cast<double>(calls);
@@ -126,6 +138,7 @@ Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource
   }
   for (auto& [key, at] : gathered) {
     if (at.shape) at.group.comparison = compare(*at.shape, at.group.library, gpu, weights);
+    admit_recorded(at.group);
     result.groups.push_back(std::move(at.group));
   }
   std::sort(result.groups.begin(), result.groups.end(), [](const auto& a, const auto& b) { return a.total > b.total; });

@@ -14,10 +14,12 @@ namespace tilecast {
 
 // Whose speed the ceiling is: that of the fastest comparable kernels; of this Triton kernel under the best
 // configuration that `tilecast tune` knows (the forecast is then for the engine's default one); or, where nothing
-// comparable was measured, the forecast's: the bound is no ground to call a kernel slow.
-enum class CeilingFrom : std::uint8_t { kernels, tuner, forecast };
+// comparable was measured, the forecast's: the bound is no ground to call a kernel slow. A recorded kernel that beats
+// all of them has shown what can be reached: it is its own.
+enum class CeilingFrom : std::uint8_t { kernels, tuner, forecast, recorded };
 
-// What the forecaster says of a group's shape. bound <= ceiling <= forecast.
+// What the forecaster says of a group's shape. bound <= ceiling <= forecast, and no call that respects the bound is
+// faster than its ceiling.
 struct Comparison {
   Kernel kernel;
   ShapeFrom from = ShapeFrom::operator_dims;

@@ -327,5 +327,44 @@ TEST(Diagnose, ATunedLayerIsNoLongerFlagged) {
   }
 }
 
+// A ceiling is what others reached, or the forecast where nobody measured: a kernel that is faster stands at its own.
+TEST(Diagnose, AKernelFasterThanItsCeilingIsAtIt) {
+  const auto recorded = [](double us) {
+    Maker m;
+    m.op(1, "aten::_softmax_backward_data", {{8192, 16384}, {8192, 16384}});
+    m.kernel("void cunn_SoftMaxBackward<8, c10::BFloat16, float, c10::BFloat16>", 0, us, 1);
+    return diagnosis(m);
+  };
+  const Diagnosis slow = recorded(1e6);
+  ASSERT_EQ(slow.groups.size(), 1u);
+  ASSERT_TRUE(slow.groups[0].comparison);
+  const Comparison usual = *slow.groups[0].comparison;
+  EXPECT_NE(usual.ceiling_from, CeilingFrom::recorded);
+  EXPECT_TRUE(slow.groups[0].underperforms());
+  ASSERT_LT(us(usual.bound), us(usual.ceiling));
+  const double between = (us(usual.bound) + us(usual.ceiling)) / 2;
+  const Diagnosis fast = recorded(between);
+  const WorkGroup& group = fast.groups[0];
+  EXPECT_EQ(group.comparison->ceiling_from, CeilingFrom::recorded);
+  EXPECT_NEAR(us(group.comparison->ceiling), between, 1e-3);
+  EXPECT_EQ(us(group.lost()), 0);
+  EXPECT_FALSE(group.underperforms());
+  // Nothing beats the bound: what seems to has been read wrongly.
+  EXPECT_NEAR(us(recorded(us(usual.bound) / 2).groups[0].comparison->ceiling), us(usual.bound), 1e-3);
+}
+
+TEST(Recording, EveryDeviceAndStreamIsALaneOfItsOwn) {
+  RecordingBuilder builder("made", "made");
+  WorkSeen seen;
+  seen.name = "a", seen.duration = 1;
+  for (const auto& [device, stream] : {std::pair<Count, Count>(1, 0), {0, Count{1} << 32}, {0, -1}, {1, 0}}) {
+    seen.device = device, seen.stream = stream;
+    builder.work(seen);
+  }
+  const auto recording = std::move(builder).finish();
+  ASSERT_TRUE(recording);
+  EXPECT_EQ(recording->lanes.size(), 3u);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -62,8 +62,8 @@ bool RecordingBuilder::fits(std::size_t bytes) {
 }
 
 std::uint32_t RecordingBuilder::lane(Count device, Count stream) {
-  const auto key = static_cast<std::uint64_t>(device) << 32 ^ static_cast<std::uint64_t>(stream);
-  const auto [at, is_new] = lane_ids_.emplace(key, static_cast<std::uint32_t>(recording_.lanes.size()));
+  const auto [at, is_new] =
+      lane_ids_.emplace(std::pair(device, stream), static_cast<std::uint32_t>(recording_.lanes.size()));
   if (is_new) recording_.lanes.push_back({device, stream});
   return at->second;
 }

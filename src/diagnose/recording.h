@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -159,7 +160,7 @@ class RecordingBuilder {
   std::unordered_map<std::string, std::uint32_t> kind_ids_, operator_ids_, host_ids_;
   std::unordered_map<std::uint64_t, std::uint32_t> calls_;     // external id -> operator
   std::unordered_map<std::uint64_t, Call> launches_;           // correlation -> host's call
-  std::unordered_map<std::uint64_t, std::uint32_t> lane_ids_;  // device, stream -> lane
+  std::map<std::pair<Count, Count>, std::uint32_t> lane_ids_;  // device, stream -> lane
   std::size_t text_bytes_ = 0;
   Count works_ = 0, left_out_ = 0, without_time_ = 0;
   bool timed_ = true;

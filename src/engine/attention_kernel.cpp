@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "constants/engine.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 bool is_attention(const Shape& shape) {
@@ -55,10 +60,7 @@ std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra
 }
 
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era) {
-  // FlashAttention 2 is 1.3 to 2.5 times as fast as Triton's of the time (Dao 2023, section 4.1). Chosen on MosaicML's
-  // A100 80 GB rows of 16384 to 65536 tokens (docs/accuracy.md).
-  constexpr double kTriton = 1.3;
-  return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape) ? kTriton : 1;
+  return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape) ? kTriton2023 : 1.0;
 }
 
 std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine) {

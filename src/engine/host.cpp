@@ -1,14 +1,19 @@
 #include "engine/host.h"
 
+#include "constants/engine.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Fitted to the A100's rows of Argonne's LLM-Inference-Bench (2024) after the kernels' time, and judged on its H100's
 // (docs/accuracy.md): Python's scheduler, input preparation, sampling and detokenisation between two steps.
 HostCost cost_in_2024(EngineKind kind) {
   switch (kind) {
-    case EngineKind::vllm: return {microseconds(0), microseconds(500), microseconds(95)};
-    case EngineKind::trtllm: return {microseconds(0), microseconds(50), microseconds(20)};
+    case EngineKind::vllm: return {microseconds(0), microseconds(kVllm2024Step), microseconds(kVllm2024Sequence)};
+    case EngineKind::trtllm: return {microseconds(0), microseconds(kTrtllm2024Step), microseconds(kTrtllm2024Sequence)};
     default: return host_cost(kind);
   }
 }
@@ -20,9 +25,9 @@ HostCost host_cost(EngineKind kind, EngineEra era) {
   switch (kind) {
     // Quiet host under a H200 (10th percentile of data/measurements/h200_models.csv): 11 us a launch of plain PyTorch,
     // 22 of compiled kernels.
-    case EngineKind::pytorch: return {microseconds(11), microseconds(0), microseconds(0)};
-    case EngineKind::compile: return {microseconds(22), microseconds(50), microseconds(0)};
-    case EngineKind::cudagraph: return {microseconds(0), microseconds(10), microseconds(0)};
+    case EngineKind::pytorch: return {microseconds(kPytorchLaunch), microseconds(0), microseconds(0)};
+    case EngineKind::compile: return {microseconds(kCompiledLaunch), microseconds(kCompiledStep), microseconds(0)};
+    case EngineKind::cudagraph: return {microseconds(0), microseconds(kGraphStep), microseconds(0)};
     // Their schedulers prepare a step while the last one runs; decode steps of AIConfigurator's serving points (dense
     // models, one GPU, small batches: Llama 3.1 8B bf16 under TensorRT-LLM 1.0, 70B nvfp4 under vLLM) leave 0 to 1 ms
     // unexplained, too little and too scattered to fit.

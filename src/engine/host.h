@@ -1,6 +1,7 @@
 // What an engine's host program adds to the GPU's time, by engine and era.
 #pragma once
 
+#include "constants/engine.h"
 #include "engine/kinds.h"
 #include "units/units.h"
 
@@ -16,8 +17,7 @@ struct HostCost {
 
 HostCost host_cost(EngineKind kind, EngineEra era = EngineEra::current);
 
-// Recording an operator for autograd and running its gradient cost the host more than the operator alone: 23 to 34 us a
-// launch instead of 11 (training steps of one sequence of 128 tokens, data/measurements/h200_models.csv).
-inline constexpr double kAutogradFactor = 2.3;
+// Recording an operator for autograd and running its gradient cost the host more than the operator alone.
+using constants::kAutogradFactor;
 
 }  // namespace tilecast

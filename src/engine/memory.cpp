@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "constants/engine.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 double bits_of(TensorKind kind, const Precision& p) {
@@ -159,10 +164,10 @@ Bytes optimizer_bytes(OptimizerKind kind, double params, const Precision& p) {
 }
 
 // cuBLAS keeps 32 MiB on Hopper and later, 8 MiB before (PyTorch's default workspace configuration); PyTorch's
-// allocator does not report the driver's context, so it is left out here too (usable_memory).
+// allocator does not report the driver's context, so it is left out here too (serving_memory.h).
 Bytes library_workspace(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? mebibytes(32)
-                                                                                                 : mebibytes(8);
+  const bool recent = gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;
+  return mebibytes(recent ? kWorkspace : kWorkspaceBefore);
 }
 
 }  // namespace
@@ -175,6 +180,14 @@ Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precisio
     sum += element * static_cast<double>(part.per_token * kept);
   }
   return bytes(sum);
+}
+
+Bytes cache_bytes(const CacheNeed& need, const Workload& workload, const Precision& precision) {
+  Bytes sum;
+  if (!workload.keep_cache) return sum;
+  for (const Requests& r : workload.requests)
+    sum += cache_bytes(need, r.cached + r.new_tokens, precision) * static_cast<double>(r.count);
+  return sum;
 }
 
 MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
@@ -204,17 +217,8 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
   }
   for (const Section& section : arranged.sections)
     need.activations = std::max(need.activations, peak_alive(section, p));
-  if (cache && workload.keep_cache)
-    for (const Requests& r : workload.requests)
-      need.cache += cache_bytes(*cache, r.cached + r.new_tokens, p) * static_cast<double>(r.count);
+  if (cache) need.cache = cache_bytes(*cache, workload, p);
   return need;
-}
-
-// vLLM's and SGLang's default share of the card (gpu_memory_utilization 0.9, mem_fraction_static about the same);
-// TensorRT-LLM takes 0.9 of what is free for the cache. Elsewhere the driver's context keeps about half a gigabyte.
-Bytes usable_memory(const Gpu& gpu, EngineKind engine) {
-  const Bytes all = gpu.dram.size;
-  return serves(engine) ? all * 0.9 : all - mebibytes(512);
 }
 
 }  // namespace tilecast

@@ -46,8 +46,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const StateShares& shares = {});
 
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision);
-
-// Memory that a run may fill: the card's, less what the driver and the engine keep free.
-Bytes usable_memory(const Gpu& gpu, EngineKind engine);
+// ... of all requests of a workload.
+Bytes cache_bytes(const CacheNeed& need, const Workload& workload, const Precision& precision);
 
 }  // namespace tilecast

@@ -87,12 +87,15 @@ TEST(Memory, TheLargestThatFitsIsTheLast) {
   ASSERT_TRUE(gpu);
   const auto largest = largest_that_fits(run, *gpu);
   ASSERT_TRUE(largest);
-  const auto total = [&](Count batch) {
-    return need_of(run_of("Llama-3.1-8B", Mode::decode, {batch, 1, 8191})).total();
+  const auto fits = [&](Count batch) {
+    const tilecast::Run one = run_of("Llama-3.1-8B", Mode::decode, {batch, 1, 8191});
+    const auto memory = memory_of(one, *prepare(one), *gpu);
+    return memory->need.total() <= memory->usable;
   };
-  EXPECT_LE(total(largest->batch), usable_memory(*gpu, EngineKind::vllm));
-  EXPECT_GT(total(largest->batch + 1), usable_memory(*gpu, EngineKind::vllm));
-  EXPECT_GT(largest->length, 100000);
+  EXPECT_TRUE(fits(largest->batch));
+  EXPECT_FALSE(fits(largest->batch + 1));
+  EXPECT_EQ(largest->length, 131072);
+  EXPECT_TRUE(largest->by_model);
 }
 
 TEST(Memory, NothingFitsWhereWeightsAloneDoNot) {

@@ -1,5 +1,7 @@
 #include "engine/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -78,14 +80,65 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
   return prepared;
 }
 
+Workload profile_workload(const ModelSpec& model, Count tokens) {
+  const bool ends = model.decoder && model.decoder->positions == Positions::learned && model.max_context > 0;
+  const Count each = ends ? std::min(tokens, model.max_context) : tokens;
+  Workload w;
+  w.mode = Mode::prefill;
+  w.requests = {{std::max<Count>(1, tokens / each), each, 0}};
+  return w;
+}
+
+bool is_budgeted(const Run& run) {
+  const auto* spec = std::get_if<ModelSpec>(&run.model);
+  return serves(run.engine.kind) && run.workload.mode != Mode::train && spec && spec->decoder && spec->lm_head &&
+         !spec->encoder;
+}
+
+namespace {
+
+Result<CacheBudget> budget_of(const Run& run, const Gpu& gpu) {
+  const auto& spec = std::get<ModelSpec>(run.model);
+  const ServingLimits limits = default_limits(run.engine.kind, gpu);
+  const Workload profile = profile_workload(spec, profile_tokens(run.engine.kind, limits));
+  const auto graph = build(spec, profile);
+  if (!graph) return graph.error();
+  const MemoryNeed need = memory_need(arranged(*graph, run.engine), profile, run.engine, std::nullopt, {}, gpu);
+  return cache_budget(run.engine.kind, gpu, limits, need, spec.vocab);
+}
+
+}  // namespace
+
+Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu) {
+  const MemoryNeed step =
+      memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
+  if (!is_budgeted(run)) return RunMemory{step, usable_memory(gpu, run.engine.kind), 0};
+  const auto budget = budget_of(run, gpu);
+  if (!budget) return budget.error();
+  const BudgetedNeed both = beside_budget(step, *budget);
+  const Count block = default_block_tokens(run.engine.kind);
+  return RunMemory{both.need, both.usable,
+                   prepared.cache ? tokens_in(budget->cache, *prepared.cache, run.engine.precision, block) : 0};
+}
+
+std::string beyond_context(const Run& run) {
+  const auto* spec = std::get_if<ModelSpec>(&run.model);
+  if (!spec || spec->max_context <= 0) return "";
+  Count longest = 0;
+  for (const Requests& r : run.workload.requests) longest = std::max(longest, r.cached + r.new_tokens);
+  if (longest <= spec->max_context) return "";
+  return fmt::format("{} was made for {} tokens; {} are beyond its context", spec->name, spec->max_context, longest);
+}
+
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
                                  const ModelSource* weights) {
   auto step = forecast_step(prepared.program, gpu, run.workload.sequences(), method, weights);
   if (!step) return std::move(step).error();
   RunForecast forecast;
   forecast.step = *std::move(step);
-  forecast.memory = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
-  forecast.usable = usable_memory(gpu, run.engine.kind);
+  const auto memory = memory_of(run, prepared, gpu);
+  if (!memory) return memory.error();
+  forecast.memory = memory->need, forecast.usable = memory->usable, forecast.cache_tokens = memory->cache_tokens;
   forecast.tokens_per_second =
       static_cast<double>(run.workload.tokens() * run.training.accumulation) / forecast.step.total.base();
   const OpsPerSecond peak = dense_peak(gpu, run.engine.precision.linear);
@@ -94,6 +147,8 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
 }
 
 namespace {
+
+constexpr Count kMostContext = Count{1} << 24;  // where nothing else ends it
 
 // The largest n in [1, most] for which `fits` holds, given that it holds for all below; 0 if for none.
 Result<Count> bisect(Count most, const std::function<Result<bool>(Count)>& fits) {
@@ -115,23 +170,26 @@ Result<Count> bisect(Count most, const std::function<Result<bool>(Count)>& fits)
   return good;
 }
 
-Result<bool> fits(const Run& run, const Gpu& gpu) {
-  auto graph = forward_graph(run);
-  if (!graph) return std::move(graph).error();
+Result<bool> fits(const Run& run, const Gpu& gpu, const std::optional<CacheBudget>& budget) {
   std::optional<CacheNeed> cache;
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) cache = cache_need(*spec);
+  // An engine with a budget cuts a step down to its limits: only keys and values grow.
+  if (budget)
+    return budget->cache >= (cache ? cache_bytes(*cache, run.workload, run.engine.precision) : bytes(0));
+  auto graph = forward_graph(run);
+  if (!graph) return std::move(graph).error();
   const MemoryNeed need = memory_need(arranged(*graph, run.engine), run.workload, run.engine, cache, run.training, gpu);
   return need.total() <= usable_memory(gpu, run.engine.kind);
 }
 
-// Learned positions end a context before memory does.
+// Where the model's positions end a context before memory does.
 Count longest_context(const Model& model) {
-  constexpr Count kMost = Count{1} << 24;
   const auto* spec = std::get_if<ModelSpec>(&model);
-  if (!spec || !spec->decoder) return kMost;
+  if (!spec || !spec->decoder) return kMostContext;
+  if (spec->max_context > 0) return spec->max_context;
   return spec->decoder->positions == Positions::learned && spec->decoder->max_positions > 0
              ? spec->decoder->max_positions
-             : kMost;
+             : kMostContext;
 }
 
 }  // namespace
@@ -148,12 +206,19 @@ Result<Largest> largest_that_fits(const Run& run, const Gpu& gpu) {
     changed.workload.requests = {r};
     return changed;
   };
+  std::optional<CacheBudget> budget;
+  if (is_budgeted(run)) {
+    auto own = budget_of(run, gpu);
+    if (!own) return std::move(own).error();
+    budget = *std::move(own);
+  }
   const Count length = first.cached + first.new_tokens;
-  const auto batch = bisect(Count{1} << 20, [&](Count n) { return fits(with(n, length), gpu); });
+  const auto batch = bisect(Count{1} << 20, [&](Count n) { return fits(with(n, length), gpu, budget); });
   if (!batch) return batch.error();
-  const auto longest = bisect(longest_context(run.model), [&](Count n) { return fits(with(first.count, n), gpu); });
+  const Count most = longest_context(run.model);
+  const auto longest = bisect(most, [&](Count n) { return fits(with(first.count, n), gpu, budget); });
   if (!longest) return longest.error();
-  return Largest{*batch, *longest};
+  return Largest{*batch, *longest, *longest == most && most < kMostContext};
 }
 
 }  // namespace tilecast

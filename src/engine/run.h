@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/memory.h"
+#include "engine/serving_memory.h"
 #include "engine/step.h"
 #include "model/spec.h"
 #include "model/workload.h"
@@ -33,10 +34,29 @@ Result<PreparedRun> prepare(const Run& run);
 // ... of a forward graph that somebody else built (parallel/split.h): the optimizer updates one of `shards` of it.
 Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards = 1);
 
+// The step an engine runs at start to see what it needs beside keys and values: `tokens` of prompts, in as many as the
+// model's positions ask for.
+Workload profile_workload(const ModelSpec& model, Count tokens);
+
+// Whether the run's engine budgets its memory so: it serves text from text.
+bool is_budgeted(const Run& run);
+
+// What a run keeps of a card, and what it may fill.
+struct RunMemory {
+  MemoryNeed need;
+  Bytes usable;
+  Count cache_tokens = 0;  // whose keys and values the card has room for; 0: none, or it depends on the requests
+};
+Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu);
+
+// What a context longer than the model was made for is worth saying; empty where it is not.
+std::string beyond_context(const Run& run);
+
 struct RunForecast {
   StepForecast step;
   MemoryNeed memory;
   Bytes usable;
+  Count cache_tokens = 0;  // as in RunMemory
   double tokens_per_second = 0;
   double utilisation = 0;  // model FLOPs over the step's time and the card's dense peak in the products' format
   bool fits() const { return memory.total() <= usable; }
@@ -50,6 +70,7 @@ OpsPerSecond dense_peak(const Gpu& gpu, const Format& format);
 // The most requests alike, or the longest context of each, that still fit; 0 where not even one does.
 struct Largest {
   Count batch = 0, length = 0;
+  bool by_model = false;  // the length ends where the model's positions do, not the memory
 };
 Result<Largest> largest_that_fits(const Run& run, const Gpu& gpu);
 

@@ -4,16 +4,16 @@
 #include <cmath>
 #include <map>
 
+#include "constants/engine.h"
 #include "engine/attention_kernel.h"
 #include "estimate/power.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// Correlation of two kernels' log errors on one card and engine: of one family, and of any two. Measured
-// on left-out cards: 0.08 (gemm), 0.10 (moe), 0.26 (prefill), 0.38 (decode) within a family, 0.05 between families;
-// kernels of one model are more alike than rows of a table, hence the upper end (docs/method.md).
-constexpr double kSameFamily = 0.3, kAnyFamily = 0.05;
 // An 80 % interval reaches 1.2816 standard deviations to either side.
 constexpr double kDeviations = 1.2815515655446004;
 
@@ -66,7 +66,6 @@ void warm_up(StepForecast& step, const Program& program, const Gpu& gpu, double 
 // A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and H200,
 // where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
 // window the learned part asks for several times as much.
-constexpr double kWindowFactor = 1.25;
 
 Result<Priced> price_call(const KernelCall& call, const Gpu& gpu, const Context& context, Method method,
                           const ModelSource* weights) {

@@ -14,7 +14,8 @@ Seconds on_sm(double amount, double per_clock, Hertz clock) {
 
 }  // namespace
 
-ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu) {
+ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu,
+                         Given given) {
   ResourceTimes times{};
   const Hertz clock = gpu.clock.max;
   const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
@@ -29,7 +30,8 @@ ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& 
   Bytes through_l2;
   for (const Operand& operand : launch.operands)
     if (operand.role != Operand::Role::workspace)
-      through_l2 += operand.least() * ((operand.read ? 1.0 : 0.0) + (operand.written ? 1.0 : 0.0));
+      through_l2 += (given == Given::shape ? operand.least() : operand.least_assumed()) *
+                    ((operand.read ? 1.0 : 0.0) + (operand.written ? 1.0 : 0.0));
   at(times, Resource::l2) = through_l2 / gpu.l2_peak(clock);
   at(times, Resource::dram) = least.total() / gpu.dram.bandwidth;
 

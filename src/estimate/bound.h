@@ -7,7 +7,8 @@ namespace tilecast {
 
 // Each resource's time for what cannot be avoided, at the highest clock and peak bandwidths, without any launch floor.
 // Where the plan is known its busiest SM counts too. The bound is the largest entry.
-ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu);
+ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu,
+                         Given given = Given::shape);
 
 Seconds largest(const ResourceTimes& times);
 Resource largest_resource(const ResourceTimes& times);

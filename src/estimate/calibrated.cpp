@@ -4,14 +4,14 @@
 #include <cmath>
 #include <type_traits>
 
+#include "constants/estimate.h"
 #include "kernel/attention_sources.h"
 
 namespace tilecast {
-namespace {
 
-// Of a residual, what kernels of different sources share, and variants of one source. One value of each was tried.
-constexpr double kAnySource = 0.5, kSameSource = 0.7;
-constexpr double kMostCorrection = 2;  // neither part changes a forecast by more than e^2
+using namespace constants;
+
+namespace {
 
 }  // namespace
 
@@ -95,17 +95,18 @@ CalibrationPlace calibration_place(const Features& f, Seconds base) {
   CalibrationPlace place{};
   std::size_t at = 0;
   const auto add = [&](float value, float scale) { place[at++] = value / scale; };
-  // Shares of the time (features 0 to 8 are their logarithms): what limits the kernel.
-  for (const int i : {0, 1, 4, 5, 6, 7, 8}) add(std::exp2(std::min(f[static_cast<std::size_t>(i)], 0.5f)), 0.5f);
+  // Shares of the time (the features are their logarithms): what limits the kernel.
+  for (const Feature time : {Feature::tensor_time, Feature::vector_time, Feature::l2_time, Feature::dram_time,
+                             Feature::launch_time, Feature::latency_time, Feature::bound_time})
+    add(std::exp2(std::min(f[time], 0.5f)), 0.5f);
   add(std::log2(static_cast<float>(in_microseconds(base))), 4);
-  constexpr std::size_t k = kTimeFeatures;
-  add(f[k + 6], 0.5f);   // fullness of the last wave
-  add(f[k + 9], 0.5f);   // SMs used
-  add(f[k + 21], 4);     // CTAs of an SM
-  add(f[k + 16], 4);     // footprint over cache
-  add(f[k + 14], 1.5f);  // tile
-  add(f[k + 15], 1.5f);
-  for (std::size_t i = 0; i < 10; ++i) add(f[k + 24 + i], 5);  // dimensions
+  add(f[Feature::last_wave_fullness], 0.5f);
+  add(f[Feature::sms_used], 0.5f);
+  add(f[Feature::ctas_per_sm], 4);
+  add(f[Feature::footprint_over_cache], 4);
+  add(f[Feature::tile_m], 1.5f);
+  add(f[Feature::tile_n], 1.5f);
+  for (const float dimension : f.shape()) add(dimension, 5);
   return place;
 }
 
@@ -113,7 +114,7 @@ double likeness(const CalibrationPlace& a, std::string_view variant_a, const Cal
                 std::string_view variant_b, double reach) {
   float sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  const double shared = variant_a == variant_b                                   ? 1
+  const double shared = variant_a == variant_b                                   ? 1.0
                         : variant_source(variant_a) == variant_source(variant_b) ? kSameSource
                                                                                  : kAnySource;
   // Rough rather than smooth (Matern 1/2): tiles and waves make steps.
@@ -130,8 +131,8 @@ LogCorrection log_correction(const CalibrationStanding& standing, const Terms& t
     for (const CalibrationPoint& point : standing.family->points)
       log.rest += static_cast<double>(point.weight) * likeness(place, standing.variant, point.place, point.variant,
                                                                static_cast<double>(standing.family->reach));
-  log.card = std::clamp(log.card, -kMostCorrection, kMostCorrection);
-  log.rest = std::clamp(log.rest, -kMostCorrection, kMostCorrection);
+  log.card = std::clamp<double>(log.card, -kMostCorrection, kMostCorrection);
+  log.rest = std::clamp<double>(log.rest, -kMostCorrection, kMostCorrection);
   return log;
 }
 

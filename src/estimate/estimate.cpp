@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "constants/estimate.h"
 #include "estimate/bound.h"
 #include "estimate/forecast.h"
 #include "estimate/physics.h"
@@ -9,27 +10,23 @@
 #include "estimate/roofline.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// 80 % interval of the analytic forecast, as factors of it: the tenth and ninetieth percentiles of measured over
-// forecast on the sampled rows of docs/accuracy.md, by the kind of main loop. Lopsided, because what the plan does not
-// know (an engine's helper kernels, launch gaps) only ever adds time.
-struct Factors {
-  double low, high;
-};
-constexpr Factors interval_of(Character character) {
+// 80 % interval of the analytic forecast, as factors of it, by the kind of main loop. Lopsided, because what the plan
+// does not know (an engine's helper kernels, launch gaps) only ever adds time.
+constexpr const IntervalConstants& interval_of(Character character) {
   switch (character) {
-    case Character::product: return {0.85, 2.5};
-    case Character::attention: return {0.9, 3.5};
-    case Character::scan: return {0.95, 6.0};
+    case Character::product: return kProductInterval;
+    case Character::attention: return kAttentionInterval;
+    case Character::scan: return kScanInterval;
     case Character::streaming:
-    case Character::gather: return {0.85, 2.2};
+    case Character::gather: return kStreamInterval;
   }
-  return {0.85, 2.5};
+  return kProductInterval;
 }
-
-// Kernels after the first in a graph start while the one before drains.
-constexpr double kFollowerFloorShare = 0.4;
 
 // The load of an SM if all had the same.
 Load evened(Load load, const Launch& launch, const Gpu& gpu) {
@@ -51,6 +48,12 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   return physics;
 }
 
+// Whether the plan takes more for granted than its shape says.
+bool assumes(const Launch& launch) {
+  return std::any_of(launch.operands.begin(), launch.operands.end(),
+                     [](const Operand& operand) { return operand.assumed.has_value(); });
+}
+
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
                                const Physics& physics, const Simplified& simplified) {
   const Launch& launch = plan.launches[index];
@@ -59,12 +62,17 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.least_traffic = least_traffic(launch, gpu, context);
   e.at_peak = peak_times(launch, e.load, e.least_traffic, gpu);
   e.bound = largest(e.at_peak);
+  e.assumed_least_traffic = e.least_traffic, e.assumed_bound = e.bound;
+  if (assumes(launch)) {
+    e.assumed_least_traffic = least_traffic(launch, gpu, context, Given::assumption);
+    e.assumed_bound = largest(peak_times(launch, e.load, e.assumed_least_traffic, gpu, Given::assumption));
+  }
   if (simplified.even_schedule) e.load = evened(e.load, launch, gpu);
   Context assumed = context;
   if (simplified.no_cache) assumed.warmth = Warmth::cold;
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
-  e.latency = std::max(join_times(e.achieved, launch), e.bound);
+  e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;
 }
 
@@ -87,13 +95,15 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics, simplified);
     total.bound += e.bound;
+    total.assumed_bound += e.assumed_bound;
     if (method == Method::roofline) {
       e.achieved = roofline_times(plan.launches[i], gpu);
       e.latency = largest(e.achieved);
       e.limited_by = largest_resource(e.achieved);
     } else {
+      // Kernels after the first in a graph start while the one before drains.
       const Seconds floor =
-          launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : kFollowerFloorShare);
+          launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : physics.follower_floor);
       const Resource busiest = largest_resource(e.achieved);
       e.limited_by = floor > e.latency ? Resource::launch : busiest;
       e.achieved[static_cast<std::size_t>(Resource::launch)] += floor;
@@ -112,7 +122,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   total.efficiency = total.latency > seconds(0) ? total.bound / total.latency : 1;
   total.interval = method == Method::roofline
                        ? Interval{total.latency, total.latency}
-                       : Interval{std::max(total.bound, total.latency * interval_of(character).low),
+                       : Interval{std::max(total.assumed_bound, total.latency * interval_of(character).low),
                                   total.latency * interval_of(character).high};
   return total;
 }

@@ -19,6 +19,10 @@ namespace tilecast {
 constexpr bool needs_weights(Method m) { return m == Method::neusight || m == Method::synperf; }
 Result<Method> method_from(std::string_view name);
 
+// What a bound takes for granted: the shape alone, or also what its plan assumes where the shape does not say (that
+// tokens choose experts evenly).
+enum class Given : std::uint8_t { shape, assumption };
+
 // Bytes a launch moves to and from DRAM.
 struct Traffic {
   Bytes load, store;
@@ -32,6 +36,8 @@ struct LaunchEstimate {
   ResourceTimes at_peak;   // floor of each resource: what the bound is the largest of
   ResourceTimes achieved;  // as forecast, at sustained rates
   Seconds bound;
+  Seconds assumed_bound;         // the bound if what the plan assumes holds, as the forecast takes it to
+  Traffic assumed_least_traffic;
   Seconds floor;    // of being launched; in `achieved` it stands with the prologue, under `launch`
   Seconds latency;  // forecast of this launch alone, its floor included
   Resource limited_by = Resource::dram;
@@ -43,6 +49,7 @@ struct Estimate {
   Interval interval;  // 80 %
   Seconds ceiling;    // what a well-tuned kernel reaches, where learned; the bound elsewhere
   Seconds bound;
+  Seconds assumed_bound;  // of the launches' sum; the forecast is not below it
   double efficiency = 0;  // bound / latency, in (0, 1]
   Seen seen = Seen::no;
   Resource limited_by = Resource::dram;

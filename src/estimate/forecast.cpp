@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/estimate.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 double efficiency_of(const Launch& launch, const Physics& physics) {
@@ -28,7 +32,9 @@ bool has_main_loop(const Launch& launch) {
          launch.character == Character::scan;
 }
 
-double overlap_exponent(const Launch& launch) { return launch.character == Character::product ? 1.55 : 2.0; }
+double overlap_exponent(const Launch& launch, const Overlap& overlap) {
+  return launch.character == Character::product ? overlap.product : overlap.other;
+}
 
 namespace {
 
@@ -58,7 +64,7 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
 double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
   if (launch.character != Character::product) return physics.vector_efficiency;
   const TensorGeneration generation = gpu.tensor_generation();
-  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? 2 : 1;
+  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? kAsyncSharedReuse : 1.0;
 }
 
 Seconds l2_time(const Launch& launch, const Load& load, Bytes missed, const Gpu& gpu, const Physics& physics) {
@@ -113,24 +119,25 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   return times;
 }
 
-double math_time(const ResourceTimes& times, Character character) {
+double math_time(const ResourceTimes& times, Character character, const Overlap& overlap) {
   const double pipes =
       std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
-  return p_norm(pipes, of(times, Resource::xu), character == Character::attention ? 2.0 : 4.0);
+  const double p = character == Character::attention ? overlap.attention_exp : overlap.exp;
+  return p_norm(pipes, of(times, Resource::xu), p);
 }
 
-double join_parts(const LaunchParts& p, bool looped, double overlap) {
-  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (1.55:
-  // fitted to bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
+double join_parts(const LaunchParts& p, bool looped, double overlap, double stream) {
+  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (fitted to
+  // bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
   if (looped) return p_norm(std::max({p.math, p.waiting, p.l2}) + p.prologue, p.dram, overlap);
-  return p_norm(p_norm(p.math, std::max(p.dram, p.l2), 4.0), p.waiting, overlap);
+  return p_norm(p_norm(p.math, std::max(p.dram, p.l2), stream), p.waiting, overlap);
 }
 
-Seconds join_times(const ResourceTimes& times, const Launch& launch) {
-  const LaunchParts parts{math_time(times, launch.character), of(times, Resource::l2), of(times, Resource::dram),
-                          of(times, Resource::latency), of(times, Resource::launch)};
-  return seconds(join_parts(parts, has_main_loop(launch), overlap_exponent(launch)));
+Seconds join_times(const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
+  const LaunchParts parts{math_time(times, launch.character, overlap), of(times, Resource::l2),
+                          of(times, Resource::dram), of(times, Resource::latency), of(times, Resource::launch)};
+  return seconds(join_parts(parts, has_main_loop(launch), overlap_exponent(launch, overlap), overlap.stream));
 }
 
 }  // namespace tilecast

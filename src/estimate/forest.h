@@ -15,6 +15,7 @@ class Forest {
  public:
   static constexpr int kMostDepth = 8;
   static constexpr int kMostBins = 128;
+  static constexpr std::size_t kMostFeatures = 64;
 
   struct Tree {
     std::uint8_t depth = 0;

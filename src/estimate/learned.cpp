@@ -5,11 +5,16 @@
 #include <cmath>
 #include <set>
 
+#include "constants/product.h"
+#include "constants/estimate.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "support/text.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 std::string_view vendor_name(Vendor vendor) {
@@ -53,10 +58,6 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
       return Seen::sibling;
   return Seen::no;
 }
-
-// Another vendor's kernels and driver: half again either way on top of what cards of one vendor differ by. A guess from
-// one card, the Arc Pro B60, seen from NVIDIA's.
-constexpr float kStrangerSpread = 0.4f;
 
 }  // namespace
 
@@ -105,9 +106,11 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
 }
 
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
+  const Gpu& card = gpu.measured();
   const SourceNames names = source_names(context, gpu);
   Standing standing;
-  standing.seen = seen_by(model, gpu);
+  standing.seen = seen_by(model, card);
+  if (&card != &gpu && !gpu.as_parent && standing.seen == Seen::yes) standing.seen = Seen::sibling;
   standing.calibration = gpu.calibration.get();
   standing.key = model.key;
   if (standing.calibration && standing.calibration->families.contains(model.key)) standing.seen = Seen::calibrated;
@@ -133,27 +136,54 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
-  standing.rates = tuned_rates(standing.tuning, floor_law(gpu));
+  standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
     standing.forest = &own->second;
     standing.card_index = kSiblingSeen;
   }
-  const auto card = model.seen.find(gpu.name);
-  if (const auto own = model.cards.find(gpu.name); own != model.cards.end() && card != model.seen.end() && kernel) {
-    standing.card_index = static_cast<float>(std::distance(model.seen.begin(), card));
+  const auto seen = model.seen.find(card.name);
+  if (const auto own = model.cards.find(card.name); own != model.cards.end() && seen != model.seen.end() && kernel) {
+    standing.card_index = static_cast<float>(std::distance(model.seen.begin(), seen));
     standing.forest = &own->second;
   }
   return standing;
 }
 
-double floor_law(const Gpu& gpu) { return 0.35 + 0.65 * 1.9 / in_gigahertz(gpu.clock.max); }
-
-LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
-                           const Context& context) {
-  return {terms_of(plan, analytic), raw_features(kernel, plan, analytic, gpu, context), analytic.bound,
-          gpu.calibration ? calibration_variant(kernel, context) : std::string()};
+double floor_law(const Gpu& gpu) {
+  return kFloorLawFixed + kFloorLawClocks * kReferenceClock / in_gigahertz(gpu.clock.max);
 }
+
+LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
+                           const Context& context) {
+  const auto input = [&](const Plan& plan, const Estimate& e, const Gpu& card) {
+    return LearnedInput{terms_of(plan, e), raw_features(kernel, plan, e, card, context), analytic.assumed_bound,
+                        gpu.calibration ? calibration_variant(kernel, context) : std::string()};
+  };
+  if (!gpu.inherits() || gpu.as_parent) return input(own_plan, analytic, gpu);
+  const auto parents_plan = plan(kernel, *gpu.parent, context);
+  if (!parents_plan) return input(own_plan, analytic, gpu);  // the change is what makes the kernel possible
+  const Estimate parents = estimate(*parents_plan, *gpu.parent, context, Method::analytic);
+  LearnedInput moved = input(*parents_plan, parents, *gpu.parent);
+  moved.move = LearnedInput::Move{analytic.latency / parents.latency, parents.assumed_bound};
+  return moved;
+}
+
+namespace {
+
+// The physics may be wrong about a change, so each end of the interval moves out: a card whose analytic forecast is
+// half its parent's is 1.19 times as uncertain either way.
+float doubt_of(const LearnedInput& input) {
+  return input.move ? static_cast<float>(kMoveDoubt * std::abs(std::log(input.move->factor))) : 0.0f;
+}
+
+// The learned time on the card that was measured, then on this one.
+Seconds time_at(const LearnedInput& input, Seconds base, float log) {
+  if (!input.move) return std::max(base * std::exp(log), input.bound);
+  return std::max(std::max(base * std::exp(log), input.move->bound) * input.move->factor, input.bound);
+}
+
+}  // namespace
 
 Prepared prepare(const LearnedInput& input, const Standing& standing) {
   const Seconds base = microseconds(tuned_time(input.terms, standing.rates));
@@ -162,16 +192,16 @@ Prepared prepare(const LearnedInput& input, const Standing& standing) {
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
   const Prepared p = prepare(input, standing);
-  const float median = standing.forest->predict(p.features);
+  const float median = standing.forest->predict(p.features.row());
   const Spread& spread = standing.known() ? model.seen_spread : model.unseen_spread;
-  const auto time = [&](float log) { return std::max(p.base * std::exp(log), input.bound); };
+  const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
-  const float wider = standing.stranger ? kStrangerSpread : 0;
-  t.low = time(median + std::min(0.0f, spread.low.predict(p.features)) - wider);
-  t.high = time(median + std::max(0.0f, spread.high.predict(p.features)) + wider);
-  t.ceiling = std::min(time(model.ceiling.predict(p.features)), t.median);
+  const float wider = (standing.stranger ? static_cast<float>(double{kStrangerSpread}) : 0) + doubt_of(input);
+  t.low = time(median + std::min(0.0f, spread.low.predict(p.features.row())) - wider);
+  t.high = time(median + std::max(0.0f, spread.high.predict(p.features.row())) + wider);
+  t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
 
@@ -198,14 +228,14 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
     for (std::size_t i = 0; i < n; ++i) {
       const Prepared p = prepare(inputs[start + i], standing);
       out[start + i] = p.base;
-      std::copy(p.features.begin(), p.features.end(),
-                features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
+      const auto row = p.features.row();
+      std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
     }
     standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
                              std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
       const LearnedInput& input = inputs[start + i];
-      const Seconds time = std::max(out[start + i] * std::exp(logs[i]), input.bound);
+      const Seconds time = time_at(input, out[start + i], logs[i]);
       out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
     }
   }
@@ -217,14 +247,15 @@ namespace {
 // whole.
 Estimate with_time(const Estimate& analytic, const LearnedTime& t, Seen seen) {
   Estimate e = analytic;
-  const Seconds above = analytic.latency - analytic.bound;
-  const double factor = above > seconds(0) ? (t.median - analytic.bound) / above : 1;
+  const Seconds above = analytic.latency - analytic.assumed_bound;
+  const double factor = above > seconds(0) ? (t.median - analytic.assumed_bound) / above : 1;
   e.latency = t.median;
   e.interval = {t.low, t.high};
   e.ceiling = t.ceiling;
   e.efficiency = e.bound / e.latency;
   e.seen = seen;
-  for (LaunchEstimate& launch : e.launches) launch.latency = launch.bound + (launch.latency - launch.bound) * factor;
+  for (LaunchEstimate& launch : e.launches)
+    launch.latency = launch.assumed_bound + (launch.latency - launch.assumed_bound) * factor;
   return e;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ struct FamilyModel {
   // By level: "nvidia", "nvidia/mma", "nvidia/mma/vllm", "nvidia/mma/vllm/KERNEL"; and "nvidia/*/vllm/KERNEL", the
   // same kernel on whatever generation. Vendors never share facts: their floors differ tenfold.
   std::map<std::string, SourceFacts, std::less<>> sources;
-  std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
+  std::map<std::string, Count> seen;        // GPU name -> rows it was trained on
+  std::map<std::string, Count> trained_on;  // source of rows (a table's `source`) -> how many
   Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key
@@ -93,6 +95,13 @@ struct LearnedInput {
   Features raw;  // see estimate/features.h
   Seconds bound;
   std::string variant = {};  // calibration_variant, on a calibrated card
+  // Of a card made from another (gpu/gpu.h, parent) and changed: terms and features are the other card's, whose learned
+  // forecast is moved by what the physics says of the change.
+  struct Move {
+    double factor = 1;  // this card's analytic forecast over the other's
+    Seconds bound;      // on the other card
+  };
+  std::optional<Move> move = {};
 };
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);

@@ -102,7 +102,7 @@ std::optional<NeusightDevice> neusight_device(const Gpu& gpu, const Format& form
   device.bandwidth = static_cast<float>(in_gigabytes_per_second(gpu.dram.bandwidth));
   device.l2 = static_cast<float>(in_mebibytes(gpu.l2.size));
   for (const auto& [name, theirs] : kDifferences) {
-    if (name != gpu.name) continue;
+    if (name != gpu.name && !(gpu.as_parent && name == gpu.parent->name)) continue;
     if (theirs.sms > 0) device.sms = theirs.sms;
     if (theirs.peak > 0 && fp32) device.peak = theirs.peak;
     if (theirs.memory > 0) device.memory = theirs.memory;
@@ -234,7 +234,7 @@ std::string to_bytes(const NeusightWeights& weights) {
 }
 
 Result<NeusightWeights> neusight_from_bytes(std::string_view bytes, const std::string& place) {
-  const auto plain = unpack(bytes, name_of(Method::neusight), place);
+  const auto plain = unpack(bytes, name_of(Method::neusight), place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
   NeusightWeights weights;

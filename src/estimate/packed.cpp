@@ -7,8 +7,6 @@ namespace tilecast {
 namespace {
 
 constexpr std::string_view kMagic = "TILECAST";
-// 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together.
-constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHeader = 8 + 4 + 8 + 8 + 4;  // magic, version, packed and plain length, CRC
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -79,19 +77,25 @@ std::string pack(std::string_view method, const PackWriter& payload, int level) 
   packed.resize(packed_size);
   PackWriter file;
   for (const char c : kMagic) file.number(c);
-  file.number(kVersion);
+  file.number(kPackVersion);
   file.number(static_cast<std::uint64_t>(packed.size()));
   file.number(static_cast<std::uint64_t>(plain.size()));
   file.number(checksum(packed));
   return file.bytes() + packed;
 }
 
-Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place) {
+std::uint32_t pack_version(std::string_view bytes) {
+  if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return 0;
+  return PackReader(bytes.substr(kMagic.size())).number<std::uint32_t>();
+}
+
+Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place,
+                           std::uint32_t oldest) {
   if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return refusal(place, "is no Tilecast weight file");
   PackReader header(bytes.substr(kMagic.size(), kHeader - kMagic.size()));
   const auto version = header.number<std::uint32_t>();
-  if (version != kVersion)
-    return refusal(place, fmt::format("has format version {}, this program reads {}", version, kVersion));
+  if (version < oldest || version > kPackVersion)
+    return refusal(place, fmt::format("has format version {}, this program reads {}", version, kPackVersion));
   const auto packed_size = header.number<std::uint64_t>(), plain_size = header.number<std::uint64_t>();
   const auto crc = header.number<std::uint32_t>();
   const std::string_view packed = bytes.substr(kHeader);

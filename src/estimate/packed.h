@@ -81,8 +81,15 @@ class PackReader {
 // 0 for payloads that are packed already.
 std::string pack(std::string_view method, const PackWriter& payload, int level = 9);
 
-// The payload of a file that pack(method) made; `place` names the file in errors.
-Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place);
+// 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together, 5 did
+// not name the features of Tilecast's forests. Files of the other methods are the same in 5 and 6.
+inline constexpr std::uint32_t kPackVersion = 6, kPackVersionOfUnnamed = 5;
+// Zero: it is none of ours.
+std::uint32_t pack_version(std::string_view bytes);
+
+// The payload of a file that pack(method) made; `place` names the file in errors. Versions before `oldest` are refused.
+Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place,
+                           std::uint32_t oldest = kPackVersion);
 
 // The refusal of a payload that unpacks but makes no sense.
 Error damaged(const std::string& place, std::string what);

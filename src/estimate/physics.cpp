@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/estimate.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// Energy of a bf16 operation in picojoules, by the way the tensor pipe is fed: power-limited plateaus of the measured
-// cards (docs/method.md, power share).
+// Energy of a bf16 operation, by the way the tensor pipe is fed.
 double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
-    case TensorGeneration::wgmma: return 0.84;
-    case TensorGeneration::tcgen05: return 0.71;
-    default: return 1.2;
+    case TensorGeneration::wgmma: return kWgmmaEnergy;
+    case TensorGeneration::tcgen05: return kTcgenEnergy;
+    default: return kMmaEnergy;
   }
 }
 
@@ -23,34 +26,28 @@ double picojoules_per_op(const Gpu& gpu) {
 // give (its training rows reach 4.5). A100, V100 and P100 reach 0.85 to 0.92 of their peaks.
 double picojoules_per_fma(const Gpu& gpu) {
   switch (gpu.architecture) {
-    case Architecture::turing: return 14;
-    case Architecture::pascal: return 9.3;
+    case Architecture::turing: return kTuringFma;
+    case Architecture::pascal: return kPascalFma;
     default: return 0;
   }
 }
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
-// Cards for data centres run GDDR with ECC, whose bits share the bus; those for desks without.
-bool checks_dram(const Gpu& gpu) { return !gpu.name.starts_with("RTX-"); }
-
-// Power throttling sets in over about this much ideal time (falls begin at 1 to 6 ms of ideal time).
-constexpr Seconds kThermalTime = milliseconds(1.1);
-
-// HBM3 and its way through the chip: about 5 pJ a bit, and a quarter more on the way. What bytes take of the power that
-// products would have; all that a meter sees of them is more than twice that (estimate/power.h).
-constexpr double kJoulesPerByte = 50e-12;
+const Tunable& dram_efficiency_of(const Gpu& gpu) {
+  return is_hbm(gpu) ? kHbmEfficiency : gpu.dram.ecc ? kGddrEccEfficiency : kGddrEfficiency;
+}
 
 }  // namespace
 
 Physics default_physics(const Gpu& gpu) {
   const PipelineLatency latency = pipeline_latency(gpu);
   Physics p;
-  // Streams of expert weights: 0.80 on L40S, 0.81 on L20 and 0.84 on A40, which keep check bits in their GDDR; 0.90 on
-  // RTX 6000 Ada, which leaves them off unless asked.
-  if (!is_hbm(gpu)) p.dram_efficiency = checks_dram(gpu) ? 0.80 : 0.90;
+  p.dram_efficiency = gpu.tuned(dram_efficiency_of(gpu));
+  p.l2_efficiency = gpu.tuned(kL2Efficiency);
+  p.vector_efficiency = gpu.tuned(kVectorEfficiency);
   p.product_efficiency = product_efficiency(gpu);
-  p.attention_efficiency = 0.85 * p.product_efficiency;
+  p.attention_efficiency = gpu.tuned(kAttentionShare) * p.product_efficiency;
   p.feed = bytes(latency.feed);
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
@@ -58,14 +55,17 @@ Physics default_physics(const Gpu& gpu) {
   // Half of a launch is a fixed time and half runs at the SM clock: 0.95 us for the smallest kernels of a graph and 2.0
   // for the smallest products on an H200 (data/measurements/h200_sweep.csv.gz); clock law in docs/method.md.
   const double clock = in_gigahertz(gpu.clock.max);
-  p.graph_floor = microseconds(0.35 + 1.2 / clock);
-  p.product_floor = microseconds(0.4 + 1.2 / clock);
+  p.graph_floor = microseconds(gpu.tuned(kGraphFloor) + gpu.tuned(kFloorClocks) / clock);
+  p.product_floor = microseconds(gpu.tuned(kProductFloor) + gpu.tuned(kFloorClocks) / clock);
   // Measured on the same card: LayerNorm of few long rows, warm and cold, per loop iteration.
-  p.l2_latency = nanoseconds(100 + 340 / clock);
-  p.dram_latency = p.l2_latency + nanoseconds(350);
-  p.compute_power = gpu.power * (is_hbm(gpu) ? 0.80 : 0.68);
+  p.l2_latency = nanoseconds(gpu.tuned(kL2LatencyFixed) + gpu.tuned(kL2LatencyClocks) / clock);
+  p.dram_latency = p.l2_latency + nanoseconds(gpu.tuned(kDramLatency));
+  p.compute_power = gpu.power * (is_hbm(gpu) ? kHbmComputePower : kGddrComputePower);
   p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   p.joules_per_fma = picojoules_per_fma(gpu) * 1e-12;
+  p.follower_floor = gpu.tuned(kFollowerFloor);
+  p.overlap = {gpu.tuned(kProductOverlap), gpu.tuned(kOtherOverlap), gpu.tuned(kAttentionExpOverlap),
+               gpu.tuned(kExpOverlap), gpu.tuned(kStreamOverlap)};
   return p;
 }
 
@@ -77,11 +77,13 @@ Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runti
 
 namespace {
 
-// Narrower operands toggle fewer wires (fp8 0.55 of bf16 on power-limited plateaus).
-double toggling(DType input) { return bits_of(input) >= 16 ? 1.0 : bits_of(input) == 8 ? 0.55 : 0.3; }
+// Narrower operands toggle fewer wires.
+double toggling(DType input) {
+  return bits_of(input) >= 16 ? 1.0 : bits_of(input) == 8 ? kByteWideToggling : kNarrowToggling;
+}
 
 // How far a kernel of this length heats the card up by itself.
-double heated_by(Seconds length) { return 1 / (1 + std::pow(length / kThermalTime, -1.5)); }
+double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
 
 }  // namespace
 
@@ -101,7 +103,7 @@ double power_share(const Physics& physics, const Launch& launch, OpsPerSecond ra
 double steady_stretch(const Gpu& gpu, double wanted) {
   const TensorGeneration generation = gpu.tensor_generation();
   if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return 1;
-  return std::pow(1 + std::pow(wanted, 5), 0.2);
+  return std::pow(1 + std::pow(wanted, double{kSteadyPower}), double{kSteadyRoot});
 }
 
 double steady_stretch_of(double stretch, Seconds alone) { return 1 + (stretch - 1) * (1 - heated_by(alone)); }
@@ -115,7 +117,7 @@ double tensor_joules(const Physics& physics, const Plan& plan) {
 }
 
 double joules_of(const Physics& physics, const Plan& plan, Bytes dram) {
-  return tensor_joules(physics, plan) + in_bytes(dram) * kJoulesPerByte;
+  return tensor_joules(physics, plan) + in_bytes(dram) * kByteEnergy;
 }
 
 }  // namespace tilecast

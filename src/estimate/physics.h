@@ -4,30 +4,43 @@
 // calibration (measurements of a card at hand) may replace them one by one.
 #pragma once
 
+#include "constants/estimate.h"
+#include "constants/product.h"
 #include "gpu/gpu.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
 
 namespace tilecast {
 
+// p of the p-norms that join the parts of a kernel: 1 adds them, infinity takes the longest.
+struct Overlap {
+  double product = constants::kProductOverlap.value;  // a product's main loop and what comes from DRAM
+  double other = constants::kOtherOverlap.value;      // the same of other main loops; streams and their waits
+  double attention_exp = constants::kAttentionExpOverlap.value;  // attention's exponentials and its products
+  double exp = constants::kExpOverlap.value;                     // special functions and arithmetic elsewhere
+  double stream = constants::kStreamOverlap.value;               // a stream's arithmetic and its bytes
+};
+
 struct Physics {
-  double dram_efficiency = 0.88;    // share of peak DRAM bandwidth a long stream reaches
-  double l2_efficiency = 0.67;      // share of peak L2 bandwidth
-  double product_efficiency = 0.8;  // share of the tensor or FMA peak at the highest clock that a long product reaches
-  double attention_efficiency = 0.7;
-  double vector_efficiency = 0.7;
-  Bytes feed = bytes(64);                   // bytes per clock that reach one SM from L2
-  double step_clocks = 440;                 // latency of one dependent main-loop step
-  double task_clocks = 1580;                // prologue and epilogue of a task that nothing overlaps
+  double dram_efficiency = constants::kHbmEfficiency.value;  // share of peak DRAM bandwidth a long stream reaches
+  double l2_efficiency = constants::kL2Efficiency.value;  // share of peak L2 bandwidth
+  // Share of the tensor or FMA peak at the highest clock that a long product reaches.
+  double product_efficiency = constants::kMmaPipeline.efficiency.value;
+  double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
+  double vector_efficiency = constants::kVectorEfficiency.value;
+  Bytes feed = bytes(constants::kPipelineFeed.value);  // bytes per clock that reach one SM from L2
+  double step_clocks = constants::kMmaPipeline.step_clocks.value;  // latency of one dependent main-loop step
+  double task_clocks = constants::kMmaPipeline.task_clocks.value;  // prologue and epilogue that nothing overlaps
   double wave_share = 1;                    // share of `task_clocks` that every further task on an SM adds
-  Seconds l2_latency = nanoseconds(270);    // a dependent load that L2 answers, in a loop that uses what it loads
-  Seconds dram_latency = nanoseconds(620);  // the same from DRAM
-  Seconds graph_floor = microseconds(1);    // a kernel in a CUDA graph, empty
-  Seconds product_floor =
-      microseconds(1);  // what a product or attention kernel adds: descriptors, barriers, pipeline fill
-  Seconds eager_floor = microseconds(6);  // a kernel launched by itself, empty
-  Watts compute_power;                    // power left for arithmetic
-  double joules_per_op = 1e-12;           // energy of one tensor operation in bf16
+  Seconds l2_latency;  // a dependent load that L2 answers, in a loop that uses what it loads
+  Seconds dram_latency;  // the same from DRAM
+  Seconds graph_floor;  // a kernel in a CUDA graph, empty
+  Seconds product_floor;  // what a product or attention kernel adds: descriptors, barriers, pipeline fill
+  Seconds eager_floor = microseconds(constants::kEagerFloor);  // a kernel launched by itself, empty
+  double follower_floor = constants::kFollowerFloor.value;  // of a floor that kernels after the first in a graph take
+  Overlap overlap;
+  Watts compute_power;  // power left for arithmetic
+  double joules_per_op = 0;  // energy of one tensor operation in bf16
   double joules_per_fma = 0;  // energy of one fp32 operation of a product on the vector pipe; zero: no limit
 };
 

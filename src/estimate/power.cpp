@@ -2,14 +2,21 @@
 
 #include <algorithm>
 
+#include "constants/estimate.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Measured on an H200 by its energy counter, two seconds a case (data/measurements/h200_power.csv): streams of random
 // numbers take 115 to 124 pJ a byte at 2.8 to 4.4 TB/s (addition 118, product of one row 115, decoding attention 124),
 // a whole decode step of Llama 3.1 8B 115. A product of few rows in aiconfigurator's power_gemm: 112 on H200, 80 on
 // B200, 97 on GB200. HBM itself is some 4 pJ a bit of it; the rest is the way to the SMs.
-double picojoules_per_byte(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::tcgen05 ? 85 : 115; }
+double picojoules_per_byte(const Gpu& gpu) {
+  return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kTcgenMeteredByte : kMeteredByte;
+}
 
 }  // namespace
 

@@ -1,15 +1,13 @@
-// Laws every forecast obeys, whatever the family: over all families' examples and seeded variations of their counts, on
-// several GPUs, in several types, cold and warm.
+// Laws the analytic forecast obeys, whatever the family: over all families' examples and seeded variations of their
+// counts, on several GPUs, in several types, cold and warm. Those of the whole forecast: laws_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
-#include <random>
-#include <set>
 
 #include "estimate/estimate.h"
+#include "estimate/law_testing.h"
 #include "gpu/registry.h"
-#include "kernel/family_testing.h"
 
 namespace tilecast {
 namespace {
@@ -21,35 +19,6 @@ constexpr double kForecastSlack = 1.01;
 // Unequal tasks handed out in launch order can end worse on one SM more, as on real hardware (Graham's anomalies;
 // FlashAttention 2 with two CTAs a SM): the mean load falls, the busiest SM's may not.
 constexpr double kHandOutSlack = 1.05;
-
-constexpr std::array<std::string_view, 7> kGpus = {"V100-SXM", "A100-SXM-80GB", "L40S",       "H100-SXM",
-                                                   "B200",     "MI300X",        "Arc-Pro-B60"};
-constexpr std::array<std::string_view, 5> kTypes = {"bf16", "fp32", "fp8", "nvfp4", "int4_wo"};
-constexpr int kVariations = 6;
-
-bool is_count(const Family& family, const std::string& name) {
-  for (const FieldInfo& field : family.fields)
-    if (field.name == name) return field.kind == "count";
-  return false;
-}
-
-// The example and shapes around it: each count of the example times a power of two, off by a little.
-std::vector<Shape> shapes_of(const Family& family) {
-  const Example example = example_of(family);
-  std::mt19937 random(20240607);
-  std::vector<Shape> shapes;
-  for (int tries = 0; tries < 200 && static_cast<int>(shapes.size()) <= kVariations; ++tries) {
-    Dims dims = example.dims;
-    for (auto& [name, value] : dims) {
-      if (tries == 0 || !is_count(family, name)) continue;
-      const double scale = std::exp2(static_cast<int>(random() % 7) - 4);
-      const Count jitter = random() % 2 ? static_cast<Count>(random() % 3) - 1 : 0;
-      value = std::to_string(std::max<Count>(1, static_cast<Count>(std::stod(value) * scale) + jitter));
-    }
-    if (const auto shape = shape_from(family.info.name, dims)) shapes.push_back(*shape);
-  }
-  return shapes;
-}
 
 struct Case {
   const Family& family;
@@ -177,20 +146,6 @@ TEST(Properties, TheBusiestSmHasAtLeastAnEvenShare) {
   });
 }
 
-struct Faster {
-  const char* what;
-  void (*change)(Gpu&);
-};
-constexpr std::array<Faster, 5> kFaster = {{{"DRAM bandwidth", [](Gpu& g) { g.dram.bandwidth *= 2; }},
-                                            {"L2 bandwidth", [](Gpu& g) { g.l2.per_clock *= 2; }},
-                                            {"SMs", [](Gpu& g) { g.sms *= 2; }},
-                                            {"one SM", [](Gpu& g) { g.sms += 1; }},
-                                            {"clock", [](Gpu& g) {
-                                               g.clock.max *= 2;
-                                               g.clock.quoted *= 2;
-                                               g.clock.quoted_vector *= 2;
-                                             }}}};
-
 TEST(Properties, AFasterGpuIsNeverSlowerAtEqualPlan) {
   for_every_case([](const Case& c) {
     const Estimate before = c.estimate_on(c.gpu);
@@ -207,15 +162,6 @@ TEST(Properties, AFasterGpuIsNeverSlowerAtEqualPlan) {
       EXPECT_LE(after.latency.base(), before.latency.base() * slack) << c.text() << " more " << faster.what;
     }
   });
-}
-
-// Doubling these is not more work: ranks and groups divide it, strides and filters (at equal padding) leave fewer
-// results, pages and chunks only cut it differently.
-bool divides_work(const std::string& field) {
-  static const std::set<std::string> known = {
-      "ctas",     "tp",       "ep",    "stride",       "dilation",  "groups",  "page-size", "kernel",
-      "kernel-h", "kernel-w", "chunk", "convolutions", "registers", "threads", "kv-heads",  "key-heads"};
-  return known.contains(field);
 }
 
 bool same_kind(const Plan& a, const Plan& b) {
@@ -235,10 +181,7 @@ TEST(Properties, MoreWorkIsNeverFasterAtEqualPlan) {
     const Estimate before = c.estimate_on(c.gpu);
     for (const auto& [name, value] : dims_of(c.kernel.shape)) {
       if (!is_count(c.family, name) || divides_work(name)) continue;
-      Dims dims = dims_of(c.kernel.shape);
-      for (auto& dim : dims)
-        if (dim.first == name) dim.second = std::to_string(2 * std::stoll(value));
-      const auto shape = shape_from(c.family.info.name, dims);
+      const auto shape = doubled(c.kernel.shape, name);
       if (!shape) continue;
       const auto planned = plan(Kernel{*shape, c.kernel.format}, c.gpu, c.context);
       if (!planned || !same_kind(c.plan, *planned)) continue;

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/estimate.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 struct Footprint {
@@ -13,12 +18,14 @@ struct Footprint {
   Bytes scratch() const { return std::max(scratch_read, scratch_written); }
 };
 
-enum class Share : std::uint8_t { certain, expected };
+enum class Share : std::uint8_t { certain, assumed, expected };
 
 Footprint footprint_of(const Launch& launch, Share count) {
   Footprint f;
   for (const Operand& operand : launch.operands) {
-    const Bytes size = count == Share::certain ? operand.least() : operand.size;
+    const Bytes size = count == Share::certain   ? operand.least()
+                       : count == Share::assumed ? operand.least_assumed()
+                                                 : operand.size;
     if (operand.role == Operand::Role::workspace) {
       if (operand.read) f.scratch_read += size;
       if (operand.written) f.scratch_written += size;
@@ -37,21 +44,25 @@ Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
 // Share of the cache that data from earlier kernels can really occupy, and how sharply residency ends there, by
 // architecture. Read off decode attention on the visible GPUs (docs/method.md, residency): Ada keeps all of its L2
 // with a sharp edge; A100's and H100's are two halves that each cache the other's data.
+const CacheConstants& constants_of(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::ampere:
+      return gpu.compute_capability == "8.0" ? kAmpereCache : kWholeCache;
+    case Architecture::hopper: return kHopperCache;
+    case Architecture::blackwell:
+      return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kTcgenCache : kWholeCache;
+    case Architecture::ada:
+    case Architecture::turing: return kWholeCache;
+    default: return kOtherCache;
+  }
+}
 struct CacheCharacter {
   double usable;
   double sharpness;
 };
 CacheCharacter character_of(const Gpu& gpu) {
-  switch (gpu.architecture) {
-    case Architecture::ampere:
-      return gpu.compute_capability == "8.0" ? CacheCharacter{0.5, 4} : CacheCharacter{1.0, 12};
-    case Architecture::hopper: return {0.65, 4};
-    case Architecture::blackwell:
-      return gpu.tensor_generation() == TensorGeneration::tcgen05 ? CacheCharacter{0.85, 4} : CacheCharacter{1.0, 12};
-    case Architecture::ada:
-    case Architecture::turing: return {1.0, 12};
-    default: return {0.8, 6};
-  }
+  const CacheConstants& constants = constants_of(gpu);
+  return {gpu.tuned(constants.usable), gpu.tuned(constants.sharpness)};
 }
 
 // Share of accesses that miss when `footprint` cycles through the cache.
@@ -79,8 +90,8 @@ Bytes written_back(Bytes written, Bytes loaded, const Gpu& gpu) {
 
 }  // namespace
 
-Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context) {
-  const Footprint f = footprint_of(launch, Share::certain);
+Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Given given) {
+  const Footprint f = footprint_of(launch, given == Given::shape ? Share::certain : Share::assumed);
   const Bytes capacity = gpu.resident_capacity();
   Traffic traffic;
   switch (context.warmth) {

@@ -7,7 +7,7 @@ namespace tilecast {
 
 // The least any execution moves: with perfect replacement at most one cache full of the data a repeated run cycles
 // through stays on chip. Zero when all of it fits.
-Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context);
+Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Given given = Given::shape);
 
 // What a real cache moves: residency falls off smoothly as the footprint passes the usable share of the capacity.
 // `elsewhere`: bytes that the other launches of the plan touch between two runs of this one.

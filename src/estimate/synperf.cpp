@@ -97,7 +97,7 @@ SynperfDevice synperf_device(const Gpu& gpu) {
                        in_gigabytes_per_second(gpu.dram.bandwidth),
                        in_gigabytes_per_second(gpu.l2_peak(gpu.clock.quoted))};
   for (const Measured& known : kL2)
-    if (known.gpu == gpu.name) device.l2 = known.l2;
+    if (known.gpu == gpu.name || (gpu.as_parent && known.gpu == gpu.parent->name)) device.l2 = known.l2;
   return device;
 }
 
@@ -157,7 +157,7 @@ std::string to_bytes(const SynperfWeights& weights) {
 }
 
 Result<SynperfWeights> synperf_from_bytes(std::string_view bytes, const std::string& place) {
-  const auto plain = unpack(bytes, name_of(Method::synperf), place);
+  const auto plain = unpack(bytes, name_of(Method::synperf), place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
   SynperfWeights weights;

@@ -33,7 +33,7 @@ void write_forest(PackWriter& out, const Forest& forest) {
 }
 
 Forest read_forest(PackReader& in) {
-  std::vector<std::vector<float>> borders(in.count(64));
+  std::vector<std::vector<float>> borders(in.count(Forest::kMostFeatures));
   for (auto& own : borders) own = in.list<float>(Forest::kMostBins);
   const float base = in.number<float>();
   if (!std::isfinite(base)) in.spoil();
@@ -59,14 +59,6 @@ template <class Model>
 auto forests_of(Model& model) {
   return std::array{&model.general,         &model.unseen_spread.low, &model.unseen_spread.high,
                     &model.seen_spread.low, &model.seen_spread.high,  &model.ceiling};
-}
-
-std::vector<const Forest*> all_forests(const FamilyModel& model) {
-  const auto fixed = forests_of(model);
-  std::vector<const Forest*> all(fixed.begin(), fixed.end());
-  for (const auto* group : {&model.siblings, &model.cards})
-    for (const auto& [name, forest] : *group) all.push_back(&forest);
-  return all;
 }
 
 void write_model(PackWriter& out, const FamilyModel& model) {
@@ -114,6 +106,14 @@ FamilyModel read_model(PackReader& in) {
 
 }  // namespace
 
+std::vector<Forest*> all_forests(FamilyModel& model) {
+  const auto fixed = forests_of(model);
+  std::vector<Forest*> all(fixed.begin(), fixed.end());
+  for (auto* group : {&model.siblings, &model.cards})
+    for (auto& [name, forest] : *group) all.push_back(&forest);
+  return all;
+}
+
 const FamilyModel* Weights::find(std::string_view key) const {
   const auto at = std::lower_bound(models.begin(), models.end(), key,
                                    [](const FamilyModel& m, std::string_view k) { return m.key < k; });
@@ -131,49 +131,120 @@ namespace {
 
 constexpr std::string_view kModelPack = "model";  // of one model inside the file
 
-// Keys and packed models of a file, in its order.
-struct Contents {
-  std::map<std::string, Count> sources;
-  std::vector<std::pair<std::string, std::string_view>> models;
+std::string_view family_in(std::string_view key) { return key.substr(0, key.find('/')); }
+
+struct Entry {
+  std::string key;
+  std::uint64_t schema_hash = 0;
+  std::map<std::string, Count> trained_on;
+  std::string_view packed;
 };
-Result<Contents> contents_of(std::string_view plain, const std::string& place) {
-  PackReader in(plain);
+// A file's entries in its order, and the features by family.
+struct Contents {
+  std::map<std::string, FeatureSchema, std::less<>> schemas;
+  std::vector<Entry> entries;
+};
+
+Contents read_contents(PackReader& in) {
   Contents contents;
-  contents.sources = in.counts();
-  for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
-    std::string key = in.text();
-    contents.models.emplace_back(std::move(key), in.view());
+  for (std::size_t i = 0, n = in.count(1000); i < n && !in.bad(); ++i) {
+    FeatureSchema schema{in.text(), std::vector<std::string>(in.count(Forest::kMostFeatures))};
+    for (std::string& name : schema.names) name = in.text();
+    contents.schemas[schema.family] = std::move(schema);
   }
-  if (in.bad() || !in.at_end()) return damaged(place, "its contents do not parse");
-  if (!std::is_sorted(contents.models.begin(), contents.models.end()))
-    return damaged(place, "its models are out of order");
+  for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
+    Entry& entry = contents.entries.emplace_back();
+    entry.key = in.text();
+    entry.schema_hash = in.number<std::uint64_t>();
+    entry.trained_on = in.counts();
+    entry.packed = in.view();
+  }
   return contents;
 }
 
-Result<FamilyModel> model_from(std::string_view packed, const std::string& key, const std::string& place) {
-  const auto plain = unpack(packed, kModelPack, place);
+// Of a file that names no features: they are taken to be the program's.
+Contents read_unnamed_contents(PackReader& in) {
+  Contents contents;
+  in.counts();  // rows of all models together
+  for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
+    Entry& entry = contents.entries.emplace_back();
+    entry.key = in.text();
+    const FeatureSchema schema = feature_schema(family_in(entry.key));
+    entry.schema_hash = schema.hash();
+    entry.packed = in.view();
+    contents.schemas[schema.family] = schema;
+  }
+  return contents;
+}
+
+Result<Contents> contents_of(std::string_view plain, const std::string& place, bool named = true) {
+  PackReader in(plain);
+  Contents contents = named ? read_contents(in) : read_unnamed_contents(in);
+  if (in.bad() || !in.at_end()) return damaged(place, "its contents do not parse");
+  if (!std::is_sorted(contents.entries.begin(), contents.entries.end(),
+                      [](const Entry& a, const Entry& b) { return a.key < b.key; }))
+    return damaged(place, "its models are out of order");
+  for (const Entry& entry : contents.entries) {
+    const auto schema = contents.schemas.find(family_in(entry.key));
+    if (schema == contents.schemas.end() || schema->second.hash() != entry.schema_hash)
+      return damaged(place, "the features of the model " + entry.key + " are not those it names");
+  }
+  return contents;
+}
+
+// Trees know features by position: those of a file must be this program's, by name and in its order.
+Status check_features(const Contents& contents, const std::string& place) {
+  for (const auto& [family, schema] : contents.schemas) {
+    const FeatureSchema own = feature_schema(family);
+    if (own.hash() == schema.hash()) continue;
+    return Error{place, family, "was trained on other features: it " + difference(schema, own),
+                 "train it again with `tilecast train`"};
+  }
+  return Ok{};
+}
+
+Result<FamilyModel> model_from(const Entry& entry, std::size_t features, const std::string& place) {
+  const auto plain = unpack(entry.packed, kModelPack, place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
   FamilyModel model = read_model(in);
-  if (in.bad() || !in.at_end() || model.key != key) return damaged(place, "the model " + key + " does not parse");
-  for (const Forest* forest : all_forests(model))
-    if (forest->features() != kFeatureCount)
-      return Error{place, "",
-                   fmt::format("was trained on {} features, this program has {}", forest->features(), kFeatureCount),
-                   "train it again with `tilecast train`"};
+  if (in.bad() || !in.at_end() || model.key != entry.key)
+    return damaged(place, "the model " + entry.key + " does not parse");
+  for (Forest* forest : all_forests(model))
+    if (forest->features() != features)
+      return damaged(place,
+                     fmt::format("a forest of {} has {} features of {}", entry.key, forest->features(), features));
+  model.trained_on = entry.trained_on;
   return model;
 }
 
 }  // namespace
 
-std::string to_bytes(const Weights& weights) {
+std::map<std::string, Count> Weights::sources() const {
+  std::map<std::string, Count> all;
+  for (const FamilyModel& model : models)
+    for (const auto& [source, rows] : model.trained_on) all[source] += rows;
+  return all;
+}
+
+std::string to_bytes(const Weights& weights, const SchemaOf& schema_of) {
+  std::map<std::string, FeatureSchema, std::less<>> schemas;
+  for (const FamilyModel& model : weights.models)
+    if (const std::string family(family_in(model.key)); !schemas.contains(family)) schemas[family] = schema_of(family);
   PackWriter payload;
-  payload.counts(weights.sources);
+  payload.count(schemas.size());
+  for (const auto& [family, schema] : schemas) {
+    payload.text(family);
+    payload.count(schema.names.size());
+    for (const std::string& name : schema.names) payload.text(name);
+  }
   payload.count(weights.models.size());
   for (const FamilyModel& model : weights.models) {
     PackWriter own;
     write_model(own, model);
     payload.text(model.key);
+    payload.number(schemas.find(family_in(model.key))->second.hash());
+    payload.counts(model.trained_on);
     payload.view(pack(kModelPack, own));
   }
   return pack(name_of(Method::tilecast), payload, 0);  // what is in it is packed already
@@ -182,21 +253,35 @@ std::string to_bytes(const Weights& weights) {
 Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& place) {
   const auto plain = unpack(bytes, name_of(Method::tilecast), place);
   if (!plain) return plain.error();
-  auto contents = contents_of(*plain, place);
-  if (!contents) return std::move(contents).error();
+  const auto contents = contents_of(*plain, place);
+  if (!contents) return contents.error();
+  if (auto same = check_features(*contents, place); !same) return std::move(same).error();
   Weights weights;
-  weights.sources = std::move(contents->sources);
-  for (const auto& [key, packed] : contents->models) {
-    auto model = model_from(packed, key, place);
+  for (const Entry& entry : contents->entries) {
+    auto model = model_from(entry, kFeatureCount, place);
     if (!model) return std::move(model).error();
     weights.models.push_back(*std::move(model));
   }
   return weights;
 }
 
-struct LazyWeights::Entry {
-  std::string key;
-  std::string_view packed;
+Result<std::vector<FiledModel>> filed_models(std::string_view bytes, const std::string& place) {
+  const auto plain = unpack(bytes, name_of(Method::tilecast), place, kPackVersionOfUnnamed);
+  if (!plain) return plain.error();
+  const auto contents = contents_of(*plain, place, pack_version(bytes) != kPackVersionOfUnnamed);
+  if (!contents) return contents.error();
+  std::vector<FiledModel> models;
+  for (const Entry& entry : contents->entries) {
+    const FeatureSchema& schema = contents->schemas.find(family_in(entry.key))->second;
+    auto model = model_from(entry, schema.names.size(), place);
+    if (!model) return std::move(model).error();
+    models.push_back({*std::move(model), schema});
+  }
+  return models;
+}
+
+struct LazyWeights::Lazy {
+  Entry entry;
   std::once_flag once;
   std::optional<FamilyModel> model;
 };
@@ -210,23 +295,23 @@ Result<std::unique_ptr<LazyWeights>> LazyWeights::from_bytes(std::string_view by
   lazy->plain_ = *std::move(plain);
   auto contents = contents_of(lazy->plain_, place);
   if (!contents) return std::move(contents).error();
-  for (auto& [key, packed] : contents->models) {
-    lazy->entries_.push_back(std::make_unique<Entry>());
-    lazy->entries_.back()->key = key;
-    lazy->entries_.back()->packed = packed;
+  if (auto same = check_features(*contents, place); !same) return std::move(same).error();
+  for (Entry& entry : contents->entries) {
+    lazy->models_.push_back(std::make_unique<Lazy>());
+    lazy->models_.back()->entry = std::move(entry);
   }
   return lazy;
 }
 
 const FamilyModel* LazyWeights::find(std::string_view key) const {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
-                                   [](const auto& e, std::string_view k) { return e->key < k; });
-  if (at == entries_.end() || (*at)->key != key) return nullptr;
-  Entry& entry = **at;
-  std::call_once(entry.once, [&] {
-    if (auto model = model_from(entry.packed, entry.key, "the weights")) entry.model = *std::move(model);
+  const auto at = std::lower_bound(models_.begin(), models_.end(), key,
+                                   [](const auto& lazy, std::string_view k) { return lazy->entry.key < k; });
+  if (at == models_.end() || (*at)->entry.key != key) return nullptr;
+  Lazy& lazy = **at;
+  std::call_once(lazy.once, [&] {
+    if (auto model = model_from(lazy.entry, kFeatureCount, "the weights")) lazy.model = *std::move(model);
   });
-  return entry.model ? &*entry.model : nullptr;
+  return lazy.model ? &*lazy.model : nullptr;
 }
 
 Status save_weights(const Weights& weights, const std::string& path) {

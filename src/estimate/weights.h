@@ -1,7 +1,8 @@
 // What training produces and forecasting reads: the learned models of all families, and what they were trained on.
 //
-// The file is a packed one (estimate/packed.h): the sources of rows, then every model by its key, packed by itself, so
-// that a forecast reads only those it needs (LazyWeights). A file made for other features is refused.
+// The file is a packed one (estimate/packed.h): the names of every family's features, then every model by its key, with
+// a hash of those names and the rows it was trained on, packed by itself, so that a forecast reads only those it needs
+// (LazyWeights). A file made for other features is refused; estimate/repack.h carries one over.
 #pragma once
 
 #include <map>
@@ -10,10 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "estimate/feature_schema.h"
 #include "estimate/learned.h"
 #include "support/result.h"
 
 namespace tilecast {
+
+std::vector<Forest*> all_forests(FamilyModel& model);
 
 // Where a forecast finds the model of a kernel.
 class ModelSource {
@@ -25,9 +29,10 @@ class ModelSource {
 };
 
 struct Weights : ModelSource {
-  std::vector<FamilyModel> models;       // by key, sorted
-  std::map<std::string, Count> sources;  // source of rows -> how many
+  std::vector<FamilyModel> models;  // by key, sorted
 
+  // Source of rows -> how many, of all models.
+  std::map<std::string, Count> sources() const;
   using ModelSource::find;
   const FamilyModel* find(std::string_view key) const override;
 };
@@ -41,18 +46,27 @@ class LazyWeights : public ModelSource {
   const FamilyModel* find(std::string_view key) const override;
 
  private:
-  struct Entry;
-  std::vector<std::unique_ptr<Entry>> entries_;  // by key, sorted
-  std::string plain_;                            // what the entries point into
+  struct Lazy;
+  std::vector<std::unique_ptr<Lazy>> models_;  // by key, sorted
+  std::string plain_;                          // what they point into
 
  public:
   LazyWeights();
   ~LazyWeights() override;
 };
 
-std::string to_bytes(const Weights& weights);
+std::string to_bytes(const Weights& weights, const SchemaOf& schema_of = feature_schema);
 // `place` names the file in errors.
 Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& place);
+
+// A model and the features it was trained on, as a file has them, whatever the program's are.
+struct FiledModel {
+  FamilyModel model;
+  FeatureSchema schema;
+};
+// Files of the version before names are taken to have the program's features, and do not tell what their models were
+// trained on.
+Result<std::vector<FiledModel>> filed_models(std::string_view bytes, const std::string& place);
 
 Status save_weights(const Weights& weights, const std::string& path);
 Result<Weights> load_weights(const std::string& path);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "support/json.h"
+
 namespace tilecast {
 namespace {
 
@@ -134,6 +136,16 @@ Json calibration_json(const Calibration& c) {
                      {"points", points}};
   }
   return {{"rows", c.rows}, {"data", c.data}, {"factors", factors_json(c.factors)}, {"families", families}};
+}
+
+std::string like_description(const std::string& name) { return Json{{"like", name}, {"name", name}}.dump(); }
+
+Result<std::string> with_calibration(const std::string& description, const std::string& place,
+                                     const Calibration& calibration) {
+  auto json = parse_json_object(description, place, "see docs/gpu-files.md");
+  if (!json) return std::move(json).error();
+  (*json)["calibration"] = calibration_json(calibration);
+  return json_text(*json, 1);
 }
 
 }  // namespace tilecast

@@ -13,4 +13,10 @@ namespace tilecast {
 Result<Calibration> parse_calibration(const nlohmann::json& json, const std::string& place);
 nlohmann::json calibration_json(const Calibration& calibration);
 
+// A description text of a built-in card under its own name.
+std::string like_description(const std::string& name);
+// The description with this calibration in place of whatever it had. `place` names it in errors.
+Result<std::string> with_calibration(const std::string& description, const std::string& place,
+                                     const Calibration& calibration);
+
 }  // namespace tilecast

@@ -22,4 +22,9 @@ TensorGeneration Gpu::tensor_generation() const {
   return TensorGeneration::none;
 }
 
+bool Gpu::inherits() const {
+  return parent && parent->vendor == vendor && parent->architecture == architecture &&
+         parent->tensor_generation() == tensor_generation();
+}
+
 }  // namespace tilecast

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "constants/tuned.h"
 #include "gpu/calibration.h"
 #include "gpu/dtype.h"
 #include "units/units.h"
@@ -90,16 +91,29 @@ struct Gpu {
     Bytes size;
     std::string type;
     BytesPerSecond bandwidth;
+    bool ecc = true;  // check bits are on as delivered; GDDR keeps them among the data, HBM beside them
   } dram;
   struct {
     BytesPerSecond nvlink, pcie;  // per direction; zero when absent
   } links;
+  bool grace_host = false;  // the host is NVIDIA's Grace, on the same board (GH200, GB200)
+
+  // What an engine takes as its limits on this card when it is not told; absent: by the card's memory (serve/deployment).
+  struct BatchLimits {
+    Count sequences = 0, tokens = 0;
+  };
+  std::optional<BatchLimits> vllm_limits;
 
   std::map<std::string, OpsPerSecond> published_peaks;  // "tensor bf16/fp32" or "vector fp32" -> dense peak
   std::vector<std::string> notes;
   std::map<std::string, std::string> sources;      // field path -> where the figure comes from
   bool built_in = false;                           // false: from a user's file
   std::shared_ptr<const Calibration> calibration;  // of a card that somebody measured; null for the rest
+  std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones; null outside the laboratory
+  // The card that this description was made from (`like`); null where it stands on its own. What was measured of the
+  // parent speaks for the child as long as they are of one kind (`inherits`).
+  std::shared_ptr<const Gpu> parent;
+  bool as_parent = false;  // nothing but names and notes differs from the parent
 
   // Peak rates of the whole chip at a clock.
   OpsPerSecond tensor_peak(DType input, DType accumulate, Hertz at) const {
@@ -121,6 +135,14 @@ struct Gpu {
   Bytes resident_capacity() const { return last_level_cache ? last_level_cache->size : l2.size; }
 
   TensorGeneration tensor_generation() const;
+
+  // The value of a constant that the laboratory can refit.
+  double tuned(const Tunable& constant) const { return constants ? constants->value(constant) : constant.value; }
+
+  // Whether measurements of the parent say something of this card: the same vendor, architecture and tensor pipe.
+  bool inherits() const;
+  // The card whose measurements are looked up: the parent where it speaks for this one, else the card itself.
+  const Gpu& measured() const { return inherits() ? *parent : *this; }
 };
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "gpu/embedded_gpus.h"
@@ -11,6 +12,8 @@
 
 namespace tilecast {
 namespace {
+
+using namespace nlohmann::literals;
 
 TEST(GpuData, EveryFileParses) {
   for (const EmbeddedFile& file : embedded_gpu_files()) {
@@ -119,6 +122,25 @@ TEST(GpuData, NoNameMeansTwoGpus) {
     for (const std::string& alias : gpu.aliases) own.insert(name_key(alias));
     for (const std::string& key : own) EXPECT_TRUE(keys.insert(key).second) << gpu.name << " " << key;
   }
+}
+
+// What software makes of a card is in its file, so that a card of another name is still that card.
+TEST(GpuData, SaysWhatItsNameWouldSay) {
+  for (const Gpu& gpu : built_in_gpus()) {
+    const auto file = nlohmann::json::parse(*built_in_gpu_text(gpu.name));
+    EXPECT_TRUE(file.contains("/dram/ecc"_json_pointer)) << gpu.name;
+    EXPECT_TRUE(gpu.vllm_limits) << gpu.name;
+    for (const char* field : {"dram.ecc", "vllm"}) EXPECT_TRUE(gpu.sources.contains(field)) << gpu.name << " " << field;
+  }
+  EXPECT_FALSE(find_gpu("RTX-4090")->dram.ecc);
+  EXPECT_TRUE(find_gpu("L40S")->dram.ecc);
+  EXPECT_TRUE(find_gpu("GH200")->grace_host);
+  EXPECT_FALSE(find_gpu("H200-SXM")->grace_host);
+  // vLLM's get_batch_defaults: 70 GiB and more, unless it is an A100.
+  EXPECT_EQ(find_gpu("H100-SXM")->vllm_limits->sequences, 1024);
+  EXPECT_EQ(find_gpu("A800-SXM")->vllm_limits->sequences, 1024);
+  EXPECT_EQ(find_gpu("A100-SXM-80GB")->vllm_limits->sequences, 256);
+  EXPECT_EQ(find_gpu("L40S")->vllm_limits->tokens, 2048);
 }
 
 }  // namespace

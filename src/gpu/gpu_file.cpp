@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "gpu/calibration_file.h"
@@ -39,6 +40,8 @@ const JsonObjectFields kFields = {{"",
                                     "last_level_cache",
                                     "dram",
                                     "links",
+                                    "grace_host",
+                                    "vllm",
                                     "published_peak_tflops",
                                     "notes",
                                     "sources",
@@ -48,8 +51,9 @@ const JsonObjectFields kFields = {{"",
                                   {"shared_memory", {"per_sm_kib", "per_cta_kib", "bytes_per_clock_per_sm"}},
                                   {"l2", {"mib", "bytes_per_clock"}},
                                   {"last_level_cache", {"mib", "gb_per_s"}},
-                                  {"dram", {"gib", "type", "gb_per_s"}},
+                                  {"dram", {"gib", "type", "gb_per_s", "ecc"}},
                                   {"links", {"nvlink_gb_per_s", "pcie_gb_per_s"}},
+                                  {"vllm", {"max_num_seqs", "max_num_batched_tokens"}},
                                   {"vector_ops_per_clock_per_sm", {"fp64", "fp32", "fp16", "bf16", "int32", "xu"}}};
 
 using Reader = JsonFields;
@@ -113,6 +117,21 @@ void read_pipes(Reader& read, Gpu& gpu) {
     read.fail("vector_ops_per_clock_per_sm.fp32", "is missing");
 }
 
+bool flag_or(Reader& read, const std::string& path, bool otherwise) {
+  const Json* value = read.find(path);
+  if (!value) return otherwise;
+  if (!value->is_boolean()) return read.fail(path, "must be true or false"), otherwise;
+  return value->get<bool>();
+}
+
+// What software makes of the card by its name, as figures: a card of another name is not another card.
+void read_software(Reader& read, Gpu& gpu) {
+  gpu.grace_host = flag_or(read, "grace_host", false);
+  if (read.find("vllm"))
+    gpu.vllm_limits =
+        Gpu::BatchLimits{read.whole("vllm.max_num_seqs", 1, 1 << 20), read.whole("vllm.max_num_batched_tokens", 1, 1 << 24)};
+}
+
 void read_memory(Reader& read, Gpu& gpu) {
   gpu.registers_per_sm = read.whole("registers_per_sm", 1024, 1 << 24);
   gpu.shared_memory.per_sm = kibibytes(read.number("shared_memory.per_sm_kib", 1, 65536));
@@ -130,6 +149,7 @@ void read_memory(Reader& read, Gpu& gpu) {
   gpu.dram.size = gibibytes(read.number("dram.gib", 0.25, 1 << 20));
   gpu.dram.type = read.text("dram.type");
   gpu.dram.bandwidth = gigabytes_per_second(read.number("dram.gb_per_s", 1, 1e6));
+  gpu.dram.ecc = flag_or(read, "dram.ecc", true);
   gpu.links.nvlink = gigabytes_per_second(read.number("links.nvlink_gb_per_s", 0, 1e6));
   gpu.links.pcie = gigabytes_per_second(read.number("links.pcie_gb_per_s", 0, 1e6));
 }
@@ -165,40 +185,42 @@ Result<Json> parse_description(std::string_view text, const std::string& place) 
   return parse_json_object(text, place, "see docs/gpu-files.md");
 }
 
-// The description `like` names, with this file's fields laid over it. Its published peaks, aliases and sources describe
-// another card, so they are not inherited.
-Result<Json> lay_over(const Json& own, const std::string& place, const GpuTextLookup& like) {
+// Of these a description made from another card's has its own or none: they speak of the other card.
+constexpr std::array kNotInherited = {"published_peak_tflops", "aliases", "sources", "notes", "name", "calibration"};
+
+// The description `like` names.
+Result<Json> parent_of(const Json& own, const std::string& place, const GpuTextLookup& like) {
   if (!own["like"].is_string()) return Error{place, "like", "must be the name of a GPU", ""};
   auto base_text = like(own["like"].get<std::string>());
   if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
-  auto base = parse_description(*base_text, place);
-  if (!base) return std::move(base).error();
-  for (const char* inherited : {"published_peak_tflops", "aliases", "sources", "notes", "name"}) base->erase(inherited);
-  Json merged = *std::move(base);
+  return parse_description(*base_text, place);
+}
+
+Json bare(Json description) {
+  for (const char* name : kNotInherited) description.erase(name);
+  description.erase("like");
+  return description;
+}
+
+// This file's fields laid over its parent's.
+Json laid_over(const Json& parent, const Json& own) {
+  Json merged = bare(parent);
+  // vLLM's limits go by the memory: with another size they are not the parent's.
+  const Json::json_pointer size("/dram/gib");
+  if (own.contains(size) && (!parent.contains(size) || own[size] != parent[size])) merged.erase("vllm");
   merged.merge_patch(own);
   merged.erase("like");
   return merged;
 }
 
-}  // namespace
-
-Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, const GpuTextLookup& like) {
-  auto parsed = parse_description(json_text, place);
-  if (!parsed) return std::move(parsed).error();
-  {
-    Reader own(*parsed, place, kMissing);
-    own.refuse_unknown_fields(kFields);
-    if (own.failure()) return *own.failure();
-  }
-  if (parsed->contains("like")) {
-    parsed = lay_over(*parsed, place, like);
-    if (!parsed) return std::move(parsed).error();
-  }
-  Reader read(*parsed, place, kMissing);
+// A description with nothing left to look up.
+Result<Gpu> read_gpu(const Json& description, const std::string& place) {
+  Reader read(description, place, kMissing);
   Gpu gpu;
   read_identity(read, gpu);
   read_pipes(read, gpu);
   read_memory(read, gpu);
+  read_software(read, gpu);
   if (!read.failure()) read_published_peaks(read, gpu);
   gpu.sources = read.text_map("sources");
   if (read.failure()) return *read.failure();
@@ -207,6 +229,27 @@ Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, cons
     if (!calibration) return std::move(calibration).error();
     gpu.calibration = std::make_shared<const Calibration>(*std::move(calibration));
   }
+  return gpu;
+}
+
+}  // namespace
+
+Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, const GpuTextLookup& like) {
+  auto parsed = parse_description(json_text, place);
+  if (!parsed) return std::move(parsed).error();
+  Reader own(*parsed, place, kMissing);
+  own.refuse_unknown_fields(kFields);
+  if (own.failure()) return *own.failure();
+  if (!parsed->contains("like")) return read_gpu(*parsed, place);
+  const auto base = parent_of(*parsed, place, like);
+  if (!base) return base.error();
+  auto parent = read_gpu(*base, place);
+  if (!parent) return std::move(parent).error();
+  const Json merged = laid_over(*base, *parsed);
+  auto gpu = read_gpu(merged, place);
+  if (!gpu) return gpu;
+  gpu->parent = std::make_shared<const Gpu>(*std::move(parent));
+  gpu->as_parent = bare(merged) == bare(*base);
   return gpu;
 }
 

@@ -118,5 +118,42 @@ TEST(Registry, LoadsFilesAndNamesThemInErrors) {
   EXPECT_FALSE(gpu->built_in);
 }
 
+TEST(GpuFile, RefusesWhatIsNeitherTrueNorFalse) {
+  Json gpu = valid();
+  gpu["dram"]["ecc"] = "on";
+  EXPECT_THAT(failure_of(gpu), HasSubstr("dram.ecc: must be true or false"));
+  gpu = valid();
+  gpu["grace_host"] = 1;
+  EXPECT_THAT(failure_of(gpu), HasSubstr("grace_host: must be true or false"));
+  gpu = valid();
+  gpu["vllm"] = {{"max_num_seqs", 0}, {"max_num_batched_tokens", 8192}};
+  EXPECT_THAT(failure_of(gpu), HasSubstr("vllm.max_num_seqs"));
+  gpu["vllm"] = {{"max_num_seqs", 256}};
+  EXPECT_THAT(failure_of(gpu), HasSubstr("vllm.max_num_batched_tokens: is missing"));
+  gpu["vllm"] = {{"max_num_seq", 256}};
+  EXPECT_THAT(failure_of(gpu), HasSubstr("unknown field"));
+}
+
+TEST(GpuFile, ADescriptionMadeFromAnotherKnowsItsParent) {
+  const auto made = [](const char* text) { return *parse_gpu(text, "mine.json", built_in_gpu_text); };
+  const Gpu same = made(R"({"like": "H100-SXM", "name": "SAME", "notes": ["mine"]})");
+  ASSERT_TRUE(same.parent);
+  EXPECT_EQ(same.parent->name, "H100-SXM");
+  EXPECT_TRUE(same.as_parent);
+  EXPECT_EQ(same.measured().name, "H100-SXM");
+  EXPECT_TRUE(made(R"({"like": "H100-SXM", "name": "SAME", "dram": {"gib": 80}})").as_parent);
+  const Gpu more = made(R"({"like": "H100-SXM", "name": "MORE", "sms": 144})");
+  EXPECT_FALSE(more.as_parent);
+  EXPECT_TRUE(more.inherits());
+  EXPECT_EQ(more.vllm_limits->sequences, 1024);
+  // Another architecture is another card, whatever it was written down from.
+  const Gpu other = made(R"({"like": "H100-SXM", "name": "OTHER", "architecture": "ampere", "compute_capability": "8.0"})");
+  EXPECT_FALSE(other.inherits());
+  EXPECT_EQ(other.measured().name, "OTHER");
+  // vLLM's limits go by the memory, so a card with other memory does not take them over.
+  EXPECT_FALSE(made(R"({"like": "H100-SXM", "name": "SMALL", "dram": {"gib": 40}})").vllm_limits);
+  EXPECT_FALSE(parse_gpu(valid().dump(), "mine.json", built_in_gpu_text)->parent);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -6,6 +6,7 @@
 #include "gpu/embedded_gpus.h"
 #include "gpu/gpu_file.h"
 #include "support/file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -67,6 +68,7 @@ Result<std::string> built_in_gpu_text(std::string_view name) {
 }
 
 Result<Gpu> load_gpu(const std::string& name_or_path) {
+  if (is_object_text(name_or_path)) return parse_gpu(name_or_path, "GPU description", built_in_gpu_text);
   const bool is_path =
       name_or_path == "-" || name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
   if (!is_path) return find_gpu(name_or_path);

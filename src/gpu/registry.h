@@ -1,4 +1,4 @@
-// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from a `--gpu` argument to a Gpu.
+// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from a GPU's name to a Gpu.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ const Gpu* built_in_gpu(std::string_view name);
 // A built-in GPU by name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
 Result<Gpu> find_gpu(std::string_view name);
 
-// What `--gpu` takes: a name, or the path of a description file (anything with a '/' or ending in .json).
+// What a query's `gpu` takes: a name, the path of a description file (anything with a '/' or ending in .json), or the
+// description itself as JSON text.
 Result<Gpu> load_gpu(const std::string& name_or_path);
 
 // The JSON text of a built-in GPU, as shipped.

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "constants/attention.h"
 #include "kernel/flash_forward.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
-namespace {
 
-// Slots of the vector pipes per score: exponent, P * (dP - D), two conversions, scaling.
-constexpr double kSlotsPerScore = 4.5;
+using namespace constants;
+
+namespace {
 
 struct BackwardTile {
   AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;
@@ -102,7 +103,7 @@ TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range,
   // S = QK', dP = dO V', dV = P' dO, dK = dS' Q, dQ = dS K.
   (p.math.pipe == Pipe::tensor ? d.tensor : d.vector) = ops(2 * scores * (3 * qk + 2 * v));
   d.xu = ops(scores);
-  d.vector += ops(2 * scores * kSlotsPerScore);
+  d.vector += ops(2 * scores * kBackwardScoreSlots);
   const double operands = 2 * m * (qk + v) + n * (2 * qk + v) + 3 * m * n;
   d.shared = bytes(e * (n * (qk + v) + steps * (m * (qk + v) + 2 * m * n + tile.reads * operands)));
   d.l2_load = bytes(real(keys) * width * e + rows * (width * e + 2 * 4));

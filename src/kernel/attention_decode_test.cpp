@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gpu/registry.h"
+#include "kernel/attention_sources.h"
 #include "kernel/format.h"
 #include "kernel/pipeline.h"
 
@@ -155,6 +156,22 @@ TEST(AttentionDecode, SglangIgnoresAWindowOfThousands) {
 }
 
 TEST(AttentionDecode, MissingLengthIsNamed) { EXPECT_EQ(shape_of(1, 0, 8, 8).check().error().field, "kv-len"); }
+
+// Masked multi-head attention has a CTA for each query head: what a task waits for does not grow with the heads that
+// share its keys, as it does where they are rows of one tile.
+TEST(AttentionDecode, OnlyPackedHeadsLengthenATask) {
+  const Gpu gpu = *find_gpu("A100-SXM-80GB");
+  const auto shape = [&](Decoder decoder, Count query, Count key) {
+    DecodeQuestion q;
+    q.heads = {query, key, 128, 128};
+    q.requests = 1, q.keys = 1000;
+    return decoder_shape(decoder, q, gpu);
+  };
+  const auto clocks = [&](Decoder decoder, Count query, Count key) { return shape(decoder, query, key).task_clocks; };
+  EXPECT_FALSE(shape(Decoder::mmha, 32, 4).packed);
+  EXPECT_EQ(clocks(Decoder::mmha, 32, 4), clocks(Decoder::mmha, 32, 32));
+  EXPECT_GT(clocks(Decoder::xqa, 32, 4), clocks(Decoder::xqa, 32, 32));
+}
 
 }  // namespace
 }  // namespace tilecast

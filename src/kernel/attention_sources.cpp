@@ -4,7 +4,12 @@
 #include <bit>
 #include <cmath>
 
+#include "constants/attention.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -59,26 +64,24 @@ bool honours_window(const Context& context, Count window) {
 
 namespace {
 
-// Clocks of a CTA: its own, those that grow with the head dimension (at 128), of a step, of a KiB of K and V in bf16
-// and in fp8, of a query head, of joining split results. Fitted by coordinate descent to the decode rows of all six
-// cards that AIConfigurator measured (held-out shapes left out), one set for every card: clocks, not nanoseconds, agree
-// between A100 at 1.41 GHz and L40S at 2.52 GHz.
-struct Waits {
-  double task, task_dim, step, kib, fp8_kib, row, join;
-};
-Waits waits_of(Decoder decoder) {
+// Clocks, not nanoseconds, agree between A100 at 1.41 GHz and L40S at 2.52 GHz: one set for every card.
+const DecoderConstants& waits_of(Decoder decoder) {
   switch (decoder) {
-    case Decoder::fa2: return {5800, 3000, 230, 12, 60, 82, 2000};
-    case Decoder::fa3: return {2500, 3800, 1100, 62, 65, 5, 2000};
-    case Decoder::generated: return {310, 1900, 260, 11, 18, 120, 3400};
-    case Decoder::xqa: return {6000, 4400, 58, 25, 160, 20, 2000};
-    case Decoder::xqa_wgmma: return {2100, 450, 1700, 13, 6.1, 190, 2000};
-    case Decoder::mmha: return {7400, 170, 890, 100, 150, 42, 2000};
-    case Decoder::flashinfer: return {5000, 6600, 1600, 23, 160, 130, 2000};
-    case Decoder::flashinfer_vector: return {4800, 140, 500, 100, 100, 20, 2000};
-    case Decoder::triton: return {12000, 16, 1200, 96, 220, 450, 2000};
+    case Decoder::fa2: break;
+    case Decoder::fa3: return kFa3Decoder;
+    case Decoder::generated: return kGeneratedDecoder;
+    case Decoder::xqa: return kXqaDecoder;
+    case Decoder::xqa_wgmma: return kXqaWgmmaDecoder;
+    case Decoder::mmha: return kMmhaDecoder;
+    case Decoder::flashinfer: return kFlashinferDecoder;
+    case Decoder::flashinfer_vector: return kFlashinferVectorDecoder;
+    case Decoder::triton: return kTritonDecoder;
   }
-  return {};
+  return kFa2Decoder;
+}
+
+PrefillWaits waits_of(const PrefillConstants& constants, const Gpu& gpu) {
+  return {gpu.tuned(constants.task), gpu.tuned(constants.products)};
 }
 
 }  // namespace
@@ -89,12 +92,14 @@ int rows_up_to(Count rows, Count least, Count most) {
 
 DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& gpu) {
   DecoderShape s;
-  const Waits waits = waits_of(decoder);
-  const double dim = static_cast<double>(q.heads.qk_dim) / 128;
-  s.task_clocks = waits.task + waits.task_dim * dim + waits.row * static_cast<double>(s.packed ? q.heads.group() : 1);
-  s.step_clocks = waits.step;
-  s.join_clocks = waits.join;
-  s.clocks_per_kib = q.cache == CacheType::fp8 ? waits.fp8_kib : waits.kib;
+  s.packed = decoder != Decoder::mmha;  // masked multi-head attention has a CTA for every query head
+  const DecoderConstants& waits = waits_of(decoder);
+  const double dim = static_cast<double>(q.heads.qk_dim) / kReferenceHeadDim;
+  s.task_clocks = gpu.tuned(waits.task) + gpu.tuned(waits.task_dim) * dim +
+                  gpu.tuned(waits.row) * static_cast<double>(s.packed ? q.heads.group() : 1);
+  s.step_clocks = gpu.tuned(waits.step);
+  s.join_clocks = gpu.tuned(waits.join);
+  s.clocks_per_kib = gpu.tuned(q.cache == CacheType::fp8 ? waits.fp8_kib : waits.kib);
   const double row_bytes = static_cast<double>(q.heads.qk_dim) * (q.cache == CacheType::fp8 ? 2 : 4);
   switch (decoder) {
     case Decoder::fa2:
@@ -116,9 +121,9 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
     case Decoder::mmha:
       // Converting an fp8 cache costs Ada three times the whole task (L40S tables, at any length); not Hopper.
       if (q.cache == CacheType::fp8 && gpu.tensor_generation() == TensorGeneration::mma)
-        s.task_clocks *= 3, s.clocks_per_kib *= 3;
+        s.task_clocks *= gpu.tuned(kMmhaFp8), s.clocks_per_kib *= gpu.tuned(kMmhaFp8);
       s.rows = 1, s.keys = 64;
-      s.packed = false, s.vector = true, s.joins_itself = true;
+      s.vector = true, s.joins_itself = true;
       s.cta = {256, 64, bytes(0)};
       break;
     case Decoder::flashinfer:
@@ -143,25 +148,27 @@ Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& 
   Helpers h;
   // Steps by what a helper adds to the smallest shapes: FlashAttention 2's combine 6 us on A100 and 3.5 on L40S, its
   // copies 3 and 1.7, a cast 1.1 on H200.
-  h.combine_steps = decoder == Decoder::fa2 ? 16 : 4;
+  h.combine_steps = decoder == Decoder::fa2 ? kFa2CombineSteps : kCombineSteps;
   // FlashAttention 2, mha_varlen_fwd: (key heads, group) are swapped, by copies unless one of the sizes is one.
-  if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1) h.copies = 2, h.copy_steps = 7;
+  if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1)
+    h.copies = 2, h.copy_steps = kFa2CopySteps;
   // TensorRT-LLM rotates queries and stores keys before all but the masked and Hopper kernels; the three of Blackwell
   // are its floor over Hopper's.
   if (context.engine == "trtllm")
-    h.copies = decoder == Decoder::generated ? 3 : decoder == Decoder::xqa ? 1 : 0, h.copy_steps = 4;
+    h.copies = decoder == Decoder::generated ? 3 : decoder == Decoder::xqa ? 1 : 0, h.copy_steps = kTrtllmCopySteps;
   if (q.cache != CacheType::fp8) return h;
-  if (context.engine == "sglang") h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = 3;
-  if (context.engine == "vllm" && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = 3;
+  if (context.engine == "sglang") h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = kCastSteps;
+  if (context.engine == "vllm" && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = kCastSteps;
   return h;
 }
 
 Passes prefill_passes(const Context& context, const Gpu& gpu) {
   // Read off short prompts in large batches, which DRAM holds back (A100, L40S): 2.9 to 3.1 readings of keys and values
   // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
-  if (context.engine == "trtllm") return {5, 2, 0};
+  if (context.engine == "trtllm") return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
   const bool plans = context.kernel_source == "flashinfer" && gpu.tensor_generation() == TensorGeneration::tcgen05;
-  if (context.engine == "vllm" || context.engine == "sglang") return {0, 3, plans ? 4 : 0};
+  if (context.engine == "vllm" || context.engine == "sglang")
+    return {0, kServedKeyPasses, plans ? kFlashinferPlanKernels : 0};
   return {};
 }
 
@@ -170,15 +177,15 @@ PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, 
   // tensor pipe idle.
   if (has(context.kernel_source, "triton")) {
     switch (gpu.tensor_generation()) {
-      case TensorGeneration::wgmma: return {6000, 12};
-      case TensorGeneration::tcgen05: return {9000, 16};
-      default: return {3000, 5};
+      case TensorGeneration::wgmma: return waits_of(kTritonWgmmaPrefill, gpu);
+      case TensorGeneration::tcgen05: return waits_of(kTritonTcgenPrefill, gpu);
+      default: return waits_of(kTritonPrefill, gpu);
     }
   }
   switch (resolved) {
-    case AttentionAlgorithm::fa3: return {6000, 1.5};
-    case AttentionAlgorithm::blackwell: return {9000, 1.5};
-    default: return {3000, 1.5};
+    case AttentionAlgorithm::fa3: return waits_of(kFa3Prefill, gpu);
+    case AttentionAlgorithm::blackwell: return waits_of(kBlackwellPrefill, gpu);
+    default: return waits_of(kFa2Prefill, gpu);
   }
 }
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/gemm.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 constexpr Count kMostTaps = 1 << 12;
@@ -182,22 +186,20 @@ Plan winograd_plan(const Conv2d& s, const Format& format, const MathPath& math, 
 // predicted): the fused Winograd kernel transforms between its products, and its transforms as kernels of their own
 // stride.
 double rank_clocks(const Plan& plan, const MathPath& math, const Gpu& gpu) {
-  constexpr double kLaunchClocks = 3000;  // about 2 us: what one more kernel costs
-  constexpr double kFusedShare = 0.6, kBatchedShare = 0.83, kTransformShare = 0.5;
   const double dram_per_clock = gpu.dram.bandwidth.base() / gpu.clock.max.base();
   double clocks = 0;
   for (const Launch& launch : plan.launches) {
     const Demand all = launch.total();
     const double waves = real(ceil_div(launch.ctas, gpu.sms));
-    const double share = launch.name == "winograd_fused"  ? kFusedShare
-                         : launch.name == "winograd_gemm" ? kBatchedShare
-                                                          : 1;
+    const double share = launch.name == "winograd_fused"  ? kWinogradFusedShare
+                         : launch.name == "winograd_gemm" ? kWinogradBatchedShare
+                                                          : 1.0;
     const double arithmetic = in_ops(launch.tasks.front().each.vector) * waves / (math.ops_per_clock * share);
     const double l2 = (all.l2_load + all.l2_store) / gpu.l2.per_clock;
     Bytes moved;
     for (const Operand& operand : launch.operands) moved += operand.size;
     const double whole = std::max({arithmetic, l2, in_bytes(moved) / dram_per_clock});
-    clocks += whole / (launch.character == Character::streaming ? kTransformShare : 1) + kLaunchClocks;
+    clocks += whole / (launch.character == Character::streaming ? kWinogradTransformShare : 1.0) + kConvLaunchClocks;
   }
   return clocks;
 }

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/elementwise.h"
 #include "kernel/pytorch.h"
 
 namespace tilecast {
-namespace {
 
-// Least a load brings from L2 into L1.
-constexpr double kSector = 32;
+using namespace constants;
+
+namespace {
 
 // x.t().contiguous(): launch_legacy_kernel<128, 4> (2 for four-byte elements and larger) over the result in order, each
 // element fetched from its strided place (CUDALoops.cuh, gpu_kernel_impl_nocast).

@@ -4,15 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "constants/product.h"
 #include "kernel/cublas_nets.h"
 
 namespace tilecast {
-namespace {
 
-// Partial sums up to 1 MiB go to a workspace that a second kernel adds up; more are joined in place by the same kernel.
-// Of NeuSight's 11,349 split linear rows (five GPUs) none above this size runs a splitKreduce kernel, and 2,266 of the
-// 2,407 up to it do.
-constexpr Count kWorkspaceFloats = 262'144;
+using namespace constants;
+
+namespace {
 
 CublasGpu fitted_gpu(const Gpu& gpu) {
   switch (gpu.architecture) {

@@ -4,29 +4,14 @@
 #include <array>
 #include <limits>
 
+#include "constants/product.h"
+
 namespace tilecast {
+
+using namespace constants::wgmma_choice;  // the cost of a tile in clocks, as the choices reveal it
+
 namespace {
 
-// Cost of a tile in clocks, as the choices reveal it: a local search over these constants for the most tiles, padded
-// operations and splits right on the half of the shapes with an even hash (1,744; 58, 82 and 94 %); 58, 81 and 94 % of
-// the other half. Terms that did not help (DRAM, prologue) were dropped.
-constexpr double kEfficiency = 0.81;     // share of the tensor peak
-constexpr double kLeastColumns = 91;     // a wgmma of fewer columns is no faster: its rows come from shared memory
-constexpr double kFeed = 41;             // bytes per clock that reach an SM
-constexpr double kL2Efficiency = 0.5;    // share of the L2's peak
-constexpr double kClusterShare = 0.283;  // of the bytes of a tile that clusters of four and more ask of L2
-constexpr double kPairShare = 0.62;      // and clusters of two
-constexpr double kStepClocks = 145;      // a step's latency, and how much of the shorter of latency and work adds
-constexpr double kStepOverlap = 0.164;
-constexpr double kEpilogue = 0.525, kNextEpilogue = 0.476;  // clocks per result of a tile: the first, every further
-constexpr double kSplitClocks = 1180;
-constexpr double kSplitBytes = 59;      // per partial sum, at the L2's rate
-constexpr Count kLeastSteps = 20;       // of one part of a split
-constexpr double kOddColumns = 1.077;   // columns that are no multiple of 32; half of it for odd multiples of 32
-constexpr double kWide = 0.993;         // more than 128 columns
-constexpr double kSwapped = 0.999;      // wgmma's rows along m instead of n
-constexpr double kSwappedTall = 1.021;  // and 256 of them
-constexpr double kSwappedClocks = 20;   // ties of small products go to the plain form
 constexpr int kMostSplit = 16;
 // Tiles that would need more rounds than these are never taken; passing them over saves half of the search.
 constexpr Count kMostRounds = 24, kMostNarrowRounds = 3;
@@ -105,7 +90,7 @@ class Search {
       const double busy = static_cast<double>(std::min(units, sms_)) * clocks_per_l2_byte_;
       const double l2 = tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
       const double loaded = std::max(fed, l2);
-      const double step = std::max(loaded, kStepClocks) + kStepOverlap * std::min(loaded, kStepClocks);
+      const double step = std::max<double>(loaded, kStepClocks) + kStepOverlap * std::min<double>(loaded, kStepClocks);
       const double rounds = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       double clocks = rounds * static_cast<double>(parts == 1 ? steps_ : ceil_div(steps_, parts)) * step +
                       results * (kEpilogue + (rounds - 1) * kNextEpilogue);

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/pytorch.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Arithmetic of PyTorch's functors in fp32.
-constexpr ElementCost kPow{30, 2};  // log2 and exp2 in extended precision
-constexpr ElementCost kTanh{8, 2};  // exp and reciprocal, a polynomial near zero
+constexpr ElementCost kPow{kPowSlots, 2};  // log2 and exp2 in extended precision
+constexpr ElementCost kTanh{kTanhSlots, 2};  // exp and reciprocal, a polynomial near zero
 
 ElementCost forward_cost(PointwiseOp op) {
   switch (op) {

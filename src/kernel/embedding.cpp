@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/pytorch.h"
 #include "kernel/streaming.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 constexpr double kIndexBytes = 8;  // int64 token ids
@@ -67,7 +71,7 @@ Plan forward(const Embedding& s, double element, const Gpu& gpu) {
 }
 
 Launch sort_tokens(double tokens, const Gpu& gpu) {
-  Stream stream = pointwise_stream("sort_tokens", tokens, bytes(kIndexBytes), gpu, 10 * kSortPasses);
+  Stream stream = pointwise_stream("sort_tokens", tokens, bytes(kIndexBytes), gpu, kSortPassSlots * kSortPasses);
   stream.steps = kSortPasses;
   stream.passes = kSortPasses;
   Launch launch =

@@ -4,17 +4,13 @@
 #include <bit>
 #include <cmath>
 
-namespace tilecast {
-namespace {
+#include "constants/attention.h"
 
-// Issue slots of the FMA and ALU pipes per score: scale and subtract the maximum, maximum, sum, convert (a packed
-// half).
-constexpr double kSlotsPerScore = 3.5;
-// FlashAttention 4 computes about a quarter of its exponentials as polynomials on the FMA pipe (its
-// published description); the exact share is an assumption here, as is that a degree-3 polynomial with range reduction
-// takes about 8 slots.
-constexpr double kPolynomialShare = 0.25;
-constexpr double kPolynomialSlots = 8;
+namespace tilecast {
+
+using namespace constants;
+
+namespace {
 
 constexpr int kMmaRegisters = 255;  // FlashAttention 2's main kernels use all there are
 
@@ -79,7 +75,7 @@ bool packs_groups(const TileQuestion& q, int rows) {
   const auto filled = [&](Count length) {
     return static_cast<double>(length) / static_cast<double>(round_up(length, rows));
   };
-  return filled(q.q_len) < 0.9 * filled(q.q_len * q.heads.group());
+  return filled(q.q_len) < kPackThreshold * filled(q.q_len * q.heads.group());
 }
 
 // Keys of a step: hopper/tile_size.h, tile_size_fwd_sm90.
@@ -153,7 +149,7 @@ int best_splits(Count tiles, Count slots, int most, const Eligible& eligible) {
   for (int s = 1; s <= most; ++s)
     if (eligible(s)) best = std::max(best, efficiency(s));
   for (int s = 1; s <= most; ++s)
-    if (eligible(s) && efficiency(s) >= 0.85 * best) return s;
+    if (eligible(s) && efficiency(s) >= kSplitEfficiency * best) return s;
   return 1;
 }
 
@@ -221,7 +217,7 @@ int flashinfer_splits(Count tiles, Count keys, const Gpu& gpu) {
 // csrc/flash_attn/flash_api.cpp, num_splits_heuristic, called with twice the SMs.
 int fa2_splits(Count tiles, Count blocks, const Gpu& gpu) {
   const Count slots = 2 * gpu.sms;
-  if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
+  if (static_cast<double>(tiles) >= kEnoughTiles * static_cast<double>(slots)) return 1;
   return best_splits(tiles, slots, most_splits(slots, blocks),
                      [&](int s) { return s == 1 || ceil_div(blocks, s) != ceil_div(blocks, s - 1); });
 }
@@ -229,7 +225,7 @@ int fa2_splits(Count tiles, Count blocks, const Gpu& gpu) {
 // hopper/heuristics.h, num_splits_heuristic. (Its other case, keys of one head beyond 50 MB under a full mask, is left
 // out.)
 int fa3_splits(Count tiles, Count blocks, const Gpu& gpu) {
-  if (static_cast<double>(tiles) >= 0.8 * gpu.sms || blocks <= 4) return 1;
+  if (static_cast<double>(tiles) >= kEnoughTiles * gpu.sms || blocks <= 4) return 1;
   return best_splits(tiles, gpu.sms, most_splits(gpu.sms, blocks), [](int) { return true; });
 }
 
@@ -244,13 +240,13 @@ Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionH
   const double blocks = static_cast<double>(work.blocks), rows = static_cast<double>(work.rows);
   const double m = tile.m, dims = tile.qk_dim + tile.v_dim, scores = m * tile.n * blocks;
   const bool polynomial = tile.algorithm == AttentionAlgorithm::blackwell;
-  const double by_polynomial = polynomial ? kPolynomialShare : 0;
+  const double by_polynomial = polynomial ? kPolynomialShare : 0.0;
   Demand d;
   (math.pipe == Pipe::tensor && !tile.vector ? d.tensor : d.vector) = ops(2 * scores * dims);
   d.xu = ops(scores * (1 - by_polynomial));
   // Results are rescaled at every step and normalised at the end; FlashAttention 4 mostly skips the former.
   const double rescale = m * tile.v_dim * (polynomial ? 1 : blocks + 1);
-  d.vector += ops(2 * (scores * (kSlotsPerScore + by_polynomial * kPolynomialSlots) + rescale));
+  d.vector += ops(2 * (scores * (kForwardScoreSlots + by_polynomial * kPolynomialSlots) + rescale));
   const double block_bytes = tile.n * std::min(dims, static_cast<double>(kv_dim)) * element.kv;
   d.shared = bytes(blocks * (block_bytes + tile.readers * tile.n * dims * element.kv + m * tile.qk_dim * element.q) +
                    m * tile.qk_dim * element.q + 2 * m * tile.v_dim * element.q);

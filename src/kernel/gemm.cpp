@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/quantize.h"
@@ -10,6 +11,9 @@
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 Status check_product(Count batch, Count m, Count n, Count k) {
@@ -51,9 +55,6 @@ Launch reduce_launch(const GemmProblem& p, const Format& format, int split, cons
   return launch;
 }
 
-// Unpacking a weight of a weight-only format: shift, mask, scale; about three slots (Marlin, TRT-LLM fpA_intB).
-constexpr double kUnpackSlots = 3;
-
 // The kernel that quantises the activations first, where the format asks for one.
 Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
   if (format.quantise != Quantise::dynamic) return Plan{};
@@ -67,7 +68,7 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
 // Rows of 16-bit matrices that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back
 // to kernels of Turing's time (cutlass_75_tensorop_s1688): GPT-2's vocabulary of 50257 costs an H200 94 to 147 TFLOP/s
 // of the 856 it reaches otherwise (data/measurements/h200_models_kernels.csv.gz). Cards whose own instructions are
-// nearer to Turing's lose less; 0.4 is an assumption.
+// nearer to Turing's lose less.
 double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
   const int bits = bits_of(math.input);
   if (math.pipe != Pipe::tensor || bits > 16) return 1;
@@ -75,7 +76,9 @@ double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math
   const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
   if (aligned(inner) && aligned(p.n)) return 1;
   const TensorGeneration generation = gpu.tensor_generation();
-  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? 0.14 : 0.4;
+  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05
+             ? gpu.tuned(kMisalignedShare)
+             : kMisalignedShareBefore;
 }
 
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
@@ -167,7 +170,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   each.l2_store =
       (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
-  const double latency_steps = real(steps) * (math.pipe == Pipe::vector ? choice.tile_k / 64.0 : 1.0);
+  const double latency_steps = real(steps) * (math.pipe == Pipe::vector ? choice.tile_k / kReferenceDepth : 1.0);
   launch.tasks = {{tasks, each, latency_steps}};
 
   const Restreams again =

@@ -4,72 +4,75 @@
 #include <array>
 #include <limits>
 
+#include "constants/product.h"
 #include "kernel/cublas_simt.h"
 #include "kernel/cublas_wgmma.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Tiles of cuBLAS and CUTLASS where the tensor pipe is fed by mma.sync, and of convolutions everywhere: rows along m
 // (tokens), columns along n. A 16-row tile is a 64-row one of the transposed problem: libraries swap the operands when
 // there are few tokens. cuBLAS on Hopper has a choice of its own (kernel/cublas_wgmma.h).
 constexpr std::array<GemmTile, 9> kTensorTiles = {{
-    {16, 64, 128, 96, 4, 16, 64},
-    {16, 128, 128, 128, 3, 16, 64},
-    {64, 64, 128, 128, 2, 64, 64},
-    {64, 128, 128, 168, 2, 64, 64},
-    {128, 64, 128, 168, 2, 64, 64},
-    {128, 128, 256, 168, 1, 64, 128},
-    {64, 256, 256, 168, 1, 64, 128},
-    {128, 256, 384, 168, 1, 64, 256},
-    {256, 128, 384, 168, 1, 64, 128},
+    {.m = 16, .n = 64, .threads = 128, .registers = 96, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 64},
+    {.m = 16, .n = 128, .threads = 128, .registers = 128, .ctas_per_sm = 3, .reuse_m = 16, .reuse_n = 64},
+    {.m = 64, .n = 64, .threads = 128, .registers = 128, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 64, .n = 128, .threads = 128, .registers = 168, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 64, .threads = 128, .registers = 168, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 128, .threads = 256, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
+    {.m = 64, .n = 256, .threads = 256, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
+    {.m = 128, .n = 256, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 256},
+    {.m = 256, .n = 128, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
 }};
 
 // tcgen05 multiplies 64 or 128 rows by up to 256 columns; tensor memory holds 128 x 512 results of a CTA. Pairs of CTAs
 // that share an operand count as two CTAs of these sizes.
 constexpr std::array<GemmTile, 9> kTcgenTiles = {{
-    {16, 128, 192, 128, 1, 16, 128},
-    {32, 128, 192, 128, 1, 32, 128},
-    {64, 64, 192, 128, 1, 64, 64},
-    {64, 128, 192, 128, 1, 64, 128},
-    {128, 64, 192, 128, 1, 128, 64},
-    {128, 128, 192, 128, 1, 128, 128},
-    {128, 192, 256, 128, 1, 128, 192},
-    {128, 256, 256, 128, 1, 128, 256},
-    {256, 128, 256, 128, 1, 128, 128},
+    {.m = 16, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 16, .reuse_n = 128},
+    {.m = 32, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 32, .reuse_n = 128},
+    {.m = 64, .n = 64, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+    {.m = 64, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
+    {.m = 128, .n = 64, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 64},
+    {.m = 128, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 128},
+    {.m = 128, .n = 192, .threads = 256, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 192},
+    {.m = 128, .n = 256, .threads = 256, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 256},
+    {.m = 256, .n = 128, .threads = 256, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 128},
 }};
 
 // SIMT tiles of cuBLAS (sgemm kernel names of NeuSight's rows).
 constexpr std::array<GemmTile, 6> kSimtTiles = {{
-    {32, 32, 128, 80, 4, 32, 32},
-    {32, 128, 256, 64, 2, 32, 64},
-    {64, 32, 64, 96, 4, 32, 32},
-    {64, 64, 64, 126, 4, 32, 64},
-    {64, 128, 128, 126, 3, 32, 64},
-    {128, 128, 256, 122, 2, 32, 64},
+    {.m = 32, .n = 32, .threads = 128, .registers = 80, .ctas_per_sm = 4, .reuse_m = 32, .reuse_n = 32},
+    {.m = 32, .n = 128, .threads = 256, .registers = 64, .ctas_per_sm = 2, .reuse_m = 32, .reuse_n = 64},
+    {.m = 64, .n = 32, .threads = 64, .registers = 96, .ctas_per_sm = 4, .reuse_m = 32, .reuse_n = 32},
+    {.m = 64, .n = 64, .threads = 64, .registers = 126, .ctas_per_sm = 4, .reuse_m = 32, .reuse_n = 64},
+    {.m = 64, .n = 128, .threads = 128, .registers = 126, .ctas_per_sm = 3, .reuse_m = 32, .reuse_n = 64},
+    {.m = 128, .n = 128, .threads = 256, .registers = 122, .ctas_per_sm = 2, .reuse_m = 32, .reuse_n = 64},
 }};
 
 // Macro-tiles of rocBLAS (names of NeuSight's rows on MI100 and MI210, either way round): four waves of 64 threads.
 constexpr std::array<GemmTile, 13> kMatrixCoreTiles = {{
-    {16, 16, 256, 64, 4, 16, 16},
-    {16, 64, 256, 64, 4, 16, 32},
-    {64, 16, 256, 64, 4, 32, 16},
-    {32, 32, 256, 64, 4, 16, 32},
-    {64, 32, 256, 96, 3, 32, 32},
-    {32, 64, 256, 96, 3, 32, 32},
-    {64, 64, 256, 128, 2, 32, 64},
-    {64, 128, 256, 128, 2, 64, 64},
-    {128, 64, 256, 128, 2, 64, 64},
-    {96, 96, 256, 128, 2, 64, 64},
-    {128, 96, 256, 168, 1, 64, 64},
-    {128, 128, 256, 168, 1, 64, 64},
-    {128, 144, 256, 168, 1, 64, 64},
+    {.m = 16, .n = 16, .threads = 256, .registers = 64, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 16},
+    {.m = 16, .n = 64, .threads = 256, .registers = 64, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 32},
+    {.m = 64, .n = 16, .threads = 256, .registers = 64, .ctas_per_sm = 4, .reuse_m = 32, .reuse_n = 16},
+    {.m = 32, .n = 32, .threads = 256, .registers = 64, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 32},
+    {.m = 64, .n = 32, .threads = 256, .registers = 96, .ctas_per_sm = 3, .reuse_m = 32, .reuse_n = 32},
+    {.m = 32, .n = 64, .threads = 256, .registers = 96, .ctas_per_sm = 3, .reuse_m = 32, .reuse_n = 32},
+    {.m = 64, .n = 64, .threads = 256, .registers = 128, .ctas_per_sm = 2, .reuse_m = 32, .reuse_n = 64},
+    {.m = 64, .n = 128, .threads = 256, .registers = 128, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 64, .threads = 256, .registers = 128, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 96, .n = 96, .threads = 256, .registers = 128, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 96, .threads = 256, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 128, .threads = 256, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+    {.m = 128, .n = 144, .threads = 256, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
 }};
 
 constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
-constexpr Count kLeastStepsPerSplit = 4;  // shorter main loops do not pay for the reduction
 
 }  // namespace
 
@@ -92,7 +95,8 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
+  const double step_latency =
+      math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
   const Count all_steps = ceil_div(problem.k, depth);
   const double reduce_clocks_per_split =
       static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 / in_bytes(gpu.l2.per_clock);
@@ -130,18 +134,16 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
 // the same sides run the same kernel, whatever their batch. Among single products small tiles win as they occupy the
 // compute units, and pay for it when a batch would fill them anyway.
 GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
-  // Bytes a clock that reach a compute unit, and clocks before the first step: chosen so that tiles agree best with
-  // those seen on MI100.
-  constexpr double kFeed = 16, kTaskClocks = 500;
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0, rate = math.ops_per_clock * product_efficiency(gpu);
   const double steps = static_cast<double>(ceil_div(problem.k, depth));
   GemmChoice best;
   double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : kMatrixCoreTiles) {
-    const double step = std::max(2.0 * tile.m * tile.n * depth / rate, (tile.m + tile.n) * depth * element / kFeed);
+    const double step =
+        std::max(2.0 * tile.m * tile.n * depth / rate, (tile.m + tile.n) * depth * element / kRocblasFeed);
     const Count tiles = ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
-    const double clocks = static_cast<double>(ceil_div(tiles, gpu.sms)) * (steps * step + kTaskClocks);
+    const double clocks = static_cast<double>(ceil_div(tiles, gpu.sms)) * (steps * step + kRocblasTaskClocks);
     if (clocks >= least) continue;
     least = clocks;
     best.tile = tile;

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/product.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Tiles go out in groups of eight along one side, each group swept along the other: along m where clusters span m, else
@@ -15,9 +19,8 @@ struct Sweep {
   Restream swept, grouped;
 };
 Sweep sweep_of(const TileGrid& grid, bool along_m, Bytes swept, Bytes grouped, Bytes result) {
-  constexpr double kGroup = 8;
   const double lines = real(along_m ? grid.m : grid.n), length = real(along_m ? grid.n : grid.m);
-  const double group = std::min(lines, std::max(kGroup, grid.concurrent / length));
+  const double group = std::min(lines, std::max<double>(kSweepGroup, grid.concurrent / length));
   const double rounds = std::max(1.0, lines * length / grid.concurrent);
   const double side_by_side = std::min(length, grid.concurrent / group);
   const Bytes group_bytes = grouped * (group / lines);
@@ -31,15 +34,14 @@ Sweep sweep_of(const TileGrid& grid, bool along_m, Bytes swept, Bytes grouped, B
 
 }  // namespace
 
-// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. Four fits what products ask of L2 in
-// data/measurements/h200_counters.csv; taken for later generations, of which there are no counters.
+// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. The number of
+// neighbours fits what products ask of L2; it is taken for later generations, of which there are no counters.
 int coalesced_requests(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? 4 : 1;
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? kCoalescedSms : 1;
 }
 
-// CTAs drift apart round by round; both constants fit the L2 reads of 59 products (median error 7 %).
+// CTAs drift apart round by round.
 LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double m, double n, double rounds) {
-  constexpr double kCoalesced = 0.7, kDrift = -0.3;
   const LoadShares multicast{1 / std::min<double>(sharing.cluster_n, n), 1 / std::min<double>(sharing.cluster_m, m)};
   LoadShares best = multicast;
   for (int along_n = 1; along_n <= sharing.coalesced; along_n *= 2) {
@@ -48,7 +50,7 @@ LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double 
                             std::min(multicast.w, 1 / std::min(along_m, m))};
     if (merged.x * tile.m + merged.w * tile.n < best.x * tile.m + best.w * tile.n) best = merged;
   }
-  const double share = kCoalesced * std::pow(rounds, kDrift);
+  const double share = kCoalescedShare * std::pow(rounds, double{kCoalescedDrift});
   return {multicast.x + (best.x - multicast.x) * share, multicast.w + (best.w - multicast.w) * share};
 }
 

@@ -4,12 +4,17 @@
 #include <cmath>
 #include <limits>
 
+#include "constants/product.h"
+#include "constants/estimate.h"
 #include "kernel/gemm.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Bytes that main-loop steps of one tile ask of L2 for each element of depth, over all of k.
@@ -30,12 +35,12 @@ Count GroupedProblem::tiles(const GemmTile& tile) const {
 }
 
 GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, const Gpu& gpu) {
-  constexpr double kL2Efficiency = 0.67;  // as estimate/physics.h
   const PipelineLatency latency = pipeline_latency(gpu);
   const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const double step_latency = math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / 64;
+  const double step_latency =
+      math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
   const double steps = real(ceil_div(problem.k, depth));
   GemmChoice best;
   best.tile_k = depth;
@@ -49,7 +54,8 @@ GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, c
     const Count tiles = problem.tiles(tile);
     const double waves = real(ceil_div(tiles, gpu.sms));
     const double requested = real(tiles) * steps * depth * tile_request(tile, problem, element, gpu);
-    const double clocks = std::max(waves * steps * step, requested / (in_bytes(gpu.l2.per_clock) * kL2Efficiency)) +
+    const double l2_clocks = requested / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency));
+    const double clocks = std::max(waves * steps * step, l2_clocks) +
                           latency.task_clocks * (1 + latency.wave_share * (waves - 1));
     if (clocks < least) {
       least = clocks;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/grouped_gemm.h"
 #include "kernel/moe_loads.h"
@@ -11,6 +12,9 @@
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Power-law loads are built expert by expert.
@@ -69,6 +73,7 @@ struct Rank {
   Operand weights(std::string_view name, double n, double k, double overfetch) const {
     const Bytes size = format.weight_bytes(real(static_cast<Count>(loads.rows.size())) * n * k);
     Operand w{name, size, Operand::Role::weight, true, false, format.weight_bytes(real(loads.certain_experts) * n * k)};
+    w.assumed = format.weight_bytes(real(loads.assumed_experts) * n * k);
     w.passes = overfetch;
     w.reuse_distance = size;
     return w;
@@ -140,19 +145,18 @@ Launch combine_launch(const Rank& r) {
 //   a few dozen columns, whose second product has one step a task).
 double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
   constexpr int kWgmmaRows = 64;
-  constexpr double kMmaSyncOnHopper = 400.0 / 150, kGroupedOnBlackwell = 1.5, kTaskClocks = 5000;
   const TensorGeneration generation = gpu.tensor_generation();
   if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return steps;
-  const double stretch = generation == TensorGeneration::wgmma ? kMmaSyncOnHopper : kGroupedOnBlackwell;
+  const double stretch = generation == TensorGeneration::wgmma ? gpu.tuned(kMmaSyncSteps) : gpu.tuned(kGroupedSteps);
   return steps * (std::min(choice.tile.m, choice.tile.n) < kWgmmaRows ? stretch : 1) +
-         kTaskClocks / pipeline_latency(gpu).step_clocks;
+         gpu.tuned(kExpertTaskClocks) / pipeline_latency(gpu).step_clocks;
 }
 
 // Times over the full rate that tensor work takes. Triton multiplies blocks of fewer than 64 rows with mma.sync, which
 // reaches about half of Hopper's pipe (H20: 77 of 148 TFLOP/s with 32 rows, 142 with 64; SynPerf's rows).
 double mma_sync_cost(const GemmChoice& choice, const Gpu& gpu) {
   const bool mma_sync = gpu.tensor_generation() == TensorGeneration::wgmma && choice.tile.m < 64;
-  return mma_sync ? 1.8 : 1;
+  return mma_sync ? gpu.tuned(kMmaSyncCost) : 1;
 }
 
 // Blocks of pairs that belong to other ranks: they only write zeros.

@@ -6,9 +6,13 @@
 #include <functional>
 #include <numeric>
 
+#include "constants/product.h"
 #include "support/random.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // The value below which a share `u` of a power law on [low, high] lies.
@@ -93,8 +97,8 @@ std::vector<Count> balanced_loads(const Moe& s) {
 std::vector<Count> power_law_loads(const Moe& s) {
   const Count rows = s.tokens * s.topk;
   const bool many = rows > s.experts;
-  const double low = many ? 1 : 0.01;
-  const double high = many ? std::max(1.0, 0.8 * static_cast<double>(s.tokens)) : 2;
+  const double low = many ? 1.0 : kFewLeastShare;
+  const double high = many ? std::max(1.0, kManyMostShare * static_cast<double>(s.tokens)) : kFewMostShare;
   std::vector<double> shares;
   for (Count i = s.experts - 1; i >= 0; --i)
     shares.push_back(
@@ -114,23 +118,18 @@ std::vector<Count> power_law_loads(const Moe& s) {
   return loads;
 }
 
-// Rows certainly on this rank and experts certainly touched.
+// Rows certainly on this rank and experts certainly touched. Tokens that all choose the same experts touch the fewest.
 void set_certain(MoeLoads& loads, const Moe& s) {
   const Count local = s.local_experts();
   const Count rows = s.tokens * s.topk;
-  switch (s.distribution) {
-    case ExpertDistribution::given:
-      loads.certain_rows = loads.total;
-      loads.certain_experts = static_cast<Count>(loads.rows.size());
-      break;
-    case ExpertDistribution::balanced:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
-      break;
-    case ExpertDistribution::power_law:
-      loads.certain_rows = std::max<Count>(1, rows / s.ep);
-      loads.certain_experts = ceil_div(loads.certain_rows, s.tokens);
-      break;
+  if (s.distribution == ExpertDistribution::given) {
+    loads.certain_rows = loads.total;
+    loads.certain_experts = loads.assumed_experts = static_cast<Count>(loads.rows.size());
+  } else {
+    loads.certain_rows = std::max<Count>(1, rows / s.ep);
+    loads.certain_experts = loads.assumed_experts = ceil_div(loads.certain_rows, s.tokens);
+    if (s.distribution == ExpertDistribution::balanced)
+      loads.assumed_experts = std::min(local, std::max<Count>(1, std::min(s.experts, rows) / s.ep));
   }
   loads.certain_tokens = ceil_div(loads.certain_rows, std::min(s.topk, local));
 }

@@ -11,11 +11,12 @@ struct MoeLoads {
   std::vector<Count> rows;  // expected rows (token, expert pairs) of each touched expert, descending; no zeros
   Count total = 0;          // their sum
 
-  // What holds for every routing of this distribution. A token visits an expert at most once, so `r` rows touch at
+  // What holds for every routing of so many tokens, unless their routing is given. A token visits an expert at most once, so `r` rows touch at
   // least ceil(r / tokens) experts, and come from at least ceil(r / min(topk, experts here)) tokens.
   Count certain_rows = 0;
   Count certain_experts = 0;
   Count certain_tokens = 0;
+  Count assumed_experts = 0;  // touched if the distribution is what it is called; a `balanced` one is an assumption
 };
 
 // balanced   rows as even as possible over experts, experts over ranks.

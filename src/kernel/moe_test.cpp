@@ -49,7 +49,8 @@ TEST(MoeLoads, BalancedRowsAreAsEvenAsPossible) {
   const MoeLoads half = moe_loads(shape);
   EXPECT_EQ(half.rows, (std::vector<Count>{3, 2}));
   EXPECT_EQ(half.certain_rows, 5);
-  EXPECT_EQ(half.certain_experts, 2);
+  EXPECT_EQ(half.certain_experts, 1);  // all five tokens may choose the same one here
+  EXPECT_EQ(half.assumed_experts, 2);
   EXPECT_EQ(half.certain_tokens, 3);  // five rows of at most two per token
 }
 
@@ -322,6 +323,16 @@ TEST(Moe, FieldsRoundTrip) {
       *dims_from_text("tokens=8;hidden=64;inter=32;experts=4;topk=2;distribution=power_law;alpha=1.01;style=auto"));
   ASSERT_TRUE(shape);
   EXPECT_EQ(dims_text(*shape), "tokens=8;hidden=64;inter=32;experts=4;topk=2;distribution=power_law;alpha=1.01");
+}
+
+TEST(MoeLoads, OnlyAGivenRoutingIsCertain) {
+  Moe shape = moe(16, 128, 8);
+  EXPECT_EQ(moe_loads(shape).certain_experts, 8);
+  EXPECT_EQ(moe_loads(shape).assumed_experts, 128);
+  shape.distribution = ExpertDistribution::given;
+  shape.counts.assign(128, 0);
+  for (std::size_t i = 0; i < 32; ++i) shape.counts[i] = 4;
+  EXPECT_EQ(moe_loads(shape).certain_experts, 32);
 }
 
 }  // namespace

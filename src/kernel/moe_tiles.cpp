@@ -4,7 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "constants/product.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Shapes of one rank with a tuned configuration file, bf16: Mixtral's eight experts on A100, H100 and H200 (any width);
@@ -72,7 +77,8 @@ GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, co
   choice.tile_k = block.k;
   choice.stages = block.stages;
   // L2 of these merges the requests of neighbours while they keep step (kernel/gemm_tile.cpp, coalesced_requests).
-  if (gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell) choice.coalesced = 4;
+  if (gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell)
+    choice.coalesced = kCoalescedSms;
   choice.concurrent = gpu.sms;
   return choice;
 }
@@ -85,7 +91,8 @@ GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& forma
   // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
   const bool untuned = context.kernel_source.find("flashinfer_cutlass") != std::string_view::npos &&
                        format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
-  if (untuned) choice.tile = {128, 16, 384, 168, 1, 64, 16};
+  if (untuned)
+    choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};
   return choice;
 }
 
@@ -94,10 +101,10 @@ PieceCost piece_cost(const GemmChoice& choice, const Format& format, const Gpu& 
   // weights take 1.5 times as long on A100 and H200 (1.35 H100, 1.5 L40S), 1.1 times on GB200, at any size beyond L2.
   // L2, at many rows per expert: 1.7 times on A100 and H200 (the same on H100 and L40S), 2.5 times on GB200 and B200,
   // whose description of L2 is an upper limit.
-  constexpr double kLine = 128;
-  if (in_bytes(format.weight_bytes(choice.tile_k)) >= kLine) return {};
+  if (in_bytes(format.weight_bytes(choice.tile_k)) >= kCacheLine) return {};
   const TensorGeneration generation = gpu.tensor_generation();
-  return generation == TensorGeneration::tcgen05 ? PieceCost{2.5, 1.1} : PieceCost{1.7, 1.5};
+  if (generation == TensorGeneration::tcgen05) return {gpu.tuned(kTcgenPieceL2), gpu.tuned(kTcgenPieceDram)};
+  return {gpu.tuned(kPieceL2), gpu.tuned(kPieceDram)};
 }
 
 }  // namespace tilecast

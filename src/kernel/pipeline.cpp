@@ -3,37 +3,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/product.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-constexpr double kReferenceClock = 1.9;  // GHz the constants are normalised to
-
-// Fitted to bf16 GEMM of the cards with measured rows in a prototype (docs/method.md, forecast).
-struct Generation {
-  double step_clocks, task_clocks, wave_share, efficiency;
-};
-constexpr Generation generation_of(TensorGeneration generation) {
+constexpr const PipelineConstants& pipeline_of(TensorGeneration generation) {
   switch (generation) {
-    case TensorGeneration::wgmma: return {150, 1500, 0.55, 0.84};
-    case TensorGeneration::tcgen05: return {133, 280, 0.77, 0.80};
-    default: return {440, 1580, 3.4, 0.81};
+    case TensorGeneration::wgmma: return kWgmmaPipeline;
+    case TensorGeneration::tcgen05: return kTcgenPipeline;
+    default: return kMmaPipeline;
   }
 }
-constexpr double kSplitClocks = 5000;
-constexpr double kFeed = 143;
-constexpr double kAmdFeed = 64;  // L1 of a compute unit, CDNA1 and 2
-constexpr double kLatencyExponent = 0.43;
-constexpr double kEfficiencyExponent = -0.35;
 
 double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kReferenceClock; }
 
 }  // namespace
 
 PipelineLatency pipeline_latency(const Gpu& gpu) {
-  const Generation g = generation_of(gpu.tensor_generation());
-  const double stretch = std::pow(relative_clock(gpu), kLatencyExponent);
-  return {g.step_clocks * stretch, g.task_clocks * stretch, g.wave_share, kSplitClocks * stretch,
-          gpu.vendor == Vendor::amd ? kAmdFeed : kFeed};
+  const PipelineConstants& p = pipeline_of(gpu.tensor_generation());
+  const double stretch = std::pow(relative_clock(gpu), gpu.tuned(kLatencyExponent));
+  return {gpu.tuned(p.step_clocks) * stretch, gpu.tuned(p.task_clocks) * stretch, gpu.tuned(p.wave_share),
+          gpu.tuned(kSplitClocks) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
 }
 
 // What a step loses besides its arithmetic takes clocks of its own, so a card whose tensor pipe is slower than those
@@ -42,16 +36,14 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
 // it.
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
-  const TensorGeneration generation = gpu.tensor_generation();
-  const double fitted = generation == TensorGeneration::wgmma     ? 4096
-                        : generation == TensorGeneration::tcgen05 ? 8192
-                                                                  : 1024;
-  return rate > 0 ? std::pow(std::min(1.0, rate / fitted), 1.5) : 1;
+  const double fitted_rate = pipeline_of(gpu.tensor_generation()).rate;
+  return rate > 0 ? std::pow(std::min(1.0, rate / fitted_rate), gpu.tuned(kSlowPipeExponent)) : 1;
 }
 
 double product_efficiency(const Gpu& gpu) {
-  const Generation g = generation_of(gpu.tensor_generation());
-  const double reached = std::min(0.97, g.efficiency * std::pow(relative_clock(gpu), kEfficiencyExponent));
+  const double at_reference = gpu.tuned(pipeline_of(gpu.tensor_generation()).efficiency);
+  const double reached = std::min<double>(
+      kMostEfficiency, at_reference * std::pow(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
   return 1 / (1 + (1 / reached - 1) * slower_pipe(gpu));
 }
 

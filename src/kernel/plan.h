@@ -64,7 +64,11 @@ struct Operand {
   // between two such readings: a later reading hits as far as they fit (estimate/residency.h). Once unless given.
   double passes = 1;
   Bytes reuse_distance{};
+  // Bytes that every execution touches if the plan's own assumption holds (experts chosen evenly), where that is more
+  // than `certain`: no bound, but what the learned part knows a kernel by (estimate/features.h).
+  std::optional<Bytes> assumed{};
   Bytes least() const { return certain.value_or(size); }
+  Bytes least_assumed() const { return assumed.value_or(least()); }
 };
 
 // Up to eight operands without an allocation.

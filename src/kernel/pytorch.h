@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "constants/streaming.h"
 #include "gpu/gpu.h"
 #include "kernel/format.h"
 #include "kernel/plan.h"
@@ -36,11 +37,11 @@ struct ElementCost {
 };
 
 // fp32 forms of the CUDA math library without fast-math, counted from their instruction sequences.
-inline constexpr ElementCost kDivision{8, 1};    // reciprocal, two Newton steps, range handling
-inline constexpr ElementCost kReciprocal{4, 1};  // 1/x: reciprocal and one Newton step with its range check
-inline constexpr ElementCost kExp{4, 1};         // scale by log2(e) in two parts, ex2, rescale
+inline constexpr ElementCost kDivision{constants::kDivisionSlots, 1};
+inline constexpr ElementCost kReciprocal{constants::kReciprocalSlots, 1};
+inline constexpr ElementCost kExp{constants::kExpSlots, 1};
 inline constexpr ElementCost kSigmoid{kExp.slots + 1 + kReciprocal.slots, kExp.xu + kReciprocal.xu};
-inline constexpr ElementCost kErf{14, 1};  // polynomial of degree 9 times an ex2, and its branch select
+inline constexpr ElementCost kErf{constants::kErfSlots, 1};
 
 // A contiguous pointwise kernel.
 struct Pointwise {

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/streaming.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // vLLM csrc/quantization/w8a8/fp8/common.cu: one CTA of 256 threads a row in the per-tensor and per-token kernels,
@@ -19,8 +23,6 @@ constexpr Count kBlock = 128;
 
 constexpr double kAbsmaxSlots = 2;   // |x|, max
 constexpr double kConvertSlots = 4;  // multiply, two clamps, convert
-// A row that a CTA reads twice comes from L1 the second time while it fits.
-constexpr double kL1Row = 64 * 1024;
 
 struct Sizes {
   double input, values, scales;  // bytes
@@ -67,9 +69,8 @@ Stream row_stream(const Quantize& s, std::string_view name, double slots) {
 // (estimate/physics.h: 270 ns), for as many CTAs as are resident.
 double atomic_steps(const Quantize& s, const Gpu& gpu, const Context& context) {
   if (context.engine == "trtllm") return 0;  // no such growth in its rows
-  constexpr double kAtomic = 7e-9, kStep = 270e-9;
   const Count resident = Count{gpu.sms} * (gpu.max_threads_per_sm / kThreads);
-  return kAtomic / kStep * static_cast<double>(std::min(s.rows, resident));
+  return kAtomicSeconds / kAtomicStep * static_cast<double>(std::min(s.rows, resident));
 }
 
 Plan per_tensor(const Quantize& s, const Sizes& sizes, const Gpu& gpu, const Context& context) {

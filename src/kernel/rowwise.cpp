@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 constexpr Count kMostRows = 2147483647;
@@ -34,11 +38,10 @@ double written_share(const RowKernel& kernel) { return kernel.written / (kernel.
 // they write passes through too. In NeuSight's softmax rows nothing is lost up to 0.8 of the cache and all at 1.7 of it
 // (V100 from 5,120 to 8,192 columns, T4 from 5,120 to 10,240, A100 from 8,192 to 16,384).
 double l1_miss_share(const RowKernel& kernel, const Gpu& gpu) {
-  constexpr double kKept = 0.8, kLost = 1.7;
   const Bytes cache = row_cache(kernel.cta, gpu);
   if (cache <= bytes(0)) return 1;
   const Bytes live = live_rows(kernel, gpu) * (1 + written_share(kernel)) + kernel.parameters;
-  return std::clamp((live / cache - kKept) / (kLost - kKept), 0.0, 1.0);
+  return std::clamp((live / cache - kL1Kept) / (kL1Lost - kL1Kept), 0.0, 1.0);
 }
 
 bool l1_keeps_global_loads(const Gpu& gpu) {
@@ -59,7 +62,7 @@ Bytes row_cache(const CtaShape& cta, const Gpu& gpu) {
   if (!l1_keeps_global_loads(gpu)) return bytes(0);
   // Volta and later: one memory serves as L1 and shared memory, of which CTAs can have all but 28 to 32 KiB (Turing: 64
   // of 96 KiB, and L1 at most as much).
-  const Bytes beyond = kibibytes(gpu.architecture == Architecture::turing ? 0 : 28);
+  const Bytes beyond = kibibytes(gpu.architecture == Architecture::turing ? kL1BeyondTuring : kL1Beyond);
   return gpu.shared_memory.per_sm + beyond - cta.shared_memory * static_cast<double>(resident_ctas(cta, gpu));
 }
 

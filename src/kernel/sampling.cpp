@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/streaming.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // One CTA a row: FlashInfer include/flashinfer/sampling.cuh uses 1024 threads from compute capability 8 on, PyTorch's
@@ -19,7 +23,6 @@ constexpr double kTokenBytes = 8;
 // A plain draw scans the row once. Rejection with top-k or top-p also sums above two pivots each round and needs about
 // two rounds (FlashInfer, "Sorting-Free GPU Kernels for LLM Sampling", 2025: the bracket shrinks geometrically).
 constexpr double kPlainPasses = 1;
-constexpr double kRejectionPasses = 4;
 
 // PyTorch Sort.cu sorts long rows by segmented radix sort: four passes of eight bits over fp32 keys with int64
 // positions.
@@ -75,7 +78,7 @@ Launch softmax(const Rows& r, const Operand& input, const Operand& output) {
 Plan sort_free(const Sampling& s, const Rows& r) {
   const double probabilities = kProbabilityBytes * r.values();
   const bool filtered = s.top_k || s.top_p;
-  Stream draw = row_stream(r, "sample", filtered ? 12 : 3, 0, kProbabilityBytes);
+  Stream draw = row_stream(r, "sample", filtered ? kFilteredDrawSlots : kPlainDrawSlots, 0, kProbabilityBytes);
   draw.passes = filtered ? kRejectionPasses : kPlainPasses;
   draw.steps *= draw.passes;
   Plan plan{{softmax(r, reads("logits", r.values() * r.element), scratch("probabilities", probabilities)),
@@ -91,7 +94,7 @@ Plan by_sorting(const Sampling& s, const Rows& r, const Gpu& gpu) {
   Plan plan;
   Operand input = reads("logits", logits);
   if (s.top_k || s.top_p) {
-    Stream sort = pointwise_stream("sort", n, bytes(4), gpu, 10 * kSortPasses);
+    Stream sort = pointwise_stream("sort", n, bytes(4), gpu, kSortPassSlots * kSortPasses);
     sort.steps = sort.passes = kSortPasses;
     Launch sorted = streaming_launch(sort, {input, scratch("sorted", kSortItemBytes * n)});
     sorted.tasks[0].each.l2_load = bytes(kSortPasses * kSortItemBytes * n / static_cast<double>(sort.ctas));
@@ -119,9 +122,10 @@ Plan by_sorting(const Sampling& s, const Rows& r, const Gpu& gpu) {
   }
   plan.launches.push_back(softmax(r, input, scratch("probabilities", probabilities)));
   plan.launches.push_back(
-      streaming_launch(pointwise_stream("exponential", n, bytes(4), gpu, 30, 1), {scratch("noise", probabilities)}));
+      streaming_launch(pointwise_stream("exponential", n, bytes(4), gpu, kExponentialSlots, 1),
+                       {scratch("noise", probabilities)}));
   plan.launches.push_back(streaming_launch(
-      pointwise_stream("divide", n, bytes(4), gpu, 8, 1),
+      pointwise_stream("divide", n, bytes(4), gpu, kDivisionSlots, 1),
       {rereads("probabilities", probabilities), rereads("noise", probabilities), scratch("race", probabilities)}));
   Launch last = argmax({r.rows, r.cols, kProbabilityBytes}, rereads("race", probabilities), gpu);
   last.required = {};

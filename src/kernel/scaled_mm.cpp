@@ -17,23 +17,59 @@ struct Case {
   int tile_k;
 };
 constexpr Count kAnyRows = Count{1} << 60;
-constexpr std::array<Case, 5> kAda = {{{16, {16, 64, 128, 96, 4, 16, 64}, 128},
-                                       {32, {32, 64, 128, 128, 3, 32, 64}, 128},
-                                       {128, {64, 64, 128, 128, 2, 64, 64}, 128},
-                                       {256, {64, 128, 128, 168, 2, 64, 64}, 64},
-                                       {kAnyRows, {128, 128, 128, 255, 1, 64, 64}, 64}}};
-constexpr std::array<Case, 4> kHopper = {{{16, {16, 64, 384, 168, 1, 16, 64}, 128},
-                                          {64, {64, 64, 384, 168, 1, 64, 64}, 128},
-                                          {128, {64, 128, 384, 168, 1, 64, 128}, 128},
-                                          {kAnyRows, {128, 128, 384, 168, 1, 64, 128}, 128}}};
-constexpr std::array<Case, 4> kBlackwell = {{{16, {16, 128, 192, 128, 1, 16, 128}, 128},
-                                             {64, {64, 64, 192, 128, 1, 64, 64}, 128},
-                                             {256, {128, 128, 192, 128, 1, 128, 128}, 128},
-                                             {kAnyRows, {128, 128, 192, 128, 1, 128, 128}, 128}}};
+constexpr std::array<Case, 5> kAda = {{
+    {16,
+     {.m = 16, .n = 64, .threads = 128, .registers = 96, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 64},
+     128},
+    {32,
+     {.m = 32, .n = 64, .threads = 128, .registers = 128, .ctas_per_sm = 3, .reuse_m = 32, .reuse_n = 64},
+     128},
+    {128,
+     {.m = 64, .n = 64, .threads = 128, .registers = 128, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+     128},
+    {256,
+     {.m = 64, .n = 128, .threads = 128, .registers = 168, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 64},
+     64},
+    {kAnyRows,
+     {.m = 128, .n = 128, .threads = 128, .registers = 255, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+     64},
+}};
+constexpr std::array<Case, 4> kHopper = {{
+    {16,
+     {.m = 16, .n = 64, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 16, .reuse_n = 64},
+     128},
+    {64,
+     {.m = 64, .n = 64, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+     128},
+    {128,
+     {.m = 64, .n = 128, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
+     128},
+    {kAnyRows,
+     {.m = 128, .n = 128, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
+     128},
+}};
+constexpr std::array<Case, 4> kBlackwell = {{
+    {16,
+     {.m = 16, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 16, .reuse_n = 128},
+     128},
+    {64,
+     {.m = 64, .n = 64, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 64},
+     128},
+    {256,
+     {.m = 128, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 128},
+     128},
+    {kAnyRows,
+     {.m = 128, .n = 128, .threads = 192, .registers = 128, .ctas_per_sm = 1, .reuse_m = 128, .reuse_n = 128},
+     128},
+}};
 
 // TensorRT-LLM's block-scaled product before Hopper, fp8_blockscale_gemm_kernel.cuh, gemm_dispatch_sm89: one tile for
 // all shapes, three stages of 20 KiB, four warps of 16 x 64 results. So small a tile asks L2 for 20 KiB every 128 of k.
-constexpr std::array<Case, 1> kAdaBlock = {{{kAnyRows, {32, 128, 128, 128, 1, 16, 64}, 128}}};
+constexpr std::array<Case, 1> kAdaBlock = {{
+    {kAnyRows,
+     {.m = 32, .n = 128, .threads = 128, .registers = 128, .ctas_per_sm = 1, .reuse_m = 16, .reuse_n = 64},
+     128},
+}};
 constexpr int kAdaBlockStages = 3;
 
 std::span<const Case> cases_of(const Gpu& gpu, bool ada_block) {

@@ -28,15 +28,25 @@ int build_feed_forward(SectionBuilder& b, const FeedForward& f, int x, const Sta
 
 // A block of a layer with the norms around it, added to the stream.
 template <class Block>
-int with_norms(SectionBuilder& b, const std::string& name, int x, const StackContext& at, Block block) {
+int with_norms(SectionBuilder& b, const std::string& name, int x, const StackContext& at, Block block,
+               bool normed = true) {
   const NormPlace place = at.stack.place;
-  const bool before = place == NormPlace::before || place == NormPlace::both;
+  const bool before = normed && (place == NormPlace::before || place == NormPlace::both);
   int y = block(before ? build_norm(b, name + "_norm", x, at.tokens, at.stack) : x);
   if (place == NormPlace::both || place == NormPlace::after_only)
     y = build_norm(b, name + "_post_norm", y, at.tokens, at.stack);
+  if (at.stack.layer_scale) {
+    y = b.pointwise(name + "_scale", PointwiseOp::mul, {y}, b.elements(x));
+    b.last().weights.vector = at.stack.hidden;
+  }
   int sum = b.pointwise(name + "_residual", PointwiseOp::add, {x, y}, b.elements(x));
   if (place == NormPlace::after) sum = build_norm(b, name + "_norm", sum, at.tokens, at.stack);
   return sum;
+}
+
+// Weights that another layer owns and counts: they are read here all the same.
+void lend(Section& section) {
+  for (Operator& op : section.operators) op.weights.tied = true, op.weights.vector = 0;
 }
 
 Section build_layer(const LayerSpec& layer, Count repeats, const std::string& name, const StackContext& at,
@@ -53,7 +63,9 @@ Section build_layer(const LayerSpec& layer, Count repeats, const std::string& na
     b.pointwise("residual", PointwiseOp::add, {x, mixed, fed}, b.elements(x));
     return std::move(b).finish();
   }
-  if (has_mixer) x = with_norms(b, "mixer", x, at, [&](int y) { return build_mixer(b, layer.mixer, y, at, spelling); });
+  if (has_mixer)
+    x = with_norms(
+        b, "mixer", x, at, [&](int y) { return build_mixer(b, layer.mixer, y, at, spelling); }, layer.mixer_norm);
   if (layer.cross)
     x = with_norms(b, "cross", x, at, [&](int y) { return build_cross_attention(b, *layer.cross, y, at, spelling); });
   if (has_ffn) with_norms(b, "mlp", x, at, [&](int y) { return build_feed_forward(b, layer.feed_forward, y, at); });
@@ -80,15 +92,17 @@ Section build_embedding(const ModelSpec& spec, const StackContext& at, const std
   const Count width = stack.embedding_dim > 0 ? stack.embedding_dim : stack.hidden;
   int x = table(b, "embedding.tokens", ids, at.tokens, spec.vocab, width);
   b.last().weights.tied = shared_table;
-  if (stack.embedding_dim > 0)
+  if (stack.embedding_dim > 0 && !stack.factored)
     x = b.linear("embedding.project", x, at.tokens, stack.embedding_dim, stack.hidden, false);
   const auto add_table = [&](const std::string& name, Count rows) {
-    const int more = table(b, name, ids, at.tokens, rows, stack.hidden);
-    x = b.pointwise(name + "_add", PointwiseOp::add, {x, more}, at.tokens * stack.hidden);
+    const Count cols = stack.factored ? width : stack.hidden;
+    const int more = table(b, name, ids, at.tokens, rows, cols);
+    x = b.pointwise(name + "_add", PointwiseOp::add, {x, more}, at.tokens * cols);
   };
   if (stack.token_types > 0) add_table("embedding.types", stack.token_types);
   if (stack.positions == Positions::learned) add_table("embedding.positions", stack.max_positions);
-  if (stack.embedding_norm) build_norm(b, "embedding.norm", x, at.tokens, stack);
+  if (stack.embedding_norm) x = build_norm(b, "embedding.norm", x, at.tokens, stack);
+  if (stack.factored) b.linear("embedding.project", x, at.tokens, width, stack.hidden, true);
   b.last().weights.vector += relative_table(stack);
   return std::move(b).finish();
 }
@@ -107,9 +121,9 @@ Section build_patches(const PatchFrontend& p, const StackContext& at) {
   const Count elements = at.tokens * hidden;
   Copy cat;
   cat.elements = elements;
-  x = b.add("patches.flatten", cat, {x}, elements, {.vector = p.class_token ? hidden : 0});
+  x = b.add("patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
   x = b.pointwise("patches.positions", PointwiseOp::add, {x}, elements);
-  b.last().weights.vector = p.tokens() * hidden;
+  b.last().weights.vector = p.positions() * hidden;
   if (at.stack.embedding_norm) build_norm(b, "patches.norm", x, at.tokens, at.stack);
   return std::move(b).finish();
 }
@@ -137,34 +151,40 @@ Section build_audio(const AudioFrontend& a, const StackContext& at) {
   return std::move(b).finish();
 }
 
+// The pooled token, and what a classifier makes of it or of every token.
+void build_classifier(SectionBuilder& b, const ModelSpec& spec, int x, const StackContext& at) {
+  const Count rows = spec.token_classes ? at.tokens : at.workload.sequences(), hidden = at.stack.hidden;
+  if (spec.pooler) {
+    x = b.linear("pooler", x, rows, hidden, hidden, true);
+    x = b.pointwise("pooler.tanh", PointwiseOp::tanh, {x}, rows * hidden);
+  }
+  if (spec.classes > 0)  // several classifiers are one product as wide
+    b.linear("classifier", x, rows, spec.class_tokens * hidden, spec.classifiers * spec.classes, true);
+}
+
 // After the last layer: norm, head, and what the mode makes of the logits.
 Section build_head(const ModelSpec& spec, const StackContext& at) {
   const StackSpec& stack = at.stack;
   SectionBuilder b("head", 1);
   int x = b.tensor("stream", at.tokens * stack.hidden);
   if (stack.final_norm) x = build_norm(b, "final_norm", x, at.tokens, stack);
-  if (spec.pooler) {
-    const Count rows = at.workload.sequences();
-    const int pooled = b.linear("pooler", x, rows, stack.hidden, stack.hidden, true);
-    const int squashed = b.pointwise("pooler.tanh", PointwiseOp::tanh, {pooled}, rows * stack.hidden);
-    if (spec.classes > 0) b.linear("classifier", squashed, rows, stack.hidden, spec.classes, true);
-  } else if (spec.classes > 0) {
-    b.linear("classifier", x, at.workload.sequences(), stack.hidden, spec.classes, true);
-  }
+  build_classifier(b, spec, x, at);
   if (spec.projection > 0) {
     b.linear("projection", x, at.workload.sequences(), stack.hidden, spec.projection, false);
-    b.last().weights.vector += 1;  // the scale of the logits
+    if (spec.encoder && spec.decoder) b.last().weights.vector += 1;  // the scale of the logits
   }
   if (!spec.lm_head) return std::move(b).finish();
   const bool train = at.workload.mode == Mode::train;
   const Count rows = train || at.workload.all_logits ? at.tokens : at.workload.sequences();
   Count width = stack.hidden;
   if (spec.head_transform) {
-    x = b.linear("head.transform", x, rows, width, width, true);
+    const Count out = stack.factored ? stack.embedding_dim : width;
+    x = b.linear("head.transform", x, rows, width, out, spec.transform_bias);
+    width = out;
     x = b.pointwise("head.act", PointwiseOp::gelu, {x}, rows * width);
     x = build_norm(b, "head.norm", x, rows, stack);
   }
-  if (stack.embedding_dim > 0) {
+  if (stack.embedding_dim > 0 && !stack.factored) {
     x = b.linear("head.project", x, rows, stack.hidden, stack.embedding_dim, false);
     width = stack.embedding_dim;
   }
@@ -191,6 +211,7 @@ void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, c
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string name = kinds.size() == 1 ? prefix + "layer" : fmt::format("{}layer {}", prefix, i + 1);
     graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, at, spelling));
+    if (kinds[i].layer.borrowed) lend(graph.sections.back());
   }
 }
 

@@ -64,10 +64,13 @@ Count tokens_of(const std::vector<Requests>& requests) {
 }
 
 int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens, Count heads, const AttentionSpec& a) {
-  RmsNorm norm;
-  norm.rows = a.qk_norm_wide ? tokens : tokens * heads;
-  norm.cols = a.qk_norm_wide ? heads * a.head_dim : a.head_dim;
-  return b.add(name, norm, {x}, tokens * heads * a.head_dim, {.vector = a.qk_norm_scale ? norm.cols : 0});
+  const Count rows = a.qk_norm_wide ? tokens : tokens * heads, cols = a.qk_norm_wide ? heads * a.head_dim : a.head_dim;
+  const Count weights = a.qk_norm_scale ? (a.qk_norm_bias ? 2 : 1) * (a.qk_norm_each ? heads : 1) * cols : 0;
+  const auto add = [&](auto norm) {
+    norm.rows = rows, norm.cols = cols;
+    return b.add(name, norm, {x}, tokens * heads * a.head_dim, {.vector = weights});
+  };
+  return a.qk_norm_kind == NormKind::layer ? add(LayerNorm{}) : add(RmsNorm{});
 }
 
 int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim) {
@@ -83,7 +86,8 @@ AttentionPrefill prefill_shape(const AttentionSpec& a, const std::vector<Request
   set_prefill_lengths(shape, requests);
   shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim, shape.v_head_dim = a.v_head_dim;
   shape.window = a.window;
-  shape.mask = a.causal ? AttentionMask::causal : AttentionMask::full;
+  // A window to both sides holds as many keys a query as one that looks back, and kernels know the latter.
+  shape.mask = a.causal || a.window > 0 ? AttentionMask::causal : AttentionMask::full;
   return shape;
 }
 

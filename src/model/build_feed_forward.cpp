@@ -26,7 +26,8 @@ int build_norm(SectionBuilder& b, const std::string& name, int x, Count rows, co
   if (stack.norm == NormKind::layer) {
     LayerNorm norm;
     norm.rows = rows, norm.cols = cols;
-    return b.add(name, norm, {x}, rows * cols, {.vector = stack.norm_bias ? 2 * cols : cols});
+    const Count weights = !stack.norm_scale ? 0 : stack.norm_bias ? 2 * cols : cols;
+    return b.add(name, norm, {x}, rows * cols, {.vector = weights});
   }
   RmsNorm norm;
   norm.rows = rows, norm.cols = cols;
@@ -112,7 +113,7 @@ int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& 
   const Count mixed = values + 2 * keys;  // what the convolution runs over
   int inner = 0, gate = 0;
   if (s.rule == ScanRule::mamba2) {
-    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, false);
+    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, s.bias);
   } else if (s.rule == ScanRule::kda) {
     inner = b.linear("scan.in", x, tokens, hidden, mixed, false);
     b.linear("scan.gates", x, tokens, hidden, s.heads, false);
@@ -138,7 +139,7 @@ int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& 
   norm.cols = s.rule == ScanRule::mamba2 ? values : s.head_dim;
   norm.residual = true;  // the gate is read as well
   out = b.add("scan.norm", norm, {out, gate}, tokens * values, {.vector = norm.cols});
-  return b.linear("scan.out", out, tokens, values, hidden, false);
+  return b.linear("scan.out", out, tokens, values, hidden, s.bias);
 }
 
 }  // namespace tilecast

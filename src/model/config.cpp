@@ -27,50 +27,66 @@ struct HeadName {
 constexpr HeadName kHeads[] = {{"ForCausalLM", HeadKind::language},
                                {"LMHeadModel", HeadKind::language},
                                {"ForConditionalGeneration", HeadKind::language},
+                               {"MTModel", HeadKind::language},
                                {"ForMaskedLM", HeadKind::masked},
                                {"ForPreTraining", HeadKind::pretraining},
                                {"ForSequenceClassification", HeadKind::classes},
                                {"ForImageClassification", HeadKind::classes},
-                               {"TextModel", HeadKind::none},
-                               {"Model", HeadKind::none}};
+                               {"ForImageClassificationWithTeacher", HeadKind::taught},
+                               {"ForTokenClassification", HeadKind::token_classes},
+                               {"ForQuestionAnswering", HeadKind::span},
+                               {"ModelWithProjection", HeadKind::projection},
+                               {"Model", HeadKind::none},
+                               {"TextModel", HeadKind::none}};
 
 std::vector<const ModelFamily*> all_families() {
   std::vector<const ModelFamily*> all;
-  for (const auto* part : {&decoder_families(), &hybrid_families(), &encoder_families()})
+  for (const auto* part : {&decoder_families(), &particular_decoder_families(), &hybrid_families(),
+                           &text_encoder_families(), &image_families(), &encoder_decoder_families()})
     for (const ModelFamily& family : *part) all.push_back(&family);
   return all;
 }
 
-// "LlamaForCausalLM" apart.
+const ModelFamily* family_named(std::string_view name, std::vector<std::string_view> ModelFamily::* member) {
+  if (name.empty()) return nullptr;
+  for (const ModelFamily* family : all_families())
+    for (const std::string_view known : family->*member)
+      if (name_key(known) == name_key(name)) return family;
+  return nullptr;
+}
+
+// "LlamaForCausalLM" apart. Of several endings the first with a stem that is known: CLIPTextModel is CLIPText's model,
+// Gemma3TextModel Gemma3's.
 struct ClassName {
   std::string_view stem;
   HeadKind head = HeadKind::language;
 };
 ClassName class_name(std::string_view architecture) {
-  for (const HeadName& head : kHeads)
-    if (architecture.ends_with(head.suffix))
-      return {architecture.substr(0, architecture.size() - head.suffix.size()), head.kind};
-  return {architecture};
+  std::optional<ClassName> first;
+  for (const HeadName& head : kHeads) {
+    if (!architecture.ends_with(head.suffix)) continue;
+    const ClassName found{architecture.substr(0, architecture.size() - head.suffix.size()), head.kind};
+    if (family_named(found.stem, &ModelFamily::stems)) return found;
+    if (!first) first = found;
+  }
+  return first.value_or(ClassName{architecture});
 }
 
 const ModelFamily* family_of(std::string_view stem, std::string_view model_type) {
-  const auto find = [&](std::string_view name, auto member) -> const ModelFamily* {
-    if (name.empty()) return nullptr;
-    for (const ModelFamily* family : all_families())
-      for (const std::string_view known : family->*member)
-        if (name_key(known) == name_key(name)) return family;
-    return nullptr;
-  };
-  const ModelFamily* by_stem = find(stem, &ModelFamily::stems);
-  return by_stem ? by_stem : find(model_type, &ModelFamily::model_types);
+  const ModelFamily* by_stem = family_named(stem, &ModelFamily::stems);
+  return by_stem ? by_stem : family_named(model_type, &ModelFamily::model_types);
 }
 
 Error unknown_architecture(const std::string& place, const std::string& name) {
-  const auto known = supported_architectures();
-  const std::string list = "supported: " + join(known, ", ");
-  const auto near = nearest_names(class_name(name).stem, known);
+  constexpr std::string_view kWays = "export it to ONNX, or write it as a graph file (docs/graphs.md)";
+  const std::string_view stem = class_name(name).stem, reason = why_not(stem);
+  if (!reason.empty())
+    return {place, "architectures", fmt::format("'{}' is not supported: {}", name.substr(0, 80), reason),
+            std::string(kWays)};
+  const auto near = nearest_names(stem, supported_architectures());
   return {place, "architectures", "unknown architecture '" + name.substr(0, 80) + "'",
-          near.empty() ? list : "nearest: " + join_or(near) + "; " + list};
+          fmt::format("{}`tilecast models --classes` lists those that are known; or {}",
+                      near.empty() ? "" : "nearest: " + join_or(near) + "; ", kWays)};
 }
 
 // Python writes NaN and Infinity, which JSON does not have (Nemotron-H's time_step_limit): read as texts, they hurt
@@ -107,15 +123,36 @@ Error on_one_line(Error error) {
   return error;
 }
 
-// Models of several senses keep their text part in an object of its own; its fields are laid over the outer ones.
+bool has_object(const Json& root, const std::string& key) { return root.contains(key) && root[key].is_object(); }
+
+// Models of several senses keep their text part in an object of its own, which the makers of some call otherwise.
+std::string text_key(const Json& root) {
+  for (const char* key : {"text_config", "llm_config", "language_config"})
+    if (has_object(root, key)) return key;
+  return "";
+}
+// Its fields, laid over the outer ones.
 Json text_part(const Json& root) {
-  if (!root.contains("text_config") || !root["text_config"].is_object()) return root;
+  const std::string text = text_key(root);
+  if (text.empty()) return root;
   Json merged = root;
-  merged.erase("text_config");
+  merged.erase(text);
   merged.erase("architectures");
-  for (const auto& [key, value] : root["text_config"].items())
+  for (const auto& [key, value] : root[text].items())
     if (!value.is_null() && key != "architectures") merged[key] = value;
   return merged;
+}
+// Qwen's Omni models hold what listens and thinks apart from what speaks.
+const Json& thinking_part(const Json& root) {
+  return has_object(root, "thinker_config") ? root["thinker_config"] : root;
+}
+
+// Parts beside the text that a forecast leaves out.
+std::vector<std::string> parts_left_out(const Json& root) {
+  std::vector<std::string> parts;
+  for (const char* key : {"vision_config", "audio_config", "img_processor", "audio_processor", "talker_config"})
+    if (has_object(root, key) || has_object(thinking_part(root), key)) parts.emplace_back(key);
+  return parts;
 }
 
 std::string read_dtype(ConfigReader& read) {
@@ -153,20 +190,27 @@ Result<ModelSpec> spec_from(const Json& root, const std::string& place) {
     return Error{place, "architectures", "is missing, and so is model_type",
                  "give the class of the model, for example [\"LlamaForCausalLM\"]"};
   const std::string architecture = architectures.empty() ? model_type : architectures.front();
-  const auto [stem, head] = class_name(architecture);
+  auto [stem, head] = class_name(architecture);
   const ModelFamily* family = family_of(stem, model_type);
-  const Json text = text_part(root);
-  if (!family && text.contains("model_type") && text["model_type"].is_string())
+  const std::string nested = text_key(thinking_part(root));
+  const Json text = text_part(thinking_part(root));
+  if (!family && why_not(stem).empty() && text.contains("model_type") && text["model_type"].is_string()) {
     family = family_of({}, text["model_type"].get<std::string>());
+    // Wrappers outside Hugging Face's library have a plain "Model" that generates.
+    if (nested != "text_config" || &thinking_part(root) != &root) head = HeadKind::language;
+  }
   if (!family) return unknown_architecture(place, architecture);
 
   // Two towers keep their parts (CLIP); elsewhere the text part is the model.
   ConfigReader read(family->two_towers ? root : text, place,
-                    root.contains("text_config") && !family->two_towers ? "text_config." : "");
+                    !nested.empty() && !family->two_towers ? nested + "." : "");
+  if (!nested.empty())
+    for (const ModelFamily::Default& known : family->nested) read.assume(known.field, known.value);
   ModelSpec spec = family->model ? family->model(read, *family, head) : read_decoder(read, *family, head);
   spec.architecture = architecture;
   spec.dtype = read_dtype(read);
   spec.quantization = read_quantization(read);
+  if (!family->two_towers) spec.left_out = parts_left_out(root);
   if (read.failure()) return *read.failure();
   if (too_large(spec))
     return Error{place, "", "the sizes together make more than 10^15 parameters", "correct the sizes"};

@@ -6,24 +6,6 @@
 namespace tilecast {
 namespace {
 
-// The GPT-2 way: LayerNorm with a shift, biases everywhere, a plain feed-forward four times as wide, a tied head.
-constexpr Traits kGpt{.norm = NormKind::layer,
-                      .norm_bias = true,
-                      .positions = Positions::learned,
-                      .activation = "gelu_new",
-                      .gated = false,
-                      .inter_factor = 4,
-                      .qkv_bias = true,
-                      .out_bias = true,
-                      .mlp_bias = true,
-                      .fused_qkv = true,
-                      .tied = true};
-
-constexpr Traits with(Traits traits, auto change) {
-  change(traits);
-  return traits;
-}
-
 // OPT-350m alone has its norms behind the sums, none at the end, and embeddings narrower than its layers.
 void prepare_opt(ConfigReader& read, Traits& traits) {
   const bool before = read.flag_or("do_layer_norm_before", true);
@@ -107,7 +89,7 @@ Layers llama4_layers(ConfigReader& read, const Traits& traits, const StackSizes&
 }
 
 // Phi-2's traits without its own: shared by nobody yet, but long.
-constexpr Traits kPhi = with(kGpt, [](Traits& t) {
+constexpr Traits kPhi = with(kGptTraits, [](Traits& t) {
   t.place = NormPlace::shared;
   t.positions = Positions::rope;
   t.rotary = 0.5;
@@ -120,10 +102,10 @@ constexpr Traits kPhi = with(kGpt, [](Traits& t) {
 
 const std::vector<ModelFamily>& decoder_families() {
   static const std::vector<ModelFamily> kFamilies = {
-      {{"GPT2"}, {"gpt2"}, kGpt},
+      {{"GPT2"}, {"gpt2"}, kGptTraits},
       {{"OPT"},
        {"opt"},
-       with(kGpt,
+       with(kGptTraits,
             [](Traits& t) {
               t.activation = "relu";
               t.position_offset = 2;
@@ -134,12 +116,12 @@ const std::vector<ModelFamily>& decoder_families() {
        read_opt},
       {{"Bloom"},
        {"bloom"},
-       with(kGpt,
+       with(kGptTraits,
             [](Traits& t) {
               t.positions = Positions::alibi;
               t.embedding_norm = true;
             })},
-      {{"MPT"}, {"mpt"}, with(kGpt, [](Traits& t) { t.activation = "gelu"; }), prepare_mpt},
+      {{"MPT"}, {"mpt"}, with(kGptTraits, [](Traits& t) { t.activation = "gelu"; }), prepare_mpt},
       {{"GPTJ"},
        {"gptj"},
        with(kPhi,
@@ -149,7 +131,7 @@ const std::vector<ModelFamily>& decoder_families() {
             })},
       {{"GPTNeoX"},
        {"gpt_neox"},
-       with(kGpt,
+       with(kGptTraits,
             [](Traits& t) {
               t.place = NormPlace::parallel;
               t.positions = Positions::rope;
@@ -161,7 +143,7 @@ const std::vector<ModelFamily>& decoder_families() {
       {{"Phi"}, {"phi"}, kPhi},
       {{"Falcon", "RW"},
        {"falcon", "RefinedWeb", "RefinedWebModel"},
-       with(kGpt,
+       with(kGptTraits,
             [](Traits& t) {
               t.positions = Positions::rope;
               t.activation = "gelu";
@@ -171,32 +153,82 @@ const std::vector<ModelFamily>& decoder_families() {
        {"nemotron"},
        {.norm = NormKind::layer, .norm_bias = true, .rotary = 0.5, .activation = "relu2", .gated = false}},
 
-      {{"Llama", "Aquila"}, {"llama", "aquila"}, {}},
-      {{"Mistral", "Mistral3", "Ministral"}, {"mistral"}, {}},
+      {.stems = {"Llama", "Aquila", "Granite", "Exaone", "Xverse", "Yi"},
+       .model_types = {"llama", "aquila", "granite", "exaone", "xverse", "yi"},
+       .nested = {{field::kVocab, 32000},
+                  {field::kHidden, 4096},
+                  {field::kLayers, 32},
+                  {field::kHeads, 32},
+                  {field::kInter, 11008}}},
+      {.stems = {"Mistral", "Mistral3", "Ministral"},
+       .model_types = {"mistral", "ministral"},
+       .nested = {{field::kVocab, 32000},
+                  {field::kHidden, 4096},
+                  {field::kLayers, 32},
+                  {field::kHeads, 32},
+                  {field::kKvHeads, 8},
+                  {field::kInter, 14336}}},
+      {{"MiniCPM"}, {"minicpm"}, {.tied = true}},
+      {{"InternLM2"}, {"internlm2"}, {.fused_qkv = true}},
+      {{"Arcee"}, {"arcee"}, {.activation = "relu2", .gated = false}},
+      {{"Orion"}, {"orion"}, {.norm = NormKind::layer, .norm_bias = true}},
+      {{"Olmo"}, {"olmo"}, {.norm = NormKind::layer, .norm_scale = false}},
+      {{"Olmoe"}, {"olmoe"}, {.qk_norm = true, .qk_norm_wide = true}},
       {{"Mixtral"}, {"mixtral"}, {}},
       {{"Llama4"}, {"llama4", "llama4_text"}, {}, prepare_llama4, llama4_layers},
-      {{"Phi3"}, {"phi3"}, {.fused_qkv = true}},
-      {{"Qwen2", "Qwen2VL", "Qwen2_5_VL"},
-       {"qwen2", "qwen2_vl", "qwen2_5_vl"},
-       {.qkv_bias = true, .out_follows = false}},
+      {{"Phi3", "Phi3V", "Phi4MM"}, {"phi3", "phi3_v", "phi4mm"}, {.fused_qkv = true}},
+      {.stems = {"Qwen2", "Qwen2VL", "Qwen2_5_VL", "MiMo", "SeedOss"},
+       .model_types = {"qwen2", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text",
+                       "mimo", "seed_oss"},
+       .traits = {.qkv_bias = true, .out_follows = false},
+       .nested = {{field::kVocab, 151936},
+                  {field::kHidden, 4096},
+                  {field::kLayers, 32},
+                  {field::kHeads, 32},
+                  {field::kKvHeads, 32},
+                  {field::kInter, 22016}}},
       {{"Qwen2Moe"}, {"qwen2_moe"}, {.qkv_bias = true, .out_follows = false, .shared_gate = true}},
       {{"Qwen3", "Qwen3Moe", "Qwen3VL", "Qwen3VLMoe"},
-       {"qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_moe"},
+       {"qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_moe", "qwen3_vl_text", "qwen3_vl_moe_text"},
        {.qk_norm = true}},
-      {{"Gemma"}, {"gemma"}, {.activation = "gelu_pytorch_tanh", .tied = true}},
-      {{"Gemma2"},
-       {"gemma2"},
-       {.place = NormPlace::both, .activation = "gelu_pytorch_tanh", .tied = true, .full_every = 2}},
+      {{"HunYuanDenseV1"}, {"hunyuan_v1_dense"}, {.qk_norm = true}},
+      {{"Dots1"}, {"dots1"}, {.out_follows = true, .qk_norm = true, .router_bias = true}},
+      {.stems = {"Gemma"},
+       .model_types = {"gemma"},
+       .traits = {.activation = "gelu_pytorch_tanh", .tied = true},
+       .nested = {{field::kVocab, 256000},
+                  {field::kHidden, 3072},
+                  {field::kLayers, 28},
+                  {field::kHeads, 16},
+                  {field::kKvHeads, 16},
+                  {field::kHeadDim, 256},
+                  {field::kInter, 24576}}},
+      {.stems = {"Gemma2"},
+       .model_types = {"gemma2"},
+       .traits = {.place = NormPlace::both, .activation = "gelu_pytorch_tanh", .tied = true, .full_every = 2},
+       .nested = {{field::kVocab, 256000},
+                  {field::kHidden, 2304},
+                  {field::kLayers, 26},
+                  {field::kHeads, 8},
+                  {field::kKvHeads, 4},
+                  {field::kHeadDim, 256},
+                  {field::kInter, 9216}}},
       {{"Gemma3"},
        {"gemma3", "gemma3_text"},
        {.place = NormPlace::both, .activation = "gelu_pytorch_tanh", .qk_norm = true, .tied = true, .full_every = 6},
        prepare_gemma3},
-      {{"Olmo2"}, {"olmo2"}, {.place = NormPlace::after_only, .qk_norm = true, .qk_norm_wide = true}},
+      {{"Olmo2", "Olmo3"},
+       {"olmo2", "olmo3"},
+       {.place = NormPlace::after_only, .qk_norm = true, .qk_norm_wide = true, .full_every = 4}},
       {{"DeepseekV2"}, {"deepseek_v2"}, {}},
       {{"DeepseekV3", "DeepseekV32", "KimiK2", "KimiK25"},
        {"deepseek_v3", "deepseek_v32", "kimi_k2", "kimi_k25"},
        {.router_bias = true}},
-      {{"Glm4Moe"}, {"glm4_moe"}, {.rotary = 0.5, .out_follows = false, .router_bias = true}},
+      {{"Glm"}, {"glm"}, {.rotary = 0.5, .qkv_bias = true, .out_follows = false}},
+      {{"Glm4", "Glm4v"},
+       {"glm4", "glm4v", "glm4v_text"},
+       {.place = NormPlace::both, .rotary = 0.5, .out_follows = false}},
+      {{"Glm4Moe", "Glm4vMoe"}, {"glm4_moe", "glm4v_moe", "glm4v_moe_text"}, {.rotary = 0.5, .out_follows = false, .router_bias = true}},
       {{"GlmMoeDsa", "Glm4MoeLite"}, {"glm_moe_dsa", "glm4_moe_lite"}, {.router_bias = true}},
       {{"MiniMaxM2"}, {"minimax_m2"}, {.qk_norm = true, .qk_norm_wide = true, .router_bias = true}},
       {{"GptOss"},

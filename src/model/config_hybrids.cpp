@@ -10,23 +10,92 @@
 namespace tilecast {
 namespace {
 
-// Nemotron-H: every layer is one part alone, as a letter says.
-ScanSpec read_mamba(ConfigReader& read) {
+// What files call the sizes of a Mamba-2 layer.
+struct MambaNames {
+  const char *heads, *head_dim, *groups, *state, *conv, *conv_bias, *bias;
+};
+constexpr MambaNames kNemotronNames{
+    "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "use_conv_bias", "mamba_proj_bias"};
+constexpr MambaNames kMamba2Names{"num_heads",   "head_dim",      "n_groups", "state_size",
+                                  "conv_kernel", "use_conv_bias", "use_bias"};
+constexpr MambaNames kBambaNames{"mamba_n_heads", "mamba_d_head",    "mamba_n_groups", "mamba_d_state",
+                                 "mamba_d_conv",  "mamba_conv_bias", "mamba_proj_bias"};
+
+ScanSpec read_mamba(ConfigReader& read, const MambaNames& names, Count hidden) {
   const auto part = [&](const char* name) {
     const Count value = read.count_or(name, 0, 1 << 14);
-    if (value == 0) read.fail(name, "is missing", "layers of kind M need it");
+    if (value == 0) read.fail(name, "is missing", "Mamba-2 layers need it");
     return value;
   };
   ScanSpec s;
   s.rule = ScanRule::mamba2;
-  s.heads = part("mamba_num_heads");
-  s.head_dim = part("mamba_head_dim");
-  s.key_heads = part("n_groups");
-  s.key_dim = part("ssm_state_size");
-  s.conv_width = part("conv_kernel");
-  s.conv_bias = read.flag_or("use_conv_bias", true);
+  s.heads = part(names.heads);
+  const nlohmann::json* head_dim = read.find(names.head_dim);
+  if (head_dim && *head_dim == "auto")  // what is left of twice the model's width, or as many times as the file says
+    s.head_dim = read.count_or("mamba_expand", 2, 1 << 6) * hidden / std::max<Count>(s.heads, 1);
+  else s.head_dim = part(names.head_dim);
+  if (s.head_dim < 1) read.fail(names.head_dim, "must be at least 1");
+  s.key_heads = part(names.groups);
+  s.key_dim = part(names.state);
+  s.conv_width = part(names.conv);
+  s.conv_bias = read.flag_or(names.conv_bias, true);
+  s.bias = read.flag_or(names.bias, false);
   return s;
 }
+
+// Mamba-2: nothing but such layers.
+ModelSpec read_mamba2(ConfigReader& read, const ModelFamily& family, HeadKind head) {
+  ModelSpec spec;
+  spec.vocab = read.count(field::kVocab);
+  StackSizes sizes;
+  sizes.stack.hidden = read.count(field::kHidden);
+  sizes.stack.positions = Positions::none;
+  sizes.layers = read.count(field::kLayers);
+  LayerSpec layer;
+  layer.mixer = read_mamba(read, kMamba2Names, sizes.stack.hidden);
+  if (read.failure()) return spec;
+  spec.decoder = stack_of(sizes, Layers(static_cast<std::size_t>(sizes.layers), layer));
+  read_head(read, family.traits, head, spec);
+  return spec;
+}
+
+// Bamba: attention in the layers it lists (from zero), Mamba-2 in the others.
+Layers bamba_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  Layers layers = read_layers(read, traits, sizes);
+  const std::vector<Count> attends = read.counts("attn_layer_indices", field::kLayers.most);
+  const ScanSpec scan = read_mamba(read, kBambaNames, sizes.stack.hidden);
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (std::find(attends.begin(), attends.end(), static_cast<Count>(i)) == attends.end()) layers[i].mixer = scan;
+  return layers;
+}
+
+// Granite 4: Mamba-2 or attention by a list of words; beside the experts, or alone, a feed-forward of its own width.
+void prepare_granite_hybrid(ConfigReader& read, Traits& traits) {
+  if (read.text_or("position_embedding_type", "") != "rope") traits.positions = Positions::none;
+}
+Layers granite_hybrid_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
+  Layers layers = read_layers(read, traits, sizes);
+  std::vector<std::string> kinds = read.texts("layer_types");
+  if (kinds.empty()) kinds.resize(layers.size(), "mamba");
+  if (kinds.size() != layers.size()) {
+    read.fail("layer_types", fmt::format("has {} entries for {} layers", kinds.size(), layers.size()));
+    return layers;
+  }
+  const bool scans = std::find(kinds.begin(), kinds.end(), "mamba") != kinds.end();
+  const ScanSpec scan = scans ? read_mamba(read, kBambaNames, sizes.stack.hidden) : ScanSpec{};
+  const Count shared = read.count_or("shared_intermediate_size", 1024);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (kinds[i] == "mamba") layers[i].mixer = scan;
+    else if (kinds[i] != "attention")
+      read.fail("layer_types", "unknown kind '" + kinds[i].substr(0, 40) + "'", "known: mamba, attention");
+    if (auto* experts = std::get_if<MoeSpec>(&layers[i].feed_forward)) experts->shared_inter = shared;
+    else std::get<MlpSpec>(layers[i].feed_forward).inter = shared;
+  }
+  if (shared < 1) read.fail("shared_intermediate_size", "must be at least 1");
+  return layers;
+}
+
+// Nemotron-H: every layer is one part alone, as a letter says.
 
 // The letters: given as such, or as a list of words by later files.
 std::string read_letters(ConfigReader& read) {
@@ -52,7 +121,7 @@ Layers nemotron_h_layers(ConfigReader& read, const Traits& traits, const StackSi
   for (const char letter : letters) {
     if (read.failure()) break;
     LayerSpec layer;
-    if (letter == 'M') layer.mixer = read_mamba(read);
+    if (letter == 'M') layer.mixer = read_mamba(read, kNemotronNames, sizes.stack.hidden);
     else if (letter == '*') layer.mixer = sizes.attention;
     else if (letter == '-') layer.feed_forward = sizes.mlp;
     else if (letter == 'E') layer.feed_forward = read_experts(read, traits, sizes.mlp.inter);
@@ -162,6 +231,9 @@ const std::vector<ModelFamily>& hybrid_families() {
        {.positions = Positions::none, .activation = "relu2", .gated = false, .router_bias = true},
        nullptr,
        nemotron_h_layers},
+      {.stems = {"Mamba2"}, .model_types = {"mamba2"}, .model = read_mamba2},
+      {{"Bamba"}, {"bamba"}, {.rotary = 0.5}, nullptr, bamba_layers},
+      {{"GraniteMoeHybrid"}, {"granitemoehybrid"}, {}, prepare_granite_hybrid, granite_hybrid_layers},
       {{"DeciLM", "Deci"}, {"deci", "nemotron-nas"}, {}, prepare_deci, deci_layers},
   };
   return kFamilies;

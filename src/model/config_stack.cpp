@@ -24,7 +24,8 @@ constexpr ActivationName kActivations[] = {{"silu", ActivationKind::silu},
                                            {"gelu_pytorch_tanh", ActivationKind::gelu},
                                            {"quick_gelu", ActivationKind::gelu},
                                            {"gelu_new", ActivationKind::gelu_tanh},
-                                           {"gelu_fast", ActivationKind::gelu_tanh}};
+                                           {"gelu_fast", ActivationKind::gelu_tanh},
+                                           {"swiglu", ActivationKind::silu}};
 constexpr std::string_view kActivationFields[] = {"hidden_act",     "hidden_activation", "activation_function",
                                                   "mlp_hidden_act", "dense_act_fn",      "activation"};
 
@@ -66,6 +67,9 @@ AttentionSpec read_attention(ConfigReader& read, const Traits& traits, Count hid
   a.causal = traits.causal;
   a.qk_norm = read.flag_or("use_qk_norm", traits.qk_norm);
   a.qk_norm_wide = traits.qk_norm_wide;
+  a.qk_norm_each = traits.qk_norm_each;
+  a.qk_norm_kind = traits.qk_norm_kind;
+  a.qk_norm_bias = traits.qk_norm_bias;
   a.gate = read.flag_or("attn_output_gate", traits.gate);
   a.sinks = traits.sinks;
   a.fused_qkv = traits.fused_qkv;
@@ -202,6 +206,8 @@ StackSizes read_sizes(ConfigReader& read, const Traits& traits) {
   stack.hidden = read.count(field::kHidden);
   stack.norm = traits.norm;
   stack.norm_bias = traits.norm_bias;
+  stack.norm_scale = traits.norm_scale;
+  stack.layer_scale = traits.layer_scale;
   stack.place = traits.place;
   stack.final_norm = traits.final_norm;
   stack.embedding_norm = traits.embedding_norm;
@@ -283,7 +289,9 @@ void read_head(ConfigReader& read, const Traits& traits, HeadKind head, ModelSpe
   spec.tied_head = spec.lm_head && read.flag_or("tie_word_embeddings", traits.tied);
   spec.head_bias = spec.lm_head && traits.head_bias;
   spec.max_context = read.count_or(field::kPositions, 0);
-  if (head != HeadKind::classes) return;
+  if (head == HeadKind::span) spec.classes = 2;
+  spec.token_classes = head == HeadKind::token_classes || head == HeadKind::span;
+  if (head != HeadKind::classes && head != HeadKind::taught && head != HeadKind::token_classes) return;
   const nlohmann::json* labels = read.find("id2label");
   const Count named = labels && labels->is_object() ? static_cast<Count>(labels->size()) : 0;
   spec.classes = read.count_or("num_labels", named > 0 ? named : 2);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -11,6 +12,7 @@
 #include "model/library.h"
 #include "support/file.h"
 #include "support/table.h"
+#include "support/text.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -53,18 +55,35 @@ std::string table_text() {
   return "\n" + table.markdown();
 }
 
+// The classes, as `tilecast models --classes` has them.
+std::string classes_text() {
+  std::vector<std::string> stems = supported_architectures();
+  for (std::string& stem : stems) stem = "`" + stem + "`";
+  return fmt::format("\nStems of the {} classes understood: {}.\n", stems.size(), join(stems, ", "));
+}
+
 TEST(ModelsDoc, ListsTheLibrary) {
   const std::string doc = doc_text();
   const auto mark = doc.find(kMark);
   ASSERT_NE(mark, std::string::npos);
-  const std::string expected = doc.substr(0, mark) + std::string(kMark) + table_text();
+  const std::string expected = doc.substr(0, mark) + std::string(kMark) + table_text() + classes_text();
   if (std::getenv("TILECAST_UPDATE_DOCS")) std::ofstream(kPath) << expected;
   EXPECT_EQ(doc_text(), expected) << "TILECAST_UPDATE_DOCS=1 rewrites it";
 }
 
 TEST(ModelsDoc, NamesEveryArchitecture) {
-  const std::string doc = doc_text();
+  std::string doc = doc_text();
+  doc.resize(std::min(doc.size(), doc.find(kMark)));  // what people wrote: each with what it has of its own
   for (const std::string& name : supported_architectures()) EXPECT_THAT(doc, testing::HasSubstr("`" + name + "`"));
+}
+
+// Counts that README.md quotes.
+TEST(ModelsDoc, ReadmeQuotesTheRightCounts) {
+  const auto readme = read_text_file(TILECAST_SOURCE_DIR "/README.md", 1 << 20);
+  ASSERT_TRUE(readme);
+  for (const std::string& said : {fmt::format("{} models by name", list_models().size()),
+                                  fmt::format("{} classes of Hugging Face", supported_architectures().size())})
+    EXPECT_NE(readme->find(said), std::string::npos) << "README.md should say: " << said;
 }
 
 }  // namespace

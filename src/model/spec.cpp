@@ -8,9 +8,12 @@ namespace tilecast {
 namespace {
 
 Count norm_size(const StackSpec& stack) {
-  if (stack.norm == NormKind::none) return 0;
+  if (stack.norm == NormKind::none || !stack.norm_scale) return 0;
   return stack.norm_bias ? 2 * stack.hidden : stack.hidden;
 }
+// Of one over the embeddings' own width, where they are narrower than the layers.
+Count table_width(const StackSpec& stack) { return stack.factored ? stack.embedding_dim : stack.hidden; }
+Count table_norm_size(const StackSpec& stack) { return norm_size(stack) / stack.hidden * table_width(stack); }
 
 // A feed-forward part without its router: its matrices, and a bias for each of its products.
 Count mlp_size(Count hidden, Count inter, bool gated, bool bias) {
@@ -25,7 +28,10 @@ Count size_of(const AttentionSpec& a, Count hidden) {
   if (a.q_bias) sum += q;
   if (a.kv_bias) sum += v + (a.key_bias ? k : 0);
   if (a.out_bias) sum += hidden;
-  if (a.qk_norm && a.qk_norm_scale) sum += a.qk_norm_wide ? (a.heads + a.kv_heads) * a.head_dim : 2 * a.head_dim;
+  if (a.qk_norm && a.qk_norm_scale) {
+    const Count norms = a.qk_norm_wide || a.qk_norm_each ? a.heads + a.kv_heads : 2;
+    sum += (a.qk_norm_bias ? 2 : 1) * norms * a.head_dim;
+  }
   if (a.sinks) sum += a.heads;
   return sum;
 }
@@ -54,7 +60,8 @@ Count size_of(const ScanSpec& s, Count hidden) {
     case ScanRule::gated_delta:  // an output gate as wide as the values, two numbers a head; dt, A; norm of a head
       return products + conv + hidden * (value + 2 * s.heads) + 2 * s.heads + s.head_dim;
     case ScanRule::mamba2:  // gate, a step a head; dt, A and D; a norm over all channels
-      return products + conv + hidden * (value + s.heads) + 3 * s.heads + value;
+      return products + conv + hidden * (value + s.heads) + 3 * s.heads + value +
+             (s.bias ? conv_channels(s) + value + s.heads + hidden : 0);
     case ScanRule::kda:  // decays and gate through a bottleneck of one head's width; a step a head; dt, A; norm
       return products + conv + 2 * hidden * s.head_dim + s.head_dim * (key + value) + hidden * s.heads + key + s.heads +
              s.head_dim;
@@ -84,11 +91,13 @@ Count size_of(const FeedForward& part, Count hidden, bool visited_only) {
 Count norms_of(const LayerSpec& layer, NormPlace place) {
   const Count parts = (layer.mixer.index() != 0 ? 1 : 0) + (layer.cross ? 1 : 0) + (layer.feed_forward.index() != 0);
   if (place == NormPlace::both) return 2 * parts;
-  return place == NormPlace::shared ? 1 : parts;
+  return place == NormPlace::shared ? 1 : layer.mixer_norm ? parts : parts - 1;
 }
 
 Count size_of(const LayerSpec& layer, const StackSpec& stack, bool visited_only) {
-  return size_of(layer.mixer, stack.hidden) + (layer.cross ? size_of(*layer.cross, stack.hidden) : 0) +
+  if (layer.borrowed) return 0;
+  const Count scales = stack.layer_scale ? 2 * stack.hidden : 0;
+  return scales + size_of(layer.mixer, stack.hidden) + (layer.cross ? size_of(*layer.cross, stack.hidden) : 0) +
          size_of(layer.feed_forward, stack.hidden, visited_only) + norms_of(layer, stack.place) * norm_size(stack);
 }
 
@@ -103,15 +112,16 @@ Count size_of(const StackSpec& stack, bool visited_only) {
   Count sum = relative_table(stack);
   for (const LayerRun& run : stack.layers) sum += run.repeats * size_of(run.layer, stack, visited_only);
   if (stack.final_norm) sum += norm_size(stack);
-  if (stack.embedding_norm) sum += norm_size(stack);
-  if (stack.embedding_dim > 0) sum += 2 * stack.embedding_dim * stack.hidden;
+  if (stack.embedding_norm) sum += table_norm_size(stack);
+  if (stack.factored) sum += (stack.embedding_dim + 1) * stack.hidden;
+  else if (stack.embedding_dim > 0) sum += 2 * stack.embedding_dim * stack.hidden;
   return sum;
 }
 
 // Tables that are looked up, not multiplied.
 Count tables_of(const StackSpec& stack) {
   const Count positions = stack.positions == Positions::learned ? stack.max_positions : 0;
-  return (positions + stack.token_types) * stack.hidden;
+  return (positions + stack.token_types) * table_width(stack);
 }
 
 const StackSpec* last_stack(const ModelSpec& spec) {
@@ -123,7 +133,7 @@ Count frontend_size(const ModelSpec& spec) {
   if (!spec.encoder) return sum;
   const Count hidden = spec.encoder->hidden;
   if (const auto& p = spec.patches)
-    sum += p->channels * p->patch * p->patch * hidden + (p->bias ? hidden : 0) + (p->class_token ? hidden : 0);
+    sum += p->channels * p->patch * p->patch * hidden + (p->bias ? hidden : 0) + p->learned_tokens() * hidden;
   if (const auto& a = spec.audio) sum += 3 * a->mel_bins * hidden + hidden + 3 * hidden * hidden + hidden;
   return sum;
 }
@@ -132,14 +142,15 @@ Count frontend_size(const ModelSpec& spec) {
 Count head_size(const ModelSpec& spec, const StackSpec& last) {
   const Count hidden = last.hidden, square = hidden * hidden + hidden;
   Count sum = 0;
-  if (spec.head_transform) sum += square + norm_size(last);
+  if (spec.head_transform)
+    sum += (hidden + (spec.transform_bias ? 1 : 0)) * table_width(last) + table_norm_size(last);
   if (spec.lm_head && spec.head_bias) sum += spec.vocab;
   if (spec.pooler) sum += square;
-  if (spec.classes > 0) sum += (hidden + 1) * spec.classes;
+  if (spec.classes > 0) sum += spec.classifiers * (spec.class_tokens * hidden + 1) * spec.classes;
   if (spec.projection > 0) {
     for (const auto* stack : {&spec.encoder, &spec.decoder})
       if (*stack) sum += (*stack)->hidden * spec.projection;
-    sum += 1;  // the scale of the logits
+    if (spec.encoder && spec.decoder) sum += 1;  // the scale of the logits
   }
   return sum;
 }

@@ -21,13 +21,16 @@ enum class ActivationKind : std::uint8_t { relu, relu_squared, gelu, gelu_tanh, 
 struct AttentionSpec {
   Count heads = 0, kv_heads = 0;
   Count head_dim = 0, v_head_dim = 0;  // v_head_dim 0: as head_dim
-  Count window = 0;                    // 0: all keys
+  Count window = 0;                    // keys a query sees at most, itself included; 0: all
   bool causal = true;
   bool q_bias = false, kv_bias = false, out_bias = false;
   bool key_bias = true;        // with kv_bias: Whisper has none on its keys
   bool qk_norm = false;        // a norm over each head of queries and keys (Qwen 3, Gemma 3)
   bool qk_norm_wide = false;   // ... over all heads at once instead (OLMo 2, MiniMax M2)
   bool qk_norm_scale = true;   // that norm has weights (Llama 4's has none)
+  bool qk_norm_each = false;   // every head has weights of its own for it (Cohere, StableLM)
+  NormKind qk_norm_kind = NormKind::rms;
+  bool qk_norm_bias = false;   // LayerNorm's shift (Persimmon)
   bool gate = false;           // the output is gated by a second half of the query projection (Qwen3-Next)
   bool sinks = false;          // one learned logit a head (gpt-oss)
   Count rotary_dim = 0;        // of head_dim; 0: none
@@ -49,13 +52,14 @@ struct MlaSpec {
 };
 
 enum class ScanRule : std::uint8_t { gated_delta, kda, mamba2 };
-// Linear attention and state-space mixers (Qwen3-Next, Kimi Linear, Nemotron-H).
+// Linear attention and state-space mixers (Qwen3-Next, Kimi Linear, Nemotron-H, Mamba-2).
 struct ScanSpec {
   ScanRule rule = ScanRule::gated_delta;
   Count heads = 0, head_dim = 0;     // values
   Count key_heads = 0, key_dim = 0;  // keys; Mamba-2: groups and state
   Count conv_width = 4;
   bool conv_bias = false;
+  bool bias = false;  // on the products in and out; Mamba-2 alone
   friend bool operator==(const ScanSpec&, const ScanSpec&) = default;
 };
 
@@ -101,6 +105,8 @@ struct LayerSpec {
   Mixer mixer;
   std::optional<AttentionSpec> cross;  // decoder of an encoder-decoder model
   FeedForward feed_forward;
+  bool mixer_norm = true;  // ModernBERT's first layer has none, coming right after the embeddings' own
+  bool borrowed = false;   // its weights are those of the layer before (ALBERT)
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 struct LayerRun {
@@ -113,6 +119,8 @@ struct StackSpec {
   std::vector<LayerRun> layers;  // in order
   NormKind norm = NormKind::rms;
   bool norm_bias = false;  // LayerNorm's shift; RMSNorm has none
+  bool norm_scale = true;  // OLMo's first LayerNorm has no weights at all
+  bool layer_scale = false;  // what a block adds to the stream is scaled by a learned vector first (DINOv2)
   NormPlace place = NormPlace::before;
   bool final_norm = true;
   bool embedding_norm = false;  // a norm right after the embeddings (BERT, BLOOM)
@@ -120,6 +128,7 @@ struct StackSpec {
   Count max_positions = 0;  // rows of a learned table (its offset included: OPT has two more)
   Count token_types = 0;    // BERT
   Count embedding_dim = 0;  // where it is not `hidden` (OPT-350m): projected in and out
+  bool factored = false;    // with it: all tables and their norm are as narrow, and the head too (ALBERT, ELECTRA)
   Count layer_count() const {
     Count n = 0;
     for (const LayerRun& run : layers) n += run.repeats;
@@ -132,7 +141,14 @@ struct PatchFrontend {  // ViT, CLIP's images
   Count image = 224, patch = 16, channels = 3;
   bool class_token = true;
   bool bias = true;
-  Count tokens() const { return (image / patch) * (image / patch) + (class_token ? 1 : 0); }
+  Count more_tokens = 0;       // learned ones beside the class token: DeiT's for distillation, registers
+  bool more_positions = true;  // those have positions as well; registers do not
+  bool mask_token = false;     // one that only training uses (DINOv2)
+  Count positions() const {
+    return (image / patch) * (image / patch) + (class_token ? 1 : 0) + (more_positions ? more_tokens : 0);
+  }
+  Count tokens() const { return positions() + (more_positions ? 0 : more_tokens); }
+  Count learned_tokens() const { return (class_token ? 1 : 0) + more_tokens + (mask_token ? 1 : 0); }
 };
 struct AudioFrontend {  // Whisper: two convolutions over mel bins, the second halves the frames
   Count mel_bins = 80, frames = 3000;
@@ -149,12 +165,17 @@ struct ModelSpec {
   bool tied_head = false;  // the head's matrix is the embedding's
   bool head_bias = false;
   bool head_transform = false;  // BERT's masked-LM head: dense, activation, norm before the vocabulary
-  bool pooler = false;          // BERT: dense and tanh over the first token
+  bool transform_bias = true;   // that dense product has a bias (not ModernBERT's)
+  bool pooler = false;          // BERT: dense and tanh over the first token, or over all with `token_classes`
   Count classes = 0;            // a classifier instead of a vocabulary (BertForPreTraining has both)
+  bool token_classes = false;   // of every token, not of the sequence
+  Count class_tokens = 1;       // tokens side by side that the classifier reads (DINOv2: the first and the mean)
+  Count classifiers = 1;        // DeiT has two: of the class token and of the distilled one
   Count projection = 0;         // CLIP: each tower ends in a product to this width
   Count max_context = 0;        // positions the model was made for; 0: not said
   std::string dtype = "bf16";   // of the checkpoint
   std::string quantization;     // format of quantised weights in the checkpoint ("fp8_block"), or empty
+  std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 
 Count parameters(const ModelSpec& spec);

@@ -5,21 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/cluster.h"
 #include "model/build.h"
+#include "parallel/rank_memory.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
-
-// NCCL's channels occupy an SM each while they move data: 16 of them on the NVLink machines of its default tuning
-// (NCCL 2.2x, src/graph/tuning and connect.cc); DeepEP's kernels take 20 to 24.
-constexpr double kExchangeSms = 16;
-
-// Of the card's bandwidth that pointwise kernels over a gigabyte reach: 0.82 to 0.89 by the forecasts of A100, H100 and
-// H200.
-constexpr double kCopyShare = 0.85;
 
 Error batch_error(std::string field, std::string problem, std::string remedy) {
   return Error{"layout", std::move(field), std::move(problem), std::move(remedy)};
@@ -39,7 +36,8 @@ Seconds ParallelForecast::exposed() const {
 }
 
 bool ParallelForecast::fits() const {
-  return std::all_of(stages.begin(), stages.end(), [&](const StageForecast& s) { return s.memory.total() <= usable; });
+  return std::all_of(stages.begin(), stages.end(),
+                     [](const StageForecast& s) { return s.memory.total() <= s.usable; });
 }
 
 Result<Batches> batches_of(const ParallelRun& parallel) {
@@ -92,7 +90,7 @@ class Forecasting {
     stages_ = assemble_stages(spec_, layout(), graph_, costs_);
     if (auto done = run_pipeline(); !done) return std::move(done).error();
     if (auto done = end_step(); !done) return std::move(done).error();
-    add_memory();
+    if (auto done = add_memory(); !done) return std::move(done).error();
     add_summary();
     out_.sections = std::move(costs_);
     return std::move(out_);
@@ -271,7 +269,7 @@ class Forecasting {
   }
   Seconds between_steps() const { return out_.rank.total - std::max(out_.rank.gpu, out_.rank.host); }
 
-  void add_memory() {
+  Status add_memory() {
     const Run& run = parallel_.run;
     TrainingSetup training = run.training;
     training.accumulation = batches_.micro_batches;
@@ -296,7 +294,13 @@ class Forecasting {
       // Keys and values of this stage's layers alone.
       if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
       if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
+      stage.usable = out_.usable;
     }
+    if (!is_budgeted(run) || sharding != Sharding::none || layout().cp > 1) return Ok{};
+    if (auto done = budget_stages(spec_, layout(), run.engine, cluster_.gpu, out_.stages); !done) return done;
+    for (const StageForecast& stage : out_.stages)
+      out_.usable = &stage == &out_.stages.front() ? stage.usable : std::min(out_.usable, stage.usable);
+    return Ok{};
   }
   Count all_layers() const {
     Count n = 0;

@@ -33,6 +33,8 @@ struct StageForecast {
   Count layers = 0;
   Seconds forward, backward;  // of a micro-batch, all chunks together, with what is exchanged meanwhile
   MemoryNeed memory;          // of each rank
+  Bytes usable;               // ... and what it may fill
+  Count cache_tokens = 0;     // whose keys and values it has room for; 0: none, or it depends on the requests
   Seconds update;             // the optimizer's kernels
 };
 
@@ -57,7 +59,7 @@ struct ParallelForecast {
   double utilisation = 0;        // model FLOPs (recomputation not counted) over time and dense peak of all GPUs
   std::vector<StageForecast> stages;
   std::size_t busiest = 0;  // of `stages`
-  Bytes usable;
+  Bytes usable;  // of the rank that may fill least
   bool fits() const;
   bool host_bound = false;
   double seen_share = 0;  // of compute, by kernels whose card was measured

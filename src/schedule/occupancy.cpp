@@ -1,15 +1,17 @@
 #include <algorithm>
 
+#include "constants/streaming.h"
 #include "schedule/schedule.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Registers are handed out per warp in units of 256, from the file of the sub-partition the warp runs on: four of them
 // on an SM, two on compute capability 6.0 (CUDA occupancy calculator, compute capability 6.0 to 12.0).
-constexpr int kRegisterUnit = 256;
-constexpr int kWarp = 32;
-int partitions_of(const Gpu& gpu) { return gpu.compute_capability == "6.0" ? 2 : 4; }
+int partitions_of(const Gpu& gpu) { return gpu.compute_capability == "6.0" ? kSmPartitionsP100 : kSmPartitions; }
 
 // From compute capability 8.0 on every resident CTA also takes 1 KiB of shared memory for the system; shared memory is
 // handed out in units of 128 bytes, 256 before (the same source).
@@ -21,17 +23,17 @@ SharedRule shared_rule_of(const Gpu& gpu) {
     case Architecture::ampere:
     case Architecture::ada:
     case Architecture::hopper:
-    case Architecture::blackwell: return {1024, 128};
-    default: return {0, 256};
+    case Architecture::blackwell: return {kSharedReserved, kSharedUnit};
+    default: return {0, kSharedUnitBefore};
   }
 }
 
 }  // namespace
 
 int occupancy(const CtaShape& cta, const Gpu& gpu) {
-  const int warps = (cta.threads + kWarp - 1) / kWarp;
-  const int warp_registers = (cta.registers * kWarp + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
-  const Count by_threads = gpu.max_threads_per_sm / (warps * kWarp);
+  const int warps = (cta.threads + kWarpThreads - 1) / kWarpThreads;
+  const int warp_registers = (cta.registers * kWarpThreads + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  const Count by_threads = gpu.max_threads_per_sm / (warps * kWarpThreads);
   Count by_registers = gpu.max_ctas_per_sm;
   if (warp_registers > 0) {
     const Count partitions = partitions_of(gpu);

@@ -5,55 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/serve.h"
+#include "parallel/rank_memory.h"
 #include "parallel/split.h"
-#include "parallel/stages.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
-
-// Of a card's memory a program sees a little less than its nominal size: 79.1 to 79.6 of 80 GiB on A100 and H100, 23.6
-// of 24 on RTX 3090 and 4090, 47.4 of 48 on an RTX A6000, 178.4 of 180 on a B200 (total memory in public logs of vLLM's
-// memory profile and of PyTorch). Data-centre cards with GDDR keep a sixteenth for error correction: 44.4 of 48 on
-// L40S, 22.1 of 24 on A10G, 14.6 of 16 on T4.
-constexpr double kVisible = 0.987, kCorrected = 15.0 / 16;
-double visible_share(const Gpu& gpu) {
-  const bool corrected = gpu.dram.type.starts_with("GDDR") && !gpu.name.starts_with("RTX");
-  return corrected ? kVisible * kCorrected : kVisible;
-}
-
-// Driver and libraries outside PyTorch: 0.05 to 0.12 GiB in the same logs ("non_torch_memory takes").
-constexpr double kOtherGib = 0.1;
-
-// What vLLM's profile run leaves of the usable share beside weights and cache, in published start-up logs of its V1
-// with Llama 3.1 8B (vocabulary 128256), kOtherGib included: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on RTX 4090,
-// where it samples for 256 sequences; 2.24 GiB on H100, where it does for 1024. Hence 10 bytes a logit, and a part
-// whatever the model: compiled code's and libraries' workspaces.
-constexpr double kSamplerBytes = 10, kProfileGib = 0.9;
-
-// vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
-// graphs (0.2 to 0.8 GiB) taken off: about the same cache.
-constexpr double kVllmShare = 0.9;
-
-Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
-bool is_a100(const Gpu& gpu) { return gpu.name.find("A100") != std::string::npos; }
-
-// python/sglang/srt/server_args.py, _handle_gpu_memory_settings: by the card's memory.
-Count sglang_chunk(const Gpu& gpu) {
-  const Count gib = gib_of(gpu);
-  return gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
-}
-Count sglang_graph_batch(const Gpu& gpu) {
-  const Count gib = gib_of(gpu);
-  return gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
-}
-// ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
-double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
-  const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
-  double reserve = 512 + 1.5 * static_cast<double>(std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048)) +
-                   2.0 * static_cast<double>(sglang_graph_batch(gpu)) + 1024.0 / 8;
-  if (all > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
-  return std::round((all - reserve) / all * 1000) / 1000;
-}
 
 Policy policy_of(const DeploymentOptions& o) {
   if (o.static_batches) return Policy::static_batch;
@@ -77,8 +37,7 @@ KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count 
 
 Count block_tokens_of(const DeploymentOptions& o) {
   if (o.block_tokens > 0) return o.block_tokens;
-  // vLLM's block_size on CUDA, SGLang's page_size, TensorRT-LLM's tokens_per_block.
-  return o.engine.kind == EngineKind::sglang ? 1 : o.engine.kind == EngineKind::trtllm ? 32 : 16;
+  return default_block_tokens(o.engine.kind);
 }
 
 SchedulerLimits limits_of(const DeploymentOptions& o) {
@@ -86,19 +45,10 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   l.policy = policy_of(o);
   l.speculation = o.speculation;
   l.wait_steps = o.wait_steps, l.wait_share = o.wait_share;
-  // vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults): more on cards of 70 GiB and above, not on A100.
-  const bool large = gib_of(o.gpu) >= 70 && !is_a100(o.gpu);
-  if (o.engine.kind == EngineKind::sglang) {
-    l.max_sequences = 2048;  // max_running_requests: what the cache gives, 2048 to 4096
-    l.max_tokens = 16384;    // max_prefill_tokens
-    l.chunk = sglang_chunk(o.gpu);
-  } else if (o.engine.kind == EngineKind::trtllm) {
-    l.max_sequences = 2048, l.max_tokens = 8192;  // tensorrt_llm/llmapi/llm_args.py
-    l.chunked_prefill = false;
-  } else {
-    l.max_sequences = large ? 1024 : 256;
-    l.max_tokens = large ? 8192 : 2048;
-  }
+  const ServingLimits own = default_limits(o.engine.kind, o.gpu);
+  l.max_sequences = own.sequences, l.max_tokens = own.tokens;
+  if (o.engine.kind == EngineKind::sglang) l.chunk = own.chunk;
+  if (o.engine.kind == EngineKind::trtllm) l.chunked_prefill = false;
   if (o.max_sequences > 0) l.max_sequences = o.max_sequences;
   if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
   if (o.chunk > 0) l.chunk = o.chunk;
@@ -107,55 +57,30 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   return l;
 }
 
-Count profile_tokens(const SchedulerLimits& limits) {
-  return limits.policy == Policy::sglang && limits.chunk > 0 ? limits.chunk : limits.max_tokens;
+namespace {
+
+ServingLimits serving_limits(const SchedulerLimits& limits) {
+  return {limits.max_sequences, limits.max_tokens, limits.chunk};
 }
 
+}  // namespace
+
 CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const RankProfile& rank) {
-  CacheBudget b;
-  b.visible = o.gpu.dram.size * visible_share(o.gpu);
-  b.weights = rank.weights;
-  b.activations = rank.activations;
-  b.other = gibibytes(kOtherGib);
-  const auto share = [&](double otherwise) { return o.memory_fraction > 0 ? o.memory_fraction : otherwise; };
-  if (o.engine.kind == EngineKind::sglang) {
-    // KV pool = share x free memory - weights; activations and graphs live in the rest.
-    b.usable = (b.visible - b.other) * share(sglang_share(o.gpu, limits.chunk, limits.max_tokens));
-    b.cache = b.usable - b.weights;
-  } else if (o.engine.kind == EngineKind::trtllm) {
-    // free_gpu_memory_fraction of what the loaded model and its dry run leave.
-    b.usable = (b.visible - b.weights - b.activations - b.other) * share(0.9);
-    b.cache = b.usable;
-  } else {
-    // vllm/v1/worker/gpu_worker.py, determine_available_memory.
-    const double rows = static_cast<double>(std::min(limits.max_sequences, limits.max_tokens));
-    b.activations = std::max(rank.activations, bytes(kSamplerBytes * rows * static_cast<double>(o.model.vocab))) +
-                    gibibytes(kProfileGib);
-    b.usable = b.visible * share(kVllmShare);
-    b.cache = b.usable - b.weights - b.activations - b.other;
-  }
+  CacheBudget b = cache_budget(o.engine.kind, o.gpu, serving_limits(limits), rank.profile, o.model.vocab,
+                               o.memory_fraction);
   if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / rank.geometry.block_bytes());
   return b;
 }
 
 namespace {
 
-// Operators that an engine's Python calls for a layer, each some kernels: norms, projections, rotation, attention,
-// activation, sums over ranks; a mixture of experts is one (TensorRT-LLM's fused_moe, vLLM's FusedMoE).
-constexpr Count kLayerCalls = 9;
-
-// Weights and activations of the fullest rank.
-Result<MemoryNeed> memory_of_rank(const DeploymentOptions& o, const Run& run, const Gpu& gpu) {
-  const auto prepared = prepare(run);
-  if (!prepared) return prepared.error();
-  if (!o.spread || o.spread->layout.pp == 1)
-    return memory_need(prepared->forward, run.workload, run.engine, prepared->cache, {}, gpu);
-  MemoryNeed most;
-  for (const Graph& part : rank_parts(o.model, o.spread->layout, prepared->forward)) {
-    const MemoryNeed need = memory_need(part, run.workload, run.engine, prepared->cache, {}, gpu);
-    if (need.weights + need.activations > most.weights + most.activations) most = need;
-  }
-  return most;
+// Of the fullest rank.
+Result<MemoryNeed> fullest_profile(const DeploymentOptions& o, const Workload& profile, const Gpu& gpu) {
+  const auto needs = profile_needs(o.model, o.spread ? o.spread->layout : RankLayout{}, o.engine, profile, gpu);
+  if (!needs) return needs.error();
+  return *std::max_element(needs->begin(), needs->end(), [](const MemoryNeed& a, const MemoryNeed& b) {
+    return a.weights + a.activations < b.weights + b.activations;
+  });
 }
 
 }  // namespace
@@ -165,13 +90,12 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   const ModelSpec model = o.spread ? rank_spec(o.model, o.spread->layout) : o.model;
   RankProfile rank;
   rank.longest = model.decoder && model.decoder->positions == Positions::learned ? model.max_context : 0;
-  const Count tokens = profile_tokens(limits_of(o));
-  const Count each = rank.longest > 0 ? std::min(tokens, rank.longest) : tokens;
-  const Run run{model, {Mode::prefill, {{std::max<Count>(1, tokens / each), each, 0}}}, o.engine, {}};
-  const auto need = memory_of_rank(o, run, gpu);
+  const SchedulerLimits limits = limits_of(o);
+  const bool chunks = limits.policy == Policy::sglang && limits.chunk > 0;
+  const auto need =
+      fullest_profile(o, profile_workload(model, chunks ? limits.chunk : limits.max_tokens), gpu);
   if (!need) return need.error();
-  rank.weights = need->weights;
-  rank.activations = need->activations + need->workspace;
+  rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
   rank.launches = kLayerCalls * (model.decoder ? model.decoder->layer_count() : 0);
@@ -184,7 +108,7 @@ namespace {
 
 Status check(const DeploymentOptions& o) {
   if (!serves(o.engine.kind))
-    return Error{"--engine", "", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm"};
+    return field_error("engine", std::string(name_of(o.engine.kind)) + " does not serve", "vllm, sglang or trtllm");
   if (!o.model.decoder || !o.model.lm_head || o.model.encoder)
     return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
   const Speculation& s = o.speculation;

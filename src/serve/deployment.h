@@ -9,17 +9,6 @@
 
 namespace tilecast {
 
-// How the engine divides a card's memory; every figure of one GPU.
-struct CacheBudget {
-  Bytes visible;  // of the card, to a program
-  Bytes usable;   // the share the engine may fill
-  Bytes weights;
-  Bytes activations;  // at the peak of its profile run
-  Bytes other;        // the driver's and libraries' own
-  Bytes cache;        // what is left for keys and values; negative: the model does not fit
-  Count blocks = 0;   // 0: not even one
-};
-
 struct DeploymentOptions {
   ModelSpec model;
   EngineOptions engine;  // vLLM, SGLang or TensorRT-LLM
@@ -51,8 +40,7 @@ struct DeploymentOptions {
 // What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.
 struct RankProfile {
   StepPricer pricer;    // of the slowest rank, collectives included
-  Bytes weights;        // of one GPU
-  Bytes activations;    // at the peak of a step of the most tokens
+  MemoryNeed profile;   // of one GPU, at the peak of a step of the most tokens
   KvGeometry geometry;  // what one GPU keeps of a token
   Count launches = 0;   // operators of a step
   Count longest = 0;    // tokens of one request that the model takes (learned positions end); 0: no end
@@ -68,8 +56,6 @@ struct Deployment {
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
 Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
-// Tokens of the step that an engine profiles its memory with.
-Count profile_tokens(const SchedulerLimits& limits);
 CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
 // The model on one GPU, or a rank's share of it over several. `weights`: what was learned, null for methods without.

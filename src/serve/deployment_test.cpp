@@ -7,6 +7,7 @@
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "parallel/forecast.h"
 
 namespace tilecast {
 namespace {
@@ -194,6 +195,56 @@ TEST(ServeDeployment, RanksShareAStep) {
     if (c.op_class == OpClass::other && (c.name.ends_with(" sum") || c.name.ends_with(" gather")))
       exchanged.insert(c.name);
   EXPECT_EQ(exchanged, (std::set<std::string>{"attention sum", "feed-forward sum", "embedding sum", "logits gather"}));
+}
+
+// A card of another name is the same card, and so is one made from its description.
+TEST(ServeDeployment, NamesDecideNothing) {
+  for (const char* name : {"A100-SXM-80GB", "H100-SXM", "RTX-4090", "L40S"}) {
+    const DeploymentOptions own = options_of("Llama-3.2-1B", name);
+    DeploymentOptions renamed = own;
+    renamed.gpu.name = "Mine";
+    EXPECT_EQ(limits_of(renamed).max_sequences, limits_of(own).max_sequences) << name;
+    EXPECT_EQ(limits_of(renamed).max_tokens, limits_of(own).max_tokens) << name;
+    EXPECT_EQ(deployed(renamed).pool.blocks, deployed(own).pool.blocks) << name;
+  }
+}
+
+// What `memory` and `predict` say of the room for keys and values is what a simulation starts with.
+TEST(ServeDeployment, OneModelOfUsableMemory) {
+  struct Case {
+    const char *model, *gpu;
+    EngineKind engine;
+  };
+  for (const Case& c : {Case{"Llama-3.1-8B", "H100-SXM", EngineKind::vllm},
+                        {"Llama-3.1-8B", "H100-SXM", EngineKind::sglang},
+                        {"Llama-3.1-8B", "H100-SXM", EngineKind::trtllm},
+                        {"Phi-4", "L40S", EngineKind::vllm},
+                        {"Llama-3.2-1B", "RTX-4090", EngineKind::vllm}}) {
+    const DeploymentOptions o = options_of(c.model, c.gpu, c.engine);
+    const Deployment d = deployed(o);
+    const tilecast::Run run{o.model, {Mode::decode, {{1, 1, 1000}}}, o.engine, {}};
+    const auto memory = memory_of(run, *prepare(run), o.gpu);
+    ASSERT_TRUE(memory);
+    const Count tokens = d.pool.blocks * d.pool.geometry.block_tokens;
+    EXPECT_EQ(memory->cache_tokens, tokens) << c.model << " " << c.gpu;
+    const Count fits = largest_that_fits(run, o.gpu)->batch;
+    EXPECT_NEAR(static_cast<double>(fits), static_cast<double>(tokens) / 1001, 1) << c.model << " " << c.gpu;
+  }
+}
+
+TEST(ServeDeployment, OneModelOfUsableMemoryOverRanks) {
+  for (const auto& [tp, pp] : {std::pair(2, 1), std::pair(1, 2), std::pair(4, 1)}) {
+    const DeploymentOptions o = over("Llama-3.1-8B", "H100-SXM", layout_of(tp, pp));
+    const Deployment d = deployed(o);
+    const ParallelRun run{{o.model, {Mode::decode, {{1, 1, 1000}}}, o.engine, {}}, o.spread->layout, 0};
+    StepPricing with;
+    with.method = Method::roofline, with.links = &shipped_comm_constants();
+    const auto forecast = forecast_parallel(run, o.spread->cluster, with);
+    ASSERT_TRUE(forecast) << forecast.error().line();
+    Count least = forecast->stages.front().cache_tokens;
+    for (const StageForecast& stage : forecast->stages) least = std::min(least, stage.cache_tokens);
+    EXPECT_NEAR(static_cast<double>(least) / static_cast<double>(d.pool.blocks * 16), 1, 0.001) << tp << " " << pp;
+  }
 }
 
 }  // namespace

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "constants/serve.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // vllm/config/vllm.py, _set_cudagraph_sizes: 1, 2, 4, multiples of 8 below 256, of 16 up to twice the sequences, at
@@ -57,17 +62,17 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 // SGLang's loop is of the same kind as vLLM's and is given the same figures for want of others.
 HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens) {
   HostTimes host;
-  host.receive = milliseconds(2);
-  host.per_request = microseconds(300);
-  host.per_prompt_token = microseconds(0.5);
-  host.per_step = microseconds(400);
-  host.per_sequence = microseconds(12.7);
-  host.per_launch = microseconds(60);
-  host.gap = microseconds(250);
+  host.receive = milliseconds(kReceive);
+  host.per_request = microseconds(kPerRequest);
+  host.per_prompt_token = microseconds(kPerPromptToken);
+  host.per_step = microseconds(kPerStep);
+  host.per_sequence = microseconds(kPerSequence);
+  host.per_launch = microseconds(kPerLaunch);
+  host.gap = microseconds(kGap);
   if (engine == EngineKind::sglang) {
     host.graphs = sglang_graphs();
   } else if (engine == EngineKind::trtllm) {
-    host.per_step = milliseconds(2), host.per_sequence = microseconds(68);
+    host.per_step = milliseconds(kTrtllmPerStep), host.per_sequence = microseconds(kTrtllmPerSequence);
     host.graphs = trtllm_graphs(max_sequences);
   } else {
     host.graphs = vllm_graphs(max_sequences, max_tokens);

@@ -6,16 +6,17 @@
 #include <cmath>
 #include <map>
 
+#include "constants/serve.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-// A steady state that misses by less may still meet its objectives when simulated, so it is.
-constexpr double kDoubt = 0.15;
 // Set-ups that cost the same are many; of each cost this many of the best are simulated.
 constexpr int kOfOneCost = 2;
 constexpr std::size_t kMostFinalists = 12;
-// Times that are longer by less are not worth a line of the front.
-constexpr double kSame = 1.02;
 
 // Smallest number of 1 ... most with fits(n), which stays true from there on; 0 where there is none.
 Count smallest(Count most, const std::function<bool(Count)>& fits) {
@@ -72,7 +73,7 @@ class Search {
   }
   // Keys and values stay within a node where both pools fit one.
   static KvLink link_of(const GpuOffer& offer, int gpus) {
-    if (!offer.cluster) return {gigabytes_per_second(25), microseconds(20)};
+    if (!offer.cluster) return {gigabytes_per_second(kPlainKvLink), microseconds(kPlainKvLatency)};
     const Cluster& c = *offer.cluster;
     if (gpus <= c.gpus_per_node || !c.inter) return {c.pair_bandwidth(), c.intra.latency};
     return {c.inter->bandwidth, c.inter->latency};
@@ -101,7 +102,7 @@ class Search {
     }
     const Count least = smallest(most, [&](Count n) {
       PlannedDeployment d = evaluated({setup, n}, {});
-      const bool fits = margin_of(d) >= -kDoubt;
+      const bool fits = margin_of(d) >= -kPlanDoubt;
       keep(std::move(d), fits);
       return fits;
     });
@@ -142,7 +143,7 @@ class Search {
           const Count plenty = 4 * most;
           const PlannedDeployment d =
               evaluated({setup, prompts ? plenty : n}, PlannedPool{setup, prompts ? n : plenty});
-          return margin(slo, d.steady, q_.statistic, q_.workload.output.mean) >= -kDoubt;
+          return margin(slo, d.steady, q_.statistic, q_.workload.output.mean) >= -kPlanDoubt;
         });
       };
       if (const Count n = size(first, true); n > 0) pools.prompts.push_back({setup, n});
@@ -157,7 +158,7 @@ class Search {
           const Sized &p = pools.prompts[i], &a = pools.answers[j];
           if (p.gpus() + a.gpus() > most_copies(*p.setup) * p.setup->layout.ranks()) continue;
           PlannedDeployment d = evaluated({a.setup, a.copies}, PlannedPool{p.setup, p.copies});
-          const bool fits = margin_of(d) >= -kDoubt;
+          const bool fits = margin_of(d) >= -kPlanDoubt;
           keep(std::move(d), fits);
         }
     }
@@ -238,8 +239,8 @@ class Search {
         return statistic_of((*plan_.finalists[k].simulated).*of, q_.statistic);
       };
       const bool beaten = std::any_of(plan_.front.begin(), plan_.front.end(), [&](std::size_t k) {
-        return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSame &&
-               time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot) * kSame;
+        return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSameTime &&
+               time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot) * kSameTime;
       });
       if (!beaten) plan_.front.push_back(i);
     }

@@ -73,15 +73,6 @@ struct PlannedDeployment {
   SimulationOptions simulation(const ServeQuery& query) const;
 };
 
-// What gives way first where more requests come.
-struct BreakingPoint {
-  double rate = 0;            // the lowest that was seen to miss an objective; 0: none was
-  std::string objective;      // "TTFT"
-  bool cache_full = false;    // as it missed it
-  double saturation = 0;      // from here on queues grow without end, by the steady state
-  Limit limit = Limit::none;  // ... for want of this
-};
-
 struct ServePlan {
   Count tried = 0;                           // deployments whose steady state was computed
   Count too_large = 0;                       // set-ups whose model does not fit
@@ -102,8 +93,6 @@ Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const Mod
 double margin(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2el);
 double margin(const Slo& slo, const ServingMetrics& metrics, Statistic statistic);
 double margin(const Slo& slo, const SteadyState& state, Statistic statistic, Count output);
-
-Seconds statistic_of(const Summary& summary, Statistic statistic);
 
 // Dollars for a million tokens of answers at the query's rate.
 double usd_per_million(const ServeQuery& query, double usd_per_hour);

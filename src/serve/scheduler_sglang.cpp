@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "constants/serve.h"
+
 namespace tilecast {
+
+using namespace constants;
 
 double SglangScheduler::room() const {
   auto tokens = static_cast<double>(cache_.available() * cache_.geometry().block_tokens);
-  for (const Sequence* s : running_) tokens -= static_cast<double>(std::min(s->left(), kMostPromised)) * ratio_;
+  for (const Sequence* s : running_) tokens -= static_cast<double>(std::min<Count>(s->left(), kMostPromised)) * ratio_;
   return tokens;
 }
 
@@ -16,7 +20,7 @@ void SglangScheduler::join_received() {
   while (!waiting_.empty() && waiting_.front()->received > 0 &&
          static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_.front();
-    const Count promised = std::min(s.left(), kMostPromised);
+    const Count promised = std::min<Count>(s.left(), kMostPromised);
     const bool alone = running_.empty();
     if (static_cast<double>(s.received + promised) >= room() && !alone) return;
     if (!admission(s, s.received + turn()).fits) return;
@@ -59,7 +63,7 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     const bool whole = tokens == s.pending();
     put(plan, s, tokens);
     if (!whole) return;
-    room_left -= static_cast<double>(std::min(s.left(), kMostPromised));
+    room_left -= static_cast<double>(std::min<Count>(s.left(), kMostPromised));
     running_.push_back(&s);
   };
   if (cut_) {
@@ -75,7 +79,7 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     const Count known = s.request.input + s.generated;
     const Count there = s.received > 0 ? s.received : cache_.cached(s.key(), known);
     const Count fresh = known - there;
-    const Count promised = std::min(s.left(), kMostPromised);
+    const Count promised = std::min<Count>(s.left(), kMostPromised);
     // A request alone is always let in: nothing will end to make room for it.
     const bool alone = running_.empty() && plan.items.empty();
     if (static_cast<double>(fresh + promised) >= room_left && !alone) return;
@@ -132,7 +136,7 @@ void SglangScheduler::fill_decode(StepPlan& plan) {
     return blocks > cache_.available();
   };
   if (running_.size() > 1 && lacking()) retract();
-  else ratio_ = std::max(kLeastRatio, ratio_ - kDecay);
+  else ratio_ = std::max<double>(kLeastRatio, ratio_ - kDecay);
   if (cut_ && lacking()) {  // one answer against one prompt: the answer goes on
     preempt(*cut_, true);
     cut_ = nullptr;

@@ -1,6 +1,7 @@
 // SGLang (python/sglang/srt/managers/scheduler.py, schedule_policy.py and schedule_batch.py; 0.5, read in 2026).
 #pragma once
 
+#include "constants/serve.h"
 #include "serve/scheduler.h"
 
 namespace tilecast {
@@ -27,15 +28,13 @@ class SglangScheduler final : public Scheduler {
   double room() const;  // tokens that are neither taken nor promised
 
   Sequence* cut_ = nullptr;  // the request whose prompt is computed in chunks: one at a time
-  double ratio_ = kInitialRatio;
+  double ratio_ = constants::kInitialRatio;
   Count unlooked_ = 0;         // steps of answers since it looked for new requests
   bool after_prompts_ = true;  // the last step was one of prompts, or none was
 
   // sglang/srt/environ.py: SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
   // SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS, SGLANG_RETRACT_DECODE_STEPS, SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION.
-  static constexpr double kInitialRatio = 0.7, kLeastRatio = 0.7 * 0.14;
-  static constexpr double kDecay = (kInitialRatio - kLeastRatio) / 600;
-  static constexpr Count kRetractSteps = 20, kMostPromised = 4096;
+  static constexpr double kDecay = (constants::kInitialRatio - constants::kLeastRatio) / constants::kRatioDecaySteps;
 };
 
 }  // namespace tilecast

@@ -15,6 +15,7 @@
 #include "serve/scheduler.h"
 #include "serve/step_cost.h"
 #include "serve/workload.h"
+#include "tilecast/serving_metrics.h"
 
 namespace tilecast {
 
@@ -39,8 +40,6 @@ struct PoolOptions {
 // Requests of so many tokens that a replica holds at once: its cache's, and no more than run at a time.
 Count most_at_once(const PoolOptions& pool, Count tokens);
 
-enum class Router : std::uint8_t { round_robin, least_loaded };
-
 // Between the pools of a disaggregated deployment; one transfer at a time from each prefill replica.
 struct KvLink {
   BytesPerSecond bandwidth;
@@ -54,48 +53,6 @@ struct SimulationOptions {
   Router router = Router::round_robin;
   Count concurrency = 0;    // requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit
   Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
-};
-
-struct RequestRecord {
-  Count input = 0, output = 0;
-  bool refused = false;
-  Count hits = 0;
-  int preemptions = 0;
-  Seconds sent, scheduled, first, last;  // of the last token
-  Seconds ttft() const { return first - sent; }
-  Seconds queued() const { return scheduled - sent; }
-  Seconds latency() const { return last - sent; }
-  // Time of a token after the first; nothing where there is but one.
-  std::optional<Seconds> tpot() const {
-    if (output < 2) return std::nullopt;
-    return (last - first) / static_cast<double>(output - 1);
-  }
-};
-struct StepRecord {
-  Seconds start, end;
-  std::int32_t replica = 0;  // of all pools, those for prompts last
-  std::int32_t prompt_tokens = 0, decodes = 0, running = 0, waiting = 0;
-  float cache = 0;   // share of the blocks in use
-  float gpu = 0;     // seconds of it that each of the replica's GPUs computes
-  float joules = 0;  // of these together, beside what they draw at rest
-};
-
-struct ServingOutcome {
-  std::vector<RequestRecord> requests;  // as they came in
-  std::vector<StepRecord> steps;
-  // Seconds between two tokens, of all requests: `gap_count` of them, every one kept, or where they are very many every
-  // second, fourth ... of them.
-  std::vector<float> gaps;
-  Count gap_count = 0;
-  std::vector<std::string> refused;  // why, one line a refused request, a few of them
-  Count refusals = 0;
-  Count replicas = 0;
-  Count most_blocks = 0;           // held at once by one replica of `pool`
-  Count unfinished = 0;            // always 0
-  Count blocks_left = 0;           // held when all was over: 0, or something leaked
-  Seconds begin, end;              // of the first sending, of the last token
-  Seconds busy;                    // of all replicas together
-  std::optional<Watts> idle = {};  // what all GPUs together draw at rest; nothing where it is not known
 };
 
 // A step's time, and the energy of one of its GPUs: its kernels, padded to a captured graph (`batch` says by how much),

@@ -6,9 +6,13 @@
 #include <functional>
 #include <limits>
 
+#include "constants/serve.h"
 #include "serve/backlog_chain.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -117,8 +121,8 @@ class Replica {
     const KvGeometry& g = pool_.geometry;
     const bool promised = pool_.limits.policy == Policy::trtllm_no_evict;
     const double end = static_cast<double>(load_.input.mean + load_.output.mean + pool_.limits.speculation.draft);
-    // SGLang keeps a share of what answers still need free: 0.098 of it in the long run (scheduler_sglang.h).
-    const double ahead = pool_.limits.policy == Policy::sglang ? 0.098 * (end - answer_context_) : 0;
+    // SGLang keeps a share of what answers still need free: least in the long run (scheduler_sglang.h).
+    const double ahead = pool_.limits.policy == Policy::sglang ? kLongRunRatio * (end - answer_context_) : 0;
     const auto tokens = static_cast<Count>(promised ? end : std::min(end, answer_context_ + ahead));
     Count blocks = pool_.blocks;
     if (!decodes_only && load_.cached > 0) blocks -= g.blocks_for(load_.cached);

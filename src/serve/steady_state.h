@@ -10,9 +10,6 @@
 // to it away from saturation.
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "serve/simulator.h"
 #include "serve/workload.h"
 
@@ -23,17 +20,6 @@ struct SteadyLoad {
   LengthDistribution input, output;
   Count cached = 0;  // tokens of every prompt that the cache has from others
 };
-
-// What a rate is too much for.
-enum class Limit : std::uint8_t { none, throughput, cache, sequences, front_end, link, length };
-inline constexpr std::array<std::string_view, 7> kLimitNames = {
-    "none", "throughput", "KV capacity", "sequence limit", "front end", "KV transfer", "length of a request"};
-constexpr std::string_view name_of(Limit l) { return kLimitNames[static_cast<std::size_t>(l)]; }
-
-// Of the requests' times.
-enum class Statistic : std::uint8_t { mean, median, p90, p99 };
-inline constexpr std::array<std::string_view, 4> kStatisticNames = {"mean", "median", "p90", "p99"};
-constexpr std::string_view name_of(Statistic s) { return kStatisticNames[static_cast<std::size_t>(s)]; }
 
 struct SteadyState {
   Limit limit = Limit::none;  // other than none: nothing below means anything

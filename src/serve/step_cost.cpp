@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/serve.h"
 #include "estimate/physics.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Two neighbours on a grid around a value, and how far it stands from the lower one to the upper one.
@@ -55,10 +59,6 @@ auto blend(const Between& b, F f) -> std::decay_t<decltype(f(b.low))> {
   return f(b.low) * (1 - b.share) + f(b.high) * b.share;
 }
 
-std::uint64_t key_of(Count a, Count b, Count c) {
-  return static_cast<std::uint64_t>(a) << 44 ^ static_cast<std::uint64_t>(b) << 14 ^ static_cast<std::uint64_t>(c);
-}
-
 Workload prefill_of(Count chunks, Count fresh, Count cached) {
   Workload w;
   w.mode = Mode::prefill;
@@ -95,11 +95,14 @@ namespace {
 // - SGLang (python/sglang/srt/layers/flashinfer_comm_fusion.py): 2048 tokens; `row` bytes each.
 double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, double row) {
   const bool hopper = architecture == Architecture::hopper, blackwell = architecture == Architecture::blackwell;
-  if (engine == EngineKind::trtllm) return ranks <= 2 ? 16e6 : 8e6;
+  if (engine == EngineKind::trtllm) return ranks <= 2 ? kTrtllmPairSum : kTrtllmSum;
   if (!hopper && !blackwell) return 0;
-  if (engine == EngineKind::sglang) return 2048 * row;
-  constexpr double kMiB = 1024 * 1024;
-  return ranks <= 2 ? 64 * kMiB : ranks <= 4 ? (blackwell ? 32 : 2) * kMiB : kMiB;
+  if (engine == EngineKind::sglang) return kSglangSumTokens * row;
+  const Number& mebi = ranks <= 2   ? kVllmPairSum
+                       : ranks > 4 ? kVllmSum
+                       : blackwell ? kVllmFourSumBlackwell
+                                   : kVllmFourSum;
+  return in_bytes(mebibytes(mebi));
 }
 
 }  // namespace
@@ -215,7 +218,7 @@ StepTable::Amount StepTable::head(Count sequences) const {
 
 const StepTable::Amount& StepTable::decode_point(Count requests, Count context, Count tokens_each) const {
   const Count most = longest_ > 0 ? std::max<Count>(1, longest_ - tokens_each) : context;
-  const auto [at, fresh] = decode_.try_emplace(key_of(requests, context, tokens_each));
+  const auto [at, fresh] = decode_.try_emplace({requests, context, tokens_each});
   if (fresh) at->second = price(decode_of(requests, std::min(context, most), tokens_each)).attention;
   return at->second;
 }
@@ -227,7 +230,7 @@ StepTable::Amount StepTable::decode_attention(Count requests, double mean_contex
 }
 
 const StepTable::Amount& StepTable::prefill_point(Count chunks, Count fresh, Count cached) const {
-  const auto [at, is_new] = prefill_.try_emplace(key_of(chunks, fresh, cached));
+  const auto [at, is_new] = prefill_.try_emplace({chunks, fresh, cached});
   if (is_new) {
     const Count room = longest_ > 0 ? longest_ : fresh + cached;
     const Count q = std::min(fresh, room), c = std::min(cached, room - q);

@@ -108,6 +108,19 @@ class StepTable final : public StepCost {
   };
 
  private:
+  // A grid point of attention: requests, cached tokens and tokens of each, or chunks, their length and prefix.
+  struct AttentionKey {
+    Count a = 0, b = 0, c = 0;
+    bool operator==(const AttentionKey&) const = default;
+  };
+  struct AttentionKeyHash {
+    std::size_t operator()(const AttentionKey& key) const {
+      std::uint64_t mixed = 0;
+      for (const Count part : {key.a, key.b, key.c})
+        mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u, mixed ^= mixed >> 32;
+      return static_cast<std::size_t>(mixed);
+    }
+  };
   struct Parts {
     Amount body, head, attention;
   };
@@ -126,7 +139,7 @@ class StepTable final : public StepCost {
   std::set<std::string> common_;  // calls that prompts and decoding share
   // Filled by const functions: a table belongs to one thread.
   mutable std::unordered_map<Count, Amount> tokens_, head_;
-  mutable std::unordered_map<std::uint64_t, Amount> decode_, prefill_;
+  mutable std::unordered_map<AttentionKey, Amount, AttentionKeyHash> decode_, prefill_;
   mutable std::optional<Error> problem_;
   mutable Count priced_ = 0;
 };

@@ -189,5 +189,45 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
   EXPECT_LE(windowed.base(), whole.base() * 1.2501);
 }
 
+// Times that name their question: nothing but the question may decide the answer.
+StepPricer naming_pricer() {
+  StepPricer pricer;
+  pricer.stretch = [](double) { return 1.0; };
+  pricer.calls = [](const Workload& w) -> Result<std::vector<CallTime>> {
+    const Requests& r = w.requests.front();
+    const double time = 1e-3 * static_cast<double>(r.count) + 1e-6 * static_cast<double>(r.new_tokens) +
+                        1e-9 * static_cast<double>(r.cached);
+    return std::vector<CallTime>{{"layer", "attention", OpClass::attention, seconds(time), seconds(0), 0, 0}};
+  };
+  return pricer;
+}
+
+// (10 tokens after 16384, 11 after none) and their like once shared a place in the table.
+TEST(ServeStepCost, WhatWasAskedBeforeChangesNothing) {
+  const auto prefill = [](Count fresh, Count cached) {
+    StepBatch batch;
+    batch.prefill = {{fresh, cached}};
+    return batch;
+  };
+  const auto decode = [](Count requests, Count context, Count tokens) {
+    StepBatch batch;
+    batch.decodes = requests, batch.decode_context = requests * context, batch.decode_tokens = tokens;
+    return batch;
+  };
+  std::vector<StepBatch> asked;
+  for (const Count fresh : {2, 3, 10, 11, 16, 19, 64, 8192, 16384})
+    for (const Count cached : {0, 64, 16384, 19484, 32768, 65536, 1 << 20}) asked.push_back(prefill(fresh, cached));
+  for (const Count requests : {1, 2, 8})
+    for (const Count context : {16, 64, 16384, 65536, 1 << 20})
+      for (const Count tokens : {1, 2, 5}) asked.push_back(decode(requests, context, tokens));
+  const auto used = StepTable::make(naming_pricer(), 0);
+  ASSERT_TRUE(used);
+  for (const StepBatch& batch : asked) (*used)->of(batch);
+  for (const StepBatch& batch : asked) {
+    const auto fresh = StepTable::make(naming_pricer(), 0);
+    EXPECT_EQ((*used)->of(batch).base(), (*fresh)->of(batch).base());
+  }
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -41,7 +41,7 @@ Status check_arrivals(const WorkloadOptions& o) {
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
     return field_error("burstiness", fmt::format("must be above 0, not {}", o.burstiness), "1 is Poisson");
   if (o.prefixes < 0 || o.prefix_tokens < 0 || (o.prefixes > 0) != (o.prefix_tokens > 0))
-    return field_error("prefixes", "needs both a number of prefixes and their length", "--prefix-tokens");
+    return field_error("prefixes", "needs both a number of prefixes and their length", "give prefix-tokens too");
   return Ok{};
 }
 
@@ -86,10 +86,10 @@ Count scaled(Count length, double factor) {
 
 }  // namespace
 
-Result<LengthDistribution> lengths_from(std::string_view text, const char* flag) {
+Result<LengthDistribution> lengths_from(std::string_view text, const char* field) {
   const std::vector<std::string> parts = split(text, ':');
   const auto bad = [&] {
-    return Error{flag, "", fmt::format("'{}' is no length", text), "1024, uniform:1024:0.5 or lognormal:1024:0.8"};
+    return field_error(field, fmt::format("'{}' is no length", text), "1024, uniform:1024:0.5 or lognormal:1024:0.8");
   };
   LengthDistribution lengths;
   std::string_view mean = parts.front();
@@ -107,7 +107,7 @@ Result<LengthDistribution> lengths_from(std::string_view text, const char* flag)
   const auto read = number_from<decltype(lengths.mean)>(mean);
   if (!read) return bad();
   lengths.mean = *read;
-  if (auto fine = check(lengths, "length"); !fine) return Error{flag, "", fine.error().problem, ""};
+  if (auto fine = check(lengths, field); !fine) return fine.error();
   return lengths;
 }
 

@@ -27,7 +27,7 @@ struct LengthDistribution {
   double spread = 0;
 };
 // "1024", "uniform:1024:0.5", "lognormal:1024:0.8".
-Result<LengthDistribution> lengths_from(std::string_view text, const char* flag);
+Result<LengthDistribution> lengths_from(std::string_view text, const char* field);
 
 // Requests a second, unless they come all at once: from one a fortnight to more than any machine answers.
 constexpr double kLeastRate = 1e-6, kMostRate = 1e9;

@@ -11,8 +11,8 @@ WorkloadOptions options_of(Count requests, double rate) {
   WorkloadOptions o;
   o.requests = requests;
   o.rate = rate;
-  o.input = *lengths_from("1024", "--input");
-  o.output = *lengths_from("256", "--output");
+  o.input = *lengths_from("1024", "input");
+  o.output = *lengths_from("256", "output");
   return o;
 }
 
@@ -32,7 +32,7 @@ TEST(ServeRandom, HasTheMomentsItShould) {
 
 TEST(ServeWorkload, SeedsRepeatAndDiffer) {
   WorkloadOptions o = options_of(100, 5);
-  o.input = *lengths_from("lognormal:1000:0.7", "--input");
+  o.input = *lengths_from("lognormal:1000:0.7", "input");
   const auto a = *generate(o), b = *generate(o);
   o.seed = 1;
   const auto c = *generate(o);
@@ -65,8 +65,8 @@ TEST(ServeWorkload, ArrivalsKeepTheRate) {
 
 TEST(ServeWorkload, LengthsHaveTheirMeans) {
   WorkloadOptions o = options_of(20000, 0);
-  o.input = *lengths_from("uniform:1000:0.5", "--input");
-  o.output = *lengths_from("lognormal:200:0.8", "--output");
+  o.input = *lengths_from("uniform:1000:0.5", "input");
+  o.output = *lengths_from("lognormal:200:0.8", "output");
   double input = 0, output = 0;
   const auto requests = *generate(o);
   for (const Request& r : requests) {
@@ -102,7 +102,7 @@ TEST(ServeWorkload, SharesPrefixes) {
 
 TEST(ServeWorkload, RefusesWhatMakesNoSense) {
   for (const char* bad : {"", "x", "0", "-5", "uniform:10", "uniform:10:2", "normal:10:1", "lognormal:10:-1", "1e3"})
-    EXPECT_FALSE(lengths_from(bad, "--input")) << bad;
+    EXPECT_FALSE(lengths_from(bad, "input")) << bad;
   WorkloadOptions o = options_of(-1, 1);
   EXPECT_EQ(generate(o).error().field, "num-prompts");
   o = options_of(1, -1);

@@ -28,6 +28,11 @@ std::string text_of(const Json& json, int indent) {
 
 }  // namespace
 
+bool is_object_text(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& place) {
   if (too_deep(text))
     return Error{place, "", fmt::format("nests more than {} levels of brackets", kMostJsonDepth),

@@ -9,6 +9,9 @@
 
 namespace tilecast {
 
+// Whether a text that may be a name or a path is a JSON object instead: it begins with a brace.
+bool is_object_text(std::string_view text);
+
 // No file of ours, of Hugging Face or of an engine nests deeper. Values are copied and destroyed by recursion, so a
 // text that nests without end would end the stack.
 constexpr int kMostJsonDepth = 100;

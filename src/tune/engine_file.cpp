@@ -34,7 +34,7 @@ Result<EngineFileName> engine_file_name(Count experts, Count inter, const std::s
   const auto* found = std::find_if(kDtypeNames.begin(), kDtypeNames.end(),
                                    [&](const DtypeName& one) { return one.format == format.name; });
   if (found == kDtypeNames.end())
-    return Error{"--dtype", "", "the engines have no tuned files for " + std::string(format.name),
+    return Error{"", "dtype", "the engines have no tuned files for " + std::string(format.name),
                  "bf16, fp16, fp8, fp8_block, int8_wo or int4_wo"};
   const std::string card = with_underscores(device);
   const bool h200 = fmt::format("_{}_", card).find("_H200_") != std::string::npos;
@@ -52,7 +52,7 @@ Result<std::string> device_name_of(const Gpu& gpu) {
   for (const std::string& alias : gpu.aliases)
     if (alias.starts_with("NVIDIA ") || alias.starts_with("Tesla ")) return alias;
   if (gpu.name.starts_with("NVIDIA ")) return gpu.name;
-  return Error{"--device-name", "", "what the driver calls " + gpu.name + " is not in its description",
+  return Error{"", "device-name", "what the driver calls " + gpu.name + " is not in its description",
                "give what torch.cuda.get_device_name() says"};
 }
 
@@ -73,7 +73,7 @@ Result<std::string> triton_folder(const std::string& version) {
   const bool fine =
       !version.empty() && version.size() < 20 && version.find('.') != std::string::npos &&
       std::all_of(version.begin(), version.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
-  if (!fine) return Error{"--triton", "", "'" + version + "' is not a version", "like 3.6.0"};
+  if (!fine) return Error{"", "triton", "'" + version + "' is not a version", "like 3.6.0"};
   std::string folder = "triton_" + version;
   std::replace(folder.begin(), folder.end(), '.', '_');
   return folder;

@@ -73,7 +73,7 @@ MeasuredConfigs read_measured(std::string_view output, std::span<const TritonCon
 
 Result<std::string> output_of(const std::string& command, std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
-  const auto problem = [&](std::string what) { return Error{"--measure", "", std::move(what), "command: " + command}; };
+  const auto problem = [&](std::string what) { return Error{"", "measure", std::move(what), "command: " + command}; };
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return problem("no pipe to the command");
   const pid_t child = fork();

@@ -5,27 +5,32 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/tune.h"
+#include "constants/streaming.h"
 #include "kernel/moe_tiles.h"
 #include "schedule/schedule.h"
 #include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
-constexpr int kWarp = 32, kMostRegisters = 255;
+constexpr int kMostRegisters = 255;
 constexpr int kWarpgroupRows = 64;  // of wgmma and tcgen05; Triton falls back to mma.sync below
 
 // Accumulators are fp32 and stay in registers; one more than the register file allows cannot run.
-int accumulators(const TritonConfig& c) { return c.m * c.n / (kWarp * c.warps); }
+int accumulators(const TritonConfig& c) { return c.m * c.n / (kWarpThreads * c.warps); }
 
 // Registers a thread. Read off 301 binaries of Triton 3.6 on H200 (data/measurements/h200_fused_moe_binaries.csv): the
 // accumulators (twice with mma.sync, whose operands pass through registers), about two for each 16-byte load a thread
 // issues per step, and 36. Within 18 of the compiler's for nine binaries of ten; as many CTAs fit for eight.
 int registers_of(const TritonConfig& c, const Format& format, bool warpgroup) {
-  const double threads = kWarp * c.warps;
+  const double threads = kWarpThreads * c.warps;
   const double loads = in_bytes(format.activation_bytes(c.m * c.k) + format.weight_bytes(c.n * c.k)) / 16 / threads;
-  const double needed = 36 + (warpgroup ? 1 : 2) * accumulators(c) + 2 * loads;
+  const double needed = triton::kRegisters + (warpgroup ? 1 : 2) * accumulators(c) + 2 * loads;
   return static_cast<int>(std::min<double>(kMostRegisters, std::ceil(needed / 8) * 8));
 }
 
@@ -53,7 +58,7 @@ TritonFootprint footprint_of(const TritonConfig& c, const Format& format, const 
   // With mma.sync the fragments of a step are in registers before the next loads start, which saves one buffer: all 301
   // binaries have exactly these sizes.
   const int buffers = found.warpgroup ? c.stages : std::max(1, c.stages - 1);
-  found.cta = {kWarp * c.warps, registers_of(c, format, found.warpgroup),
+  found.cta = {kWarpThreads * c.warps, registers_of(c, format, found.warpgroup),
                (format.activation_bytes(c.m * c.k) + format.weight_bytes(c.n * c.k)) * buffers};
   found.ctas_per_sm = occupancy(found.cta, gpu);
   return found;

@@ -1,8 +1,6 @@
 // Configurations of Triton's fused-MoE kernel, as the engines' files name them, and which of them can run.
 #pragma once
 
-#include <array>
-#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,19 +9,9 @@
 #include "kernel/format.h"
 #include "kernel/moe.h"
 #include "kernel/plan.h"
+#include "tilecast/tune.h"
 
 namespace tilecast {
-
-// CTAs compute `m` rows of one expert by `n` columns, `k` deep per step; `group` blocks of rows follow each other
-// through the same columns.
-struct TritonConfig {
-  int m = 0, n = 0, k = 0, group = 1, warps = 4, stages = 3;
-
-  std::array<int, 6> values() const { return {m, n, k, group, warps, stages}; }
-  auto operator<=>(const TritonConfig&) const = default;
-};
-inline constexpr std::array<std::string_view, 6> kTritonConfigKeys = {"BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K",
-                                                                      "GROUP_SIZE_M", "num_warps",    "num_stages"};
 
 // "16,64,128,1,4,4", in the order of the keys; the form tools/tune/measure.py takes.
 std::string text_of(const TritonConfig& config);

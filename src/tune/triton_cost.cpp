@@ -6,20 +6,15 @@
 #include <cmath>
 #include <utility>
 
+#include "constants/tune.h"
 #include "kernel/moe_tiles.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
-namespace {
 
-constexpr double kPortBytes = 64;  // per clock from L2 into an SM
-// Measured on H200: 4537 GB/s read of 4917 at the pins (data/measurements/h200_physics_full.csv).
-constexpr double kDramShare = 0.923;
-// One of many launches in a graph, measured there too.
-constexpr Seconds kLaunch = microseconds(0.57);
-// mma.sync on Hopper reaches 62 % of what wgmma does (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
-// Architecture", 2024); elsewhere it is the pipe's own instruction.
-constexpr double kMmaOnHopper = 0.62;
+using namespace constants::triton;
+
+namespace {
 
 // The grid of a launch.
 struct Grid {
@@ -76,7 +71,7 @@ Step step_of(const TritonConfig& c, const Grid& grid, const Format& format, cons
   const bool mma_on_hopper = !warpgroup && gpu.tensor_generation() == TensorGeneration::wgmma;
   Step step;
   step.bytes = in_bytes(format.activation_bytes(grid.rows_of_block * c.k) + format.weight_bytes(c.n * c.k));
-  step.tensor = 2.0 * c.m * c.n * c.k / math.ops_per_clock / (mma_on_hopper ? kMmaOnHopper : 1);
+  step.tensor = 2.0 * c.m * c.n * c.k / math.ops_per_clock / (mma_on_hopper ? kMmaOnHopper : 1.0);
   step.shared = (read + step.bytes) / in_bytes(gpu.shared_memory.per_clock) * (warpgroup ? t.warpgroup_shared : 1);
   // Four schedulers. mma.sync: one instruction a 16 x 8 x 16 product, one ldmatrix a 512 bytes.
   const double products = warpgroup ? 0 : real(c.m) * c.n * c.k * element / 2 / (16 * 8 * 16) + read / 512;
@@ -106,7 +101,7 @@ double dram_bytes(const TritonProblem& p, const TritonConfig& c, const Grid& gri
   const double of_expert = in_bytes(format.weight_bytes(real(p.n) * real(p.k)));
   const double inputs = in_bytes(format.activation_bytes(rows / real(p.share) * real(p.k)));
   const double weights = of_expert * static_cast<double>(p.rows.size());
-  if (!p.weights_cold && weights + inputs < 0.7 * cache) return 0;
+  if (!p.weights_cold && weights + inputs < kCachedShare * cache) return 0;
   const double rows_of_expert = std::min(all.rows, grid.blocks_of_expert);
   const double weight_passes =
       of_expert <= cache ? 1 : std::max(1.0, std::ceil(grid.blocks_of_expert / rows_of_expert));
@@ -150,7 +145,7 @@ TritonCost triton_cost(const TritonProblem& p, const TritonConfig& c, const Form
   const double line = 128 / in_bytes(format.weight_bytes(c.k));
   cost.dram = bytes(dram_bytes(p, c, grid, all, format, gpu)) / (gpu.dram.bandwidth * kDramShare) *
               (pieces.dram * (1 + t.piece * line));
-  cost.total = kLaunch + seconds(p_norm(in_seconds(cost.sm), in_seconds(cost.dram), t.dram_norm));
+  cost.total = microseconds(kLaunch) + seconds(p_norm(in_seconds(cost.sm), in_seconds(cost.dram), t.dram_norm));
   const double q = std::min(resident, std::ceil(cost.ctas / gpu.sms));
   cost.limit = cost.dram > cost.sm ? "DRAM" : alone > q * busy ? "latency" : step.longest();
   return cost;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "constants/tune.h"
 #include "kernel/format.h"
 #include "tune/triton_config.h"
 
@@ -35,14 +36,14 @@ struct TritonCost {
 // Fitted on H200, bf16, Triton 3.6 (data/measurements/h200_fused_moe*.csv.gz), to the shapes of Mixtral-8x7B and
 // Qwen3-30B-A3B alone; docs/tune.md judges them on the others. Cycles are of the SM clock.
 struct TritonConstants {
-  double warpgroup_shared = 1.38;  // time of its shared-memory reads over the peak rate's
-  double load_slots = 32;          // warp instructions per 512 bytes loaded: addresses, masks, the copy
-  double latency = 1250;           // cycles from a load to its data under load
-  double piece = 0.16;             // DRAM time added by pieces of 128 bytes; longer ones add less
-  double prologue = 5250;          // cycles of a CTA around its loop: three dependent loads, first tile, last store
-  double step_norm = 5;    // p of the p-norm that joins the parts of a step: 1 adds them, infinity takes the most
-  double dram_norm = 2.6;  // the same for SMs and DRAM
-  double idle_cta = 1200;  // cycles of a CTA that finds no rows
+  double warpgroup_shared = constants::triton::kWarpgroupShared;
+  double load_slots = constants::triton::kLoadSlots;
+  double latency = constants::triton::kLatency;
+  double piece = constants::triton::kPiece;
+  double prologue = constants::triton::kPrologue;
+  double step_norm = constants::triton::kStepNorm;
+  double dram_norm = constants::triton::kDramNorm;
+  double idle_cta = constants::triton::kIdleCta;
 };
 
 // `config` must be legal.

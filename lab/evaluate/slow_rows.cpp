@@ -1,4 +1,4 @@
-#include "lab/evidence/slow_rows.h"
+#include "lab/evaluate/slow_rows.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include "gpu/registry.h"
 #include "lab/import/import.h"
 #include "support/input.h"
-#include "support/markdown.h"
 #include "support/table.h"
 #include "lab/evaluate/tune_judge.h"
 

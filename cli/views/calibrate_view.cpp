@@ -1,0 +1,101 @@
+#include "cli/views/calibrate_view.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "support/json_value.h"
+#include "support/table.h"
+
+namespace tilecast {
+namespace {
+
+// "bytes to and from DRAM take 6 % longer than forecast"
+std::string factor_words(const CalibrationReport::TimeFactor& one) {
+  static const std::map<std::string, std::string> words = {
+      {"math", "arithmetic takes"},
+      {"l2", "bytes through L2 take"},
+      {"dram", "bytes to and from DRAM take"},
+      {"latency", "dependent steps, prologues and epilogues take"},
+      {"floor", "being launched takes"}};
+  const auto found = words.find(one.term);
+  const std::string what = found == words.end() ? one.term + " takes" : found->second;
+  const double change = one.factor - 1;
+  constexpr double kNone = 0.015;
+  if (std::abs(change) < kNone) return what + " what was forecast";
+  return fmt::format("{} {:.0f} % {} than forecast", what, 100 * std::abs(change), change > 0 ? "longer" : "less");
+}
+
+std::vector<std::string> error_cells(const std::string& name, Count rows, double before, double after) {
+  return {name, std::to_string(rows), fmt::format("{:.1f} %", 100 * before), fmt::format("{:.1f} %", 100 * after)};
+}
+
+std::string fitted_table(const CalibrationReport& report) {
+  Table table({{"family", Align::left}, {"rows"}, {"before"}, {"after"}, {"points"}, {"", Align::left}});
+  Count rows = 0;
+  for (const CalibratedFamily& f : report.families) {
+    rows += f.rows;
+    std::vector<std::string> cells = error_cells(f.family, f.rows, f.error_before, f.error_after);
+    cells.insert(cells.end(), {std::to_string(f.points), f.kept ? "" : "no better: left as it was"});
+    table.add(std::move(cells));
+  }
+  std::vector<std::string> all = error_cells("all rows", rows, report.error_before, report.error_after);
+  all.insert(all.end(), {"", ""});
+  table.add(std::move(all));
+  return table.text(2);
+}
+
+std::string judged_table(const CalibrationReport& report) {
+  Table table({{"family", Align::left}, {"rows"}, {"before"}, {"after"}});
+  for (const CalibratedFamily& f : report.judged)
+    table.add(error_cells(f.family, f.rows, f.error_before, f.error_after));
+  table.add(error_cells("all rows", report.judged_rows, report.judged_before, report.judged_after));
+  return table.text(2);
+}
+
+Json families_json(const std::vector<CalibratedFamily>& families) {
+  Json list = Json::array();
+  for (const CalibratedFamily& f : families)
+    list.push_back({{"family", f.family},
+                    {"rows", f.rows},
+                    {"error_before", f.error_before},
+                    {"error_after", f.error_after},
+                    {"kept", f.kept}});
+  return list;
+}
+
+}  // namespace
+
+std::string calibration_text(const CalibrationReport& report, const CalibrateRun& run) {
+  std::string out = fmt::format("{}: {} measured rows, {} families and formats, fitted in {:.1f} s\n\n", report.gpu,
+                                report.rows, report.families.size(), run.seconds);
+  out += "What they say of the card, in all families:\n";
+  for (const auto& factor : report.time_factors) out += "  " + factor_words(factor) + "\n";
+  out += "\nError of rows that the fit had not seen, five times a fifth of them left out:\n" + fitted_table(report);
+  if (!run.judge.empty())
+    out += fmt::format("\nError of the rows of {}, shapes fitted to left out:\n", run.judge) + judged_table(report);
+  if (report.rows_without_plan > 0)
+    out += fmt::format("\n{} rows were not used: no plan for them on this GPU\n", report.rows_without_plan);
+  out += fmt::format("\n{} written; every command takes it:\n  tilecast predict Llama-3.1-8B --gpu {}\n", run.written,
+                     run.written);
+  return out;
+}
+
+std::string calibration_json_text(const CalibrationReport& report, const CalibrateRun& run) {
+  Json factors = Json::object();
+  for (const auto& [term, factor] : report.time_factors) factors[term] = factor;
+  Json json = {{"gpu", report.gpu},
+               {"rows", report.rows},
+               {"rows_without_plan", report.rows_without_plan},
+               {"seconds", run.seconds},
+               {"time_factors", factors},
+               {"error_before", report.error_before},
+               {"error_after", report.error_after},
+               {"families", families_json(report.families)},
+               {"written", run.written}};
+  if (!run.judge.empty()) json["judged"] = {{"table", run.judge}, {"families", families_json(report.judged)}};
+  return json_text(json);
+}
+
+}  // namespace tilecast

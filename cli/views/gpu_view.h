@@ -1,0 +1,24 @@
+// Views of GPUs; each takes values and returns text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tilecast/gpu.h"
+
+namespace tilecast {
+
+// A line per GPU.
+std::string gpus_table(const std::vector<GpuInfo>& gpus);
+// Everything known about one, with sources.
+std::string gpu_text(const GpuInfo& gpu);
+// "ok: Half, 66 SMs at up to 1980 MHz ...": what a description came to.
+std::string gpu_line(const GpuInfo& gpu);
+// What each constant is, and where it comes from.
+std::string constants_table(const GpuConstants& card);
+std::string constants_json(const GpuConstants& card);
+// For programs; field names are stable (docs/json.md).
+std::string gpus_json(const std::vector<GpuInfo>& gpus);
+std::string gpu_json(const GpuInfo& gpu);
+
+}  // namespace tilecast

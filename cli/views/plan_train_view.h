@@ -1,0 +1,15 @@
+// A training plan as text and JSON.
+#pragma once
+
+#include <string>
+
+#include "tilecast/plan.h"
+
+namespace tilecast {
+
+std::string plan_train_text(const TrainingPlanResult& plan);
+std::string plan_train_json(const TrainingPlanResult& plan);
+// Why nothing was planned, and what comes nearest.
+Error no_layout(const TrainingPlanResult& plan);
+
+}  // namespace tilecast

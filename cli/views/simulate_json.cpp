@@ -1,0 +1,98 @@
+// A simulated deployment for programs (docs/json.md).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/views/simulate_view.h"
+#include "support/json.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
+Json metrics_json(const ServingMetrics& m) {
+  Json json = {{"duration", m.duration},
+               {"completed", m.completed},
+               {"refused", m.refused},
+               {"total_input_tokens", m.input_tokens},
+               {"total_output_tokens", m.output_tokens},
+               {"request_throughput", m.request_throughput},
+               {"request_goodput", nullptr},
+               {"output_throughput", m.output_throughput},
+               {"total_token_throughput", m.total_throughput}};
+  const auto add = [&](const char* name, const Summary& s) {
+    for (const auto& [statistic, value] :
+         {std::pair("mean", s.mean), {"median", s.median}, {"p90", s.p90}, {"p99", s.p99}})
+      json[fmt::format("{}_{}_ms", statistic, name)] = value * 1e3;
+  };
+  add("ttft", m.ttft);
+  add("tpot", m.tpot);
+  add("itl", m.itl);
+  add("e2el", m.e2el);
+  add("queue", m.queue);
+  json.update({{"preemptions", m.preemptions},
+               {"prefix_hit_rate", m.hit_rate},
+               {"cache_mean", m.cache_mean},
+               {"cache_peak", m.cache_peak},
+               {"gpu_busy", m.gpu_busy},
+               {"steps", m.steps},
+               {"mean_batch", m.mean_batch},
+               {"peak_tokens_in_flight", m.peak_tokens}});
+  if (m.goodput) json["request_goodput"] = *m.goodput;
+  json["energy"] = nullptr;
+  if (m.energy) {
+    json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
+    if (m.energy->per_token) json["energy"]["output_token_j"] = *m.energy->per_token;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string simulate_json(const SimulationResult& run) {
+  Json json = {{"model", run.model},
+               {"gpu", run.gpu},
+               {"engine", name_of(run.engine)},
+               {"policy", run.policy},
+               {"dtype", run.dtype},
+               {"tp", run.tp},
+               {"pp", run.pp},
+               {"ep", run.ep},
+               {"attention_dp", run.attention_dp},
+               {"replicas", run.replicas},
+               {"prefill_replicas", run.prefill_replicas},
+               {"max_num_seqs", run.max_sequences},
+               {"max_num_batched_tokens", run.max_tokens},
+               {"block_size", run.block_tokens},
+               {"num_blocks", run.blocks},
+               {"memory_bytes",
+                {{"visible", run.memory.visible.base()},
+                 {"usable", run.memory.usable.base()},
+                 {"weights", run.memory.weights.base()},
+                 {"activations", run.memory.activations.base()},
+                 {"other", run.memory.other.base()},
+                 {"cache", run.memory.cache.base()}}},
+               {"notes", run.notes},
+               {"loads", Json::array()}};
+  for (const SimulatedLoad& load : run.loads) {
+    Json one = {{"load", load.name}, {"requests_that_fit", load.most_at_once}, {"metrics", metrics_json(load.metrics)}};
+    if (load.fast) one["fast"] = metrics_json(*load.fast);
+    if (load.slow) one["slow"] = metrics_json(*load.slow);
+    if (!load.outcome.steps.empty()) {
+      Json slices = Json::array();
+      for (const Slice& s : over_time(load.outcome, 50)) {
+        slices.push_back(
+            {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
+        slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
+      }
+      one["over_time"] = slices;
+      one["refused"] = load.outcome.refused;
+    }
+    json["loads"].push_back(one);
+  }
+  return json_text(json);
+}
+
+}  // namespace tilecast

@@ -1,0 +1,27 @@
+// Everything that Tilecast answers, in one include. Each header stands alone; take what you need.
+//
+//   calibrate.h    what measured rows of a card say of it: a description that corrects its forecasts
+//   collective.h   a collective between GPUs, tokens on their way to experts; clusters
+//   diagnose.h     a profiler's trace against the forecast: where the time goes and what to try
+//   gpu.h          GPUs known and described; number formats
+//   kernel.h       one kernel on a GPU, or many of them in a batch
+//   tune.h         tiles of Triton kernels, and the files in which engines look for them
+//
+// What they share: arguments.h (the arguments of every question as data), forecast.h (methods, resources, intervals),
+// result.h (values or errors), units.h (quantities as types), version.h (the version and its promise).
+#pragma once
+
+#include "tilecast/arguments.h"
+#include "tilecast/calibrate.h"
+#include "tilecast/collective.h"
+#include "tilecast/diagnose.h"
+#include "tilecast/forecast.h"
+#include "tilecast/gpu.h"
+#include "tilecast/kernel.h"
+#include "tilecast/plan.h"
+#include "tilecast/result.h"
+#include "tilecast/serving.h"
+#include "tilecast/serving_metrics.h"
+#include "tilecast/tune.h"
+#include "tilecast/units.h"
+#include "tilecast/version.h"

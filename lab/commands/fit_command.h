@@ -1,0 +1,21 @@
+// `tilecast-lab fit`: refits the constants of kernel and estimate physics, with cards left out where asked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "units/units.h"
+
+namespace tilecast {
+
+struct FitCommand {
+  std::vector<std::string> data, families, leave_out;
+  std::string state, out;
+  Count sample = 12, passes = 6;
+  int threads = 2;
+};
+
+Result<std::string> run_fit(const FitCommand& command);
+
+}  // namespace tilecast

@@ -1,0 +1,180 @@
+#include "tilecast/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "api/declare.h"
+#include "calibrate/calibrate.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/calibration_file.h"
+#include "gpu/registry.h"
+#include "measure/dims.h"
+#include "measure/measurement.h"
+#include "measure/sample.h"
+#include "measure/traps.h"
+#include "support/file.h"
+#include "support/json.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+constexpr Count kMostRows =
+    1500;  // of every table, engine, family and format: more teach nothing that the fit can hold
+constexpr int kPlanThreads = 2;
+constexpr std::size_t kMostDescription = 64u << 20;
+
+// Rows of the card, in an order that mixes shapes. A card's own file may name it as it likes while its rows bear the
+// name of the model: rows of one other name will do where none bears the card's.
+Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names) {
+  Sampler own({kMostRows, 0}), foreign({kMostRows, 0});
+  std::set<std::string> others;
+  for (const std::string& path : paths) {
+    auto read = read_measurements(path, names, {}, [&](const Measurement& row) -> Status {
+      const bool named = name_key(row.gpu) == name_key(gpu.name);
+      if (!named) others.emplace(row.gpu);
+      if (trap_of(row).empty()) (named ? own : foreign).offer(row);
+      return Ok{};
+    });
+    if (!read) return std::move(read).error();
+  }
+  std::vector<Measurement> rows = own.take();
+  if (rows.empty() && !gpu.built_in && others.size() == 1) rows = foreign.take();
+  if (rows.empty()) {
+    const std::string whose = others.empty() ? "no rows" : "rows of " + join({others.begin(), others.end()}, ", ");
+    return Error{join(paths, ", "), "", "holds " + whose + ", not of " + gpu.name,
+                 "name the card they were measured on"};
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Measurement& a, const Measurement& b) {
+    return shape_hash(a.kernel.shape, 3) < shape_hash(b.kernel.shape, 3);
+  });
+  return rows;
+}
+
+// The description the calibration is added to: a file's own fields, or "like" a built-in card.
+Result<std::string> own_description(const std::string& given, const Gpu& gpu) {
+  if (gpu.built_in) return like_description(gpu.name);
+  if (is_object_text(given)) return given;
+  return read_text_file(given, kMostDescription);
+}
+
+// Rows beside their forecasts; `unplanned` counts those that have none.
+std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& rows, const Gpu& gpu,
+                                             const ModelSource& weights, Count& unplanned) {
+  std::vector<CalibrationRow> usable;
+  for (const PlannedRow& row : plan_rows_on(gpu, rows, kPlanThreads)) {
+    if (row.analytic.failed) ++unplanned;
+    else usable.push_back(calibration_row(weights.find(row.measured->kernel), row));
+  }
+  return usable;
+}
+
+std::vector<CalibratedFamily> families_of(const std::vector<CalibrationGain>& gains, const Calibration& calibration) {
+  std::vector<CalibratedFamily> all;
+  for (const CalibrationGain& gain : gains) {
+    const auto family = calibration.families.find(gain.key);
+    const std::size_t points = family == calibration.families.end() ? 0 : family->second.points.size();
+    all.push_back({gain.key, gain.rows, gain.before, gain.after, gain.kept, static_cast<Count>(points)});
+  }
+  return all;
+}
+
+void say_fit(CalibrationReport& report, const CheckedCalibration& checked) {
+  const Calibration& c = checked.calibration;
+  report.rows = c.rows;
+  for (std::size_t t = 0; t < c.factors.size(); ++t)
+    report.time_factors.push_back({std::string(kCardTermNames[t]), std::exp(c.factors[t])});
+  report.families = families_of(checked.gains, c);
+  const CalibrationGain all = over_all(checked.gains, true);
+  report.error_before = all.before, report.error_after = all.after;
+}
+
+// What a calibration starts from.
+struct Start {
+  Gpu gpu;
+  std::string description;
+  Weights own;
+  bool shipped = true;
+  const ModelSource& weights() const { return shipped ? shipped_models() : own; }
+};
+
+Result<Start> start_of(const CalibrateQuery& query) {
+  auto gpu = load_gpu(query.gpu);
+  if (!gpu) return in_field(std::move(gpu).error(), "gpu");
+  auto text = own_description(query.gpu, *gpu);
+  if (!text) return std::move(text).error();
+  gpu->calibration = nullptr;  // measured anew, not on top of an older one
+  Start start{*std::move(gpu), *std::move(text), {}, query.weights.empty()};
+  if (start.shipped) return start;
+  auto read = load_weights(query.weights);
+  if (!read) return std::move(read).error();
+  start.own = *std::move(read);
+  return start;
+}
+
+Status judge(CalibrationReport& report, const std::string& table, const Calibration& calibration, const Start& start,
+             const std::vector<Measurement>& fitted, Names& names) {
+  auto others = rows_of({table}, start.gpu, names);
+  if (!others) return std::move(others).error();
+  Count none = 0;
+  const std::vector<Measurement> rows = other_shapes(*std::move(others), fitted);
+  const auto gains = judge_calibration(calibration, calibration_rows(rows, start.gpu, start.weights(), none));
+  report.judged = families_of(gains, calibration);
+  const CalibrationGain all = over_all(gains, false);
+  report.judged_rows = all.rows, report.judged_before = all.before, report.judged_after = all.after;
+  return Ok{};
+}
+
+}  // namespace
+
+Result<CalibrationReport> calibrate(const CalibrateQuery& query) {
+  if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
+  const auto start = start_of(query);
+  if (!start) return start.error();
+  Names names;
+  const auto rows = rows_of(query.data, start->gpu, names);
+  if (!rows) return rows.error();
+  CalibrationReport report;
+  report.gpu = start->gpu.name;
+  const std::vector<CalibrationRow> usable =
+      calibration_rows(*rows, start->gpu, start->weights(), report.rows_without_plan);
+  if (usable.size() < kLeastCalibrationRows)
+    return field_error(
+        "data", fmt::format("{} rows that can be forecast say nothing that would hold for another", usable.size()),
+        fmt::format("give {} or more; a minute of tools/collect measures over a thousand", kLeastCalibrationRows));
+  CheckedCalibration checked = calibrate(usable);
+  checked.calibration.data = join(query.data, ", ");
+  say_fit(report, checked);
+  if (!query.judge.empty())
+    if (auto judged = judge(report, query.judge, checked.calibration, *start, *rows, names); !judged)
+      return std::move(judged).error();
+  auto text = with_calibration(start->description, query.gpu, checked.calibration);
+  if (!text) return std::move(text).error();
+  report.description = *std::move(text);
+  return report;
+}
+
+const Question& calibrate_question() {
+  static const Question question{
+      "calibrate",
+      "correct the forecasts of a card by measured rows of it",
+      {"calibrate --gpu H200-SXM --data data/measurements/h200_quick.csv.gz -o my-gpu.json"}};
+  return question;
+}
+
+std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
+  Declare list;
+  list.add(q.gpu, {.name = "gpu", .help = "the card: a name, or a description file (tools/collect writes one)",
+                   .example = "H200-SXM", .required = true});
+  list.add(q.data, {.name = "data", .help = "measured rows of it: tables of our form or of a known source",
+                    .example = "quick.csv.gz", .required = true});
+  list.add(q.judge, {.name = "judge", .help = "also judge the result by this table's rows, shapes of --data left out",
+                     .example = "sweep.csv.gz"});
+  list.add(q.weights, {.name = "weights", .help = "correct these (default: those shipped)", .example = "my.weights"});
+  return list.take();
+}
+
+}  // namespace tilecast

@@ -1,0 +1,63 @@
+#include "api/declare.h"
+
+#include "api/arguments_testing.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Declare, SizesAsNcclTestsReadThem) {
+  const Argument about{.name = "bytes"};
+  const auto size = [&](const char* text) { return in_bytes(*size_value(about, text)); };
+  EXPECT_DOUBLE_EQ(size("256"), 256);
+  EXPECT_DOUBLE_EQ(size("64K"), 65536);
+  EXPECT_DOUBLE_EQ(size("1.5m"), 1572864);
+  EXPECT_DOUBLE_EQ(size("2G"), 2147483648.0);
+  for (const char* bad : {"", "K", "x", "-1", "1T", "9999999G", "nan", "1 K"})
+    EXPECT_FALSE(size_value(about, bad).ok()) << bad;
+}
+
+struct Asked {
+  std::string name;
+  Count count = 1;
+  double number = 0.5;
+  std::optional<Bytes> size;
+  std::vector<Count> counts;
+};
+std::vector<BoundArgument> arguments_of(Asked& q) {
+  Declare list;
+  list.add(q.name, {.name = "name", .help = "h", .example = "x", .required = true});
+  list.add(q.count, {.name = "count", .help = "h", .example = "2", .least = 1, .most = 8});
+  list.add(q.number, {.name = "number", .help = "h", .example = "0.25", .least = 0, .most = 1});
+  list.add(q.size, {.name = "size", .help = "h", .example = "64K"});
+  list.add(q.counts, {.name = "counts", .help = "h", .example = "1,2", .least = 1});
+  return list.take();
+}
+
+TEST(Declare, WhatIsAssignedIsCheckedAsWhatIsRead) {
+  const Asked fine{"x", 8, 1, bytes(1000.5), {1, 2}};
+  EXPECT_TRUE(check_arguments(fine).ok());
+  const auto line = [&](auto&& change) {
+    Asked query = fine;
+    change(query);
+    return line_of(check_arguments(query));
+  };
+  EXPECT_THAT(line([](Asked& q) { q.name = ""; }), HasSubstr("name: is missing (for example x)"));
+  EXPECT_THAT(line([](Asked& q) { q.count = 9; }), HasSubstr("count: must lie between 1 and 8, not 9"));
+  EXPECT_THAT(line([](Asked& q) { q.number = std::nan(""); }), HasSubstr("number: must be a number"));
+  EXPECT_THAT(line([](Asked& q) { q.number = 1.5; }), HasSubstr("number: must lie between 0 and 1"));
+  EXPECT_THAT(line([](Asked& q) { q.size = bytes(-1); }), HasSubstr("size: is no size"));
+  EXPECT_THAT(line([](Asked& q) { q.counts = {2, 0}; }), HasSubstr("counts: must be at least 1, not 0"));
+  expect_round_trip(fine);
+}
+
+TEST(Declare, ArgumentsByName) {
+  Asked query;
+  EXPECT_TRUE(set_argument(arguments_of(query), "count", "3").ok());
+  EXPECT_EQ(query.count, 3);
+  EXPECT_THAT(line_of(set_argument(arguments_of(query), "cuont", "3")), HasSubstr("cuont: is no argument"));
+}
+
+}  // namespace
+}  // namespace tilecast

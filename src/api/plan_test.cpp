@@ -1,0 +1,207 @@
+// Plans through the public API.
+#include "tilecast/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/test_files.h"
+
+namespace tilecast {
+namespace {
+
+PlanServeQuery serving() {
+  PlanServeQuery query;
+  query.model = "Llama-3.2-1B", query.slo = "ttft=200ms,tpot=8ms";
+  query.load.rate = 100, query.load.output = "128";
+  query.gpus = {"H100-SXM"}, query.engines = {"vllm"}, query.dtypes = {"bf16"};
+  query.num_prompts = 200, query.price = 2;
+  query.aggregated = true;
+  return query;
+}
+
+TEST(PlanServeApi, TheBestMeetsItsObjectivesAndCostsWhatItsGpusDo) {
+  std::vector<double> heard;
+  const auto plan = plan_serve(serving(), [&](double share) { heard.push_back(share); });
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_TRUE(plan->best);
+  const PlannedServing& best = plan->finalists[*plan->best];
+  ASSERT_TRUE(best.simulated);
+  EXPECT_TRUE(best.meets);
+  EXPECT_LE(statistic_of(best.simulated->ttft, plan->statistic), *plan->slo.ttft);
+  EXPECT_LE(statistic_of(best.simulated->tpot, plan->statistic), *plan->slo.tpot);
+  EXPECT_GE(best.margin, 0);
+  EXPECT_DOUBLE_EQ(best.usd_per_hour, 2.0 * best.gpus);
+  EXPECT_NEAR(best.usd_per_million_tokens, best.usd_per_hour / (100 * 128 * 3600 / 1e6), 1e-9);
+  for (const PlannedServing& d : plan->finalists) {
+    EXPECT_EQ(d.gpus, d.pool.gpus + (d.prefill ? d.prefill->gpus : 0));
+    if (d.meets) {
+      EXPECT_GE(d.usd_per_hour, best.usd_per_hour);
+    }
+    ASSERT_FALSE(d.launch.empty());
+  }
+  std::string launch;
+  for (const std::string& line : best.launch) launch += line + "\n";
+  EXPECT_NE(launch.find("vllm serve meta-llama/Llama-3.2-1B"), std::string::npos) << launch;
+  EXPECT_NE(launch.find("--max-num-seqs " + std::to_string(best.pool.max_sequences)), std::string::npos) << launch;
+  EXPECT_GT(plan->breaks.rate, 100);
+  EXPECT_FALSE(heard.empty());
+}
+
+TEST(PlanServeApi, RepeatsExactly) {
+  const auto a = plan_serve(serving()), b = plan_serve(serving());
+  ASSERT_TRUE(a && b && a->best && b->best);
+  EXPECT_EQ(*a->best, *b->best);
+  EXPECT_EQ(a->finalists[*a->best].simulated->ttft.p90, b->finalists[*b->best].simulated->ttft.p90);
+}
+
+TEST(PlanServeApi, NothingMeets) {
+  PlanServeQuery query = serving();
+  query.slo = "ttft=1us", query.gpus = {"2xH100-SXM"};
+  const auto plan = plan_serve(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_FALSE(plan->best);
+  ASSERT_TRUE(plan->nearest);
+  EXPECT_LE(plan->nearest->gpus, 2);
+}
+
+TEST(PlanServeApi, ErrorsNameTheField) {
+  const auto refused = [](const std::string& field, const auto& change) {
+    PlanServeQuery query = serving();
+    change(query);
+    const auto plan = plan_serve(query);
+    ASSERT_FALSE(plan) << field;
+    EXPECT_EQ(plan.error().field, field) << plan.error().line();
+    EXPECT_EQ(plan.error().line().find("--"), std::string::npos) << plan.error().line();
+  };
+  refused("model", [](PlanServeQuery& q) { q.model = ""; });
+  refused("rate", [](PlanServeQuery& q) { q.load.rate.reset(); });
+  refused("rate", [](PlanServeQuery& q) { q.load.rate = 0; });
+  refused("slo", [](PlanServeQuery& q) { q.slo = ""; });
+  refused("slo", [](PlanServeQuery& q) { q.slo = "speed=1"; });
+  refused("input", [](PlanServeQuery& q) { q.load.input = "1000000"; });
+  refused("input", [](PlanServeQuery& q) { q.context_limit = 1000; });
+  refused("gpus", [](PlanServeQuery& q) { q.gpus = {"0xH100-SXM"}; });
+  refused("gpus", [](PlanServeQuery& q) { q.gpus = {"V100-SXM"}, q.price.reset(); });
+  refused("max-gpus", [](PlanServeQuery& q) { q.max_gpus = 0; });
+  refused("budget", [](PlanServeQuery& q) { q.budget = 0; });
+  refused("price", [](PlanServeQuery& q) { q.price = -1; });
+  refused("engine", [](PlanServeQuery& q) { q.engines = {"pytorch"}; });
+  refused("engine", [](PlanServeQuery& q) { q.engines = {"none"}; });
+  refused("dtype", [](PlanServeQuery& q) { q.dtypes = {"fp7"}; });
+  refused("kv-dtype", [](PlanServeQuery& q) { q.kv_dtype = "fp4"; });
+  refused("num-prompts", [](PlanServeQuery& q) { q.num_prompts = 0; });
+  refused("aggregated", [](PlanServeQuery& q) { q.disaggregated = true; });
+}
+
+PlanTrainQuery training() {
+  PlanTrainQuery query;
+  query.model = "Llama-3.2-1B", query.gpus = "4xH100-SXM", query.global_batch = 8, query.seq = 1024;
+  query.tokens = 1e9, query.price = 2, query.top = 3;
+  return query;
+}
+
+TEST(PlanTrainApi, RanksAndCosts) {
+  const auto plan = plan_train(training());
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_EQ(plan->model, "Llama-3.2-1B");
+  EXPECT_EQ(plan->gpus, 4);
+  EXPECT_EQ(plan->ranked.size(), 3u);
+  EXPECT_GT(plan->fit, 3);
+  EXPECT_LE(plan->fit, plan->tried);
+  EXPECT_TRUE(std::is_sorted(plan->ranked.begin(), plan->ranked.end(),
+                             [](const PlannedTraining& a, const PlannedTraining& b) { return a.step < b.step; }));
+  for (const PlannedTraining& t : plan->ranked) {
+    EXPECT_EQ(t.tp * t.cp * t.dp * t.pp, 4) << t.layout;
+    EXPECT_LE(t.memory, plan->gpu_memory);
+    EXPECT_GE(t.memory, plan->smallest.memory);
+    EXPECT_LE(t.interval.low, t.step);
+    EXPECT_GE(t.interval.high, t.step);
+    EXPECT_NEAR(t.tokens_per_second, 8 * 1024 / t.step.base(), 1e-6 * t.tokens_per_second);
+  }
+  const double hours = 1e9 / plan->ranked.front().tokens_per_second / 3600;
+  EXPECT_NEAR(plan->gpu_hours, 4 * hours, 1e-9 * plan->gpu_hours);
+  EXPECT_NEAR(plan->days, hours / 24, 1e-9 * plan->days);
+  EXPECT_NEAR(plan->usd, 2 * plan->gpu_hours, 1e-9 * plan->usd);
+  EXPECT_EQ(plan->price_source, "as given");
+}
+
+TEST(PlanTrainApi, PricesOfATableAndNone) {
+  const TestFolder folder;
+  PlanTrainQuery query = training();
+  query.price.reset();
+  query.prices = folder.plain("prices.csv", "gpu,usd_per_hour\nH100-SXM,3\n");
+  const auto priced = plan_train(query);
+  ASSERT_TRUE(priced) << priced.error().line();
+  EXPECT_EQ(priced->usd_per_gpu_hour, 3);
+  EXPECT_EQ(priced->price_source, query.prices);
+  query.prices = folder.plain("others.csv", "gpu,usd_per_hour\nB200,3\n");
+  const auto none = plan_train(query);
+  ASSERT_TRUE(none) << none.error().line();
+  EXPECT_FALSE(none->usd_per_gpu_hour);
+  EXPECT_EQ(none->usd, 0);
+  EXPECT_EQ(none->price_source, "no price of H100-SXM is known");
+}
+
+TEST(PlanTrainApi, NothingFits) {
+  PlanTrainQuery query = training();
+  query.model = "Llama-3.1-405B", query.gpus = "1xH100-SXM", query.seq = 8192;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_TRUE(plan->ranked.empty());
+  EXPECT_EQ(plan->fit, 0);
+  EXPECT_GT(plan->smallest.memory, plan->gpu_memory);
+}
+
+TEST(PlanTrainApi, ErrorsNameTheField) {
+  const auto refused = [](const std::string& field, const auto& change) {
+    PlanTrainQuery query = training();
+    change(query);
+    const auto plan = plan_train(query);
+    ASSERT_FALSE(plan) << field;
+    EXPECT_EQ(plan.error().field, field) << plan.error().line();
+    EXPECT_EQ(plan.error().line().find("--"), std::string::npos) << plan.error().line();
+  };
+  refused("model", [](PlanTrainQuery& q) { q.model = ""; });
+  refused("gpus", [](PlanTrainQuery& q) { q.gpus = ""; });
+  refused("global-batch", [](PlanTrainQuery& q) { q.global_batch = 0; });
+  refused("seq", [](PlanTrainQuery& q) { q.seq = 0; });
+  refused("dtype", [](PlanTrainQuery& q) { q.dtype = "fp7"; });
+  refused("tokens", [](PlanTrainQuery& q) { q.tokens = 0; });
+  refused("tokens", [](PlanTrainQuery& q) { q.tokens = 1e300; });
+  refused("price", [](PlanTrainQuery& q) { q.price = 0; });
+  refused("top", [](PlanTrainQuery& q) { q.top = 0; });
+  refused("method", [](PlanTrainQuery& q) { q.method = Method::synperf; });
+}
+
+template <class Query>
+void expect_round_trip(Query query) {
+  Query copy;
+  const auto from = arguments_of(query), to = arguments_of(copy);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    EXPECT_FALSE(from[i].about.help.empty()) << from[i].about.name;
+    if (from[i].get().empty()) continue;
+    ASSERT_TRUE(to[i].set(from[i].get())) << from[i].about.name;
+    EXPECT_EQ(to[i].get(), from[i].get()) << from[i].about.name;
+  }
+}
+
+TEST(PlanApi, ArgumentsRoundTrip) {
+  expect_round_trip(serving());
+  PlanTrainQuery query = training();
+  query.engine = TrainingEngine::compile, query.mixed = MixedTraining::autocast;
+  query.optimizer = TrainingOptimizer::sgd;
+  expect_round_trip(query);
+}
+
+TEST(PlanApi, TokensAreCountedAsPeopleWriteThem) {
+  PlanTrainQuery query;
+  for (const BoundArgument& argument : arguments_of(query))
+    if (argument.about.name == "tokens") {
+      EXPECT_TRUE(argument.set("15T"));
+    }
+  EXPECT_EQ(query.tokens, 15e12);
+}
+
+}  // namespace
+}  // namespace tilecast

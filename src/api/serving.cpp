@@ -1,0 +1,217 @@
+#include "tilecast/serving.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/chosen_method.h"
+#include "api/serving_deployment.h"
+#include "api/serving_text.h"
+#include "serve/metrics.h"
+#include "serve/step_width.h"
+#include "serve/trace.h"
+
+namespace tilecast {
+namespace {
+
+using Progress = std::function<void(double)>;
+
+// What concerns more than one field.
+Status check_together(const SimulateQuery& q) {
+  constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
+  if (q.prefill_tp && q.prefill_replicas == 0)
+    return field_error("prefill-replicas", "is missing: prefill-tp is about replicas for prompts", "for example 1");
+  if (q.tp * q.pp * q.attention_dp > kMostGpus)
+    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus));
+  if ((q.dp + q.prefill_replicas) * q.attention_dp > kMostReplicas)
+    return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas));
+  if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)
+    return field_error("policy", "max-utilization is TensorRT-LLM's", "engine trtllm");
+  if (!q.trace.empty() && (q.load.rate || q.sweep.starts_with("rate")))
+    return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own",
+                       "a concurrency, or no trace");
+  return Ok{};
+}
+
+Result<std::vector<Request>> requests_from(const SimulateQuery& q, std::vector<std::string>& notes) {
+  if (!q.trace.empty()) {
+    auto trace = read_trace(q.trace);
+    if (!trace) return std::move(trace).error();
+    for (const std::string& note : trace->notes) notes.push_back(q.trace + ": " + note);
+    return std::move(trace->requests);
+  }
+  const auto workload = workload_from(q.load, q.num_prompts, q.burstiness);
+  if (!workload) return workload.error();
+  return generate(*workload);
+}
+
+Count mean_tokens(const std::vector<Request>& requests) {
+  Count tokens = 0;
+  for (const Request& r : requests) tokens += r.input + r.output;
+  return requests.empty() ? 1 : ceil_div(tokens, static_cast<Count>(requests.size()));
+}
+
+std::string name_of_load(const SimulateQuery& q) {
+  if (q.concurrency && !q.load.rate) return fmt::format("concurrency {}", *q.concurrency);
+  if (q.load.rate) return fmt::format("rate {:g}", *q.load.rate);
+  return q.trace.empty() ? "all at once" : "trace";
+}
+
+// What all loads share. It stays where it is: times of steps refer to the method's weights.
+struct Setup {
+  Setup() = default;
+  Setup(const Setup&) = delete;
+  Setup& operator=(const Setup&) = delete;
+
+  ChosenMethod chosen;
+  DeploymentOptions options;
+  Deployment deployment, prefill;  // the second where prompts have replicas of their own
+  SimulationOptions simulation;
+  Slo slo;
+};
+
+// With all steps at the ends of their intervals.
+Status add_intervals(SimulatedLoad& load, const std::vector<Request>& requests, SimulationOptions simulation,
+                     const Setup& setup) {
+  const StepWidths widths = step_widths(setup.options, load.outcome, setup.chosen.method, setup.chosen.weights());
+  for (const bool slow : {false, true}) {
+    const ScaledCost cost(*setup.simulation.pool.cost, widths, slow);
+    simulation.pool.cost = &cost;
+    std::optional<ScaledCost> of_prompts;
+    if (simulation.prefill)
+      simulation.prefill->cost = &of_prompts.emplace(*setup.simulation.prefill->cost, widths, slow);
+    const auto again = simulate(requests, simulation);
+    if (!again) return again.error();
+    (slow ? load.slow : load.fast) = metrics_of(*again, setup.slo);
+  }
+  return Ok{};
+}
+
+Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::vector<std::string>& notes,
+                               const Progress& progress) {
+  SimulatedLoad load;
+  load.name = name_of_load(q);
+  const auto requests = requests_from(q, notes);
+  if (!requests) return requests.error();
+  SimulationOptions simulation = setup.simulation;
+  simulation.concurrency = q.concurrency.value_or(0);
+  auto outcome = simulate(*requests, simulation, progress);
+  if (!outcome) return std::move(outcome).error();
+  for (const Deployment* d : {&setup.deployment, &setup.prefill})
+    if (d->steps)
+      if (auto fine = d->steps->status(); !fine) return fine.error();
+  load.outcome = *std::move(outcome);
+  load.metrics = metrics_of(load.outcome, setup.slo);
+  load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(*requests));
+  if (q.no_interval || load.metrics.completed == 0) return load;
+  if (auto fine = add_intervals(load, *requests, simulation, setup); !fine) return fine.error();
+  return load;
+}
+
+// The pool for prompts: as the other, but for its ranks.
+Status set_up_prefill(Setup& setup, const SimulateQuery& q) {
+  if (q.prefill_replicas == 0) return Ok{};
+  setup.simulation.link = {gigabytes_per_second(q.link_gb_per_s), microseconds(q.link_us)};
+  setup.simulation.prefill = setup.deployment.pool;
+  if (q.prefill_tp && *q.prefill_tp != q.tp) {
+    SimulateQuery other = q;
+    other.tp = *q.prefill_tp;
+    const auto options = deployment_from(other);
+    if (!options) return options.error();
+    auto deployment = deploy(*options, setup.chosen.method, setup.chosen.weights());
+    if (!deployment) return std::move(deployment).error();
+    setup.prefill = *std::move(deployment);
+    setup.simulation.prefill = setup.prefill.pool;
+  }
+  setup.simulation.prefill->replicas = q.prefill_replicas * q.attention_dp;
+  return Ok{};
+}
+
+Status set_up(Setup& setup, const SimulateQuery& q) {
+  auto slo = slo_from(q.slo);
+  if (!slo) return std::move(slo).error();
+  setup.slo = *slo;
+  auto chosen = chosen_method(q.method, q.weights);
+  if (!chosen) return std::move(chosen).error();
+  setup.chosen = *std::move(chosen);
+  auto options = deployment_from(q);
+  if (!options) return std::move(options).error();
+  setup.options = *std::move(options);
+  auto deployment = deploy(setup.options, setup.chosen.method, setup.chosen.weights());
+  if (!deployment) return std::move(deployment).error();
+  setup.deployment = *std::move(deployment);
+  setup.simulation.pool = setup.deployment.pool;
+  setup.simulation.router = q.router;
+  setup.simulation.context_limit = q.context_limit.value_or(setup.options.model.max_context);
+  return set_up_prefill(setup, q);
+}
+
+SimulationResult described(const Setup& setup, const SimulateQuery& q) {
+  const DeploymentOptions& d = setup.options;
+  const PoolOptions& pool = setup.deployment.pool;
+  const CacheBudget& budget = setup.deployment.budget;
+  SimulationResult result;
+  result.model = d.model.name, result.gpu = d.gpu.name;
+  result.engine = q.engine, result.policy = name_of(pool.limits.policy);
+  result.dtype = d.engine.precision.linear.name;
+  if (d.spread) {
+    const RankLayout& ranks = d.spread->layout;
+    result.tp = ranks.tp, result.pp = ranks.pp, result.ep = ranks.ep, result.attention_dp = ranks.dp;
+    result.layout = text_of(ranks);
+  }
+  result.replicas = pool.replicas, result.prefill_replicas = q.prefill_replicas;
+  result.max_sequences = pool.limits.max_sequences, result.max_tokens = pool.limits.max_tokens;
+  result.step_tokens = step_tokens(pool.limits);
+  result.block_tokens = pool.geometry.block_tokens, result.blocks = pool.blocks;
+  result.memory = {budget.visible, budget.usable, budget.weights, budget.activations, budget.other, budget.cache};
+  result.slo = setup.slo;
+  if (d.model.max_context > 0 && q.context_limit.value_or(0) > d.model.max_context)
+    result.notes.push_back(fmt::format("{} was made for {} tokens; max-model-len allows {}", d.model.name,
+                                       d.model.max_context, *q.context_limit));
+  return result;
+}
+
+// A run that served nobody has no figures to show.
+Status check_served(const SimulationResult& result) {
+  for (const SimulatedLoad& load : result.loads)
+    if (load.metrics.completed > 0) return Ok{};
+  const SimulatedLoad& load = result.loads.front();
+  const std::vector<std::string>& why = load.outcome.refused;
+  return error(fmt::format("none of {} requests can be served{}", load.metrics.refused,
+                           why.empty() ? std::string() : ": " + why.front()),
+               "shorter requests, more memory or a larger max-model-len");
+}
+
+}  // namespace
+
+Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progress) {
+  if (auto fine = check_arguments(q); !fine) return fine.error();
+  if (auto fine = check_together(q); !fine) return fine.error();
+  Sweep sweep{true, {q.load.rate.value_or(0)}};
+  if (!q.sweep.empty()) {
+    auto given = sweep_from(q.sweep);
+    if (!given) return std::move(given).error();
+    sweep = *std::move(given);
+  }
+  Setup setup;
+  if (auto fine = set_up(setup, q); !fine) return fine.error();
+  SimulationResult result = described(setup, q);
+  for (std::size_t i = 0; i < sweep.values.size(); ++i) {
+    SimulateQuery at = q;
+    if (!q.sweep.empty() && sweep.of_rate) at.load.rate = sweep.values[i];
+    if (!q.sweep.empty() && !sweep.of_rate) at.concurrency = std::llround(sweep.values[i]);
+    const auto share = [&](double of_load) {
+      if (progress) progress((static_cast<double>(i) + of_load) / static_cast<double>(sweep.values.size()));
+    };
+    auto load = one_load(at, setup, result.notes, share);
+    if (!load) return std::move(load).error();
+    load->value = sweep.values[i];
+    if (!q.sweep.empty()) load->outcome = {};  // only figures of each load are kept
+    result.loads.push_back(*std::move(load));
+  }
+  if (auto served = check_served(result); !served) return served.error();
+  return result;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,95 @@
+#include "api/serving_deployment.h"
+
+#include "api/serving_text.h"
+#include "cluster/registry.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+// The GPU that the query names, else its cluster's.
+Result<Gpu> gpu_of(const SimulateQuery& q, const std::optional<Cluster>& cluster) {
+  if (cluster && q.gpu.empty()) return cluster->gpu;
+  auto gpu = load_gpu(q.gpu.empty() ? "H100-SXM" : q.gpu);
+  if (!gpu) return std::move(gpu).error();
+  if (cluster && cluster->gpu.name != gpu->name)
+    return field_error("gpu", gpu->name + " is not the GPU of " + q.cluster + ", " + cluster->gpu.name,
+                       "give one of them");
+  return gpu;
+}
+
+// The cluster known of a GPU, with as many as a replica needs.
+Result<Cluster> known_cluster(const Gpu& gpu, int ranks) {
+  const Cluster* known = built_in_cluster_of(gpu.measured().name);
+  if (!known)
+    return field_error("cluster", "no cluster of " + gpu.name + " is known", "a description (docs/clusters.md)");
+  auto grown = cluster_of(known->name, ranks);
+  if (!grown) return std::move(grown).error();
+  grown->gpu = gpu;
+  return grown;
+}
+
+// The GPU, and how a replica lies over several.
+Status place(DeploymentOptions& d, const SimulateQuery& q) {
+  const auto ranks = static_cast<int>(q.tp * q.pp * q.attention_dp);
+  std::optional<Cluster> cluster;
+  if (!q.cluster.empty()) {
+    auto named = cluster_of(q.cluster, ranks);
+    if (!named) return std::move(named).error();
+    cluster = *std::move(named);
+  }
+  auto gpu = gpu_of(q, cluster);
+  if (!gpu) return std::move(gpu).error();
+  d.gpu = *std::move(gpu);
+  if (ranks == 1 && q.ep == 1) return Ok{};
+  if (!cluster) {
+    auto known = known_cluster(d.gpu, ranks);
+    if (!known) return std::move(known).error();
+    cluster = *std::move(known);
+  }
+  RankSpread spread{{}, *std::move(cluster)};
+  spread.layout.tp = static_cast<int>(q.tp), spread.layout.pp = static_cast<int>(q.pp);
+  spread.layout.dp = static_cast<int>(q.attention_dp);
+  // Ranks with requests of their own are one replica because they share the experts.
+  spread.layout.ep = static_cast<int>(q.attention_dp > 1 && q.ep == 1 ? q.tp * q.attention_dp : q.ep);
+  d.spread = std::move(spread);
+  return Ok{};
+}
+
+}  // namespace
+
+std::string own_format(const ModelSpec& model) { return model.quantization.empty() ? model.dtype : model.quantization; }
+
+Result<Precision> serving_precision(const std::string& dtype, KvDtype kv_dtype) {
+  auto precision = precision_from(dtype, kv_dtype == KvDtype::fp8 ? "fp8" : "");
+  if (!precision) return field_error("dtype", precision.error().problem, precision.error().remedy);
+  return precision;
+}
+
+Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
+  DeploymentOptions d;
+  auto model = find_model(q.model);
+  if (!model) return std::move(model).error();
+  d.model = *std::move(model);
+  if (auto fine = place(d, q); !fine) return fine.error();
+  d.engine.kind = kind_of(q.engine);
+  auto precision = serving_precision(q.dtype.empty() ? own_format(d.model) : q.dtype, q.kv_dtype);
+  if (!precision) return std::move(precision).error();
+  d.engine.precision = *std::move(precision);
+  d.static_batches = q.policy == ServingPolicy::fixed_batches;
+  d.max_utilization = q.policy == ServingPolicy::max_utilization;
+  d.memory_fraction = q.memory_fraction.value_or(0);
+  d.max_sequences = q.max_sequences.value_or(0), d.max_tokens = q.max_tokens.value_or(0);
+  d.chunk = q.chunk.value_or(0), d.block_tokens = q.block_tokens.value_or(0);
+  if (q.no_chunked_prefill) d.chunked_prefill = false;
+  if (q.chunked_prefill) d.chunked_prefill = true;
+  d.reuse = !q.no_prefix_caching;
+  d.overlapped = !q.no_overlap;
+  d.speculation = {q.draft, q.acceptance};
+  d.draft_cost = q.draft_cost;
+  d.replicas = q.dp;
+  return d;
+}
+
+}  // namespace tilecast

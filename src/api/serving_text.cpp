@@ -1,0 +1,137 @@
+#include "api/serving_text.h"
+
+#include <cmath>
+#include <optional>
+
+#include "support/number.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+std::optional<Seconds> duration(std::string_view text) {
+  double unit = 1;
+  if (text.ends_with("ms")) unit = 1e-3, text.remove_suffix(2);
+  else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
+  else if (text.ends_with("s")) text.remove_suffix(1);
+  const auto value = finite_number(text);
+  constexpr double kLeast = 1e-9, kMost = 1e9;  // a nanosecond to thirty years: no objective lies outside
+  if (!value || !(*value * unit >= kLeast) || !(*value * unit <= kMost)) return std::nullopt;
+  return seconds(*value * unit);
+}
+
+// "1..32" or "1,2,5"; nothing where it is neither.
+std::optional<std::vector<double>> swept(const std::string& values) {
+  std::vector<double> list;
+  if (const auto dots = values.find(".."); dots != std::string::npos) {
+    const auto from = finite_number(std::string_view(values).substr(0, dots));
+    const auto to = finite_number(std::string_view(values).substr(dots + 2));
+    if (!from || !to || !(*from >= kLeastRate) || !(*to <= kMostRate) || *to < *from || *to / *from > 1e6)
+      return std::nullopt;
+    for (double v = *from; v < *to * (1 - 1e-9); v *= 2) list.push_back(v);
+    list.push_back(*to);
+    return list;
+  }
+  for (const std::string& part : split(values, ',')) {
+    const auto v = finite_number(part);
+    if (!v || !(*v >= kLeastRate) || !(*v <= kMostRate)) return std::nullopt;
+    list.push_back(*v);
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<Slo> slo_from(const std::string& text) {
+  Slo slo;
+  if (text.empty()) return slo;
+  for (const std::string& part : split(text, ',')) {
+    const auto equals = part.find('=');
+    const auto time = equals == std::string::npos ? std::nullopt : duration(std::string_view(part).substr(equals + 1));
+    const std::string name = part.substr(0, equals);
+    if (!time || (name != "ttft" && name != "tpot" && name != "e2el"))
+      return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
+    (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
+  }
+  return slo;
+}
+
+Result<Sweep> sweep_from(const std::string& text) {
+  constexpr std::size_t kMostLoads = 64;
+  constexpr double kMostConcurrency = 1 << 30;
+  const auto bad = [&] {
+    return field_error("sweep", "'" + text + "' is no sweep",
+                       "rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256");
+  };
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) return bad();
+  const std::string name = text.substr(0, equals);
+  if (name != "rate" && name != "concurrency") return bad();
+  auto values = swept(text.substr(equals + 1));
+  if (!values || values->size() > kMostLoads) return bad();
+  Sweep sweep{name == "rate", *std::move(values)};
+  if (sweep.of_rate) return sweep;
+  for (double& v : sweep.values) {
+    if (v < 1 || v > kMostConcurrency) return bad();
+    v = std::round(v);
+  }
+  return sweep;
+}
+
+Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, double burstiness) {
+  WorkloadOptions w;
+  w.requests = requests, w.rate = load.rate.value_or(0), w.burstiness = burstiness;
+  w.prefixes = load.prefixes, w.prefix_tokens = load.prefix_tokens;
+  w.seed = static_cast<std::uint64_t>(load.seed);
+  const auto input = lengths_from(load.input, "input"), output = lengths_from(load.output, "output");
+  if (!input) return input.error();
+  if (!output) return output.error();
+  w.input = *input, w.output = *output;
+  if (auto fine = check(w); !fine) return fine.error();
+  return w;
+}
+
+void declare_load(Declare& list, LoadQuery& load) {
+  constexpr double kMostTokens = 1 << 30, kMostSeed = 9007199254740992.0;  // what a double still counts
+  list.add(load.input, {.name = "input",
+                        .help = "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8",
+                        .example = "1024"});
+  list.add(load.output, {.name = "output", .help = "tokens of an answer, likewise", .example = "256"});
+  list.add(load.prefixes, {.name = "prefixes",
+                           .help = "different beginnings that prompts share",
+                           .example = "4",
+                           .least = 0,
+                           .most = kMostTokens});
+  list.add(load.prefix_tokens, {.name = "prefix-tokens",
+                                .help = "... and their length",
+                                .unit = "tokens",
+                                .example = "512",
+                                .least = 0,
+                                .most = kMostTokens});
+  list.add(load.seed, {.name = "seed",
+                       .help = "the same seed gives the same result",
+                       .example = "1",
+                       .least = 0,
+                       .most = kMostSeed});
+}
+
+EngineKind kind_of(ServingEngine engine) {
+  switch (engine) {
+    case ServingEngine::vllm: return EngineKind::vllm;
+    case ServingEngine::sglang: return EngineKind::sglang;
+    case ServingEngine::trtllm: return EngineKind::trtllm;
+  }
+  return EngineKind::vllm;
+}
+
+ServingEngine serving_engine_of(EngineKind kind) {
+  return kind == EngineKind::sglang   ? ServingEngine::sglang
+         : kind == EngineKind::trtllm ? ServingEngine::trtllm
+                                      : ServingEngine::vllm;
+}
+
+Count step_tokens(const SchedulerLimits& limits) {
+  return limits.policy == Policy::sglang && limits.chunk > 0 ? limits.chunk : limits.max_tokens;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,36 @@
+// What the texts of serving queries say: objectives, sweeps, loads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/declare.h"
+#include "engine/kinds.h"
+#include "serve/scheduler.h"
+#include "serve/workload.h"
+#include "tilecast/serving.h"
+
+namespace tilecast {
+
+// "ttft=500ms,tpot=30ms,e2el=10s"; empty: none.
+Result<Slo> slo_from(const std::string& text);
+
+// "rate=1..32" (doubling), "rate=1,2,5", "concurrency=1..256".
+struct Sweep {
+  bool of_rate = true;
+  std::vector<double> values;
+};
+Result<Sweep> sweep_from(const std::string& text);
+
+Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, double burstiness = 1);
+
+// The arguments of a load besides its rate, which means something else to each question.
+void declare_load(Declare& list, LoadQuery& load);
+
+EngineKind kind_of(ServingEngine engine);
+ServingEngine serving_engine_of(EngineKind kind);  // of one that serves
+
+// Prompt tokens that a step takes at most: SGLang's chunk, where it cuts prompts.
+Count step_tokens(const SchedulerLimits& limits);
+
+}  // namespace tilecast

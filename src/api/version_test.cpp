@@ -1,0 +1,16 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "tilecast/tilecast.h"
+
+namespace tilecast {
+namespace {
+
+TEST(Version, OfTheHeadersAndOfTheLibrary) {
+  EXPECT_EQ(version(),
+            fmt::format("{}.{}.{}", TILECAST_VERSION_MAJOR, TILECAST_VERSION_MINOR, TILECAST_VERSION_PATCH));
+}
+
+}  // namespace
+}  // namespace tilecast

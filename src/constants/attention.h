@@ -1,0 +1,138 @@
+// Attention: waiting times of the engines' kernels, their helpers, the arithmetic of a score.
+#pragma once
+
+#include "constants/constant.h"
+
+namespace tilecast::constants {
+
+namespace sources {
+inline constexpr std::string_view kDecodeFit =
+    "coordinate descent on the decode rows of six cards in AIConfigurator, held-out shapes left out; one set for all";
+inline constexpr std::string_view kPrefillFit = "AIConfigurator's prefill rows of six cards";
+inline constexpr std::string_view kPrefillPasses =
+    "short prompts in large batches on A100 and L40S, which DRAM holds back (AIConfigurator)";
+inline constexpr std::string_view kHelperSteps =
+    "what a helper adds to the smallest decode shapes on A100, L40S and H200 (AIConfigurator)";
+}  // namespace sources
+
+// Clocks of a decoder's CTA.
+struct DecoderConstants {
+  Tunable task, task_dim, step, kib, fp8_kib, row, join;
+};
+struct DecoderFigures {
+  double task, task_dim, step, kib, fp8_kib, row, join;
+};
+constexpr DecoderConstants decoder_constants(std::string_view decoder, const DecoderFigures& f) {
+  const auto one = [&](std::string_view name, double value, std::string_view unit, std::string_view about) {
+    return Constant{name, value, unit, fitted, about, sources::kDecodeFit, "", decoder};
+  };
+  return {one("attention.decode.task", f.task, "clocks", "of a CTA"),
+          one("attention.decode.task_dim", f.task_dim, "clocks", "that grow with the head dimension, at 128"),
+          one("attention.decode.step", f.step, "clocks", "of a step of keys that nothing hides"),
+          one("attention.decode.kib", f.kib, "clocks/KiB", "of keys and values in bf16"),
+          one("attention.decode.fp8_kib", f.fp8_kib, "clocks/KiB", "of keys and values in fp8"),
+          one("attention.decode.row", f.row, "clocks", "of a query head"),
+          one("attention.decode.join", f.join, "clocks", "of joining split results")};
+}
+// clang-format off
+inline constexpr DecoderConstants kFa2Decoder = decoder_constants("FlashAttention 2",
+    {.task = 5800, .task_dim = 3000, .step = 230, .kib = 12, .fp8_kib = 60, .row = 82, .join = 2000});
+inline constexpr DecoderConstants kFa3Decoder = decoder_constants("FlashAttention 3",
+    {.task = 2500, .task_dim = 3800, .step = 1100, .kib = 62, .fp8_kib = 65, .row = 5, .join = 2000});
+inline constexpr DecoderConstants kGeneratedDecoder = decoder_constants("TRT-LLM-gen",
+    {.task = 310, .task_dim = 1900, .step = 260, .kib = 11, .fp8_kib = 18, .row = 120, .join = 3400});
+inline constexpr DecoderConstants kXqaDecoder = decoder_constants("XQA",
+    {.task = 6000, .task_dim = 4400, .step = 58, .kib = 25, .fp8_kib = 160, .row = 20, .join = 2000});
+inline constexpr DecoderConstants kXqaWgmmaDecoder = decoder_constants("XQA, wgmma",
+    {.task = 2100, .task_dim = 450, .step = 1700, .kib = 13, .fp8_kib = 6.1, .row = 190, .join = 2000});
+inline constexpr DecoderConstants kMmhaDecoder = decoder_constants("masked multi-head attention",
+    {.task = 7400, .task_dim = 170, .step = 890, .kib = 100, .fp8_kib = 150, .row = 42, .join = 2000});
+inline constexpr DecoderConstants kFlashinferDecoder = decoder_constants("FlashInfer",
+    {.task = 5000, .task_dim = 6600, .step = 1600, .kib = 23, .fp8_kib = 160, .row = 130, .join = 2000});
+inline constexpr DecoderConstants kFlashinferVectorDecoder = decoder_constants("FlashInfer, vector pipe",
+    {.task = 4800, .task_dim = 140, .step = 500, .kib = 100, .fp8_kib = 100, .row = 20, .join = 2000});
+inline constexpr DecoderConstants kTritonDecoder = decoder_constants("Triton",
+    {.task = 12000, .task_dim = 16, .step = 1200, .kib = 96, .fp8_kib = 220, .row = 450, .join = 2000});
+// clang-format on
+inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim", 128, "elements", fitted,
+                                          "head dimension that task_dim is of", sources::kDecodeFit};
+inline constexpr Tunable kMmhaFp8 = Constant{"attention.decode.mmha_fp8", 3, "1", measured,
+                                             "an fp8 cache before Hopper costs a task and its bytes so many times",
+                                             "L40S rows in AIConfigurator, at any length", "mma",
+                                             "masked multi-head attention"};
+
+// What a prefill task waits for.
+struct PrefillConstants {
+  Tunable task, products;
+};
+constexpr PrefillConstants prefill_constants(std::string_view kernel, std::string_view cards, double task,
+                                             double products) {
+  return {Constant{"attention.prefill.task", task, "clocks", fitted, "that a task's key blocks do not explain",
+                   sources::kPrefillFit, cards, kernel},
+          Constant{"attention.prefill.products", products, "1", fitted,
+                   "products' time at peak rate that nothing else on the SM fills", sources::kPrefillFit, cards,
+                   kernel}};
+}
+inline constexpr PrefillConstants kFa2Prefill = prefill_constants("FlashAttention 2", "", 3000, 1.5);
+inline constexpr PrefillConstants kFa3Prefill = prefill_constants("FlashAttention 3", "", 6000, 1.5);
+inline constexpr PrefillConstants kBlackwellPrefill = prefill_constants("TRT-LLM-gen", "", 9000, 1.5);
+inline constexpr PrefillConstants kTritonPrefill =
+    prefill_constants("Triton", "pascal volta mma amd intel", 3000, 5);
+inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
+inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
+
+inline constexpr Number kTrtllmQueryPasses{"attention.prefill.query_passes", 5,  "1", measured,
+                                           "readings and writings of queries around the kernel",
+                                           sources::kPrefillPasses,         "", "trtllm"};
+inline constexpr Number kTrtllmKeyPasses{"attention.prefill.key_passes", 2,  "1", measured,
+                                         "readings and writings of keys and values around the kernel",
+                                         sources::kPrefillPasses,       "", "trtllm"};
+inline constexpr Number kServedKeyPasses{"attention.prefill.key_passes", 3,  "1", measured,
+                                         "readings and writings of keys and values around the kernel",
+                                         sources::kPrefillPasses,       "", "vllm, sglang"};
+inline constexpr Whole kFlashinferPlanKernels{"attention.prefill.plan_kernels", 4, "kernels", measured,
+                                              "small kernels before FlashInfer's prefill",
+                                              "the smallest prefill rows of GB200 and B200 (AIConfigurator)", "tcgen05",
+                                              "FlashInfer"};
+
+inline constexpr Number kFa2CombineSteps{"attention.combine_steps", 16, "loads", measured,
+                                         "dependent loads of the kernel that joins split keys", sources::kHelperSteps,
+                                         "", "FlashAttention 2"};
+inline constexpr Number kCombineSteps{"attention.combine_steps", 4, "loads", measured,
+                                      "dependent loads of the kernel that joins split keys", sources::kHelperSteps, "",
+                                      "others"};
+inline constexpr Number kFa2CopySteps{"attention.copy_steps", 7,  "loads", measured,
+                                      "dependent loads of a copy of queries or results",
+                                      sources::kHelperSteps,  "", "FlashAttention 2"};
+inline constexpr Number kTrtllmCopySteps{"attention.copy_steps", 4,  "loads", measured,
+                                         "dependent loads of rotating queries and storing keys",
+                                         sources::kHelperSteps,  "", "trtllm"};
+inline constexpr Number kCastSteps{"attention.copy_steps", 3,  "loads", measured, "dependent loads of a cast to fp8",
+                                   sources::kHelperSteps,  "", "vllm, sglang"};
+
+// Arithmetic of a score.
+inline constexpr Number kForwardScoreSlots{"attention.forward.score_slots", 3.5, "slots", published,
+                                           "scale and subtract the maximum, maximum, sum, convert (a packed half)",
+                                           "counted in FlashAttention 2's main loop"};
+inline constexpr Number kBackwardScoreSlots{"attention.backward.score_slots", 4.5, "slots", published,
+                                            "exponent, P (dP - D), two conversions, scaling",
+                                            "counted in FlashAttention 2's backward loop"};
+inline constexpr Number kPolynomialShare{"attention.polynomial_share", 0.25, "1", assumed,
+                                         "of exponentials computed as polynomials on the FMA pipe",
+                                         "FlashAttention 4's description says about a quarter", "tcgen05"};
+inline constexpr Number kPolynomialSlots{"attention.polynomial_slots", 8, "slots", assumed,
+                                         "of a degree-3 polynomial with range reduction",
+                                         "counted from the formula, not from its code", "tcgen05"};
+
+// Thresholds in the libraries' own choices.
+inline constexpr Number kPackThreshold{"attention.pack_threshold", 0.9, "1", published,
+                                       "heads of a group are packed where rows fill tiles worse than this share",
+                                       "FlashAttention hopper/heuristics.h, should_pack_gqa"};
+inline constexpr Number kSplitEfficiency{"attention.split_efficiency", 0.85, "1", published,
+                                         "fewest splits within this share of the best wave efficiency",
+                                         "FlashAttention csrc/flash_attn/flash_api.cpp, num_splits_heuristic"};
+inline constexpr Number kEnoughTiles{"attention.enough_tiles", 0.8, "1", published,
+                                     "tiles that fill this share of the SMs are not split",
+                                     "FlashAttention csrc/flash_attn/flash_api.cpp, num_splits_heuristic"};
+
+}  // namespace tilecast::constants
