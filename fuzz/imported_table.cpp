@@ -32,7 +32,7 @@ std::string fuzz_imported_table(std::string_view input) {
   if (!csv) return csv.error().line().empty() ? "an error without a text" : "";
   if (std::string wrong = read_all(*csv); !wrong.empty()) return wrong;
   std::string wrong;
-  for (std::size_t source = 0; source < kSourceNames.size(); ++source) {
+  for (std::size_t source = 0; source < kSources; ++source) {
     Names names;
     const auto rows = import_rows(static_cast<Source>(source), file.path(), names, ReadOptions{},
                                   [&](const Measurement& row) -> Status {

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lab/commands/shared.h"
-#include "lab/commands/endtoend_command.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
-#include "lab/evidence/accuracy.h"
+#include "lab/commands/endtoend_command.h"
+#include "lab/commands/shared.h"
 #include "lab/evaluate/plots.h"
-#include "support/file.h"
+#include "lab/evidence/accuracy.h"
+#include "lab/import/import.h"
 #include "measure/traps.h"
+#include "support/file.h"
 #include "support/input.h"
 
 namespace tilecast {
@@ -114,7 +115,7 @@ Result<std::string> calibrations_only(const AccuracyCommand& command, const std:
 Result<std::string> run_accuracy(const AccuracyCommand& command) {
   if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
   if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
-  auto paths = tables_below(command.data);
+  auto paths = tables_of_sources(command.data, {});
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
   const auto folder = plot_folder(command.out);

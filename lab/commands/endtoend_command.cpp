@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <iterator>
 
-#include "lab/commands/shared.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "lab/commands/shared.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_report.h"
 #include "lab/evidence/serving.h"
@@ -21,9 +22,43 @@ namespace {
 
 using Results = Result<std::vector<EndToEndResult>>;
 
-Results judge_with(const Result<std::vector<EndToEndCase>>& cases, const ModelSource& weights) {
-  if (!cases) return cases.error();
-  return judge_cases(*cases, Method::tilecast, &weights);
+// Counts go beside the results, and what was left out to the terminal as well.
+void add_counts(std::vector<EndToEndResult>& results, std::string_view source, Count judged,
+                const LeftOutRows& left_out) {
+  for (const auto& [why, rows] : left_out)
+    fmt::print(stderr, "{}: {} rows left out: {}\n", source, rows, printable(why));
+  for (EndToEndResult& one : row_counts(std::string(source), judged, left_out)) results.push_back(std::move(one));
+}
+
+// A source none of whose rows can be judged is the wrong file, or one that Tilecast does not understand.
+Error nothing_judged(const SourceMapping& source, const LeftOutRows& left_out) {
+  const auto most = std::max_element(left_out.begin(), left_out.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return Error{
+      std::string(source.name), "", "has no row that can be judged",
+      most == left_out.end() ? "is it the right file?" : fmt::format("{} rows: {}", most->second, most->first)};
+}
+
+template <class Case, class Judge>
+Results judge_read(const SourceMapping& source, const Result<ReadCases<Case>>& read, const ModelSource& weights,
+                   const Judge& judge) {
+  if (!read) return read.error();
+  LeftOutRows without;
+  auto judged = judge(read->cases, Method::tilecast, &weights, &without);
+  if (!judged) return judged;
+  LeftOutRows left_out = read->left_out;
+  Count rows = read->rows;
+  for (const auto& [why, cases] : without) leave_out(left_out, why, cases), rows -= cases;
+  if (judged->empty()) return nothing_judged(source, left_out);
+  add_counts(*judged, source.name, rows, left_out);
+  return judged;
+}
+Results judge_with(const SourceMapping& source, const Result<EndToEndCases>& read, const ModelSource& weights) {
+  return judge_read(source, read, weights, judge_cases);
+}
+
+std::string file_of(const SourceMapping& source, const std::string& folder) {
+  return folder + "/" + std::string(source.files.front());
 }
 
 // Weights that NeuSight's experiment allows: read where kept, else trained and kept.
@@ -38,99 +73,95 @@ Result<Weights> neusight_weights(const EndToEndCommand& command, Vendor vendor) 
 }
 
 // NVIDIA's rows by weights of NVIDIA's rows alone, AMD's by AMD's.
-Results judge_neusight(const EndToEndCommand& command) {
-  const auto cases = neusight_cases(command.data + "/neusight");
-  if (!cases) return cases.error();
+Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
+  const std::string folder = command.data + "/neusight";
+  const auto read = neusight_cases(folder);
+  if (!read) return read.error();
   const auto timings = eager_timings(command.data);
   if (!timings) return timings.error();
   std::vector<EndToEndResult> all;
+  LeftOutRows left_out = read->left_out, operators_left_out;
   for (const Vendor vendor : {Vendor::nvidia, Vendor::amd}) {
     std::vector<EndToEndCase> own;
-    for (const EndToEndCase& one : *cases)
+    for (const EndToEndCase& one : read->cases)
       if (one.label.detail == (vendor == Vendor::amd ? "AMD" : "NVIDIA")) {
         own.push_back(one);
         own.back().eager = timing_of(*timings, *built_in_gpu(one.label.gpu));
       }
     const auto weights = neusight_weights(command, vendor);
     if (!weights) return weights.error();
-    auto judged = judge_cases(own, Method::tilecast, &*weights);
+    auto judged = judge_cases(own, Method::tilecast, &*weights, &left_out);
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(all));
-    auto operators = judge_neusight_operators(command.data + "/neusight", vendor, *timings, *weights);
-    if (!operators) return operators;
-    std::move(operators->begin(), operators->end(), std::back_inserter(all));
+    auto alone = judge_neusight_operators(folder, vendor, *timings, *weights);
+    if (!alone) return std::move(alone).error();
+    std::move(alone->results.begin(), alone->results.end(), std::back_inserter(all));
+    for (const auto& [why, rows] : alone->left_out) leave_out(operators_left_out, why, rows);
   }
+  add_counts(all, "neusight", read->rows, left_out);
+  for (const auto& [why, rows] : operators_left_out)
+    fmt::print(stderr, "neusight-operators: {} rows left out: {}\n", rows, printable(why));
   return all;
 }
 
-// What a table holds beside the cases goes to the terminal: it is no result.
-Results judge_runs(const Result<ServingCases>& cases, const char* source, const ModelSource& weights) {
-  if (!cases) return cases.error();
-  for (const auto& [why, runs] : cases->left_out)
-    fmt::print(stderr, "{}: {} runs left out: {}\n", source, runs, printable(why));
-  auto judged = judge_serving(cases->cases, Method::tilecast, &weights);
-  if (!judged) return judged;
-  for (EndToEndResult& one : left_out_of(*cases, source)) judged->push_back(std::move(one));
-  return judged;
+Results judge_runs(const SourceMapping& source, const Result<ServingCases>& read, const ModelSource& weights) {
+  return judge_read(source, read, weights, judge_serving);
 }
 // Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
 Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {
-  const auto recorded = llmservingsim_cases(command.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz");
+  const auto recorded = llmservingsim_cases(file_of(kLlmservingsimSource, command.data));
   if (!recorded) return recorded.error();
-  return judge_runs(
-      gpustack_cases(command.data + "/e2e/gpustack_performance_lab.csv.gz", recorded->cases.front().requests),
-      "gpustack", weights);
-}
-Results judge_silicon(const EndToEndCommand& command, const ModelSource& weights) {
-  return judge_runs(silicon_cases(command.data + "/aiconfigurator/e2e_silicon_sample.csv.gz"), "silicon", weights);
+  if (recorded->cases.empty()) return nothing_judged(kLlmservingsimSource, recorded->left_out);
+  return judge_runs(kGpustackSource,
+                    gpustack_cases(file_of(kGpustackSource, command.data), recorded->cases.front().requests), weights);
 }
 
-struct Source {
-  std::string_view name;
-  bool ours;  // reads our own measurements only
+struct JudgedSource {
+  const SourceMapping* mapping;
   Results (*judge)(const EndToEndCommand& command, const ModelSource& weights);
+  bool ours = false;  // reads our own measurements only
 };
-constexpr std::array<Source, 12> kSources = {
-    {{"h200", true,
+// A source whose table is read by a function of its path.
+template <const SourceMapping& source, auto read>
+Results judge_table(const EndToEndCommand& command, const ModelSource& weights) {
+  return judge_read(source, read(file_of(source, command.data)), weights, [](const auto&... arguments) {
+    if constexpr (std::is_same_v<decltype(read(std::string())), Result<ServingCases>>)
+      return judge_serving(arguments...);
+    else return judge_cases(arguments...);
+  });
+}
+Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
+Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
+
+constexpr std::array<JudgedSource, 12> kJudgedSources = {
+    {{&kOwnModelsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(h200_cases(c.measurements + "/h200_models.csv"), w);
-      }},
-     {"argonne", false,
+        return judge_with(kOwnModelsSource, h200_cases(file_of(kOwnModelsSource, c.measurements)), w);
+      },
+      true},
+     {&kArgonneSource, judge_table<kArgonneSource, argonne_cases>},
+     {&kTrtllmSource, judge_table<kTrtllmSource, trtllm_cases>},
+     {&kSynperfModelsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(argonne_cases(c.data + "/e2e/argonne_llm_inference_bench.csv.gz"), w);
+        return judge_with(kSynperfModelsSource, synperf_cases(c.data + "/synperf"), w);
       }},
-     {"trtllm", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(trtllm_cases(c.data + "/e2e/trtllm_perf_overview.csv.gz"), w);
-      }},
-     {"synperf", false,
-      [](const EndToEndCommand& c, const ModelSource& w) { return judge_with(synperf_cases(c.data + "/synperf"), w); }},
-     {"mosaic", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(mosaic_cases(c.data + "/e2e/train_mosaicml_llm_foundry.csv.gz"), w);
-      }},
-     {"megatron", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(megatron_cases(c.data + "/e2e/train_megatron_lm_ci_golden.csv.gz"), w);
-      }},
-     {"bridge", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(nemo_cases(c.data + "/e2e/train_megatron_bridge.csv.gz", "bridge"), w);
-      }},
-     {"nemo", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(nemo_cases(c.data + "/e2e/train_nemo_megatron_readme.csv.gz", "nemo"), w);
-      }},
-     {"neusight", false, [](const EndToEndCommand& c, const ModelSource&) { return judge_neusight(c); }},
-     {"llmservingsim", false,
-      [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_runs(llmservingsim_cases(c.data + "/e2e/llmservingsim_vllm_bench_requests.csv.gz"),
-                          "llmservingsim", w);
-      }},
-     {"gpustack", false, judge_gpustack},
-     {"silicon", false, judge_silicon}}};
+     {&kMosaicSource, judge_table<kMosaicSource, mosaic_cases>},
+     {&kMegatronSource, judge_table<kMegatronSource, megatron_cases>},
+     {&kBridgeSource, judge_table<kBridgeSource, bridge_cases>},
+     {&kNemoSource, judge_table<kNemoSource, nemo_only_cases>},
+     {&kNeusightModelsSource, judge_neusight},
+     {&kLlmservingsimSource, judge_table<kLlmservingsimSource, llmservingsim_cases>},
+     {&kGpustackSource, judge_gpustack},
+     {&kSiliconSource, judge_table<kSiliconSource, silicon_cases>}}};
 
 }  // namespace
+
+std::string end_to_end_sources() {
+  std::string names;
+  for (const JudgedSource& source : kJudgedSources)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", source.mapping->name);
+  return names;
+}
 
 Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& command) {
   std::optional<Weights> given;
@@ -142,8 +173,8 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
   const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
   std::vector<EndToEndResult> results;
   bool known = false;
-  for (const Source& source : kSources) {
-    if (!command.only.empty() && command.only != source.name) continue;
+  for (const JudgedSource& source : kJudgedSources) {
+    if (!command.only.empty() && command.only != source.mapping->name) continue;
     known = true;
     if (!source.ours && command.data.empty()) {
       if (command.only.empty()) continue;
@@ -154,12 +185,7 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known)
-    return Error{"--only", "",
-                 "must be h200, argonne, trtllm, synperf, mosaic, megatron, bridge, nemo, neusight, llmservingsim, "
-                 "gpustack or silicon, "
-                 "not '" +
-                     command.only + "'",
-                 ""};
+    return Error{"--only", "", fmt::format("must be one of {}, not '{}'", end_to_end_sources(), command.only), ""};
   return results;
 }
 

@@ -12,12 +12,13 @@ namespace tilecast {
 struct EndToEndCommand {
   std::string data;                                // the folder that holds e2e/, synperf/ and neusight/
   std::string measurements = "data/measurements";  // our own
-  std::string only;                                // h200, argonne, synperf or neusight; empty: all
+  std::string only;                                // one of end_to_end_sources(); empty: all
   std::string weights;                             // a file of weights in place of the shipped ones
   std::string keep;                                // a folder for weights trained on the way, read again if there
   std::string predictions;                         // a CSV to write
   bool json = false;
 };
+std::string end_to_end_sources();  // the names that `only` takes: "h200, argonne, ..."
 Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& command);
 Result<std::string> run_end_to_end(const EndToEndCommand& command);
 

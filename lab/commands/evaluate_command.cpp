@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "lab/commands/shared.h"
-#include "lab/commands/evaluate_view.h"
 #include "estimate/shipped_weights.h"
+#include "lab/commands/evaluate_view.h"
+#include "lab/commands/shared.h"
 #include "lab/evaluate/judge.h"
 #include "lab/evaluate/predictions.h"
+#include "measure/traps.h"
 #include "support/file.h"
 #include "support/text.h"
-#include "measure/traps.h"
 
 namespace tilecast {
 namespace {
@@ -62,7 +62,9 @@ std::string judged_text(const EvaluateCommand& command) {
 
 // The rows the command asks for; trapped ones only when they are a group of their own.
 Result<SampledRows> rows_of(const EvaluateCommand& command, const std::vector<Key>& by, Names& names, Notes& notes) {
-  auto sampled = read_sampled(command.data, {command.sample, 0}, ReadOptions{}, names);
+  const auto tables = tables_of(command.data, command.sources);
+  if (!tables) return tables.error();
+  auto sampled = read_sampled(*tables, {command.sample, 0}, ReadOptions{}, names);
   if (!sampled) return sampled;
   auto& rows = sampled->rows;
   if (!command.families.empty())

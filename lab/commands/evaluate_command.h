@@ -11,6 +11,7 @@ namespace tilecast {
 
 struct EvaluateCommand {
   std::vector<std::string> data;
+  std::vector<std::string> sources;  // of a folder: which are read; empty: those of the shipped weights
   std::string method = "tilecast";   // or another of learn/judge.h's, or all
   std::vector<std::string> weights;  // judge these (learn/judge.h says on which rows); a file a method
   std::vector<std::string> unseen;   // GPUs that the weights must not have seen

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -123,6 +124,35 @@ TEST_F(EvaluateCommandTest, TrainingUpdatesTheModelsItHasRowsOf) {
   EXPECT_EQ(latency(other), latency(first)) << "models of other families are as they were";
   const Ran bad = run_tilecast("train --data " + rows + " --update " + rows + " -o " + other);
   EXPECT_EQ(bad.code, 2);
+}
+
+// As its help promises: the tables of a folder, or of the sources of it that are named.
+TEST_F(EvaluateCommandTest, ReadsAFolderOfMeasuredTables) {
+  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf", "aiter"})
+    std::filesystem::create_directories(folder_.file(std::string("data/") + part));
+  std::string gemm = "gpu,framework,version,kernel_source,gemm_dtype,m,n,k,latency\n";
+  for (int m = 1; m <= 10; ++m) gemm += fmt::format("h100_sxm,vllm,1,k,bfloat16,{},2048,2048,0.01\n", m * 16);
+  folder_.gzip("data/aiconfigurator/gemm.csv.gz", gemm + "x9_sxm,vllm,1,k,bfloat16,16,2048,2048,0.01\n");
+  folder_.gzip(
+      "data/aiter/gemm.csv.gz",
+      "kind,gpu,cu_num,batch,m,n,k,dtype_w,library,latency_us,err\nbf16,MI300X,304,1,16,2048,2048,bf16,ck,9,0\n");
+  const std::string folder = folder_.file("data");
+  const Ran whole = run_tilecast("evaluate --method analytic --by source --data " + folder);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("left out: 1 rows, unknown GPU 'x9_sxm'"));
+  EXPECT_THAT(whole.out, testing::Not(HasSubstr("aiter")));
+  const Ran named = run_tilecast("evaluate --method analytic --by source --json --sources aiter --data " + folder);
+  ASSERT_EQ(named.code, 0) << named.err;
+  const json list = json::parse(named.out);
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0]["source"], "aiter");
+  EXPECT_EQ(list[0]["rows"], 1);
+  EXPECT_THAT(run_tilecast("evaluate --sources nowhere --data " + folder).err, HasSubstr("unknown source 'nowhere'"));
+  EXPECT_THAT(run_tilecast("evaluate --data " + folder_.file("") + "/data/aiter").err, HasSubstr("cannot be listed"));
+  refused("--sources aiter", "--sources: chooses tables of a folder");
+  const Ran trained =
+      run_tilecast("train --trees 3 --sources aiconfigurator --data " + folder + " -o " + folder_.file("w"));
+  EXPECT_EQ(trained.code, 0) << trained.err;
 }
 
 TEST_F(EvaluateCommandTest, LeavesOutGpusArchitecturesAndSources) {

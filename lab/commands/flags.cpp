@@ -1,11 +1,16 @@
 // Flags of measured tables: reading, training, judging.
+#include "lab/commands/flags.h"
+
 #include <CLI/CLI.hpp>
 
-#include "lab/commands/flags.h"
+#include "lab/import/import.h"
 
 namespace tilecast {
 
 namespace {
+
+const std::string kSourcesHelp =
+    "which tables of a folder, comma separated (default: aiconfigurator,neusight,synperf), of ";
 
 void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chosen) {
   CLI::App* evaluate = app.add_subcommand("evaluate", "compare forecasts with measured rows");
@@ -13,6 +18,7 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
       ->add_option("--data", options.data,
                    "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
       ->required();
+  evaluate->add_option("--sources", options.sources, kSourcesHelp + source_names())->delimiter(',');
   evaluate
       ->add_option("--method", options.method,
                    "tilecast, analytic (nothing learned), roofline, neusight, synperf, or all side by side")
@@ -45,7 +51,8 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
       ->capture_default_str();
   evaluate->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   evaluate->footer(
-      "Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype\n\nMore examples:\n"
+      "Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype\n\nMore "
+      "examples:\n"
       "  tilecast-lab evaluate --data gemm.csv.gz --leave-one-out gpu --method all --by family,gpu --sample 500\n"
       "  tilecast-lab evaluate --data gemm.csv.gz --leave-one-out architecture --by architecture --json\n"
       "  tilecast-lab evaluate --data gemm.csv.gz --weights my.weights --unseen B200,L40S --by gpu,regime\n"
@@ -59,7 +66,7 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
-  reader->add_option("--from", options.import_.from, "aiconfigurator, neusight or synperf")->required();
+  reader->add_option("--from", options.import_.from, "one of " + source_names())->required();
   reader->add_option("FILES", options.import_.files, "their tables, plain or gzip")->required();
   reader->add_option("-o,--out", options.import_.out, "the table to write (.csv or .csv.gz)")->required();
   reader->add_option("--most-bad", options.import_.most_bad, "bad rows to skip before giving up")
@@ -68,7 +75,11 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   reader->callback([&] { chosen = [&options] { return run_import(options.import_); }; });
 
   CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
-  train->add_option("--data", options.train.data, "tables of our form or of a known source")->required();
+  train
+      ->add_option("--data", options.train.data,
+                   "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
+      ->required();
+  train->add_option("--sources", options.train.sources, kSourcesHelp + source_names())->delimiter(',');
   train->add_option("--families", options.train.families, "kernel families, comma separated (default: all)")
       ->delimiter(',');
   train->add_option("--leave-out", options.train.leave_out, "GPUs whose rows are not used, comma separated")
@@ -92,7 +103,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
                     "the same seed gives the same weights (default: 1, the papers' own for theirs)");
   train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
   train->footer(
-      "Example:\n  tilecast-lab train --data data/measurements/h200_sweep.csv.gz --families softmax -o softmax.weights");
+      "Example:\n  tilecast-lab train --data data/measurements/h200_sweep.csv.gz --families softmax -o "
+      "softmax.weights");
   train->callback([&] { chosen = [&options] { return run_train(options.train); }; });
 
   add_evaluate_command(app, options.evaluate, chosen);
@@ -156,8 +168,7 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   CLI::App* sub = app.add_subcommand("endtoend", "compare forecasts of whole models with measured ones");
   sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
-  sub->add_option("--only", options.only,
-                  "h200, argonne, synperf, neusight, llmservingsim, gpustack or silicon (default: all)");
+  sub->add_option("--only", options.only, "one of " + end_to_end_sources() + " (default: all)");
   sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
   sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");

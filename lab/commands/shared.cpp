@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "lab/import/import.h"
+
 namespace tilecast {
 
 std::string summary_of(const ReadReport& report) {
@@ -46,41 +48,24 @@ TrainAllOptions train_options(const std::vector<std::string>& families, Count tr
   return options;
 }
 
-// Every table under a folder that an importer reads; power_* files are steady-state runs of another protocol.
-Result<std::vector<std::string>> tables_below(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> paths;
-  std::error_code failure;
-  for (const char* part : {"aiconfigurator", "neusight/kernels_train", "neusight/kernels_test", "synperf"}) {
-    const fs::path below = fs::path(folder) / part;
-    for (fs::directory_iterator at(below, failure), end; !failure && at != end; at.increment(failure)) {
-      const fs::directory_entry& entry = *at;
-      const std::string name = entry.path().filename().string();
-      const bool other = name.starts_with("power_") || name.starts_with("_") || name.starts_with("e2e") ||
-                         name.find("allreduce") != std::string::npos || name.starts_with("nccl") ||
-                         name.starts_with("deepep") || name.find("alltoall") != std::string::npos ||
-                         name.find("_module") != std::string::npos;
-      if (name.ends_with(".csv.gz") && !other) paths.push_back(entry.path().string());
-    }
-    if (failure)
-      return Error{below.string(), "", "cannot be listed", "--data names the folder with the measured tables"};
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named) {
+Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named,
+                                           const std::vector<std::string>& sources) {
   std::vector<std::string> paths;
   std::error_code ignored;
+  bool folder = false;
   for (const std::string& path : named) {
     if (!std::filesystem::is_directory(path, ignored)) {
       paths.push_back(path);
       continue;
     }
-    auto below = tables_below(path);
+    folder = true;
+    auto below = tables_of_sources(path, sources);
     if (!below) return below;
+    if (below->empty()) return Error{path, "", "holds no table of a known source", "--sources names which to look for"};
     paths.insert(paths.end(), below->begin(), below->end());
   }
+  if (!folder && !sources.empty())
+    return Error{"--sources", "", "chooses tables of a folder, and --data names none", "leave it out"};
   return paths;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/measurement.h"
 #include "lab/train/train_all.h"
+#include "measure/measurement.h"
 #include "support/result.h"
 
 namespace tilecast {
@@ -19,10 +19,9 @@ std::string summary_of(const ReadReport& report);
 // Progress with the time left.
 Progress terminal_progress();
 
-// Every table below the folder that holds aiconfigurator/, neusight/ and synperf/ that an importer reads.
-Result<std::vector<std::string>> tables_below(const std::string& folder);
-// Files as they are, such folders as their tables.
-Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named);
+// Files as they are; folders of measured data as the tables of these sources, or of those that are read by default.
+Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named,
+                                           const std::vector<std::string>& sources);
 
 TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads);
 

@@ -6,17 +6,17 @@
 #include <chrono>
 #include <map>
 
-#include "lab/commands/shared.h"
 #include "estimate/packed.h"
 #include "estimate/repack.h"
 #include "gpu/registry.h"
-#include "measure/dims.h"
+#include "lab/commands/shared.h"
 #include "lab/evaluate/evaluate.h"
 #include "lab/evaluate/method.h"
 #include "lab/train/train_all.h"
+#include "measure/dims.h"
+#include "measure/traps.h"
 #include "support/file.h"
 #include "support/text.h"
-#include "measure/traps.h"
 
 namespace tilecast {
 namespace {
@@ -105,7 +105,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
   if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();  // not after minutes of training
   Names names;
-  auto tables = tables_of(command.data);
+  auto tables = tables_of(command.data, command.sources);
   if (!tables) return std::move(tables).error();
   auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();

@@ -12,6 +12,7 @@ namespace tilecast {
 
 struct TrainCommand {
   std::vector<std::string> data;
+  std::vector<std::string> sources;    // of a folder: which are read; empty: those of the shipped weights
   std::vector<std::string> families;   // empty: all
   std::vector<std::string> leave_out;  // GPUs
   std::string out;

@@ -123,12 +123,16 @@ double part_of(const Forecast& run, Part part) {
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
-                                                const ModelSource* weights) {
+                                                const ModelSource* weights, LeftOutRows* without) {
   std::vector<EndToEndResult> results;
   for (const EndToEndCase& one : cases) {
     const auto gpu = find_gpu(one.label.gpu);
     if (!gpu) return gpu.error();
     const auto runs = forecast_runs(one, *gpu, method, weights);
+    if (!runs && without) {
+      leave_out(*without, kNoForecast + runs.error().problem);
+      continue;
+    }
     if (!runs) return runs.error();
     for (const Figure& figure : one.figures) {
       EndToEndResult result;

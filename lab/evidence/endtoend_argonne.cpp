@@ -1,52 +1,70 @@
 // Argonne's LLM-Inference-Bench: a static batch of equal prompts, each answered by as many tokens as it has.
+#include <array>
 #include <optional>
 
 #include "cluster/registry.h"
-#include "gpu/registry.h"
 #include "lab/evidence/endtoend.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 
 namespace tilecast {
 namespace {
 
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/argonne_llm_inference_bench.csv.gz"};
 // Its A100 behaves as the 40 GB card (README of the data: throughput collapses where the cache outgrows that).
-std::optional<std::string> gpu_of(const std::string& name) {
-  if (name.find("A100") != std::string::npos) return "A100-SXM-40GB";
-  if (name.find("H100") != std::string::npos) return "H100-SXM";
-  return std::nullopt;
-}
-std::optional<EngineKind> engine_of(const std::string& name) {
-  if (name == "vLLM") return EngineKind::vllm;
-  if (name == "TensorRT-LLM") return EngineKind::trtllm;
-  return std::nullopt;
-}
+constexpr std::array<NameRule, 1> kGpus = {{{"Nvidia A100 GPU", "A100-SXM-40GB"}}};
+constexpr std::array<std::string_view, 3> kAroundGpu = {"Nvidia ", "AMD ", " GPU"};
+constexpr std::array<NameRule, 2> kFormats = {{{"fp16/bf16", "bf16"}, {"fp16", "bf16"}}};  // equally fast
+constexpr std::array<NameRule, 2> kEngines = {{{"vLLM", "vllm"}, {"TensorRT-LLM", "trtllm"}}};
 
 // Engines of 2024 sent a step's inputs to every rank and waited for them all. The middle of what the A100's rows over
 // two and four GPUs take beyond the forecast, both engines, batches of 1 to 64; the H100's are the judge.
 const Seconds kRanksPerStep = milliseconds(0.8);
 
-// Four cards a node, each joined to each (its A100 nodes are Polaris', NVLink without a switch).
-std::optional<OverGpus> spread_of(const std::string& gpu, int gpus) {
-  if (gpus == 1) return std::nullopt;
+// Four cards a node, each joined to each (its A100 nodes are Polaris', NVLink without a switch); of other cards, what
+// is built in.
+Result<std::optional<OverGpus>> spread_of(const Gpu& gpu, Count gpus) {
+  if (gpus == 1) return std::optional<OverGpus>();
+  const bool a100 = gpu.name == "A100-SXM-40GB", h100 = gpu.name == "H100-SXM";
   OverGpus spread;
-  spread.layout.tp = gpus;
+  spread.layout.tp = static_cast<int>(gpus);
   spread.per_step = kRanksPerStep;
-  spread.cluster = *find_cluster(gpu.starts_with("A100") ? "HGX-A100-4" : "HGX-H100-4");
-  spread.cluster.gpu = *find_gpu(gpu);
-  return spread;
+  if (a100 || h100) {
+    spread.cluster = *find_cluster(a100 ? "HGX-A100-4" : "HGX-H100-4");
+  } else {
+    const Cluster* cluster = built_in_cluster_of(gpu.name);
+    if (!cluster) return left_out_row("several GPUs, and no cluster of " + gpu.name + " is known");
+    spread.cluster = *cluster;
+  }
+  spread.cluster.gpu = gpu;
+  return std::optional(std::move(spread));
 }
 
 // The prompt's pass yields the first token; each other token is a decode step.
-Result<EndToEndCase> case_of(const TableRow& row, const std::string& gpu, EngineKind engine) {
-  EndToEndCase one;
-  one.spread = spread_of(gpu, static_cast<int>(row.count("num_gpus")));
+Result<EndToEndCase> case_of(const TableRow& row) {
+  if (row["metric"] != "e2e_latency") return left_out_row("another figure of the run: " + in_quotes(row["metric"]));
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const auto model = row.model();
+  if (!model) return model.error();
+  const auto format = row.format();
+  if (!format) return format.error();
+  const auto engine_name = engine_name_of(kArgonneSource, row["engine"]);
+  if (!engine_name) return engine_name.error();
+  const EngineKind engine = *engine_from(*engine_name);
   const Count batch = row.count("batch_or_concurrency"), prompt = row.count("isl"), answer = row.count("osl");
-  one.label = {"argonne", gpu, std::string(name_of(engine)), row["model"], "generate", "16-bit", batch, prompt};
+  const Count gpus = row.count("num_gpus");
+  if (batch < 1 || prompt < 1 || answer < 1 || gpus < 1 || gpus > 1000) return left_out_row("sizes not said");
+  EndToEndCase one;
+  auto spread = spread_of(*gpu, gpus);
+  if (!spread) return std::move(spread).error();
+  one.spread = *std::move(spread);
+  const std::string detail = format->name == "bf16" ? "16-bit" : std::string(format->name);
+  one.label = {"argonne", gpu->name, *engine_name, row["model"], "generate", detail, batch, prompt};
   if (one.spread) one.label.detail += ", " + text_of(one.spread->layout);
   Figure total{"total", row.number("value"), {}};
   const auto add = [&](Workload workload, double weight) -> Status {
-    auto run = run_of(row["model"], engine, "bf16", std::move(workload));
-    if (!run) return std::move(run).error().at(row.place());
+    auto run = run_of(*model, engine, std::string(format->name), std::move(workload));
+    if (!run) return std::move(run).error();
     run->engine.era = EngineEra::year_2024;
     total.terms.push_back({one.runs.size(), weight, Part::step});
     one.runs.push_back(*std::move(run));
@@ -65,20 +83,20 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& gpu, Engine
 
 }  // namespace
 
-Result<std::vector<EndToEndCase>> argonne_cases(const std::string& path) {
-  const auto rows = read_table(
-      path, {"gpu", "num_gpus", "model", "engine", "batch_or_concurrency", "isl", "osl", "metric", "value", "unit"});
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    const auto gpu = gpu_of(row["gpu"]);
-    const auto engine = engine_of(row["engine"]);
-    if (!gpu || !engine || row.count("num_gpus") < 1 || row["metric"] != "e2e_latency") continue;
-    auto one = case_of(row, *gpu, *engine);
-    if (!one) return std::move(one).error();
-    cases.push_back(*std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kArgonneSource{
+    .name = "argonne",
+    .from = "github.com/argonne-lcf/LLM-Inference-Bench",
+    .licence = "BSD-3-Clause",
+    .files = kFiles,
+    .columns = kWholeModelColumns,
+    .gpus = kGpus,
+    .formats = kFormats,
+    .engines = kEngines,
+    .around_gpu = kAroundGpu,
+    .protocol = {"a static batch of equal prompts, each answered by as many tokens as it has; the time of the whole"}};
+
+Result<EndToEndCases> argonne_cases(const std::string& path) {
+  return read_cases<EndToEndCase>(kArgonneSource, path, case_of);
 }
 
 }  // namespace tilecast

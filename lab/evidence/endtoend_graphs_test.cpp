@@ -60,7 +60,7 @@ TEST(NeusightGraphs, OurOperatorsAreThoseOfTheTraces) {
   const auto cases = neusight_cases(kFolder);
   ASSERT_TRUE(cases) << cases.error().line();
   int compared = 0;
-  for (const EndToEndCase& one : *cases) {
+  for (const EndToEndCase& one : cases->cases) {
     if (one.label.gpu != "MI100" || one.label.engine != "pytorch") continue;  // the first device of the table
     const Counts expected = traced(one.label);
     if (expected.empty()) continue;

@@ -1,4 +1,5 @@
 // Our own measurements of whole models on an H200. The table has a line for every figure of a case.
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -8,14 +9,35 @@
 namespace tilecast {
 namespace {
 
+constexpr std::array<std::string_view, 1> kFiles = {"h200_models.csv"};  // of data/measurements
+constexpr std::array<SourceColumn, 12> kColumns = {
+    {{"gpu", "the card", ColumnRole::gpu},
+     {"model", "a bundled model", ColumnRole::model},
+     {"mode", "what a step does"},
+     {"engine", "who launches the operators"},
+     {"ops", "fused: our kernels; plain: PyTorch's; hf: Hugging Face's modules"},
+     {"attention", "flash or eager"},
+     {"dtype", "of parameters and products", ColumnRole::format},
+     {"checkpoint", "1 where activations are computed again"},
+     {"batch", "sequences"},
+     {"length", "tokens of each"},
+     {"metric", "which figure of the step this is"},
+     {"value", "... and how large"}}};
+// Weights in fp32, products in bf16.
+constexpr std::array<NameRule, 1> kFormats = {{{"autocast_bf16", "bf16"}}};
+
 // What tells one measured case from another, in the table's order of columns.
 struct Identity {
-  std::string model, mode, engine, ops, attention, dtype;
+  std::string gpu, model, mode, engine, ops, attention, dtype;
   Count checkpoint = 0, batch = 0, length = 0;
-  auto tie() const { return std::tie(model, mode, engine, ops, attention, dtype, checkpoint, batch, length); }
+  auto tie() const { return std::tie(gpu, model, mode, engine, ops, attention, dtype, checkpoint, batch, length); }
   friend bool operator<(const Identity& a, const Identity& b) { return a.tie() < b.tie(); }
 };
 using Metrics = std::map<std::string, double>;
+struct MeasuredCase {
+  Metrics metrics;
+  Count rows = 0;
+};
 
 bool trains(const Identity& id) { return id.mode == "train" || id.mode == "forward_backward"; }
 
@@ -94,33 +116,57 @@ std::string detail_of(const Identity& id) {
   return text;
 }
 
+Result<Identity> identity_of(const TableRow& row) {
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  if (const auto model = row.model(); !model) return model.error();
+  if (const auto format = row.format(); !format) return format.error();
+  return Identity{gpu->name,          row["model"],       row["mode"],  row["engine"],
+                  row["ops"],         row["attention"],   row["dtype"], row.count("checkpoint"),
+                  row.count("batch"), row.count("length")};
+}
+
+Result<EndToEndCase> case_of(const Identity& id, const Metrics& metrics) {
+  auto run = run_of(id);
+  if (!run) return std::move(run).error();
+  EndToEndCase one;
+  one.label = {"h200", id.gpu, id.engine, id.model, id.mode, detail_of(id), id.batch, id.length};
+  one.runs.push_back(*std::move(run));
+  one.host = host_of(id);
+  if (waits_for_host(metrics)) one.label.detail += ", host-bound";
+  one.figures = figures_of(id, metrics);
+  return one;
+}
+
 }  // namespace
 
-Result<std::vector<EndToEndCase>> h200_cases(const std::string& path) {
-  const auto rows = read_table(path, {"gpu", "model", "mode", "engine", "ops", "attention", "dtype", "checkpoint",
-                                      "batch", "length", "metric", "value"});
-  if (!rows) return rows.error();
-  std::map<Identity, Metrics> measured;
-  for (const TableRow& row : *rows) {
-    const Identity id{row["model"],       row["mode"],  row["engine"],           row["ops"],
-                      row["attention"],   row["dtype"], row.count("checkpoint"), row.count("batch"),
-                      row.count("length")};
+constexpr SourceMapping kOwnModelsSource{.name = "h200",
+                                         .from = "our own, tools/models",
+                                         .licence = "as this repository",
+                                         .files = kFiles,
+                                         .columns = kColumns,
+                                         .formats = kFormats,
+                                         .protocol = {"random weights under PyTorch 2.11, the steady state of a step"}};
+
+Result<EndToEndCases> h200_cases(const std::string& path) {
+  auto table = read_table(kOwnModelsSource, path);
+  if (!table) return std::move(table).error();
+  EndToEndCases read;
+  read.left_out = std::move(table->left_out);
+  std::map<Identity, MeasuredCase> measured;
+  for (const TableRow& row : table->rows) {
+    const auto id = identity_of(row);
+    if (!id) {
+      leave_out(read.left_out, id.error().problem);
+      continue;
+    }
     // Cases measured twice (on two cards) count once, by their first row.
-    measured[id].emplace(row["metric"], row.number("value"));
+    MeasuredCase& one = measured[*id];
+    one.metrics.emplace(row["metric"], row.number("value"));
+    ++one.rows;
   }
-  std::vector<EndToEndCase> cases;
-  for (const auto& [id, metrics] : measured) {
-    auto run = run_of(id);
-    if (!run) return std::move(run).error().at(path);
-    EndToEndCase one;
-    one.label = {"h200", "H200-SXM", id.engine, id.model, id.mode, detail_of(id), id.batch, id.length};
-    one.runs.push_back(*std::move(run));
-    one.host = host_of(id);
-    if (waits_for_host(metrics)) one.label.detail += ", host-bound";
-    one.figures = figures_of(id, metrics);
-    cases.push_back(std::move(one));
-  }
-  return cases;
+  for (const auto& [id, one] : measured) read.add(case_of(id, one.metrics), one.rows);
+  return read;
 }
 
 }  // namespace tilecast

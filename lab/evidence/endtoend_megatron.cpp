@@ -5,14 +5,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 
 namespace tilecast {
 namespace {
+
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/train_megatron_lm_ci_golden.csv.gz"};
+constexpr std::array<std::string_view, 2> kAroundGpu = {"NVIDIA ", " (DGX CI)"};
+// What is kept is as wide as bf16's in the tests of fp16 and fp8, and step times wait for the host.
+constexpr std::array<NameRule, 3> kFormats = {
+    {{"fp16", "bf16"}, {"fp8", "bf16"}, {"fp32", "", "tests in fp32, of which only step times are given"}}};
 
 using Notes = std::map<std::string, std::string>;
 
@@ -134,8 +141,9 @@ Result<RankLayout> layout_of(const TableRow& row, const Notes& notes) {
   const Count tp = row.count("tp"), pp = row.count("pp"), gpus = row.count("num_gpus");
   l.cp = number_after(row["dp_ep"], "CP").value_or(1);
   l.ep = number_after(row["dp_ep"], "EP").value_or(1);
-  if (tp < 1 || pp < 1 || gpus < 1 || tp * pp * l.cp > kMostRanks || gpus > kMostRanks)
-    return Error{row.place(), "tp", "tp, pp and num_gpus must be one or more, and their ranks at most 100000", ""};
+  if (tp < 1 || pp < 1 || gpus < 1 || tp > kMostRanks || pp > kMostRanks || tp * pp * l.cp > kMostRanks ||
+      gpus > kMostRanks)
+    return left_out_row("tp, pp and num_gpus must be one or more, and their ranks at most 100000");
   l.tp = static_cast<int>(tp), l.pp = static_cast<int>(pp);
   l.sequence_parallel = says(notes, "sequence-parallel") && l.tp > 1;
   if (number(notes, "num-experts") > 0) l.expert_tp = number_after(row["model"], "etp").value_or(l.tp);
@@ -161,14 +169,29 @@ bool writes_scores(const Notes& notes) {
   return backend == "unfused" || backend == "local" || (backend.empty() && at("transformer-impl") == "local");
 }
 
-Result<EndToEndCase> case_of(const TableRow& row, Kind kind) {
+Result<Cluster> cluster_of(const TableRow& row) {
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const Cluster* cluster = built_in_cluster_of(gpu->name);
+  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
+  return *cluster;
+}
+
+Result<EndToEndCase> case_of(const TableRow& row) {
+  if (row["metric"] == "train_step_time_min")
+    return left_out_row("another figure of the run: " + in_quotes(row["metric"]));
+  const auto kind = kind_of(row["model"]);
+  const std::string family = row["model"].substr(0, row["model"].find('/'));
+  if (!kind) return left_out_row("tests of models that the table does not describe: " + in_quotes(family));
+  if (row.count("seqlen") <= 0) return left_out_row("the length of sequences is not said");
+  auto cluster = cluster_of(row);
+  if (!cluster) return std::move(cluster).error();
+  const auto format = row.format();
+  if (!format) return format.error();
   const Notes notes = notes_of(row["notes"]);
   auto layout = layout_of(row, notes);
   if (!layout) return std::move(layout).error();
-  const bool hopper = has(row["gpu"], "H100");
-  auto cluster = find_cluster(hopper ? "hgx-h100" : "hgx-a100");
-  auto precision = precision_from("bf16");  // the fp16 and fp8 tests too: what is kept is as wide
-  if (!cluster) return std::move(cluster).error();
+  auto precision = precision_from(format->name);
   if (!precision) return std::move(precision).error();
   cluster->nodes = (layout->ranks() + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
   precision->mixed = MixedPrecision::master;
@@ -180,8 +203,8 @@ Result<EndToEndCase> case_of(const TableRow& row, Kind kind) {
   const Count asked =
       row.count("batch_or_concurrency") > 0 ? row.count("batch_or_concurrency") : 4 * layout->pp * at_once;
   const Count batch = ceil_div(asked, round) * round;
-  Run run{spec_of(row, notes, kind, layout->tp), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
-  if (kind == Kind::t5) {  // the tests' decoders read 128 tokens
+  Run run{spec_of(row, notes, *kind, layout->tp), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
+  if (*kind == Kind::t5) {  // the tests' decoders read 128 tokens
     run.workload.source_len = length;
     run.workload.requests.front().new_tokens = 128;
   }
@@ -196,7 +219,6 @@ Result<EndToEndCase> case_of(const TableRow& row, Kind kind) {
 
   EndToEndCase one;
   one.label = {"megatron", cluster->gpu.name, "megatron", row["model"], "train", "", batch, length};
-  const std::string family = row["model"].substr(0, row["model"].find('/'));
   one.label.detail = fmt::format("{}, {}", family, run.engine.eager_attention ? "scores kept" : "flash attention");
   one.spread = OverGpus{*layout, *std::move(cluster), micro};
   const bool memory = row["metric"] == "peak_memory_allocated_rank";
@@ -209,19 +231,19 @@ Result<EndToEndCase> case_of(const TableRow& row, Kind kind) {
 
 }  // namespace
 
-Result<std::vector<EndToEndCase>> megatron_cases(const std::string& path) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "tp", "pp", "dp_ep", "model", "batch_or_concurrency", "seqlen",
-                                      "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    const auto kind = kind_of(row["model"]);
-    if (!kind || row["metric"] == "train_step_time_min" || row.count("seqlen") <= 0) continue;
-    auto one = case_of(row, *kind);
-    if (!one) return std::move(one).error();
-    cases.push_back(*std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kMegatronSource{
+    .name = "megatron",
+    .from = "github.com/NVIDIA/Megatron-LM, tests/functional_tests (golden values)",
+    .licence = "BSD-3-Clause",
+    .files = kFiles,
+    .columns = kWholeModelColumns,
+    .formats = kFormats,
+    .around_gpu = kAroundGpu,
+    .protocol = {
+        "peak of PyTorch's allocator on the last rank, and the median step, of small models under every layout"}};
+
+Result<EndToEndCases> megatron_cases(const std::string& path) {
+  return read_cases<EndToEndCase>(kMegatronSource, path, case_of);
 }
 
 }  // namespace tilecast

@@ -2,51 +2,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cluster/registry.h"
-#include "gpu/registry.h"
 #include "lab/evidence/endtoend.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
 
 namespace tilecast {
 namespace {
 
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/train_mosaicml_llm_foundry.csv.gz"};
+constexpr std::array<NameRule, 3> kGpus = {
+    {{"a100_40gb", "A100-SXM-40GB"}, {"a100_80gb", "A100-SXM-80GB"}, {"h100_80gb", "H100-SXM"}}};
+constexpr std::array<NameRule, 1> kModels = {{{"MPT-7b", "MPT-7B-Foundry"}}};
+constexpr std::array<NameRule, 2> kFormats = {{{"amp_bf16", "bf16"}, {"amp_fp8", "fp8"}}};
+
 // Trained as llm-foundry's configurations have it: with biases, and positions in a table as long as the sequence.
-Result<ModelSpec> mpt(const std::string& name, Count length) {
-  auto spec = find_model(name == "MPT-7b" ? "MPT-7B-Foundry" : name);
+Result<ModelSpec> mpt(const TableRow& row, Count length) {
+  auto name = row.model();
+  if (!name) return std::move(name).error();
+  auto spec = find_model(*name);
   if (spec && spec->decoder) spec->decoder->max_positions = length;
   return spec;
 }
 
 // Nodes of eight. The A100's reach each other at 1600 Gb/s by RoCE (the table's own headings); nothing is said of the
-// H100's: 3200 Gb/s, as HGX nodes have.
-Result<Cluster> cluster_of(const std::string& gpu, Count gpus) {
-  const bool hopper = gpu.starts_with("h100");
-  auto cluster = find_cluster(hopper ? "hgx-h100" : "hgx-a100");
-  if (!cluster) return cluster;
-  if (gpu == "a100_40gb") {
-    auto card = find_gpu("A100-SXM-40GB");
-    if (!card) return std::move(card).error();
-    cluster->gpu = *std::move(card);
-  }
-  cluster->nodes = static_cast<int>(ceil_div(gpus, static_cast<Count>(cluster->gpus_per_node)));
+// H100's: 3200 Gb/s, as HGX nodes have. Of other cards, the nodes that are built in.
+Result<Cluster> cluster_of(const Gpu& gpu, Count gpus) {
+  const bool a100 = gpu.name.starts_with("A100-SXM");
+  const Cluster* known = built_in_cluster_of(a100 ? "A100-SXM-80GB" : gpu.name);
+  if (!known) return left_out_row("no cluster of " + gpu.name + " is known");
+  Cluster cluster = *known;
+  cluster.gpu = gpu;
+  cluster.nodes = static_cast<int>(ceil_div(gpus, static_cast<Count>(cluster.gpus_per_node)));
   return cluster;
 }
 
 Result<EndToEndCase> case_of(const TableRow& row) {
+  if (row["metric"] != "train_throughput")
+    return left_out_row("another figure of the run: " + in_quotes(row["metric"]));
   auto notes = notes_of(row["notes"]);
   const Count gpus = row.count("num_gpus"), length = row.count("seqlen"), batch = row.count("batch_or_concurrency");
-  auto spec = mpt(row["model"], length);
-  if (!spec) return std::move(spec).error().at(row.place());
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  auto spec = mpt(row, length);
+  if (!spec) return std::move(spec).error();
+  const auto format = row.format();
+  if (!format) return format.error();
   if (parameters(*spec) != count_in(notes["params"]))
-    return Error{row.place(), "notes", "params is not what " + row["model"] + " has", ""};
+    return left_out_row("params is not what " + in_quotes(row["model"]) + " has");
   if (gpus < 1 || gpus > 100'000 || batch < 1)
-    return Error{row.place(), "num_gpus", "and batch_or_concurrency must be one or more, GPUs at most 100000", ""};
-  auto cluster = cluster_of(row["gpu"], gpus);
+    return left_out_row("num_gpus and batch_or_concurrency must be one or more, GPUs at most 100000");
+  auto cluster = cluster_of(*gpu, gpus);
   if (!cluster) return std::move(cluster).error();
-  const bool fp8 = row["precision"] == "amp_fp8", recomputed = notes["act_ckpt"] == "True";
-  auto precision = precision_from(fp8 ? "fp8" : "bf16");
+  const bool recomputed = notes["act_ckpt"] == "True";
+  auto precision = precision_from(format->name);
   if (!precision) return std::move(precision).error();
   // Precision "amp": parameters are gathered in fp32 and cast by autocast; "pure": cast before they are gathered.
   // Gradients travel in bf16 either way (Composer 0.13, trainer/dist_strategy.py).
@@ -64,8 +75,8 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 
   EndToEndCase one;
   one.label = {"mosaic", cluster->gpu.name, "pytorch", row["model"], "train", "", batch, length};
-  one.label.detail = fmt::format("{} GPUs, {}{}{}", gpus, fp8 ? "fp8" : "bf16", pure ? ", pure" : "",
-                                 recomputed ? ", recomputed" : "");
+  one.label.detail =
+      fmt::format("{} GPUs, {}{}{}", gpus, format->name, pure ? ", pure" : "", recomputed ? ", recomputed" : "");
   OverGpus spread;
   spread.layout.dp = static_cast<int>(gpus);
   spread.layout.sharding = row["dp_ep"] == "SHARD_GRAD_OP" ? Sharding::gradients : Sharding::parameters;
@@ -82,18 +93,18 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 
 }  // namespace
 
-Result<std::vector<EndToEndCase>> mosaic_cases(const std::string& path) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "dp_ep", "model", "precision", "batch_or_concurrency",
-                                      "seqlen", "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    if (row["metric"] != "train_throughput") continue;
-    auto one = case_of(row);
-    if (!one) return std::move(one).error();
-    cases.push_back(*std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kMosaicSource{.name = "mosaic",
+                                      .from = "github.com/mosaicml/llm-foundry, scripts/train/benchmarking",
+                                      .licence = "Apache-2.0",
+                                      .files = kFiles,
+                                      .columns = kWholeModelColumns,
+                                      .gpus = kGpus,
+                                      .models = kModels,
+                                      .formats = kFormats,
+                                      .protocol = {"tokens a second of MPT models under Composer's FSDP, 2023"}};
+
+Result<EndToEndCases> mosaic_cases(const std::string& path) {
+  return read_cases<EndToEndCase>(kMosaicSource, path, case_of);
 }
 
 }  // namespace tilecast

@@ -7,7 +7,7 @@
 
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -15,27 +15,45 @@ namespace {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-// Models by the tables' names; others (Nemotron 3, DeepSeek V4) have no description here, and the sizes of GPT-3 5B and
-// 20B are NeMo's (examples/nlp/language_modeling/conf).
-struct KnownModel {
-  std::string_view table, ours;
-};
-constexpr std::array<KnownModel, 15> kModels = {{{"LLAMA2-7B", "Llama-2-7B"},
-                                                 {"LLAMA2-13B", "Llama-2-13B"},
-                                                 {"LLAMA2-70B", "Llama-2-70B"},
-                                                 {"LLAMA3-8B", "Llama-3-8B"},
-                                                 {"LLAMA3_8B", "Llama-3-8B"},
-                                                 {"LLAMA3-70B", "Llama-3-70B"},
-                                                 {"LLAMA3_70B", "Llama-3-70B"},
-                                                 {"LLAMA3-405B", "Llama-3.1-405B"},
-                                                 {"LLAMA3.1_405B", "Llama-3.1-405B"},
-                                                 {"GPT3-175B", "GPT-3-175B"},
-                                                 {"Nemotron-340B", "Nemotron-4-340B"},
-                                                 {"DeepSeekV3", "DeepSeek-V3"},
-                                                 {"GPT OSS 120B", "gpt-oss-120b"},
-                                                 {"Qwen3_30B_a3B", "Qwen3-30B-A3B"},
-                                                 {"Qwen3_235B_a22B", "Qwen3-235B-A22B"}}};
+constexpr std::array<std::string_view, 1> kBridgeFiles = {"e2e/train_megatron_bridge.csv.gz"};
+constexpr std::array<std::string_view, 1> kNemoFiles = {"e2e/train_nemo_megatron_readme.csv.gz"};
+constexpr std::array<std::string_view, 1> kAroundGpu = {"DGX-"};
+constexpr std::string_view kDrops = "routing drops tokens, and does less work than its name says";
+constexpr std::string_view kPredicts = "predicts several tokens, and the row does not say with what";
+// Models by the tables' names; others (Nemotron 3, DeepSeek V4) have no description here.
+constexpr std::array<NameRule, 21> kModels = {{{"LLAMA2-7B", "Llama-2-7B"},
+                                               {"LLAMA2-13B", "Llama-2-13B"},
+                                               {"LLAMA2-70B", "Llama-2-70B"},
+                                               {"LLAMA3-8B", "Llama-3-8B"},
+                                               {"LLAMA3_8B", "Llama-3-8B"},
+                                               {"LLAMA3-70B", "Llama-3-70B"},
+                                               {"LLAMA3_70B", "Llama-3-70B"},
+                                               {"LLAMA3-405B", "Llama-3.1-405B"},
+                                               {"LLAMA3.1_405B", "Llama-3.1-405B"},
+                                               {"GPT3-175B", "GPT-3-175B"},
+                                               {"Nemotron-340B", "Nemotron-4-340B"},
+                                               {"DeepSeekV3", "DeepSeek-V3"},
+                                               {"DeepSeekV3 (w/o MTP)", "DeepSeek-V3"},
+                                               {"DeepSeekV3 (dropless)", "DeepSeek-V3"},
+                                               {"DeepSeekV3 (w/ MTP)", "", kPredicts},
+                                               {"DeepSeekV3 (tokendrop)", "", kDrops},
+                                               {"GPT OSS 120B", "gpt-oss-120b"},
+                                               {"Qwen3_30B_a3B", "Qwen3-30B-A3B"},
+                                               {"Qwen3_235B_a22B", "Qwen3-235B-A22B"},
+                                               {"Qwen3_30B_a3B (tokendrop)", "", kDrops},
+                                               {"Qwen3_235B_a22B (tokendrop)", "", kDrops}}};
+// One scale a tensor, or one of 32 elements: the products' rate is the same.
+constexpr std::array<NameRule, 9> kFormats = {{{"BF16", "bf16"},
+                                               {"FP8", "fp8"},
+                                               {"MXFP8", "fp8"},
+                                               {"FP8-CS", "fp8"},
+                                               {"FP8-MX", "fp8"},
+                                               {"FP8-CS (FP8-MX)", "fp8"},
+                                               {"NVFP4", "nvfp4"},
+                                               {"bf16/fp16", "bf16"},
+                                               {"", "", "the format is not said"}}};
 
+// The sizes of GPT-3 5B and 20B are NeMo's (examples/nlp/language_modeling/conf).
 ModelSpec gpt3(const std::string& name, Count layers, Count hidden, Count heads) {
   AttentionSpec attention;
   attention.heads = attention.kv_heads = heads, attention.head_dim = hidden / heads;
@@ -51,15 +69,13 @@ ModelSpec gpt3(const std::string& name, Count layers, Count hidden, Count heads)
   return spec;
 }
 
-std::optional<ModelSpec> model_of(const std::string& name) {
+Result<ModelSpec> spec_of(const TableRow& row) {
+  const std::string& name = row["model"];
   if (name == "GPT3-5B") return gpt3(name, 24, 4096, 32);
   if (name == "GPT3-20B") return gpt3(name, 44, 6144, 48);
-  for (const KnownModel& known : kModels) {
-    // "DeepSeekV3 (w/o MTP)"; routing that drops tokens does less work than its name says.
-    if (!name.starts_with(known.table) || has(name, "tokendrop") || has(name, "w/ MTP")) continue;
-    if (auto spec = find_model(std::string(known.ours))) return *std::move(spec);
-  }
-  return std::nullopt;
+  const auto ours = row.model();
+  if (!ours) return ours.error();
+  return find_model(*ours);
 }
 
 constexpr int kMostRanks = 100'000;  // of an axis
@@ -75,12 +91,6 @@ int number_after(const std::string& text, const std::string& word) {
   if (at == std::string::npos) return 1;
   const std::string digits = text.substr(at + word.size(), text.find(' ', at) - at - word.size());
   return static_cast<int>(std::clamp(to_double(digits).value_or(1), 1.0, static_cast<double>(kMostRanks)));
-}
-
-// One scale a tensor, or one of 32 elements: the products' rate is the same.
-std::string_view format_of(const std::string& precision) {
-  if (precision.empty() || precision == "BF16") return precision.empty() ? "" : "bf16";
-  return precision == "NVFP4" ? "nvfp4" : "fp8";
 }
 
 std::optional<RankLayout> layout_of(const TableRow& row, std::map<std::string, std::string>& notes,
@@ -102,56 +112,91 @@ std::optional<RankLayout> layout_of(const TableRow& row, std::map<std::string, s
   return l;
 }
 
-std::optional<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
-  auto notes = notes_of(row["notes"]);
-  const bool adapters = has(row["notes"], "LoRA"), shifted = has(row["notes"], "Long Input Sequences");
-  const std::string_view format = format_of(row["precision"]);
-  auto spec = model_of(row["model"]);
-  if (!spec || adapters || shifted || format.empty()) return std::nullopt;
+// What a row trains on: model, format and ranks.
+struct TrainingAsked {
+  ModelSpec spec;
+  Precision precision;
+  Cluster cluster;
+  RankLayout layout;
+};
+Result<TrainingAsked> training_asked(const TableRow& row, std::map<std::string, std::string>& notes) {
+  if (row["metric"] != "train_throughput_per_gpu")
+    return left_out_row("another figure of the run: " + in_quotes(row["metric"]));
+  if (has(row["notes"], "Long Input Sequences")) return left_out_row("shifted columns (\"Long Input Sequences\")");
+  if (has(row["notes"], "LoRA")) return left_out_row("adapters (LoRA)");
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  auto spec = spec_of(row);
+  if (!spec) return std::move(spec).error();
+  const auto format = row.format();
+  if (!format) return format.error();
   const auto layout = layout_of(row, notes, *spec);
-  auto cluster = find_cluster(has(row["gpu"], "GB200") ? "gb200" : has(row["gpu"], "B200") ? "hgx-b200" : "hgx-h100");
-  auto precision = precision_from(format);
-  if (!layout || layout->dp < 1 || !cluster || !precision) return std::nullopt;
-  cluster->nodes = (layout->ranks() + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
+  if (!layout || layout->dp < 1) return left_out_row("the layout is not said, or in alternatives");
+  const Cluster* cluster = built_in_cluster_of(gpu->name);
+  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
+  auto precision = precision_from(format->name);
+  if (!precision) return std::move(precision).error();
   precision->mixed = MixedPrecision::master;
   precision->linear.weight_bits = precision->experts.weight_bits = 16;  // cast in every pass
+  TrainingAsked asked{*std::move(spec), *std::move(precision), *cluster, *layout};
+  asked.cluster.nodes = (layout->ranks() + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
+  return asked;
+}
 
+Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
+  auto notes = notes_of(row["notes"]);
+  auto asked = training_asked(row, notes);
+  if (!asked) return std::move(asked).error();
   const Count micro = plain_number(notes["mbs"]).value_or(1), length = row.count("seqlen");
   const Count batch = row.count("batch_or_concurrency");
-  if (batch % (micro * layout->dp) != 0) return std::nullopt;
-  const Count micro_batches = batch / (micro * layout->dp);
-  RankLayout own = *layout;
+  RankLayout own = asked->layout;
+  if (batch < 1 || batch % (micro * own.dp) != 0) return left_out_row("the batch is no whole number of micro-batches");
+  const Count micro_batches = batch / (micro * own.dp);
   if (own.chunks > 1 && micro_batches % own.pp != 0) own.chunks = 1;
   // Kernels one after the other, as CUDA graphs and enough launches ahead have them.
-  Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
-  run.engine.kind = EngineKind::cudagraph, run.engine.precision = *std::move(precision);
+  Run run{std::move(asked->spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
+  run.engine.kind = EngineKind::cudagraph, run.engine.precision = std::move(asked->precision);
   run.engine.loss = LossForm::in_place;
   run.engine.newest_attention = true;
   run.training.fused_optimizer = run.training.wide_gradients = true;
   EndToEndCase one;
-  one.label = {source, cluster->gpu.name, "megatron", row["model"], "train", "", batch, length};
+  one.label = {source, asked->cluster.gpu.name, "megatron", row["model"], "train", "", batch, length};
   one.label.detail = fmt::format("{} GPUs, {}, {}", own.ranks(), row["precision"], text_of(own));
   Figure throughput{"throughput", row.number("value") * own.ranks(), {{0, 1, Part::step}}};
   throughput.tokens = static_cast<double>(batch * length);
   one.figures.push_back(std::move(throughput));
-  one.spread = OverGpus{own, *std::move(cluster), micro};
+  one.spread = OverGpus{own, std::move(asked->cluster), micro};
   one.must_fit = 0;
   one.runs.push_back(std::move(run));
   return one;
 }
 
+constexpr MeasuringProtocol kProtocol{"tokens a second and GPU, tuned by the vendor; recomputation is not stated"};
+
 }  // namespace
 
-Result<std::vector<EndToEndCase>> nemo_cases(const std::string& path, const std::string& source) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "tp", "pp", "dp_ep", "model", "precision",
-                                      "batch_or_concurrency", "seqlen", "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    if (row["metric"] != "train_throughput_per_gpu") continue;
-    if (auto one = case_of(row, source)) cases.push_back(*std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kBridgeSource{.name = "bridge",
+                                      .from = "github.com/NVIDIA-NeMo/Megatron-Bridge, performance summary",
+                                      .licence = "Apache-2.0",
+                                      .files = kBridgeFiles,
+                                      .columns = kWholeModelColumns,
+                                      .models = kModels,
+                                      .formats = kFormats,
+                                      .around_gpu = kAroundGpu,
+                                      .protocol = kProtocol};
+constexpr SourceMapping kNemoSource{.name = "nemo",
+                                    .from = "github.com/NVIDIA/NeMo, performance pages, and Megatron-LM's README",
+                                    .licence = "Apache-2.0",
+                                    .files = kNemoFiles,
+                                    .columns = kWholeModelColumns,
+                                    .models = kModels,
+                                    .formats = kFormats,
+                                    .around_gpu = kAroundGpu,
+                                    .protocol = kProtocol};
+
+Result<EndToEndCases> nemo_cases(const std::string& path, const SourceMapping& source) {
+  return read_cases<EndToEndCase>(source, path,
+                                  [&](const TableRow& row) { return case_of(row, std::string(source.name)); });
 }
 
 }  // namespace tilecast

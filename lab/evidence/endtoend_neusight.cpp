@@ -1,5 +1,6 @@
 // NeuSight's measured models: fp32, PyTorch 2.1, Hugging Face's modules with eager attention; inference, and training
 // steps without loss and optimizer.
+#include <array>
 #include <cmath>
 
 #include "cluster/registry.h"
@@ -7,9 +8,36 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "model/library.h"
+#include "support/input.h"
 
 namespace tilecast {
 namespace {
+
+constexpr std::array<std::string_view, 1> kFiles = {"neusight/e2e_labels.csv"};
+constexpr std::array<SourceColumn, 24> kColumns = {{{"device", "the card, as PyTorch calls it", ColumnRole::gpu},
+                                                    {"model", "a description beside the table, models/MODEL.json"},
+                                                    {"mode", "inf or train"},
+                                                    {"seqlen", "tokens of a sequence"},
+                                                    {"batch", "sequences, of all GPUs together"},
+                                                    {"option", "blank, fusion, or how four GPUs share the work"},
+                                                    {"has_perop", "1 where the operators were timed alone as well"},
+                                                    {"meas_e2e_ms", "measured, the whole"},
+                                                    {"meas_fw_ms", "... forward"},
+                                                    {"meas_bw_ms", "... backward"},
+                                                    {"neusight_e2e_ms", "NeuSight's forecast"},
+                                                    {"neusight_fw_ms", "... forward"},
+                                                    {"neusight_bw_ms", "... backward"},
+                                                    {"roofline_e2e_ms", "a roofline's"},
+                                                    {"roofline_fw_ms", "... forward"},
+                                                    {"roofline_bw_ms", "... backward"},
+                                                    {"habitat_e2e_ms", "Habitat's"},
+                                                    {"habitat_fw_ms", "... forward"},
+                                                    {"habitat_bw_ms", "... backward"},
+                                                    {"micro_e2e_ms", "Li et al.'s"},
+                                                    {"micro_fw_ms", "... forward"},
+                                                    {"micro_bw_ms", "... backward"},
+                                                    {"sum_meas_ops_fw_ms", "of the operators' own times, forward"},
+                                                    {"sum_meas_ops_bw_ms", "... backward"}}};
 
 // BERT is measured with a classifier of two classes for inference and both of its pre-training heads for training;
 // everything else with its language-model head over all tokens (method/neusight.md, section 3).
@@ -60,7 +88,7 @@ Result<std::optional<OverGpus>> spread_of(const std::string& option, const Gpu& 
   if (option == "dp4") over.layout.dp = 4;
   else if (option == "tp4") over.layout.tp = 4;
   else if (option == "pp4_1") over.layout.pp = 4, over.micro_batch = batch;
-  else return error("is no option known here: '" + option + "'", "");
+  else return unknown_name("option", option);
   return std::optional(std::move(over));
 }
 
@@ -68,44 +96,56 @@ std::string engine_of(const std::string& option) {
   return option.empty() ? "pytorch" : option == "fusion" ? "compile" : "megatron";
 }
 
+Result<EndToEndCase> case_of(const TableRow& row, const std::string& folder) {
+  const std::string &option = row["option"], &model = row["model"], &mode = row["mode"];
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const std::string config = folder + "/models/" + model + ".json";
+  if (model.find('/') != std::string::npos || !something_at(config)) return unknown_name("model", model);
+  if (mode != "train" && mode != "inf") return unknown_name("mode", mode);
+  auto run = run_of(config, row);
+  if (!run) return std::move(run).error();
+  auto spread = spread_of(option, *gpu, row.count("batch"));
+  if (!spread) return std::move(spread).error();
+  EndToEndCase one;
+  one.label = {"neusight",
+               gpu->name,
+               engine_of(option),
+               model,
+               mode,
+               std::string(gpu->vendor == Vendor::amd ? "AMD" : "NVIDIA"),
+               row.count("batch"),
+               row.count("seqlen")};
+  one.runs.push_back(*std::move(run));
+  one.spread = *std::move(spread);
+  // Megatron-LM's own layers, not Hugging Face's: bias and GELU are one kernel (its bias_gelu_fusion, on by default).
+  one.runs.back().engine.fused_norms = one.spread.has_value();
+  if (one.spread) one.label.mode += ", " + text_of(one.spread->layout);
+  one.untimed_loss = !one.spread;  // it is computed between the two timed parts; its gradient belongs to the second
+  one.figures.push_back({"total", row.number("meas_e2e_ms") * 1e-3, {{0, 1, Part::step}}, others_of(row, "e2e")});
+  if (mode == "train" && !one.spread) {
+    one.figures.push_back({"forward", row.number("meas_fw_ms") * 1e-3, {{0, 1, Part::forward}}, others_of(row, "fw")});
+    one.figures.push_back(
+        {"backward", row.number("meas_bw_ms") * 1e-3, {{0, 1, Part::backward}}, others_of(row, "bw")});
+  }
+  return one;
+}
+
 }  // namespace
 
-Result<std::vector<EndToEndCase>> neusight_cases(const std::string& folder) {
-  std::vector<std::string> columns = {"device", "model", "mode", "seqlen", "batch", "option", "has_perop"};
-  for (const char* method : {"meas", "neusight", "roofline", "habitat", "micro"})
-    for (const char* part : {"e2e", "fw", "bw"}) columns.push_back(std::string(method) + "_" + part + "_ms");
-  columns.insert(columns.end(), {"sum_meas_ops_fw_ms", "sum_meas_ops_bw_ms"});
-  const auto rows = read_table(folder + "/e2e_labels.csv", columns);
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    const std::string& option = row["option"];
-    const auto gpu = find_gpu(row["device"]);
-    if (!gpu) return Error{row.place(), "device", "is no known GPU: '" + row["device"] + "'", ""};
-    auto run = run_of(folder + "/models/" + row["model"] + ".json", row);
-    if (!run) return std::move(run).error().at(row.place());
-    auto spread = spread_of(option, *gpu, row.count("batch"));
-    if (!spread) return Error{row.place(), "option", spread.error().problem, ""};
-    EndToEndCase one;
-    one.label = {"neusight",         gpu->name,          engine_of(option),
-                 row["model"],       row["mode"],        std::string(gpu->vendor == Vendor::amd ? "AMD" : "NVIDIA"),
-                 row.count("batch"), row.count("seqlen")};
-    one.runs.push_back(*std::move(run));
-    one.spread = *std::move(spread);
-    // Megatron-LM's own layers, not Hugging Face's: bias and GELU are one kernel (its bias_gelu_fusion, on by default).
-    one.runs.back().engine.fused_norms = one.spread.has_value();
-    if (one.spread) one.label.mode += ", " + text_of(one.spread->layout);
-    one.untimed_loss = !one.spread;  // it is computed between the two timed parts; its gradient belongs to the second
-    one.figures.push_back({"total", row.number("meas_e2e_ms") * 1e-3, {{0, 1, Part::step}}, others_of(row, "e2e")});
-    if (row["mode"] == "train" && !one.spread) {
-      one.figures.push_back(
-          {"forward", row.number("meas_fw_ms") * 1e-3, {{0, 1, Part::forward}}, others_of(row, "fw")});
-      one.figures.push_back(
-          {"backward", row.number("meas_bw_ms") * 1e-3, {{0, 1, Part::backward}}, others_of(row, "bw")});
-    }
-    cases.push_back(std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kNeusightModelsSource{
+    .name = "neusight",
+    .from = "github.com/sitar-lab/NeuSight",
+    .licence = "MIT",
+    .files = kFiles,
+    .columns = kColumns,
+    .protocol = {
+        "fp32 under PyTorch 2.1, Hugging Face's modules with eager attention; training without loss and optimizer",
+        Runtime::eager}};
+
+Result<EndToEndCases> neusight_cases(const std::string& folder) {
+  return read_cases<EndToEndCase>(kNeusightModelsSource, folder + "/e2e_labels.csv",
+                                  [&](const TableRow& row) { return case_of(row, folder); });
 }
 
 }  // namespace tilecast

@@ -12,6 +12,33 @@
 namespace tilecast {
 namespace {
 
+constexpr std::array<std::string_view, 1> kFiles = {"neusight/e2e_perop/all_layers.csv.gz"};
+constexpr std::array<SourceColumn, 19> kColumns = {{{"device", "the card, as PyTorch calls it", ColumnRole::gpu},
+                                                    {"model", "the network that the node is of"},
+                                                    {"mode", "inf or train"},
+                                                    {"seqlen", "tokens of a sequence"},
+                                                    {"batch", "sequences"},
+                                                    {"opname", "NeuSight's kind of operator"},
+                                                    {"in_shapes", "of the tensors it reads"},
+                                                    {"out_shape", "of its result"},
+                                                    {"meas_fw_ms", "measured, forward"},
+                                                    {"meas_bw_ms", "... backward"},
+                                                    {"fw_ops", "its dimensions"},
+                                                    {"neusight_fw_ms", "NeuSight's forecast"},
+                                                    {"neusight_bw_ms", "... backward"},
+                                                    {"roofline_fw_ms", "a roofline's"},
+                                                    {"roofline_bw_ms", "... backward"},
+                                                    {"habitat_fw_ms", "Habitat's"},
+                                                    {"habitat_bw_ms", "... backward"},
+                                                    {"micro_fw_ms", "Li et al.'s"},
+                                                    {"micro_bw_ms", "... backward"}}};
+constexpr SourceMapping kSource{.name = "neusight-operators",
+                                .from = "github.com/sitar-lab/NeuSight",
+                                .licence = "MIT",
+                                .files = kFiles,
+                                .columns = kColumns,
+                                .protocol = {"every node of a traced graph timed alone, eagerly", Runtime::eager}};
+
 // The numbers of a Python list or tuple, in order.
 std::vector<Count> numbers_in(std::string_view text) {
   std::vector<Count> numbers;
@@ -160,36 +187,36 @@ EndToEndResult result_of(const TableRow& row, const Node& node, const std::strin
 
 }  // namespace
 
-Result<std::vector<EndToEndResult>> judge_neusight_operators(const std::string& folder, Vendor vendor,
-                                                             const std::map<std::string, EagerTiming>& timings,
-                                                             const ModelSource& weights) {
-  std::vector<std::string> columns = {"device",    "model",     "mode",       "seqlen",     "batch", "opname",
-                                      "in_shapes", "out_shape", "meas_fw_ms", "meas_bw_ms", "fw_ops"};
-  for (const char* method : {"neusight", "roofline", "habitat", "micro"})
-    for (const char* part : {"fw", "bw"}) columns.push_back(std::string(method) + "_" + part + "_ms");
-  const auto rows = read_table(folder + "/e2e_perop/all_layers.csv.gz", columns);
-  if (!rows) return rows.error();
-  std::vector<EndToEndResult> results;
-  for (const TableRow& row : *rows) {
-    const auto gpu = find_gpu(row["device"]);
-    if (!gpu) return Error{row.place(), "device", "is no known GPU: '" + row["device"] + "'", ""};
-    if (gpu->vendor != vendor) continue;
+Result<JudgedOperators> judge_neusight_operators(const std::string& folder, Vendor vendor,
+                                                 const std::map<std::string, EagerTiming>& timings,
+                                                 const ModelSource& weights) {
+  auto table = read_table(kSource, folder + "/e2e_perop/all_layers.csv.gz");
+  if (!table) return std::move(table).error();
+  JudgedOperators judged;
+  if (vendor == Vendor::nvidia) judged.left_out = std::move(table->left_out);
+  for (const TableRow& row : table->rows) {
+    const auto gpu = row.gpu();
+    if (!gpu && vendor == Vendor::nvidia) leave_out(judged.left_out, gpu.error().problem);
+    if (!gpu || gpu->vendor != vendor) continue;
     const std::vector<Count> dims = row["opname"] == "where"
                                         ? std::vector<Count>{1, elements_of(numbers_in(row["out_shape"]))}
                                         : numbers_in(row["fw_ops"]);
     const auto node =
         node_of(row["opname"], dims, inputs_of_size(row["in_shapes"], elements_of(numbers_in(row["out_shape"]))));
-    if (!node) continue;
+    if (!node) {
+      leave_out(judged.left_out, "an operator Tilecast has no family for: " + in_quotes(row["opname"]));
+      continue;
+    }
     const Program program = program_of(*node, row["mode"] == "train");
     for (const bool backward : {false, true}) {
       if (row.number(backward ? "meas_bw_ms" : "meas_fw_ms") <= 0) continue;
       const auto forecast =
           seconds_of(program, backward ? Pass::backward : Pass::forward, *gpu, timing_of(timings, *gpu), weights);
       if (!forecast) return forecast.error();
-      if (*forecast) results.push_back(result_of(row, *node, gpu->name, backward, **forecast));
+      if (*forecast) judged.results.push_back(result_of(row, *node, gpu->name, backward, **forecast));
     }
   }
-  return results;
+  return judged;
 }
 
 }  // namespace tilecast

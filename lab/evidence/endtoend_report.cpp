@@ -308,6 +308,30 @@ std::string neusight_report(const Results& all, const Results& operators) {
              false);
 }
 
+// --- rows ---
+
+std::string rows_report(const Results& all) {
+  constexpr std::string_view kJudged = " judged", kLeftOut = " left out";
+  Table table(Words{"source", "rows"}, {"number"});
+  bool any = false;
+  for (const EndToEndResult& r : all) {
+    const std::string& source = r.label.source;
+    const bool judged = source.ends_with(kJudged);
+    if (!judged && !source.ends_with(kLeftOut)) continue;
+    const std::string_view name =
+        std::string_view(source).substr(0, source.size() - (judged ? kJudged : kLeftOut).size());
+    any = true;
+    table.add(
+        {std::string(name), judged ? "judged" : "left out: " + r.label.detail, fmt::format("{:.0f}", r.measured)});
+  }
+  if (!any) return {};
+  return "### Rows read\n\n"
+         "Every row of the tables above, judged or left out by name; of GPUStack, SynPerf and our own a case is "
+         "several "
+         "rows.\n\n" +
+         table.markdown();
+}
+
 }  // namespace
 
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
@@ -316,7 +340,7 @@ std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
          argonne_report(of_source(results, "argonne")) + trtllm_report(of_source(results, "trtllm")) +
          synperf_report(of_source(results, "synperf")) + training_report(results) +
          neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
-         serving_report(results);
+         serving_report(results) + rows_report(results);
 }
 
 }  // namespace tilecast

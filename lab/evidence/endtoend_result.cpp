@@ -33,6 +33,21 @@ std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const 
   return ratios;
 }
 
+std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
+                                       const std::map<std::string, Count>& left_out) {
+  std::vector<EndToEndResult> results;
+  const auto add = [&](const char* fate, const std::string& why, Count rows) {
+    EndToEndResult one;
+    one.label.source = source + fate, one.label.detail = why;
+    one.quantity = "rows";
+    one.measured = one.forecast = static_cast<double>(rows);
+    results.push_back(std::move(one));
+  };
+  add(" judged", "", judged);
+  for (const auto& [why, rows] : left_out) add(" left out", why, rows);
+  return results;
+}
+
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
   std::string out = "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits\n";
   for (const EndToEndResult& r : results) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace tilecast {
 
 struct EndToEndLabel {
-  std::string source;  // h200, argonne, synperf, neusight
+  std::string source;  // its mapping's name: h200, argonne, synperf
   std::string gpu, engine, model;
   std::string mode;    // what a step does: prefill, decode, train, generate
   std::string detail;  // what else tells cases apart: "bf16", "autocast_bf16, checkpoint", a workload's name
@@ -50,6 +51,11 @@ ErrorSummary summary_of_errors(const std::vector<double>& ratios);
 // Results of one kind, their ratios.
 using Wanted = std::function<bool(const EndToEndResult&)>;
 std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const Wanted& wanted);
+
+// How many rows of a source became cases and how many were left out, and why, as results that reports, CSV and JSON
+// carry along: source "SOURCE judged" and "SOURCE left out", the reason as detail, their number as the figure "rows".
+std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
+                                       const std::map<std::string, Count>& left_out);
 
 // One line a result, for programs.
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results);

@@ -3,6 +3,7 @@
 // requests alike, of which only the whole time is known.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "support/file.h"
+#include "support/input.h"
 #include "support/json.h"
 #include "support/statistics.h"
 #include "support/text.h"
@@ -17,30 +19,52 @@
 namespace tilecast {
 namespace {
 
-// One file of runs.
+constexpr std::array<std::string_view, 2> kFiles = {"synperf/e2e_real/e2e_*.jsonl", "synperf/e2e_real/vllm_*.json"};
+constexpr std::array<std::string_view, 2> kBelow = {"e2e_real/e2e_*.jsonl", "e2e_real/vllm_*.json"};
+constexpr std::array<NameRule, 1> kModels = {{{"llama70B", "Llama-3.1-70B"}}};
+
+// The lists of requests beside the runs.
+constexpr std::array<std::string_view, 1> kPromptFiles = {"synperf/workload/*.csv"};
+constexpr std::array<SourceColumn, 2> kPromptColumns = {
+    {{"num_prefill_tokens", "tokens of a prompt"}, {"output_tokens", "tokens that were decoded"}}};
+constexpr SourceMapping kPrompts{.name = "synperf",
+                                 .from = "SynPerf's artefact",
+                                 .licence = "Apache-2.0",
+                                 .files = kPromptFiles,
+                                 .columns = kPromptColumns};
+
+// One file of runs, by its name: "e2e_tp2_A100.jsonl" of SGLang, "vllm_arxiv16_H20_llama70B.json" of vLLM over two
+// stages of four GPUs.
 struct Machine {
-  const char* file;  // of e2e_real
-  const char* gpu;
+  std::string path;
+  Gpu gpu = {};
   int tp = 1, pp = 1;
-  const char *model = "", *workload = "";  // vLLM's files name neither
+  std::string model = {}, workload = {};  // vLLM's runs name neither
 };
-constexpr std::array<Machine, 15> kMachines = {{
-    {"e2e_A100.jsonl", "A100-SXM-80GB"},
-    {"e2e_A40.jsonl", "A40"},
-    {"e2e_H20.jsonl", "H20"},
-    {"e2e_H800.jsonl", "H800-SXM"},
-    {"e2e_L20.jsonl", "L20"},
-    {"e2e_RTX_6000_Ada.jsonl", "RTX-6000-Ada"},
-    {"e2e_tp2_A100.jsonl", "A100-SXM-80GB", 2},
-    {"e2e_tp2_RTX_6000_Ada.jsonl", "RTX-6000-Ada", 2},
-    {"e2e_tp4_A100.jsonl", "A100-SXM-80GB", 4},
-    {"e2e_tp8_H20.jsonl", "H20", 8},
-    {"e2e_tp8_H800.jsonl", "H800-SXM", 8},
-    {"vllm_arxiv16_H20_llama70B.json", "H20", 4, 2, "Llama-3.1-70B", "vllm_arxiv16"},
-    {"vllm_splitwise64_H20_llama70B.json", "H20", 4, 2, "Llama-3.1-70B", "vllm_splitwise64"},
-    {"vllm_arxiv16_H800_llama70B.json", "H800-SXM", 4, 2, "Llama-3.1-70B", "vllm_arxiv16"},
-    {"vllm_splitwise64_H800_llama70B.json", "H800-SXM", 4, 2, "Llama-3.1-70B", "vllm_splitwise64"},
-}};
+Result<Machine> machine_of(const std::string& path) {
+  Machine machine{path};
+  std::string name = std::filesystem::path(path).stem().string();
+  std::vector<std::string> words = split(name, '_');
+  words.erase(words.begin());
+  if (name.starts_with("vllm_")) {
+    if (words.size() < 3) return left_out_row("a file whose name does not say workload, GPU and model");
+    auto model = model_name_of(kSynperfModelsSource, words.back());
+    if (!model) return std::move(model).error();
+    machine.tp = 4, machine.pp = 2;
+    machine.model = *std::move(model), machine.workload = "vllm_" + words.front();
+    words.erase(words.begin()), words.pop_back();
+  } else if (words.front().starts_with("tp") && words.size() > 1) {
+    const auto ranks = to_count(words.front().substr(2));
+    if (!ranks || *ranks < 1 || *ranks > 1000) return left_out_row("a file whose name does not say how many GPUs");
+    machine.tp = static_cast<int>(*ranks);
+    words.erase(words.begin());
+  }
+  auto gpu = gpu_of(kSynperfModelsSource, join(words, "_"));
+  if (!gpu) return std::move(gpu).error();
+  machine.gpu = *std::move(gpu);
+  return machine;
+}
+
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 // Runs of one case.
@@ -78,13 +102,13 @@ Result<RunsByName> vllm_runs(const std::string& path, const std::string& text, c
     return Error{path, "latencies", "is missing", ""};
   Repeats own;
   for (const auto& latency : json["latencies"]) own.total.push_back(latency.is_number() ? latency.get<double>() : 0);
-  return RunsByName{{std::string(machine.model) + "-" + machine.workload, std::move(own)}};
+  return RunsByName{{machine.model + "-" + machine.workload, std::move(own)}};
 }
 
-Result<RunsByName> read_runs(const std::string& path, const Machine& machine) {
-  const auto text = read_text_file(path, kMostBytes);
+Result<RunsByName> read_runs(const Machine& machine) {
+  const auto text = read_text_file(machine.path, kMostBytes);
   if (!text) return text.error();
-  return machine.pp > 1 ? vllm_runs(path, *text, machine) : sglang_runs(path, *text);
+  return machine.pp > 1 ? vllm_runs(machine.path, *text, machine) : sglang_runs(machine.path, *text);
 }
 
 struct Prompts {
@@ -92,10 +116,10 @@ struct Prompts {
   Count output = 0;  // tokens of each answer
 };
 Result<Prompts> read_prompts(const std::string& path) {
-  const auto rows = read_table(path, {"num_prefill_tokens", "output_tokens"});
-  if (!rows) return rows.error();
+  const auto table = read_table(kPrompts, path);
+  if (!table) return table.error();
   Prompts prompts;
-  for (const TableRow& row : *rows) {
+  for (const TableRow& row : table->rows) {
     prompts.lengths.push_back(row.count("num_prefill_tokens"));
     prompts.output = std::max(prompts.output, row.count("output_tokens"));
   }
@@ -113,8 +137,8 @@ Workload workload_of(Mode mode, const std::vector<Count>& prompts, Count grown) 
 
 Result<std::optional<OverGpus>> spread_of(const Machine& machine) {
   if (machine.tp * machine.pp == 1) return std::optional<OverGpus>();
-  const Cluster* cluster = built_in_cluster_of(machine.gpu);
-  if (!cluster) return Error{machine.gpu, "", "is in no cluster", ""};
+  const Cluster* cluster = built_in_cluster_of(machine.gpu.name);
+  if (!cluster) return left_out_row("several GPUs, and no cluster of " + machine.gpu.name + " is known");
   OverGpus over{{}, *cluster};
   over.layout.tp = machine.tp, over.layout.pp = machine.pp;
   over.links = "synperf";
@@ -124,15 +148,21 @@ Result<std::optional<OverGpus>> spread_of(const Machine& machine) {
 Result<EndToEndCase> case_of(const std::string& name, const Repeats& runs, const Machine& machine,
                              const std::string& folder) {
   const auto dash = name.rfind('-');
-  const std::string model = name.substr(0, dash), workload = name.substr(dash + 1);
-  const auto prompts = read_prompts(folder + "/workload/" + workload + ".csv");
-  if (!prompts) return prompts.error();
+  if (dash == std::string::npos) return left_out_row("a run whose name does not say model and workload");
+  const std::string workload = name.substr(dash + 1), list = folder + "/workload/" + workload + ".csv";
+  const auto known = model_name_of(kSynperfModelsSource, name.substr(0, dash));
+  if (!known) return known.error();
+  const std::string& model = *known;
+  if (workload.find('/') != std::string::npos || !something_at(list)) return unknown_name("workload", workload);
+  const auto prompts = read_prompts(list);
+  if (!prompts) return left_out_row("a list of requests that cannot be read: " + in_quotes(workload));
+  if (prompts->lengths.empty()) return left_out_row("a list without requests: " + in_quotes(workload));
   auto spread = spread_of(machine);
   if (!spread) return std::move(spread).error();
   const EngineKind engine = machine.pp > 1 ? EngineKind::vllm : EngineKind::sglang;
   EndToEndCase one;
   one.label = {"synperf",
-               machine.gpu,
+               machine.gpu.name,
                std::string(name_of(engine)),
                model,
                "generate",
@@ -165,18 +195,32 @@ Result<EndToEndCase> case_of(const std::string& name, const Repeats& runs, const
 
 }  // namespace
 
-Result<std::vector<EndToEndCase>> synperf_cases(const std::string& folder) {
-  std::vector<EndToEndCase> cases;
-  for (const Machine& machine : kMachines) {
-    const auto runs = read_runs(folder + "/e2e_real/" + machine.file, machine);
-    if (!runs) return runs.error();
-    for (const auto& [name, repeats] : *runs) {
-      auto one = case_of(name, repeats, machine, folder);
-      if (!one) return std::move(one).error();
-      cases.push_back(*std::move(one));
+constexpr SourceMapping kSynperfModelsSource{
+    .name = "synperf",
+    .from = "SynPerf's artefact",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .models = kModels,
+    .protocol = {"one batch of requests in bf16, up to five runs of each case; the median run"}};
+
+Result<EndToEndCases> synperf_cases(const std::string& folder) {
+  SourceMapping below = kSynperfModelsSource;
+  below.files = kBelow;
+  const auto files = files_of(below, folder);
+  if (!files) return files.error();
+  EndToEndCases read;
+  for (const std::string& path : *files) {
+    const auto machine = machine_of(path);
+    if (!machine) {
+      leave_out(read.left_out, machine.error().problem);
+      continue;
     }
+    const auto runs = read_runs(*machine);
+    if (!runs) return runs.error();
+    for (const auto& [name, repeats] : *runs)
+      read.add(case_of(name, repeats, *machine, folder), static_cast<Count>(repeats.total.size()));
   }
-  return cases;
+  return read;
 }
 
 }  // namespace tilecast

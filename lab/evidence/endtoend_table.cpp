@@ -16,24 +16,35 @@ std::map<std::string, std::string> notes_of(const std::string& text) {
   return notes;
 }
 
-Result<std::vector<TableRow>> read_table(const std::string& path, const std::vector<std::string>& columns) {
+const std::string& TableRow::named(ColumnRole role) const {
+  static const std::string kNone;
+  for (const SourceColumn& column : source_->columns)
+    if (column.role == role) return fields_.at(std::string(column.name));
+  return kNone;
+}
+
+Result<TableRows> read_table(const SourceMapping& source, const std::string& path) {
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   std::vector<std::size_t> at;
-  for (const std::string& column : columns) {
-    auto found = csv->column(column);
+  for (const SourceColumn& column : source.columns) {
+    auto found = csv->column(column.name);
     if (!found) return std::move(found).error();
     at.push_back(*found);
   }
-  std::vector<TableRow> rows;
+  TableRows read;
   for (auto more = csv->next(); !more || *more; more = csv->next()) {
     if (!more) return std::move(more).error();
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), ""};
+    if (!csv->problem().empty()) {
+      leave_out(read.left_out, "no row: " + csv->problem());
+      continue;
+    }
     std::map<std::string, std::string> fields;
-    for (std::size_t i = 0; i < at.size(); ++i) fields.emplace(columns[i], std::string((*csv)[at[i]]));
-    rows.emplace_back(std::move(fields), csv->place());
+    for (std::size_t i = 0; i < at.size(); ++i)
+      fields.emplace(std::string(source.columns[i].name), std::string((*csv)[at[i]]));
+    read.rows.emplace_back(source, std::move(fields), csv->place());
   }
-  return rows;
+  return read;
 }
 
 }  // namespace tilecast

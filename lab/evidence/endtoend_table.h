@@ -1,10 +1,14 @@
-// Rows of a table by column names, for the readers of whole-model measurements: small files, read whole.
+// Rows of a table by column names, for the readers of whole-model measurements: small files, read whole. Every row of a
+// table becomes (part of) a case or is counted with the reason why not.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "lab/import/source_mapping.h"
 #include "support/csv.h"
 
 namespace tilecast {
@@ -17,15 +21,23 @@ inline Count count_in(const std::string& text) {
 
 class TableRow {
  public:
-  explicit TableRow(std::map<std::string, std::string> fields, std::string place)
-      : fields_(std::move(fields)), place_(std::move(place)) {}
-  // A column that the reader asked for; empty where the row leaves it blank.
+  TableRow(const SourceMapping& source, std::map<std::string, std::string> fields, std::string place)
+      : source_(&source), fields_(std::move(fields)), place_(std::move(place)) {}
+  // A column that the source declares; empty where the row leaves it blank.
   const std::string& operator[](const std::string& column) const { return fields_.at(column); }
   double number(const std::string& column) const { return to_double(fields_.at(column)).value_or(0); }
   Count count(const std::string& column) const { return count_in(fields_.at(column)); }
   const std::string& place() const { return place_; }
 
+  // What the row's names mean by its source's mapping, told by the columns' roles; an error is why the row is left out.
+  Result<Gpu> gpu() const { return gpu_of(*source_, named(ColumnRole::gpu)); }
+  Result<std::string> model() const { return model_name_of(*source_, named(ColumnRole::model)); }
+  Result<Format> format() const { return format_of(*source_, named(ColumnRole::format)); }
+
  private:
+  const std::string& named(ColumnRole role) const;
+
+  const SourceMapping* source_;
   std::map<std::string, std::string> fields_;
   std::string place_;
 };
@@ -33,7 +45,40 @@ class TableRow {
 // A field of words "key=value" between semicolons; those without "=" have an empty value.
 std::map<std::string, std::string> notes_of(const std::string& text);
 
-// Every usable row with these columns; an error names what is missing.
-Result<std::vector<TableRow>> read_table(const std::string& path, const std::vector<std::string>& columns);
+struct TableRows {
+  std::vector<TableRow> rows;
+  LeftOutRows left_out;  // lines that are no row: fields missing, a stray quote
+};
+// Every usable row with the columns that the source declares; an error names a missing one.
+Result<TableRows> read_table(const SourceMapping& source, const std::string& path);
+
+inline const std::string kNoForecast = "no forecast: ";  // begins the reason of cases that a method cannot judge
+
+// What became of a table: cases, the number of its rows that they are made of, and the other rows by why.
+template <class Case>
+struct ReadCases {
+  std::vector<Case> cases = {};
+  Count rows = 0;
+  LeftOutRows left_out = {};
+
+  // One more case of so many rows, or so many rows less: an error's problem is the reason.
+  void add(Result<Case> made, Count of_rows = 1) {
+    if (!made) return leave_out(left_out, made.error().problem, of_rows);
+    cases.push_back(*std::move(made));
+    rows += of_rows;
+  }
+};
+
+// The loop of readers whose cases are rows.
+template <class Case>
+Result<ReadCases<Case>> read_cases(const SourceMapping& source, const std::string& path,
+                                   const std::function<Result<Case>(const TableRow&)>& case_of) {
+  auto table = read_table(source, path);
+  if (!table) return std::move(table).error();
+  ReadCases<Case> read;
+  read.left_out = std::move(table->left_out);
+  for (const TableRow& row : table->rows) read.add(case_of(row));
+  return read;
+}
 
 }  // namespace tilecast

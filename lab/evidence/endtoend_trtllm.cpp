@@ -1,52 +1,64 @@
 // TensorRT-LLM's performance overview: static batches of gptSessionBenchmark, and the first token of one request.
-#include <map>
-#include <optional>
+#include <algorithm>
+#include <array>
 
 #include "cluster/registry.h"
-#include "gpu/registry.h"
 #include "lab/evidence/endtoend.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 
 namespace tilecast {
 namespace {
 
-const std::map<std::string, std::string> kGpus = {
-    {"H100", "H100-SXM"}, {"H200", "H200-SXM"}, {"A100", "A100-SXM-80GB"}, {"L40S", "L40S"}};
-const std::map<std::string, std::string> kModels = {
-    {"GPT-J 6B", "GPT-J-6B"},       {"LLaMA 7B", "Llama-2-7B"},        {"LLaMA 70B", "Llama-2-70B"},
-    {"Falcon 180B", "Falcon-180B"}, {"Mistral 7B", "Mistral-7B-v0.1"}, {"Mixtral 8x7B", "Mixtral-8x7B"}};
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/trtllm_perf_overview.csv.gz"};
+constexpr std::array<NameRule, 1> kGpus = {{{"H200 141GB HBM3", "H200-SXM"}}};
+constexpr std::array<NameRule, 6> kModels = {{{"GPT-J 6B", "GPT-J-6B"},
+                                              {"LLaMA 7B", "Llama-2-7B"},
+                                              {"LLaMA 70B", "Llama-2-70B"},
+                                              {"Falcon 180B", "Falcon-180B"},
+                                              {"Mistral 7B", "Mistral-7B-v0.1"},
+                                              {"Mixtral 8x7B", "Mixtral-8x7B"}}};
+// Weights and activations in fp8 with fixed scales, keys and values too (docs/source/performance.md of 0.5).
+constexpr std::array<NameRule, 2> kFormats = {{{"FP8", "fp8_static"}, {"FP16", "fp16"}}};
 
-struct Known {
-  std::string gpu, model;
-  bool fp8 = false;
+struct RunAsked {
+  Gpu gpu;
+  std::string model, format;
+  bool fp8() const { return format == "fp8_static"; }
 };
-std::optional<Known> known(const TableRow& row) {
-  const auto gpu = kGpus.find(row["gpu"]);
-  const auto model = kModels.find(row["model"]);
-  const bool first = row["metric"] == "ttft", batch = row["notes"].starts_with("static batch");
-  if (gpu == kGpus.end() || model == kModels.end() || (!first && !batch) || row.number("value") <= 0)
-    return std::nullopt;
-  return Known{gpu->second, model->second, row["precision"] == "FP8"};
+Result<RunAsked> run_asked(const TableRow& row) {
+  if (row["metric"] != "ttft" && !row["notes"].starts_with("static batch"))
+    return left_out_row("neither a static batch nor the first token of one request");
+  if (row.number("value") <= 0) return left_out_row("no figure");
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const auto model = row.model();
+  if (!model) return model.error();
+  const auto format = row.format();
+  if (!format) return format.error();
+  return RunAsked{*gpu, *model, std::string(format->name)};
 }
 
-// Weights and activations in fp8 with fixed scales, keys and values too (docs/source/performance.md of 0.5).
 // gptSessionBenchmark is C++ around one engine: no server looks at each request between two steps, as in Argonne's
 // runs, whose host cost the older era has.
-Result<Run> run_of_row(const TableRow& row, const Known& what, Workload workload) {
-  auto run = run_of(what.model, EngineKind::trtllm, what.fp8 ? "fp8_static" : "fp16", std::move(workload));
-  if (!run) return std::move(run).error().at(row.place());
-  if (what.fp8) run->engine.precision.cache = CacheType::fp8;
+Result<Run> run_of_row(const RunAsked& what, Workload workload) {
+  auto run = run_of(what.model, EngineKind::trtllm, what.format, std::move(workload));
+  if (run && what.fp8()) run->engine.precision.cache = CacheType::fp8;
   return run;
 }
 
-Result<EndToEndCase> case_of(const TableRow& row, const Known& what) {
+Result<EndToEndCase> case_of(const TableRow& row) {
+  const auto what = run_asked(row);
+  if (!what) return what.error();
   EndToEndCase one;
   const Count batch = row.count("batch_or_concurrency"), prompt = row.count("isl"), answer = row.count("osl");
-  const auto gpus = static_cast<int>(std::max<Count>(1, row.count("num_gpus")));
-  one.label = {"trtllm", what.gpu, "trtllm", what.model, "generate", what.fp8 ? "fp8" : "fp16", batch, prompt};
+  const auto gpus = static_cast<int>(std::clamp<Count>(row.count("num_gpus"), 1, 1000));
+  if (batch < 1 || prompt < 1) return left_out_row("sizes not said");
+  one.label = {"trtllm",    what->gpu.name, "trtllm",
+               what->model, "generate",     what->fp8() ? std::string("fp8") : what->format,
+               batch,       prompt};
   if (gpus > 1) {
-    const Cluster* cluster = built_in_cluster_of(what.gpu);
-    if (!cluster) return Error{row.place(), "gpu", "no cluster of " + what.gpu + " is built in", ""};
+    const Cluster* cluster = built_in_cluster_of(what->gpu.name);
+    if (!cluster) return left_out_row("several GPUs, and no cluster of " + what->gpu.name + " is known");
     one.spread = OverGpus{{}, *cluster, 0};
     one.spread->layout.tp = gpus;
     one.label.detail += ", " + text_of(one.spread->layout);
@@ -57,7 +69,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const Known& what) {
                 first ? row.number("value") * 1e-3 : static_cast<double>(batch * answer) / rate,
                 {}};
   const auto add = [&](Workload workload, double weight) -> Status {
-    auto run = run_of_row(row, what, std::move(workload));
+    auto run = run_of_row(*what, std::move(workload));
     if (!run) return std::move(run).error();
     figure.terms.push_back({one.runs.size(), weight, Part::step});
     one.runs.push_back(*std::move(run));
@@ -75,19 +87,19 @@ Result<EndToEndCase> case_of(const TableRow& row, const Known& what) {
 
 }  // namespace
 
-Result<std::vector<EndToEndCase>> trtllm_cases(const std::string& path) {
-  const auto rows = read_table(path, {"gpu", "num_gpus", "model", "precision", "batch_or_concurrency", "isl", "osl",
-                                      "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  std::vector<EndToEndCase> cases;
-  for (const TableRow& row : *rows) {
-    const auto what = known(row);
-    if (!what) continue;
-    auto one = case_of(row, *what);
-    if (!one) return std::move(one).error();
-    cases.push_back(*std::move(one));
-  }
-  return cases;
+constexpr SourceMapping kTrtllmSource{
+    .name = "trtllm",
+    .from = "github.com/NVIDIA/TensorRT-LLM, performance overview of releases 0.5 to 0.9",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .columns = kWholeModelColumns,
+    .gpus = kGpus,
+    .models = kModels,
+    .formats = kFormats,
+    .protocol = {"gptSessionBenchmark: static batches, and the first token of one request; tuned by the vendor"}};
+
+Result<EndToEndCases> trtllm_cases(const std::string& path) {
+  return read_cases<EndToEndCase>(kTrtllmSource, path, case_of);
 }
 
 }  // namespace tilecast

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 
 #include "gpu/registry.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -68,11 +69,15 @@ Result<ServingOutcome> outcome_of(const ServingCase& one, Tables& tables) {
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
-                                                  const ModelSource* weights) {
+                                                  const ModelSource* weights, LeftOutRows* without) {
   Tables tables(method, weights);
   std::vector<EndToEndResult> results;
   for (const ServingCase& one : cases) {
     auto outcome = outcome_of(one, tables);
+    if (!outcome && without) {
+      leave_out(*without, kNoForecast + outcome.error().problem);
+      continue;
+    }
     if (!outcome)
       return std::move(outcome).error().at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
     const ServingMetrics m = metrics_of(*outcome);
@@ -82,18 +87,6 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
                                                     {"peak", static_cast<double>(m.peak_tokens)}};
     for (const auto& [figure, measured] : one.measured)
       results.push_back({one.label, figure, measured, forecast.at(figure)});
-  }
-  return results;
-}
-
-std::vector<EndToEndResult> left_out_of(const ServingCases& cases, const std::string& source) {
-  std::vector<EndToEndResult> results;
-  for (const auto& [why, runs] : cases.left_out) {
-    EndToEndResult one;
-    one.label.source = source + " left out", one.label.detail = why;
-    one.quantity = "runs";
-    one.measured = one.forecast = static_cast<double>(runs);
-    results.push_back(std::move(one));
   }
   return results;
 }
@@ -108,56 +101,105 @@ std::optional<double> named_number(std::string_view notes, std::string_view name
   return to_double(notes.substr(0, notes.find(';')));
 }
 
-}  // namespace
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/llmservingsim_vllm_bench_requests.csv.gz"};
+constexpr std::array<NameRule, 1> kFormats = {{{"bfloat16", "bf16"}}};
+constexpr std::array<NameRule, 1> kEngines = {{{"vLLM", "vllm"}}};
 
-Result<ServingCases> llmservingsim_cases(const std::string& path) {
-  const auto rows = read_table(path, {"isl", "osl", "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  ServingCase one;
-  one.label = {"llmservingsim", "RTX-4090", "vllm", "Llama-3.1-8B", "serve", "300 requests, arrivals given", 0, 0};
-  auto model = find_model(one.label.model);
-  if (!model) return std::move(model).error();
-  one.deployment.model = *std::move(model);
-  one.deployment.gpu = *find_gpu(one.label.gpu);
-  one.deployment.engine.kind = EngineKind::vllm;
-  one.deployment.engine.precision = *precision_from("bf16");
-  one.deployment.max_sequences = 256, one.deployment.max_tokens = 2048;  // as the rows say
-  // Three rows a request: first token, time a token, the whole.
+// Three rows a request: first token, time a token, the whole.
+struct RecordedRun {
+  Gpu gpu;
+  std::string model, format;
   std::map<Count, RequestRecord> records;
-  double tpot = 0, end = 0;
-  Count tokens = 0;
-  for (const TableRow& row : *rows) {
-    const auto arrival = named_number(row["notes"], "arrival_s="),
-               delay = named_number(row["notes"], "sched_delay_ms=");
-    Count id = 0;
-    const std::string& notes = row["notes"];
-    if (!notes.starts_with("bench-") || !arrival || !delay ||
-        std::from_chars(notes.data() + 6, notes.data() + notes.size(), id).ec != std::errc())
-      return Error{row.place(), "notes", "are not 'bench-N;arrival_s=...;sched_delay_ms=...'", ""};
-    RequestRecord& r = records[id];
-    r.input = row.count("isl"), r.output = row.count("osl");
-    r.sent = seconds(*arrival), r.scheduled = seconds(*arrival + *delay * 1e-3);
-    const double value = row.number("value") * 1e-3;
-    if (row["metric"] == "req_ttft") r.first = seconds(*arrival + value);
-    else if (row["metric"] == "req_e2e_latency") r.last = seconds(*arrival + value);
-    else if (row["metric"] == "req_tpot") tpot += value;
-  }
+  double tpot = 0;
+  Count rows = 0;
+};
+
+Status add_row(const TableRow& row, std::map<std::string, RecordedRun>& runs) {
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const auto model = row.model();
+  if (!model) return model.error();
+  const auto format = row.format();
+  if (!format) return format.error();
+  if (const auto engine = engine_name_of(kLlmservingsimSource, row["engine"]); !engine) return engine.error();
+  const std::string& notes = row["notes"];
+  const auto arrival = named_number(notes, "arrival_s="), delay = named_number(notes, "sched_delay_ms=");
+  Count id = 0;
+  if (!notes.starts_with("bench-") || !arrival || !delay ||
+      std::from_chars(notes.data() + 6, notes.data() + notes.size(), id).ec != std::errc())
+    return left_out_row("notes are not 'bench-N;arrival_s=...;sched_delay_ms=...'");
+  RecordedRun& run = runs[gpu->name + "|" + *model + "|" + std::string(format->name)];
+  run.gpu = *gpu, run.model = *model, run.format = format->name;
+  RequestRecord& r = run.records[id];
+  r.input = row.count("isl"), r.output = row.count("osl");
+  r.sent = seconds(*arrival), r.scheduled = seconds(*arrival + *delay * 1e-3);
+  const double value = row.number("value") * 1e-3;
+  if (row["metric"] == "req_ttft") r.first = seconds(*arrival + value);
+  else if (row["metric"] == "req_e2e_latency") r.last = seconds(*arrival + value);
+  else if (row["metric"] == "req_tpot") run.tpot += value;
+  ++run.rows;
+  return Ok{};
+}
+
+Result<ServingCase> case_of(const RecordedRun& run) {
+  auto model = find_model(run.model);
+  if (!model) return std::move(model).error();
+  auto precision = precision_from(run.format);
+  if (!precision) return std::move(precision).error();
+  ServingCase one;
+  one.label = {"llmservingsim",
+               run.gpu.name,
+               "vllm",
+               model->name,
+               "serve",
+               fmt::format("{} requests, arrivals given", run.records.size()),
+               0,
+               0};
+  one.deployment.model = *std::move(model);
+  one.deployment.gpu = run.gpu;
+  one.deployment.engine.kind = EngineKind::vllm;
+  one.deployment.engine.precision = *std::move(precision);
+  one.deployment.max_sequences = 256, one.deployment.max_tokens = 2048;  // as the rows say
   std::vector<RequestRecord> list;
-  double ttft = 0;
-  for (const auto& [id, r] : records) {
+  double ttft = 0, end = 0;
+  Count tokens = 0;
+  for (const auto& [id, r] : run.records) {
     one.requests.push_back({r.sent, r.input, r.output});
     list.push_back(r);
     ttft += r.ttft().base();
     end = std::max(end, r.last.base());
     tokens += r.output;
   }
-  if (list.empty()) return Error{path, "", "holds no requests", ""};
   const auto n = static_cast<double>(list.size());
   one.measured = {{"ttft", ttft / n},
-                  {"tpot", tpot / n},
+                  {"tpot", run.tpot / n},
                   {"throughput", static_cast<double>(tokens) / (end - list.front().sent.base())},
                   {"peak", static_cast<double>(peak_tokens(list))}};
-  return ServingCases{{std::move(one)}, {}};
+  return one;
+}
+
+}  // namespace
+
+constexpr SourceMapping kLlmservingsimSource{
+    .name = "llmservingsim",
+    .from = "github.com/casys-kaist/LLMServingSim",
+    .licence = "MIT",
+    .files = kFiles,
+    .columns = kWholeModelColumns,
+    .formats = kFormats,
+    .engines = kEngines,
+    .protocol = {"recorded requests, with the times of arrival, first and last token of each"}};
+
+Result<ServingCases> llmservingsim_cases(const std::string& path) {
+  auto table = read_table(kLlmservingsimSource, path);
+  if (!table) return std::move(table).error();
+  ServingCases read;
+  read.left_out = std::move(table->left_out);
+  std::map<std::string, RecordedRun> runs;
+  for (const TableRow& row : table->rows)
+    if (auto added = add_row(row, runs); !added) leave_out(read.left_out, added.error().problem);
+  for (const auto& [name, run] : runs) read.add(case_of(run), run.rows);
+  return read;
 }
 
 }  // namespace tilecast

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/evidence/endtoend_result.h"
+#include "lab/evidence/endtoend_table.h"
 #include "serve/deployment.h"
 #include "serve/metrics.h"
 
@@ -24,24 +25,20 @@ struct ServingCase {
   // ttft and tpot (means, seconds), throughput (output tokens a second), peak (tokens in flight at most).
   std::map<std::string, double> measured;
 };
-struct ServingCases {
-  std::vector<ServingCase> cases;
-  std::map<std::string, Count> left_out;  // runs of the table, by why
-};
+using ServingCases = ReadCases<ServingCase>;  // of one source's table; its rows are counted as runs
 
-// One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A
-// deployment that does not fit its card is an error: it was measured there.
+extern const SourceMapping kLlmservingsimSource, kGpustackSource, kSiliconSource;
+
+// One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A case
+// without a forecast is counted in `without` where that is given, else it is an error.
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
-                                                  const ModelSource* weights);
-// ... and for the report, how many runs of a table were left out, and why: results of source "SOURCE left out" whose
-// detail is the reason and whose figure, "runs", is their number.
-std::vector<EndToEndResult> left_out_of(const ServingCases& cases, const std::string& source);
+                                                  const ModelSource* weights, LeftOutRows* without = nullptr);
 
-// vLLM on an RTX 4090, request by request (e2e/llmservingsim_vllm_bench_requests.csv.gz): one run.
+// vLLM, request by request (e2e/llmservingsim_vllm_bench_requests.csv.gz): one run for each card, model and format.
 Result<ServingCases> llmservingsim_cases(const std::string& path);
 
 // GPUStack's performance lab (e2e/gpustack_performance_lab.csv.gz): runs of `vllm bench serve` against vLLM, SGLang and
-// TensorRT-LLM on A100s or H100s, without speculation. Lengths are drawn from `lengths` and scaled to a run's means;
+// TensorRT-LLM, without speculation. Lengths are drawn from `lengths` and scaled to a run's means;
 // random data has equal ones.
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths);
 

@@ -5,14 +5,17 @@
 #include <optional>
 
 #include "cluster/registry.h"
-#include "gpu/registry.h"
-#include "lab/evidence/endtoend_table.h"
+#include "lab/evidence/endtoend_columns.h"
 #include "lab/evidence/serving.h"
 #include "model/library.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
+
+constexpr std::array<std::string_view, 1> kFiles = {"e2e/gpustack_performance_lab.csv.gz"};
+constexpr std::array<NameRule, 1> kGpus = {{{"H100-LATENCY", "H100-SXM"}}};  // tuned for latency, on the same machines
+constexpr std::array<NameRule, 3> kEngines = {{{"vLLM", "vllm"}, {"SGLang", "sglang"}, {"TensorRT-LLM", "trtllm"}}};
 
 // What a request in a step costs the host on these machines, whose clients (`vllm bench serve`, a thousand requests at
 // once) ran beside the servers: chosen on Qwen3-14B, where steps of vLLM take that much longer than its kernels; other
@@ -90,8 +93,7 @@ bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
 
 // What cannot be simulated, or is not said; empty where all is.
 std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
-  const std::string& gpus = (*run.row)["num_gpus"];
-  if (gpus.find("A100") == std::string::npos && gpus.find("H100") == std::string::npos) return "another GPU";
+  if (const auto gpu = run.row->gpu(); !gpu) return gpu.error().problem;
   for (const std::string& word : words)
     if (word.find("speculative") != std::string::npos) return "speculative decoding";
   for (const char* flag : {"--data-parallel-size", "-dp", "--dp-size", "--dp"})
@@ -99,6 +101,7 @@ std::string unusable(const MeasuredRun& run, const std::vector<std::string>& wor
   for (const char* metric : {"ttft_mean", "tpot_mean", "output_throughput", "request_throughput"})
     if (!(run.metrics.count(metric) && run.metrics.at(metric) > 0)) return "figures missing";
   if ((*run.row)["engine_version"].empty()) return "engine version not said";
+  if (const auto engine = engine_name_of(kGpustackSource, (*run.row)["engine"]); !engine) return engine.error().problem;
   return "";
 }
 
@@ -130,32 +133,43 @@ bool random_data(double input) {
   return false;
 }
 
-Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::string>& words, EngineKind engine,
-                            const std::vector<Request>& lengths, Count count, Count concurrency) {
+// A run that can be simulated, as its command asks.
+struct RunAsked {
+  const MeasuredRun* run;
+  std::vector<std::string> words;  // of its command
+  Gpu gpu;
+  EngineKind engine;
+  ModelSpec model;
+  Count requests, concurrency;  // 0: all at once
+};
+
+Result<ServingCase> case_of(RunAsked asked, const std::vector<Request>& lengths) {
+  const MeasuredRun& run = *asked.run;
   const TableRow& row = *run.row;
+  const std::vector<std::string>& words = asked.words;
+  const EngineKind engine = asked.engine;
+  const std::string& gpu = asked.gpu.name;
+  const Count concurrency = asked.concurrency;
   ServingCase one;
-  const std::string gpu = row["gpu"].starts_with("A100") ? "A100-SXM-80GB" : "H100-SXM";
-  auto model = find_model(served_model(words, row));
-  if (!model) return std::move(model).error().at(row.place());
   one.label = {
-      "gpustack",      gpu, std::string(name_of(engine)), model->name, "serve", row["engine_version"], concurrency,
+      "gpustack",      gpu, std::string(name_of(engine)), asked.model.name, "serve", row["engine_version"], concurrency,
       row.count("isl")};
   DeploymentOptions& d = one.deployment;
-  d.model = *std::move(model);
-  d.gpu = *find_gpu(gpu);
+  d.model = std::move(asked.model);
+  d.gpu = asked.gpu;
   d.engine.kind = engine;
   d.host_per_sequence = kHostPerSequence;
   const RankLayout layout = layout_of(words, d.model);
   if (layout.ranks() > 1) {
     const Cluster* cluster = built_in_cluster_of(gpu);
-    if (!cluster) return Error{row.place(), "gpu", "no cluster of " + gpu + " is built in", ""};
+    if (!cluster) return left_out_row("several GPUs, and no cluster of " + gpu + " is known");
     d.spread = RankSpread{layout, *cluster};
     d.spread->cluster.gpu = d.gpu;
     one.label.detail += ", " + text_of(layout);
   }
   auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
                                   has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
-  if (!precision) return std::move(precision).error().at(row.place());
+  if (!precision) return unknown_name("format", d.model.quantization.empty() ? d.model.dtype : d.model.quantization);
   d.engine.precision = *std::move(precision);
   // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
   if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
@@ -171,10 +185,10 @@ Result<ServingCase> case_of(const MeasuredRun& run, const std::vector<std::strin
   if (has(words, "--enable-chunked-prefill")) d.chunked_prefill = true;
   const double input = row.number("isl"), output = row.number("osl");
   WorkloadOptions w;
-  w.requests = count;
+  w.requests = asked.requests;
   const std::vector<Request> equal = {{seconds(0), std::llround(input), std::max<Count>(1, std::llround(output))}};
   auto requests = resampled(random_data(input) ? equal : lengths, input, output, w);
-  if (!requests) return std::move(requests).error().at(row.place());
+  if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);
   one.concurrency = concurrency;
   one.measured = {{"ttft", run.metrics.at("ttft_mean") * 1e-3},
@@ -195,52 +209,66 @@ std::string unfit(const ServingCase& one) {
   return none ? "requests do not fit the cache as its command says" : "";
 }
 
+Result<RunAsked> run_asked(const MeasuredRun& run) {
+  const TableRow& row = *run.row;
+  RunAsked asked{&run, words_of(row["notes"]), {}, {}, {}, 0, 0};
+  if (std::string why = unusable(run, asked.words); !why.empty()) return left_out_row(std::move(why));
+  asked.gpu = *row.gpu();
+  asked.engine = *engine_from(*engine_name_of(kGpustackSource, row["engine"]));
+  const auto count = value_of(asked.words, {"n"});  // "n=1000"
+  const std::string& load = row["batch_or_concurrency"];
+  const auto limit = to_count(load);
+  if (!count || *count < 1 || *count > 1e6) return left_out_row("number of requests not said");
+  if (!limit && !load.starts_with("inf-rate")) return left_out_row("load not said");
+  if (limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
+    return left_out_row("sent at a rate that is not said");
+  const std::string served = served_model(asked.words, row);
+  const auto name = model_name_of(kGpustackSource, served);
+  if (!name) return name.error();
+  auto model = find_model(*name);
+  if (!model) return std::move(model).error();
+  // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
+  if (asked.gpu.architecture == Architecture::ampere && model->quantization.starts_with("fp8"))
+    return left_out_row("fp8 weights on a card without fp8");
+  asked.model = *std::move(model);
+  asked.requests = static_cast<Count>(*count), asked.concurrency = limit.value_or(0);
+  return asked;
+}
+
+Result<ServingCase> fitting_case(const MeasuredRun& run, const std::vector<Request>& lengths) {
+  auto asked = run_asked(run);
+  if (!asked) return std::move(asked).error();
+  auto one = case_of(*std::move(asked), lengths);
+  if (!one) return one;
+  if (std::string why = unfit(*one); !why.empty()) return left_out_row(std::move(why));
+  return one;
+}
+
 }  // namespace
 
+constexpr SourceMapping kGpustackSource{
+    .name = "gpustack",
+    .from = "github.com/gpustack/gpustack, performance lab",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .columns = kWholeModelColumns,
+    .gpus = kGpus,
+    .engines = kEngines,
+    .protocol = {"`vllm bench serve` against engines that the command in the notes serves; means over requests"}};
+
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
-  const auto rows = read_table(path, {"source", "gpu", "num_gpus", "model", "engine", "engine_version",
-                                      "batch_or_concurrency", "isl", "osl", "metric", "value", "notes"});
-  if (!rows) return rows.error();
-  ServingCases cases;
+  auto table = read_table(kGpustackSource, path);
+  if (!table) return std::move(table).error();
+  ServingCases read;
+  read.left_out = std::move(table->left_out);
   std::map<std::map<std::string, double>, std::string> seen;  // figures, and the GPU whose page has them first
-  for (const MeasuredRun& run : runs_of(*rows)) {
-    const TableRow& row = *run.row;
-    const std::vector<std::string> words = words_of(row["notes"]);
-    std::string why = unusable(run, words);
-    std::optional<EngineKind> engine;
-    for (const auto& [name, kind] :
-         {std::pair("vLLM", EngineKind::vllm), {"SGLang", EngineKind::sglang}, {"TensorRT-LLM", EngineKind::trtllm}})
-      if (row["engine"] == name) engine = kind;
-    if (why.empty() && !engine) why = "another engine";
-    if (seen.try_emplace(run.metrics, row["gpu"]).first->second != row["gpu"]) why = "figures of another GPU's page";
-    const auto count = value_of(words, {"n"});  // "n=1000"
-    const std::string& load = row["batch_or_concurrency"];
-    const auto limit = to_count(load);
-    if (why.empty() && (!count || *count < 1)) why = "number of requests not said";
-    if (why.empty() && !limit && !load.starts_with("inf-rate")) why = "load not said";
-    if (why.empty() && limit && in_flight(run, row.number("osl")) < 0.7 * std::min(*count, static_cast<double>(*limit)))
-      why = "sent at a rate that is not said";
-    if (why.empty()) {
-      const auto model = find_model(served_model(words, row));
-      if (!model) why = "unknown model";
-      // vLLM's Marlin kernels multiply them in 16 bits; none of those was measured or modelled.
-      else if (row["gpu"].starts_with("A100") && model->quantization.starts_with("fp8"))
-        why = "fp8 weights on a card without fp8";
-    }
-    if (!why.empty()) {
-      ++cases.left_out[why];
-      continue;
-    }
-    auto one = case_of(run, words, *engine, lengths, static_cast<Count>(*count), limit.value_or(0));
-    if (!one) return std::move(one).error();
-    why = unfit(*one);
-    if (!why.empty()) {
-      ++cases.left_out[why];
-      continue;
-    }
-    cases.cases.push_back(*std::move(one));
+  for (const MeasuredRun& run : runs_of(table->rows)) {
+    const std::string& page = (*run.row)["gpu"];
+    if (seen.try_emplace(run.metrics, page).first->second != page)
+      leave_out(read.left_out, "figures of another GPU's page");
+    else read.add(fitting_case(run, lengths));
   }
-  return cases;
+  return read;
 }
 
 }  // namespace tilecast

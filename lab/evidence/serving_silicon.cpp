@@ -3,8 +3,8 @@
 // Most were measured by InferenceX (SemiAnalysis, first called InferenceMAX), the rest by the tool's own authors ("gap
 // analysis").
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "cluster/registry.h"
@@ -15,40 +15,39 @@
 namespace tilecast {
 namespace {
 
-const std::vector<std::string> kColumns = {"silicon_data_source",
-                                           "backend",
-                                           "model_path",
-                                           "system",
-                                           "precision",
-                                           "mode",
-                                           "isl",
-                                           "osl",
-                                           "gemm_quant_mode",
-                                           "moe_quant_mode",
-                                           "batch_size",
-                                           "tp_size",
-                                           "pp_size",
-                                           "attention_dp_size",
-                                           "moe_tp_size",
-                                           "moe_ep_size",
-                                           "prefill_num_workers",
-                                           "prefill_tp_size",
-                                           "prefill_pp_size",
-                                           "prefill_attention_dp_size",
-                                           "prefill_moe_tp_size",
-                                           "prefill_moe_ep_size",
-                                           "decode_num_workers",
-                                           "decode_tp_size",
-                                           "decode_pp_size",
-                                           "decode_attention_dp_size",
-                                           "decode_moe_tp_size",
-                                           "decode_moe_ep_size",
-                                           "silicon_ttft_ms",
-                                           "silicon_tpot_ms"};
-
-const std::map<std::string, std::string> kClusters = {{"h100_sxm", "H100-SXM"},      {"h200_sxm", "H200-SXM"},
-                                                      {"b200_sxm", "B200"},          {"gb200", "GB200"},
-                                                      {"a100_sxm", "A100-SXM-80GB"}, {"l40s", "L40S"}};
+constexpr std::array<std::string_view, 1> kFiles = {"aiconfigurator/e2e_silicon_sample.csv.gz"};
+constexpr std::array<SourceColumn, 30> kColumns = {
+    {{"silicon_data_source", "who measured, and notes"},
+     {"backend", "the engine"},
+     {"model_path", "the model, as Hugging Face calls it", ColumnRole::model},
+     {"system", "the card", ColumnRole::gpu},
+     {"precision", "of the checkpoint, roughly"},
+     {"mode", "agg, or disagg: pools of their own for prompts and answers"},
+     {"isl", "tokens of a prompt"},
+     {"osl", "tokens of an answer"},
+     {"gemm_quant_mode", "format of linear layers"},
+     {"moe_quant_mode", "format of experts"},
+     {"batch_size", "requests in flight, of one data parallel rank"},
+     {"tp_size", "tensor parallel ranks"},
+     {"pp_size", "pipeline stages"},
+     {"attention_dp_size", "data parallel ranks of attention"},
+     {"moe_tp_size", "ranks that share an expert's width"},
+     {"moe_ep_size", "ranks that share the experts"},
+     {"prefill_num_workers", "of the pool of prompts: workers"},
+     {"prefill_tp_size", "of the pool of prompts: tensor parallel ranks"},
+     {"prefill_pp_size", "of the pool of prompts: pipeline stages"},
+     {"prefill_attention_dp_size", "of the pool of prompts: data parallel ranks of attention"},
+     {"prefill_moe_tp_size", "of the pool of prompts: ranks that share an expert's width"},
+     {"prefill_moe_ep_size", "of the pool of prompts: ranks that share the experts"},
+     {"decode_num_workers", "of the pool of answers: workers"},
+     {"decode_tp_size", "of the pool of answers: tensor parallel ranks"},
+     {"decode_pp_size", "of the pool of answers: pipeline stages"},
+     {"decode_attention_dp_size", "of the pool of answers: data parallel ranks of attention"},
+     {"decode_moe_tp_size", "of the pool of answers: ranks that share an expert's width"},
+     {"decode_moe_ep_size", "of the pool of answers: ranks that share the experts"},
+     {"silicon_ttft_ms", "mean time to the first token"},
+     {"silicon_tpot_ms", "mean time of a further token"}}};
+constexpr std::array<NameRule, 3> kEngines = {{{"vllm", "vllm"}, {"sglang", "sglang"}, {"trtllm", "trtllm"}}};
 
 bool is_sparse(const ModelSpec& model) {
   for (const LayerRun& run : model.decoder->layers)
@@ -126,8 +125,8 @@ Count concurrency_of(const TableRow& row) {
 
 std::string key_of(const TableRow& row) {
   std::string key = std::to_string(concurrency_of(row));
-  for (const std::string& column : kColumns)
-    if (column != "silicon_data_source" && !column.starts_with("silicon_t")) key += "|" + row[column];
+  for (const SourceColumn& column : kColumns)
+    if (!column.name.starts_with("silicon_")) key += "|" + row[std::string(column.name)];
   return key;
 }
 
@@ -227,74 +226,88 @@ Result<std::vector<Request>> requests_of(const TableRow& row, Count concurrency,
   return requests;
 }
 
-// Nothing, and `why`, for rows that cannot be judged.
-Result<std::optional<ServingCase>> case_of(const TableRow& row, std::string& why) {
-  const std::string& path = row["model_path"];
-  auto model = find_model(path.substr(path.find('/') + 1));
-  if (!model) return std::move(model).error().at(row.place());
-  const auto system = kClusters.find(row["system"]);
-  const auto engine = engine_from(row["backend"]);
+// What a point runs.
+struct PointAsked {
+  ModelSpec model;
+  EngineKind engine;
+  Precision precision;
+  const Cluster* cluster;
+  Count concurrency;
+};
+Result<PointAsked> point_asked(const TableRow& row) {
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const auto name = row.model();
+  if (!name) return name.error();
+  auto model = find_model(*name);
+  if (!model) return std::move(model).error();
+  const auto engine = engine_name_of(kSiliconSource, row["backend"]);
   if (!engine) return engine.error();
-  const bool apart = row["mode"] != "agg";
-  const Cluster* cluster = system == kClusters.end() ? nullptr : built_in_cluster_of(system->second);
-  const auto precision = precision_of(row, *model);
+  const Cluster* cluster = built_in_cluster_of(gpu->name);
+  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
+  if (!model->decoder) return left_out_row("a model that generates nothing: " + model->name);
+  if (is_sparse(*model)) return left_out_row("sparse attention: " + model->name);
+  auto precision = precision_of(row, *model);
+  if (!precision) return unknown_name("format", row["gemm_quant_mode"] + "/" + row["moe_quant_mode"]);
   const Count concurrency = concurrency_of(row);
-  why = !cluster            ? "another GPU"
-        : is_sparse(*model) ? "sparse attention: " + model->name
-        : !precision        ? "a format that is not known"
-        : concurrency < 1   ? "no concurrency"
-                            : "";
-  if (!why.empty()) return std::optional<ServingCase>();
-  const auto layout = layout_of(row, apart ? "decode_" : "", *model, why);
-  const auto prompts = apart && layout ? layout_of(row, "prefill_", *model, why) : layout;
-  if (!layout || !prompts) return std::optional<ServingCase>();
+  if (concurrency < 1) return left_out_row("no concurrency");
+  return PointAsked{*std::move(model), *engine_from(*engine), *std::move(precision), cluster, concurrency};
+}
+
+Result<ServingCase> case_of(const TableRow& row) {
+  auto asked = point_asked(row);
+  if (!asked) return std::move(asked).error();
+  const Cluster& cluster = *asked->cluster;
+  const bool apart = row["mode"] != "agg";
+  std::string why;
+  const auto layout = layout_of(row, apart ? "decode_" : "", asked->model, why);
+  const auto prompts = apart && layout ? layout_of(row, "prefill_", asked->model, why) : layout;
+  if (!layout || !prompts) return left_out_row(why);
 
   ServingCase one;
   const std::string mode = apart ? "disagg" : layout->dp > 1 ? "agg, attention dp" : "agg";
-  one.label = {"silicon", cluster->gpu.name, row["backend"], model->name, mode, "", concurrency, row.count("isl")};
-  one.label.detail = std::string(precision->linear.name) + ", " + text_of(*layout) +
+  one.label = {"silicon", cluster.gpu.name,   row["backend"],  asked->model.name, mode,
+               "",        asked->concurrency, row.count("isl")};
+  one.label.detail = std::string(asked->precision.linear.name) + ", " + text_of(*layout) +
                      (apart ? " after " + text_of(*prompts) : "") + ", " + row["isl"] + "/" + row["osl"];
-  one.deployment.model = *std::move(model);
-  one.deployment.engine.kind = *engine;
-  one.deployment.engine.precision = *precision;
-  one.deployment.gpu = cluster->gpu;
-  if (apart) set_apart(one, row, *prompts, *layout, *cluster);
-  else if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, *cluster};
-  if (!apart && of_inference_max(row)) set_as_inferencex(one.deployment, row, *engine);
-  else if (!apart) set_as_aiconfigurator(one.deployment, row, *engine);
-  auto requests = requests_of(row, concurrency, *engine);
-  if (!requests) return std::move(requests).error().at(row.place());
+  one.deployment.model = std::move(asked->model);
+  one.deployment.engine.kind = asked->engine;
+  one.deployment.engine.precision = asked->precision;
+  one.deployment.gpu = cluster.gpu;
+  if (apart) set_apart(one, row, *prompts, *layout, cluster);
+  else if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, cluster};
+  if (!apart && of_inference_max(row)) set_as_inferencex(one.deployment, row, asked->engine);
+  else if (!apart) set_as_aiconfigurator(one.deployment, row, asked->engine);
+  auto requests = requests_of(row, asked->concurrency, asked->engine);
+  if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);
-  one.concurrency = concurrency;
+  one.concurrency = asked->concurrency;
   one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
-  return std::optional<ServingCase>(std::move(one));
-}
-
-bool fits(const ServingCase& one) {
-  return deploy(one.deployment, Method::roofline, nullptr) &&
-         (!one.prefill || deploy(*one.prefill, Method::roofline, nullptr));
+  if (!deploy(one.deployment, Method::roofline, nullptr) ||
+      (one.prefill && !deploy(*one.prefill, Method::roofline, nullptr)))
+    return left_out_row(mode + ": does not fit as said");
+  return one;
 }
 
 }  // namespace
 
+// Its cards ("h100_sxm") are aliases in data/gpus.
+constexpr SourceMapping kSiliconSource{
+    .name = "silicon",
+    .from = "github.com/ai-dynamo/aiconfigurator, its sample of serving points; most by InferenceX",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .columns = kColumns,
+    .engines = kEngines,
+    .protocol = {"a closed loop of so many requests at a time; means over requests"}};
+
 Result<ServingCases> silicon_cases(const std::string& path) {
-  const auto rows = read_table(path, kColumns);
-  if (!rows) return rows.error();
-  ServingCases read;
   std::set<std::string> seen;
-  for (const TableRow& row : *rows) {
-    std::string why = unclean(row);
-    if (why.empty() && !seen.insert(key_of(row)).second) why = "a copy";
-    if (why.empty()) {
-      auto one = case_of(row, why);
-      if (!one) return std::move(one).error();
-      // Others that do not fit are an error: they were measured.
-      if (*one && (*one)->label.mode != "agg" && !fits(**one)) why = (*one)->label.mode + ": does not fit as said";
-      if (why.empty()) read.cases.push_back(**std::move(one));
-    }
-    if (!why.empty()) ++read.left_out[why];
-  }
-  return read;
+  return read_cases<ServingCase>(kSiliconSource, path, [&](const TableRow& row) -> Result<ServingCase> {
+    if (std::string why = unclean(row); !why.empty()) return left_out_row(std::move(why));
+    if (!seen.insert(key_of(row)).second) return left_out_row("a copy");
+    return case_of(row);
+  });
 }
 
 }  // namespace tilecast

@@ -15,8 +15,8 @@ constexpr const char* kHeader =
 std::string request_rows(int id, double arrival, int input, int output, double ttft, double tpot, double latency) {
   std::string rows;
   for (const auto& [metric, value] : {std::pair("req_ttft", ttft), {"req_tpot", tpot}, {"req_e2e_latency", latency}})
-    rows += "s,RTX 4090,1,1,1,,m,bf16,vLLM,0.19.0,x," + std::to_string(input) + "," + std::to_string(output) + ",," +
-            metric + "," + std::to_string(value) + ",ms,bench-" + std::to_string(id) +
+    rows += "s,RTX 4090,1,1,1,,meta-llama/Llama-3.1-8B,bfloat16,vLLM,0.19.0,x," + std::to_string(input) + "," +
+            std::to_string(output) + ",," + metric + "," + std::to_string(value) + ",ms,bench-" + std::to_string(id) +
             ";arrival_s=" + std::to_string(arrival) + ";sched_delay_ms=1\n";
   return rows;
 }
@@ -39,8 +39,8 @@ TEST(ServingCasesTest, ReadsRequestsOneByOne) {
   ASSERT_TRUE(judged) << judged.error().line();
   EXPECT_EQ(judged->size(), 4u);
   for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.quantity;
-  EXPECT_FALSE(
-      llmservingsim_cases(folder.plain("bad.csv", std::string(kHeader) + "s,,,,,,,,,,,1,1,,req_ttft,1,ms,x\n")));
+  EXPECT_EQ(one.label.detail, "2 requests, arrivals given");
+  EXPECT_EQ(cases->rows, 6);
 }
 
 std::string lab_rows(const std::string& gpus, const std::string& model, const std::string& load,
@@ -91,7 +91,7 @@ TEST(ServingCasesTest, ReadsServeCommands) {
   EXPECT_NEAR(input / 40, 200, 2);
   EXPECT_EQ(cases->left_out.at("speculative decoding"), 1);
   EXPECT_EQ(cases->left_out.at("sent at a rate that is not said"), 1);
-  EXPECT_EQ(cases->left_out.at("unknown model"), 1);
+  EXPECT_EQ(cases->left_out.at("unknown model 'No/Model'"), 1);
   EXPECT_EQ(cases->left_out.at("does not fit as its command says"), 1);
   EXPECT_EQ(cases->left_out.at("requests do not fit the cache as its command says"), 1);
   EXPECT_EQ(cases->left_out.at("engine version not said"), 1);
@@ -182,10 +182,11 @@ TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
   EXPECT_EQ(cases->left_out.at("attention dp: ranks share the width of experts"), 2);
   EXPECT_EQ(cases->left_out.at("attention dp not said: experts over more ranks than attention"), 1);
 
-  const std::vector<EndToEndResult> counted = left_out_of(*cases, "silicon");
-  ASSERT_EQ(counted.size(), 3u);
+  const std::vector<EndToEndResult> counted = row_counts("silicon", cases->rows, cases->left_out);
+  ASSERT_EQ(counted.size(), 4u);
+  EXPECT_EQ(counted[0].label.source, "silicon judged");
   EXPECT_EQ(counted[1].label.source, "silicon left out");
-  double rows = static_cast<double>(cases->cases.size());
+  double rows = 0;
   for (const EndToEndResult& r : counted) rows += r.measured;
   EXPECT_EQ(rows, 6);
   const auto judged = judge_serving(cases->cases, Method::roofline, nullptr);
@@ -204,13 +205,14 @@ TEST(ServingCasesTest, ReportCountsRows) {
       r.quantity = quantity, r.measured = 1, r.forecast = mode == std::string("agg") ? 1.1 : 3;
       results.push_back(r);
     }
-  ServingCases cases;
-  cases.left_out = {{"a copy", 4}, {"another GPU", 2}};
-  for (EndToEndResult& r : left_out_of(cases, "silicon")) results.push_back(std::move(r));
+  for (EndToEndResult& r : row_counts("silicon", 3, {{"a copy", 4}, {"unknown GPU 'x'", 2}}))
+    results.push_back(std::move(r));
   const std::string report = end_to_end_report(results);
   EXPECT_NE(report.find("| judged: agg | 2 |"), std::string::npos) << report;
   EXPECT_NE(report.find("| judged: disagg | 1 |"), std::string::npos);
   EXPECT_NE(report.find("| declined: a copy | 4 |"), std::string::npos);
+  EXPECT_NE(report.find("| silicon | judged | 3 |"), std::string::npos);
+  EXPECT_NE(report.find("| silicon | left out: unknown GPU 'x' | 2 |"), std::string::npos);
   EXPECT_NE(report.find("| **read** | 9 |"), std::string::npos);
   // Pools apart do not count among the models asked for.
   EXPECT_NE(report.find("| tpot | 2 | 10.0 % |"), std::string::npos);

@@ -2,28 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "lab/import/import_table.h"
 #include "measure/measurement_writer.h"
 #include "support/text.h"
 
 namespace tilecast {
+namespace {
+
+constexpr std::size_t kMostReasons = 1000;  // kept apart in a report
+
+constexpr std::array<const KernelSource*, kSources> kKernelSources = {&kAiconfiguratorKernels, &kNeusightKernels,
+                                                                      &kSynperfKernels,        &kAiterKernels,
+                                                                      &kVidurKernels,          &kLlmservingsimKernels};
+
+const KernelSource& kernels_of(Source source) { return *kKernelSources[static_cast<std::size_t>(source)]; }
+
+}  // namespace
 
 const Gpu* Cells::gpu(Column c) {
-  const auto& found = gpus_.get(text(c), find_gpu);
-  if (!found) {
-    fail(found.error());
-    return nullptr;
-  }
-  return &*found;
+  const auto& found = gpus_.get(text(c), [&](std::string_view name) { return gpu_of(source_, name); });
+  if (found) return &*found;
+  leave_out(found.error().problem);
+  return nullptr;
 }
 
 Format Cells::format(std::string_view name) {
-  const auto& found = formats_.get(name, format_from);
-  if (!found) {
-    fail(found.error());
-    return {};
-  }
-  return *found;
+  const auto& found = formats_.get(name, [&](std::string_view own) { return format_of(source_, own); });
+  if (found) return *found;
+  leave_out(found.error().problem);
+  return {};
 }
 
 void Cells::fail(Column c, std::string problem) {
@@ -45,8 +55,11 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
     if (!csv.problem().empty()) cells.fail(error(csv.problem()));
     else left_out = fill(cells, row);
     std::optional<Error> failure = cells.take_failure();
-    if (!failure && !left_out.empty()) {
-      report.leave_out(left_out, 1);
+    // An unknown name comes first: what else a row of another world says is not for us to judge.
+    std::string why = cells.take_left_out();
+    if (why.empty() && !failure) why = left_out;
+    if (!why.empty()) {
+      report.leave_out(report.left_out.size() < kMostReasons ? why : "for other reasons", 1);
       continue;
     }
     if (!failure && !(row.latency > seconds(0) && row.latency < seconds(1e6)))
@@ -65,21 +78,48 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
   }
 }
 
+const SourceMapping& mapping_of(Source source) { return *kernels_of(source).mapping; }
+
+std::string source_names() {
+  std::string names;
+  for (const KernelSource* source : kKernelSources)
+    names += (names.empty() ? "" : ", ") + std::string(source->mapping->name);
+  return names;
+}
+
 Result<Source> source_from(std::string_view name) {
-  for (std::size_t i = 0; i < kSourceNames.size(); ++i)
-    if (name_key(kSourceNames[i]) == name_key(name)) return static_cast<Source>(i);
-  return error(fmt::format("unknown source '{}'", name), "one of aiconfigurator, neusight, synperf");
+  for (std::size_t i = 0; i < kKernelSources.size(); ++i)
+    if (name_key(kKernelSources[i]->mapping->name) == name_key(name)) return static_cast<Source>(i);
+  return error(fmt::format("unknown source {}", in_quotes(name)), "one of " + source_names());
+}
+
+Result<std::vector<std::string>> tables_of_sources(const std::string& folder, const std::vector<std::string>& sources) {
+  std::vector<const KernelSource*> wanted;
+  for (const std::string& name : sources) {
+    const auto source = source_from(name);
+    if (!source) return source.error();
+    wanted.push_back(&kernels_of(*source));
+  }
+  if (sources.empty())
+    for (const KernelSource* source : kKernelSources)
+      if (source->by_default) wanted.push_back(source);
+  std::vector<std::string> paths;
+  for (const KernelSource* source : wanted) {
+    auto own = files_of(*source->mapping, folder);
+    if (!own) return own;
+    paths.insert(paths.end(), own->begin(), own->end());
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
 }
 
 namespace {
-Result<ReadReport> import_open(Source source, CsvReader csv, Names& names, const ReadOptions& options,
+Result<ReadReport> import_open(const KernelSource& source, CsvReader csv, Names& names, const ReadOptions& options,
                                const Sink& sink) {
-  switch (source) {
-    case Source::aiconfigurator: return import_aiconfigurator(std::move(csv), names, options, sink);
-    case Source::neusight: return import_neusight(std::move(csv), names, options, sink);
-    case Source::synperf: return import_synperf(std::move(csv), names, options, sink);
-  }
-  return error("unknown source");
+  Cells cells(csv, *source.mapping);
+  const FillRow fill = source.open(csv, cells, names);
+  return import_table(csv, cells, fill, names, options, sink);
 }
 }  // namespace
 
@@ -87,7 +127,7 @@ Result<ReadReport> import_rows(Source source, const std::string& path, Names& na
                                const Sink& sink) {
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
-  return import_open(source, *std::move(csv), names, options, sink);
+  return import_open(kernels_of(source), *std::move(csv), names, options, sink);
 }
 
 Result<ReadReport> import_files(Source source, const std::vector<std::string>& paths, const std::string& out,
@@ -115,10 +155,12 @@ Result<ReadReport> read_any(const std::string& path, Names& names, const ReadOpt
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   if (csv->find_column("latency_us") && csv->find_column("dims")) return read_measurements(path, names, options, sink);
-  if (csv->find_column("latency_ms") && csv->find_column("device"))
-    return import_open(Source::neusight, *std::move(csv), names, options, sink);
-  if (csv->find_column("avg_duration")) return import_open(Source::synperf, *std::move(csv), names, options, sink);
-  return import_open(Source::aiconfigurator, *std::move(csv), names, options, sink);
+  for (const KernelSource* source : kKernelSources)
+    if (std::all_of(source->told_by.begin(), source->told_by.end(),
+                    [&](std::string_view column) { return csv->find_column(column).has_value(); }))
+      return import_open(*source, *std::move(csv), names, options, sink);
+  // Most likely one of AIConfigurator's many forms: its reader names the column that is missing.
+  return import_open(kAiconfiguratorKernels, *std::move(csv), names, options, sink);
 }
 
 }  // namespace tilecast

@@ -1,28 +1,32 @@
 // Measured tables of others, read in their own columns and handed on as Measurements (`tilecast import`).
 //
-// The tables are never copied into the repository; each importer knows one source's units, names and protocol:
-//   aiconfigurator  ms; CUDA graph replays on warm, in part rotated buffers; kernels of vLLM, SGLang and TensorRT-LLM
-//   neusight        ms; PyTorch eager in fp32, warm; with the grid and tile a profiler saw
-//   synperf         us; durations of single kernels under the PyTorch profiler
+// The tables are never copied into the repository. A source is declared (lab/import/source_mapping.h) in a file of its
+// own, beside the functions that make rows of its tables.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lab/import/source_mapping.h"
 #include "measure/measurement.h"
 
 namespace tilecast {
 
-enum class Source : std::uint8_t { aiconfigurator, neusight, synperf };
-inline constexpr std::array<std::string_view, 3> kSourceNames = {"aiconfigurator", "neusight", "synperf"};
+enum class Source : std::uint8_t { aiconfigurator, neusight, synperf, aiter, vidur, llmservingsim };
+inline constexpr std::size_t kSources = 6;
 
+const SourceMapping& mapping_of(Source source);
 Result<Source> source_from(std::string_view name);
+std::string source_names();  // "aiconfigurator, neusight, ..."
+
+// The tables of these sources below a folder of measured data, sorted. Without names, the sources that the shipped
+// weights are trained on and docs/accuracy.md judges; others are read when they are asked for.
+Result<std::vector<std::string>> tables_of_sources(const std::string& folder, const std::vector<std::string>& sources);
 
 // Rows of one file, plain or gzip. Bad rows are skipped and reported with file and line up to options.most_bad; a
-// missing column is an error that names it; rows that are no kernel Tilecast knows are counted as left out, with the
-// reason.
+// missing column is an error that names it; rows that are no kernel Tilecast knows, or whose GPU or format it does not
+// know, are counted as left out, with the reason.
 Result<ReadReport> import_rows(Source source, const std::string& path, Names& names, const ReadOptions& options,
                                const Sink& sink);
 

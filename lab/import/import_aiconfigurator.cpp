@@ -1,6 +1,4 @@
 // AIConfigurator's tables: kernels of TensorRT-LLM, vLLM and SGLang, latency in ms.
-//
-// Protocol: CUDA graph, three warm-ups, six timed replays, no L2 flush: what fits is warm.
 #include "lab/import/import_aiconfigurator.h"
 
 #include <array>
@@ -9,19 +7,30 @@ namespace tilecast {
 namespace aiconfigurator {
 namespace {
 
-struct Renamed {
-  std::string_view theirs, ours;
-};
-// Types that are called otherwise here; the rest have the same names.
-constexpr std::array<Renamed, 3> kFormatNames = {{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"sq", "int8"}}};
+constexpr std::array<std::string_view, 1> kFiles = {"aiconfigurator/*.csv.gz"};
+// Steady states under the power limit (another protocol), serving points, collectives, whole blocks.
+constexpr std::array<std::string_view, 8> kNotRead = {"power_*", "_*",      "e2e*",       "*allreduce*",
+                                                      "nccl*",   "deepep*", "*alltoall*", "*_module*"};
+// Types that are called otherwise here; the rest have the same names. Its GPUs ("h100_sxm") are aliases in data/gpus.
+constexpr std::array<NameRule, 3> kFormats = {{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"sq", "int8"}}};
+constexpr std::array<SourceColumn, 5> kColumns = {{{"gpu", "the card", ColumnRole::gpu},
+                                                   {"framework", "the engine whose kernel ran"},
+                                                   {"version", "... of that engine"},
+                                                   {"kernel_source", "the kernel it chose; part of the key"},
+                                                   {"latency", "of one call, ms"}}};
+constexpr SourceMapping kMapping{
+    .name = "aiconfigurator",
+    .from = "github.com/ai-dynamo/aiconfigurator",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .not_read = kNotRead,
+    .columns = kColumns,
+    .formats = kFormats,
+    .protocol = {"CUDA graph, three warm-ups, six timed replays, no L2 flush: what fits is warm"}};
 
 }  // namespace
 
-Format format_of(Cells& c, Column dtype) {
-  for (const Renamed& name : kFormatNames)
-    if (name.theirs == c.text(dtype)) return c.format(name.ours);
-  return c.format(c.text(dtype));
-}
+Format format_of(Cells& c, Column dtype) { return c.format(c.text(dtype)); }
 
 Common::Common(Cells& c, bool steady)
     : gpu(c.column("gpu")),
@@ -38,25 +47,21 @@ const Gpu* Common::fill(Cells& c, Measurement& row, Names& names) const {
   row.engine = names.intern(c.text(framework));
   row.engine_version = names.intern(c.text(version));
   row.kernel_source = names.intern(c.text(kernel_source));
-  row.context = {Runtime::graph, Warmth::warm, 1, 1, row.engine, row.kernel_source};
+  row.context = c.context(row.engine, row.kernel_source);
   row.latency = milliseconds(c.number(latency));
   return found;
 }
 
 namespace {
 
-FillRow left_out(std::string_view reason) {
-  return [reason](Cells&, Measurement&) { return reason; };
-}
-
 // The kind of table, by the columns that only it has.
-FillRow choose(const CsvReader& csv, Cells& cells, Names& names) {
+FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
   const auto has = [&](std::string_view name) { return csv.find_column(name).has_value(); };
   for (std::string_view other : {"message_size", "node_num", "silicon_ttft_ms"})
-    if (has(other)) return left_out("no kernel (communication or serving)");
+    if (has(other)) return every_row_left_out("no kernel (communication or serving)");
   if (has("moe_dtype") && !has("inter_size") && has("moe_ep_size"))
-    return left_out("no kernel (communication or serving)");
-  if (has("gemm_type")) return left_out("a whole MLA block, several kernels");
+    return every_row_left_out("no kernel (communication or serving)");
+  if (has("gemm_type")) return every_row_left_out("a whole MLA block, several kernels");
   const Common common(cells, has("power_limit"));
   if (has("bmm_dtype")) return mla_bmm_table(cells, common, names);
   if (has("moe_dtype")) return moe_table(cells, common, names);
@@ -67,13 +72,12 @@ FillRow choose(const CsvReader& csv, Cells& cells, Names& names) {
   return gemm_table(cells, common, names);
 }
 
+constexpr std::array<std::string_view, 2> kToldBy = {"framework", "kernel_source"};
+
 }  // namespace
 }  // namespace aiconfigurator
 
-Result<ReadReport> import_aiconfigurator(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink) {
-  Cells cells(csv);
-  const FillRow fill = aiconfigurator::choose(csv, cells, names);
-  return import_table(csv, cells, fill, names, options, sink);
-}
+constexpr KernelSource kAiconfiguratorKernels{&aiconfigurator::kMapping, aiconfigurator::kToldBy, aiconfigurator::open,
+                                              true};
 
 }  // namespace tilecast

@@ -1,7 +1,6 @@
 // NeuSight's tables: fp32 PyTorch kernels, with the grid, CTA and tile that a profiler saw.
 //
-// Protocol: mean of the five fastest of 25 event timings of an eager call on reused buffers, so warm, and with an eager
-// launch inside every figure. TF32 is off: fp32 is IEEE fp32. In linear and bmm, N is the REDUCTION dimension and K the
+// TF32 is off: fp32 is IEEE fp32. In linear and bmm, N is the REDUCTION dimension and K the
 // output columns; tile1 runs along K, tile2 along M.
 #include <array>
 
@@ -9,6 +8,28 @@
 
 namespace tilecast {
 namespace {
+
+constexpr std::array<std::string_view, 2> kFiles = {"neusight/kernels_train/*.csv.gz",
+                                                    "neusight/kernels_test/*.csv.gz"};
+constexpr std::array<std::string_view, 1> kNotRead = {"_*"};  // predictions of its own
+constexpr std::array<std::string_view, 2> kToldBy = {"latency_ms", "device"};
+constexpr std::array<SourceColumn, 6> kColumns = {{{"device", "the card, as PyTorch calls it", ColumnRole::gpu},
+                                                   {"op", "PyTorch's operator"},
+                                                   {"split", "train or test, as NeuSight's experiment has it"},
+                                                   {"latency_ms", "of one call, an eager launch included"},
+                                                   {"tile1", "of the kernel's tile, along the columns"},
+                                                   {"tile2", "... along the rows"}}};
+constexpr SourceMapping kMapping{
+    .name = "neusight",
+    .from = "github.com/sitar-lab/NeuSight",
+    .licence = "MIT",
+    .files = kFiles,
+    .not_read = kNotRead,
+    .columns = kColumns,
+    .protocol = {
+        "mean of the five fastest of 25 event timings of an eager call on reused buffers, so warm, and with an "
+        "eager launch inside every figure",
+        Runtime::eager}};
 
 struct VectorOp {
   std::string_view name;
@@ -66,7 +87,7 @@ struct Common {
     row.engine_version = names.intern(version);
     row.kernel_source = names.intern(kernel_name(c.text(kernel)));
     row.kernel.format = c.format("fp32");
-    row.context = {Runtime::eager, Warmth::warm, 1, 1, row.engine, row.kernel_source};
+    row.context = c.context(row.engine, row.kernel_source);
     row.latency = milliseconds(c.number(latency));
     Observed seen;
     seen.ctas = product(c, grid);
@@ -155,14 +176,13 @@ FillRow convolution_table(Cells& cells, Names& names) {
   };
 }
 
+FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
+  if (csv.find_column("input_channel")) return convolution_table(cells, names);
+  return csv.find_column("H") ? vector_table(cells, names) : product_table(cells, names);
+}
+
 }  // namespace
 
-Result<ReadReport> import_neusight(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink) {
-  Cells cells(csv);
-  const FillRow fill = csv.find_column("input_channel") ? convolution_table(cells, names)
-                       : csv.find_column("H")           ? vector_table(cells, names)
-                                                        : product_table(cells, names);
-  return import_table(csv, cells, fill, names, options, sink);
-}
+constexpr KernelSource kNeusightKernels{&kMapping, kToldBy, open, true};
 
 }  // namespace tilecast

@@ -1,9 +1,24 @@
-// SynPerf's tables: durations in microseconds of single kernels under the PyTorch profiler, mean of ten, so without a
-// launch floor beyond the kernel's own, on reused buffers.
+// SynPerf's tables: single kernels under the PyTorch profiler.
+#include <array>
+
 #include "lab/import/import_table.h"
 
 namespace tilecast {
 namespace {
+
+constexpr std::array<std::string_view, 1> kFiles = {"synperf/*.csv.gz"};
+constexpr std::array<std::string_view, 1> kToldBy = {"avg_duration"};
+constexpr std::array<SourceColumn, 2> kColumns = {
+    {{"hardware", "the card, as PyTorch calls it", ColumnRole::gpu}, {"avg_duration", "of the kernel, us"}}};
+constexpr SourceMapping kMapping{
+    .name = "synperf",
+    .from = "SynPerf's artefact",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .columns = kColumns,
+    .protocol = {
+        "durations of single kernels under the PyTorch profiler, mean of ten, so without a launch floor beyond "
+        "the kernel's own, on reused buffers"}};
 
 // SGLang 0.5.4's kernel under its default configuration (method/synperf.md, section 4).
 constexpr std::string_view kSynperfMoe = "fused_moe_kernel_default";
@@ -14,7 +29,7 @@ void fill_common(Cells& c, Column hardware, Column duration, Measurement& row, N
   row.engine = "vllm";
   row.kernel_source = "scaled_mm_block";
   row.engine_version = {};
-  row.context = {Runtime::graph, Warmth::warm, 1, 1, row.engine, row.kernel_source};
+  row.context = c.context(row.engine, row.kernel_source);
   row.latency = microseconds(c.number(duration));
 }
 
@@ -44,6 +59,7 @@ FillRow moe_table(Cells& cells, Names& names) {
        topk = cells.column("topk"), h = cells.column("H"), n = cells.column("N"), hardware = cells.column("hardware"),
        duration = cells.column("avg_duration")](Cells& c, Measurement& row) -> std::string_view {
         fill_common(c, hardware, duration, row, names);
+        if (c.text(which) != "w13" && c.text(which) != "w2") return "a pass that is neither w13 nor w2";
         row.context.engine = row.engine = "sglang";
         row.context.kernel_source = row.kernel_source = kSynperfMoe;
         row.kernel.format = c.format("bf16");
@@ -59,12 +75,12 @@ FillRow moe_table(Cells& cells, Names& names) {
       };
 }
 
+FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
+  return csv.find_column("weight_type") ? moe_table(cells, names) : gemm_table(cells, names);
+}
+
 }  // namespace
 
-Result<ReadReport> import_synperf(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink) {
-  Cells cells(csv);
-  const FillRow fill = csv.find_column("weight_type") ? moe_table(cells, names) : gemm_table(cells, names);
-  return import_table(csv, cells, fill, names, options, sink);
-}
+constexpr KernelSource kSynperfKernels{&kMapping, kToldBy, open, true};
 
 }  // namespace tilecast

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string_view>
 
-#include "gpu/registry.h"
-#include "support/csv.h"
+#include "lab/import/source_mapping.h"
 #include "measure/measurement.h"
 #include "measure/remembered.h"
+#include "support/csv.h"
 
 namespace tilecast {
+
+constexpr Count kMostCount = 1'000'000'000;  // of a side: products of two are still numbers
 
 struct Column {
   std::size_t at = 0;
@@ -18,10 +20,12 @@ struct Column {
 };
 
 // Typed access to the current row. The first thing wrong is kept and everything after it reads as zero, so that a row
-// maker reads straight through and its caller asks once.
+// maker reads straight through and its caller asks once. A name that the source's mapping does not know is nothing
+// wrong: it leaves the row out.
 class Cells {
  public:
-  explicit Cells(const CsvReader& csv) : csv_(csv) {}
+  Cells(const CsvReader& csv, const SourceMapping& source) : csv_(csv), source_(source) {}
+  const SourceMapping& source() const { return source_; }
 
   // Looks a column up; a missing one is remembered as the table's error.
   Column column(std::string_view name) {
@@ -34,8 +38,9 @@ class Cells {
   std::string_view text(Column c) const { return csv_[c.at]; }
   Count count(Column c) {
     const auto value = to_count(text(c));
-    if (!value || *value < 0) fail(c, "must be a whole number");
-    return value.value_or(0);
+    if (!value || *value < 0) return fail(c, "must be a whole number"), 0;
+    if (*value > kMostCount) return fail(c, "must be at most a thousand million"), 0;
+    return *value;
   }
   double number(Column c) {
     const auto value = to_double(text(c));
@@ -50,21 +55,31 @@ class Cells {
     return static_cast<Count>(*value);
   }
 
-  // The GPU a name of the table means, by the aliases in data/gpus; the format a dtype means. Valid until the next
-  // call.
+  // What a name of the table means by the mapping: its GPU, valid until the next call and null where it is unknown; its
+  // format.
   const Gpu* gpu(Column c);
   Format format(std::string_view name);
+  // The context that the source's protocol means.
+  Context context(std::string_view engine, std::string_view kernel_source) const {
+    return {source_.protocol.runtime, source_.protocol.warmth, 1, 1, engine, kernel_source};
+  }
 
   void fail(Error problem) {
     if (!failure_) failure_ = std::move(problem);
   }
   std::optional<Error> take_failure() { return std::exchange(failure_, std::nullopt); }
+  void leave_out(std::string why) {
+    if (left_out_.empty()) left_out_ = std::move(why);
+  }
+  std::string take_left_out() { return std::exchange(left_out_, {}); }
 
  private:
   void fail(Column c, std::string problem);
 
   const CsvReader& csv_;
+  const SourceMapping& source_;
   std::optional<Error> missing_, failure_;
+  std::string left_out_;
   Remembered<Gpu> gpus_;
   Remembered<Format> formats_;
 };
@@ -83,9 +98,21 @@ std::string_view keep(Measurement& row, S shape) {
 Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fill, Names& names,
                                 const ReadOptions& options, const Sink& sink);
 
-// One importer a source.
-Result<ReadReport> import_aiconfigurator(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink);
-Result<ReadReport> import_neusight(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink);
-Result<ReadReport> import_synperf(CsvReader csv, Names& names, const ReadOptions& options, const Sink& sink);
+// A row maker that leaves every row out, for tables of a source that hold no kernels.
+inline FillRow every_row_left_out(std::string_view reason) {
+  return [reason](Cells&, Measurement&) { return reason; };
+}
+
+// A source of kernels: its mapping, the columns that tell its tables from others', and the row maker of a table. A
+// missing column is remembered by the cells.
+struct KernelSource {
+  const SourceMapping* mapping;
+  std::span<const std::string_view> told_by;
+  FillRow (*open)(const CsvReader& csv, Cells& cells, Names& names);
+  bool by_default = false;  // read from a folder of measured data when no sources are named
+};
+
+extern const KernelSource kAiconfiguratorKernels, kNeusightKernels, kSynperfKernels, kAiterKernels, kVidurKernels,
+    kLlmservingsimKernels;
 
 }  // namespace tilecast

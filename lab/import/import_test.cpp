@@ -257,9 +257,11 @@ TEST(Import, NamesTheMissingColumnAndTheBadRow) {
   import_into(in, Source::aiconfigurator, path);
   ASSERT_TRUE(in.report);
   EXPECT_EQ(in.report->rows, 1);
-  ASSERT_EQ(in.report->bad, 4);
-  EXPECT_NE(in.report->problems[1].find("bad.csv:4: m: must be a whole number, not '1.5'"), std::string::npos)
-      << in.report->problems[1];
+  ASSERT_EQ(in.report->bad, 3);
+  EXPECT_NE(in.report->problems[0].find("bad.csv:4: m: must be a whole number, not '1.5'"), std::string::npos)
+      << in.report->problems[0];
+  ASSERT_EQ(in.report->left_out.size(), 1u);
+  EXPECT_EQ(in.report->left_out[0].first, "unknown GPU 'h999'");
   import_into(in, Source::aiconfigurator, path, {.most_bad = 1, .most_reported = 5});
   EXPECT_FALSE(in.report);
 }

@@ -1,0 +1,124 @@
+// Vidur's profiles: the layers of one transformer block, fp16, one rank's shard.
+#include <array>
+
+#include "lab/import/import_table.h"
+
+namespace tilecast {
+namespace {
+
+constexpr std::array<std::string_view, 1> kFiles = {"vidur/ops.csv.gz"};
+constexpr std::array<std::string_view, 2> kToldBy = {"gemm_n", "latency_std_us"};
+constexpr std::array<NameRule, 1> kGpus = {{{"H100 SXM 80GB", "H100-SXM"}}};
+constexpr std::array<SourceColumn, 5> kColumns = {{{"gpu", "the card", ColumnRole::gpu},
+                                                   {"op", "the layer"},
+                                                   {"num_tokens", "rows of its input"},
+                                                   {"dtype", "fp16 throughout", ColumnRole::format},
+                                                   {"latency_us", "median, in steps of 1 us"}}};
+constexpr SourceMapping kMapping{
+    .name = "vidur",
+    .from = "github.com/microsoft/vidur",
+    .licence = "MIT",
+    .files = kFiles,
+    .columns = kColumns,
+    .gpus = kGpus,
+    .protocol = {"the layers of a block run 20 times in turn, kernel time under the profiler, median", Runtime::graph,
+                 Warmth::model}};
+
+// Times have steps of a microsecond; below this a step is a fifth of the time and more.
+const Seconds kLeast = microseconds(5);
+
+struct Columns {
+  explicit Columns(Cells& c)
+      : gpu(c.column("gpu")),
+        op(c.column("op")),
+        dtype(c.column("dtype")),
+        latency(c.column("latency_us")),
+        tokens(c.column("num_tokens")),
+        tp(c.column("tp")),
+        hidden(c.column("hidden_size")),
+        heads(c.column("num_heads")),
+        kv_heads(c.column("num_kv_heads")),
+        head_dim(c.column("head_dim")),
+        inter(c.column("intermediate_size")),
+        gated(c.column("gated_mlp")),
+        vocab(c.column("vocab_size")),
+        norm(c.column("norm")),
+        n(c.column("gemm_n")),
+        k(c.column("gemm_k")) {}
+  Column gpu, op, dtype, latency, tokens, tp, hidden, heads, kv_heads, head_dim, inter, gated, vocab, norm, n, k;
+};
+
+std::string_view norm_row(Cells& c, const Columns& at, Measurement& row) {
+  const Count rows = c.count(at.tokens), cols = c.count(at.hidden);
+  if (c.text(at.norm) == "layernorm") {
+    LayerNorm shape;
+    shape.rows = rows, shape.cols = cols;
+    return keep(row, shape);
+  }
+  if (c.text(at.norm) != "rmsnorm") return "a norm that is neither rmsnorm nor layernorm";
+  RmsNorm shape;
+  shape.rows = rows, shape.cols = cols;
+  return keep(row, shape);
+}
+
+std::string_view activation_row(Cells& c, const Columns& at, Measurement& row, Count tp) {
+  if (c.text(at.gated) == "1") {
+    GatedActivation shape;
+    shape.rows = c.count(at.tokens), shape.cols = c.count(at.inter) / tp;
+    return keep(row, shape);
+  }
+  Elementwise shape;
+  shape.elements = c.count(at.tokens) * (c.count(at.inter) / tp);
+  shape.inputs = 1, shape.op = PointwiseOp::gelu;
+  return keep(row, shape);
+}
+
+std::string_view shape_of(Cells& c, const Columns& at, Measurement& row) {
+  const std::string_view op = c.text(at.op);
+  const Count tp = std::max<Count>(1, c.count(at.tp));
+  if (op.ends_with("_proj")) {
+    Gemm shape;
+    shape.m = c.count(at.tokens), shape.n = c.count(at.n), shape.k = c.count(at.k);
+    return keep(row, shape);
+  }
+  if (op.ends_with("layernorm")) return norm_row(c, at, row);
+  if (op == "mlp_act") return activation_row(c, at, row, tp);
+  if (op == "attn_rope") {
+    Rope shape;
+    shape.tokens = c.count(at.tokens), shape.head_dim = c.count(at.head_dim);
+    shape.heads = c.count(at.heads) / tp, shape.kv_heads = c.count(at.kv_heads) / tp;
+    return keep(row, shape);
+  }
+  if (op == "add") {
+    Elementwise shape;
+    shape.elements = c.count(at.tokens) * c.count(at.hidden);
+    shape.inputs = 2, shape.op = PointwiseOp::add;
+    return keep(row, shape);
+  }
+  if (op == "emb") {
+    Embedding shape;
+    shape.tokens = c.count(at.tokens), shape.vocab = c.count(at.vocab), shape.cols = c.count(at.hidden);
+    return keep(row, shape);
+  }
+  return "an operator Tilecast has no family for";
+}
+
+FillRow open(const CsvReader&, Cells& cells, Names& names) {
+  return [at = Columns(cells), &names](Cells& c, Measurement& row) -> std::string_view {
+    if (const Gpu* gpu = c.gpu(at.gpu)) row.gpu = names.intern(gpu->name);
+    row.source = row.engine = "vidur";
+    row.engine_version = {};
+    row.kernel_source = names.intern(c.text(at.op));
+    row.kernel.format = c.format(c.text(at.dtype));
+    row.context = c.context(row.engine, row.kernel_source);
+    row.latency = microseconds(c.number(at.latency));
+    if (row.latency < kLeast) return "shorter than 5 us, and times have steps of 1 us";
+    return shape_of(c, at, row);
+  };
+}
+
+}  // namespace
+
+constexpr KernelSource kVidurKernels{&kMapping, kToldBy, open};
+
+}  // namespace tilecast
