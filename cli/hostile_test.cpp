@@ -266,7 +266,7 @@ TEST(Hostile, DevicesAreWrittenAndStayDevices) {
   EXPECT_TRUE(S_ISCHR(status.st_mode));
   const Ran shown = folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("arrival"));
+  EXPECT_THAT(shown.out, HasSubstr("sent_s"));
   EXPECT_THAT(shown.out, HasSubstr("completed 2"));
   const Ran kept = folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
   EXPECT_EQ(kept.code, 0) << kept.err;

@@ -26,7 +26,7 @@ class Streams : public testing::Test {
   void expect_alike(const std::string& text, const std::string& before, const std::string& after) {
     const std::string path = scratch_path("stream.json"), fifo = scratch_path("fifo");
     std::ofstream(path, std::ios::binary) << text;
-    const Ran plain = run_shell(kBinary + before + " '" + path + "' " + after);
+    const Ran plain = run_shell(program_for(before) + before + " '" + path + "' " + after);
     EXPECT_EQ(plain.code, 0) << plain.err;
     const auto same = [&](const std::string& line, const std::string& shown) {
       SCOPED_TRACE(line);
@@ -34,12 +34,12 @@ class Streams : public testing::Test {
       EXPECT_EQ(ran.code, 0) << ran.err;
       EXPECT_EQ(renamed(ran.out, shown), renamed(plain.out, path));
     };
-    same("cat '" + path + "' | " + kBinary + before + " - " + after, "-");
-    same(kBinary + before + " - " + after + " < '" + path + "'", "-");
-    same("cat '" + path + "' | " + kBinary + before + " /dev/stdin " + after, "/dev/stdin");
+    same("cat '" + path + "' | " + program_for(before) + before + " - " + after, "-");
+    same(program_for(before) + before + " - " + after + " < '" + path + "'", "-");
+    same("cat '" + path + "' | " + program_for(before) + before + " /dev/stdin " + after, "/dev/stdin");
     std::filesystem::remove(fifo);
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    same("(cat '" + path + "' > '" + fifo + "') & " + kBinary + before + " '" + fifo + "' " + after, fifo);
+    same("(cat '" + path + "' > '" + fifo + "') & " + program_for(before) + before + " '" + fifo + "' " + after, fifo);
     std::filesystem::remove(fifo);
     std::filesystem::remove(path);
   }
@@ -74,7 +74,10 @@ TEST_F(Streams, Traces) {
 }
 TEST_F(Streams, Profiles) {
   expect_alike(file_text(TILECAST_SOURCE_DIR "/fuzz/corpus/profile_file/kineto.json"), "diagnose", "--gpu H200-SXM");
-  expect_alike(file_text(TILECAST_SOURCE_DIR "/fuzz/corpus/profile_file/nsys.sqlite"), "diagnose", "--gpu H200-SXM");
+  const Ran database = run_shell("cat '" TILECAST_SOURCE_DIR "/fuzz/corpus/profile_file/nsys.sqlite' | " +
+                                 std::string(kBinary) + "diagnose - --gpu H200-SXM");
+  EXPECT_EQ(database.code, 2);
+  EXPECT_THAT(database.err, testing::HasSubstr("not read from a stream (write it to a file first)"));
 }
 
 TEST_F(Streams, AnOnnxFileWithoutItsName) {

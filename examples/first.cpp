@@ -21,5 +21,5 @@ int main() {
   load.model = "Llama-3.1-8B", load.gpu = "H100-SXM", load.load.rate = 8, load.num_prompts = 100;
   const auto served = simulate(load);
   if (!served) return std::fprintf(stderr, "%s\n", served.error().line().c_str()), 1;
-  std::printf("serving   %8.1f ms to the first token, on average\n", in_milliseconds(served->loads[0].metrics.ttft.mean));
+  std::printf("serving   %8.1f ms to the first token, on average\n", 1e3 * served->loads[0].metrics.ttft.mean);
 }

@@ -117,10 +117,10 @@ TEST(NemoCases, LeaveOutWhatIsNotDescribed) {
                                 row("8", "1,1,CP1", "4", "FP8", "Long Input Sequences 4;mbs=1;vp=") +
                                 row("8", "1 (2),1,CP1", "LLAMA2-7B", "FP8", "mbs=1;vp=") +
                                 row("8", "1,1,CP1", "LLAMA2-7B", "", "mbs=1;vp=") +
-                                row("8", "1,1,CP1", "Nemotron_3_Nano", "BF16", "mbs=1;vp="));
+                                row("8", "1,1,CP1", "Nobodys_Model", "BF16", "mbs=1;vp="));
   const auto cases = nemo_cases(path, kNemoSource);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 1u);
+  ASSERT_EQ(cases->cases.size(), 1u) << cases->cases.back().label.detail << " " << cases->cases.back().label.model;
   const EndToEndCase& one = cases->cases.front();
   EXPECT_EQ(one.spread->layout.chunks, 20);
   EXPECT_EQ(one.spread->layout.dp, 4);

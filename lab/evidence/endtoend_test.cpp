@@ -74,7 +74,8 @@ TEST(ArgonneCases, TakeTwoEnginesOnOneGpuAndSeveral) {
                    "s,Nvidia H100 GPU,1,1,1,,x/Llama-2-7b-hf,fp16,TensorRT-LLM,,64,2048,2048,,e2e_latency,60,s,\n");
   const auto cases = argonne_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 3u);
+  ASSERT_EQ(cases->cases.size(), 4u);  // every card that Tilecast knows
+  EXPECT_EQ(cases->cases[2].label.gpu, "MI300X");
   const EndToEndCase& first = cases->cases.front();
   EXPECT_EQ(first.label.gpu, "A100-SXM-40GB");
   EXPECT_FALSE(first.spread);

@@ -53,8 +53,9 @@ TEST(ModelApi, ReadsConfigurationsAndFolders) {
 
 TEST(ModelApi, ReadsGraphs) {
   const TestFolder folder;
-  const std::string path = folder.plain("net.json", R"({"name": "net", "sections": [{"name": "all", "operators": [
-      {"name": "product", "kernel": "gemm", "dims": {"m": 8, "n": 16, "k": 32}}]}]})");
+  const std::string path = folder.plain("net.json", R"({"name": "net", "sections": [{"name": "all",
+      "tensors": [{"name": "x", "elements": 256}, {"name": "y", "elements": 128}], "operators": [
+      {"name": "product", "kernel": "gemm", "dims": {"m": 8, "n": 16, "k": 32}, "reads": ["x"], "writes": ["y"]}]}]})");
   const auto model = describe_model({.model = path});
   ASSERT_TRUE(model.ok()) << model.error().line();
   EXPECT_EQ(model->architecture, "graph");

@@ -204,7 +204,7 @@ TEST(ServingApi, ArgumentsRefuseWhatLiesOutside) {
   for (const BoundArgument& argument : arguments_of(query)) {
     const bool counted = argument.about.kind == ArgumentKind::count || argument.about.kind == ArgumentKind::number;
     if (counted)
-      for (const char* bad : {"-1", "1e300", "nan", "inf", "x", ""}) {
+      for (const char* bad : {"-1", "1e300", "nan", "inf", "x"}) {
         const auto fine = argument.set(bad);
         ASSERT_FALSE(fine) << argument.about.name << " " << bad;
         EXPECT_EQ(fine.error().field, argument.about.name);

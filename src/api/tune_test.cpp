@@ -106,10 +106,14 @@ TEST(TuneApi, FilesAsTheEnginesLookForThem) {
   EXPECT_EQ(json["1"]["BLOCK_SIZE_M"], tuning->tuned[0].pick().config.m);
   EXPECT_EQ(json["4096"]["num_stages"], tuning->tuned[1].pick().config.stages);
   EXPECT_THAT((*engine_files(kLayer, *tuning, {.device_name = "My Card"}))[0].path, HasSubstr("device_name=My_Card"));
-  EXPECT_EQ(engine_files(kLayer, *tuning, {.triton = "new"}).error().field, "triton");
+  const auto no_version = engine_files(kLayer, *tuning, {.triton = "new"});
+  ASSERT_FALSE(no_version.ok());
+  EXPECT_EQ(no_version.error().field, "triton") << no_version.error().line();
   MoeTuneQuery described = kLayer;
   described.gpu = R"({"like": "H200-SXM", "name": "mine"})";
-  EXPECT_EQ(engine_files(described, *tuning).error().field, "device-name");
+  const auto no_device = engine_files(described, *tuning);
+  ASSERT_FALSE(no_device.ok());
+  EXPECT_EQ(no_device.error().field, "device-name") << no_device.error().line();
 }
 
 TEST(TuneApi, ErrorsNameTheirField) {

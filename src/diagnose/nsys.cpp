@@ -12,6 +12,8 @@
 #ifdef TILECAST_SQLITE
 #include <sqlite3.h>
 
+#include <filesystem>
+
 #include <memory>
 
 namespace tilecast {
@@ -33,6 +35,10 @@ class Export {
   Status open() {
     const auto name = openable_path(path_);
     if (!name) return name.error();
+    // SQLite follows links to names and opens its file again by those: a stream's copy has none.
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path_, ignored))
+      return Error{path_, "", "is a database, which is not read from a stream", "write it to a file first"};
     sqlite3* raw = nullptr;
     const int code = sqlite3_open_v2(name->c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
     db_.reset(raw);
