@@ -27,8 +27,7 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
   if (statistic) return kFull;
   return std::visit(Overload{
                         [&](const Gemm&) -> const Format& {
-                          const bool small =
-                              op.name.starts_with("moe.router") || op.name.starts_with("moe.shared_gate");
+                          const bool small = op.role == Role::router || op.role == Role::shared_gate;
                           return small || class_of(op) == OpClass::head ? p.activation : p.linear;
                         },
                         [&](const Moe&) -> const Format& { return p.experts; },
@@ -117,8 +116,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   if (trains && options.kind == EngineKind::pytorch)
     program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
-    program.sections.push_back({section.name, section.repeats, section.pass});
-    const bool again = section.name.ends_with(kRecomputedMark);  // the model has no more work for it
+    program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
     for (const Operator& op : section.operators) {
       context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
       program.calls.push_back(
@@ -127,8 +125,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
                                     options.precision.cache),
                          options),
                   format_for(op, section, options.precision)},
-           context, op.times * section.repeats, again ? 0 : model_flops(op), op.unknown,
-           attention_longer(op.shape, options.kind, options.era)});
+           context, op.times * section.repeats, section.recomputed ? 0 : model_flops(op), op.unknown,
+           attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient});
     }
   }
   return program;

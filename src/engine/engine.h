@@ -40,12 +40,16 @@ struct KernelCall {
   double flops = 0;  // model FLOPs of one call
   bool unknown = false;
   double longer = 1;  // than the kernel that is priced: an older one of its kind
+  Role role = Role::other;
+  bool weight_gradient = false;  // as in Operator
 };
 
 struct ProgramSection {
   std::string name;
   Count repeats = 1;
   Pass pass = Pass::forward;
+  SectionPart part = {};
+  int forward = -1;  // as in Section
 };
 
 struct Program {

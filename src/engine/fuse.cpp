@@ -19,8 +19,6 @@ bool reads(const Operator& op, int tensor) {
   return std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end();
 }
 
-std::string block_of(const std::string& name) { return name.substr(0, name.find('.')); }
-
 // "attention.q", "attention.k" -> "attention.q+k"
 std::string joined(const std::string& first, const std::string& second) {
   return first + "+" + second.substr(second.find('.') + 1);
@@ -29,12 +27,12 @@ std::string joined(const std::string& first, const std::string& second) {
 bool mergeable(const Operator& a, const Operator& b) {
   const auto* left = std::get_if<Gemm>(&a.shape);
   const auto* right = std::get_if<Gemm>(&b.shape);
-  return left && right && a.inputs == b.inputs && left->m == right->m && left->k == right->k &&
-         block_of(a.name) == block_of(b.name) && block_of(a.name) != "moe";
+  return left && right && a.inputs == b.inputs && left->m == right->m && left->k == right->k && a.block == b.block &&
+         a.block != kNoBlock;
 }
 
 Section merge_projections(const Section& section) {
-  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  Section out = emptied(section);
   for (const Operator& op : section.operators) {
     if (out.operators.empty() || !mergeable(out.operators.back(), op)) {
       out.operators.push_back(op);
@@ -52,11 +50,11 @@ Section merge_projections(const Section& section) {
 
 bool residual_sum(const Operator& op) {
   const auto* e = std::get_if<Elementwise>(&op.shape);
-  return e && e->op == PointwiseOp::add && op.inputs.size() == 2 && op.name.ends_with("residual");
+  return e && e->op == PointwiseOp::add && op.inputs.size() == 2 && op.role == Role::residual;
 }
 
 Section fuse_residual_norms(const Section& section) {
-  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  Section out = emptied(section);
   for (std::size_t i = 0; i < section.operators.size(); ++i) {
     const Operator& op = section.operators[i];
     const Operator* next = i + 1 < section.operators.size() ? &section.operators[i + 1] : nullptr;
@@ -85,7 +83,7 @@ Section fuse_residual_norms(const Section& section) {
 }
 
 Section fuse_rope_write(const Section& section) {
-  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  Section out = emptied(section);
   for (const Operator& op : section.operators) {
     const bool follows = !out.operators.empty() && std::holds_alternative<Rope>(out.operators.back().shape) &&
                          std::holds_alternative<KvWrite>(op.shape);
@@ -109,7 +107,7 @@ bool normalises(const Operator& op) {
 bool stays_full(const Operator& op, bool narrow_norms) {
   if (op.outputs.empty()) return false;
   return std::holds_alternative<Embedding>(op.shape) || (normalises(op) && !narrow_norms) || residual_sum(op) ||
-         op.name.ends_with("_add");
+         op.role == Role::embedding_sum;
 }
 
 Section autocast(const Section& section, bool narrow_norms) {
@@ -123,6 +121,7 @@ Section autocast(const Section& section, bool narrow_norms) {
     return out.add(name, copy_of(elements + elements / 2), std::move(inputs), elements);
   };
   for (Operator op : section.operators) {
+    out.pieces_of(op);
     if (std::holds_alternative<Gemm>(op.shape) || (normalises(op) && narrow_norms)) {
       if (op.weights.matrix > 0) cast(op.name + ".cast_weight", {}, op.weights.matrix);
       for (int& input : op.inputs)
@@ -200,7 +199,7 @@ Operator fused(const Group& group, const Section& section) {
 }
 
 Section fuse_pointwise(const Section& section) {
-  Section out{section.name, section.repeats, section.pass, section.tensors, {}};
+  Section out = emptied(section);
   Group group;
   const auto flush = [&] {
     if (group.members.size() == 1) out.operators.push_back(*group.members.front());

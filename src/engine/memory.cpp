@@ -26,9 +26,7 @@ Bytes size_of(const Tensor& t, const Precision& p) {
   return bytes(static_cast<double>(t.elements) * bits_of(t.kind, p) / 8);
 }
 
-bool is_expert(const Operator& op) {
-  return std::holds_alternative<Moe>(op.shape) || op.name.starts_with("moe.experts");
-}
+bool is_expert(const Operator& op) { return std::holds_alternative<Moe>(op.shape) || is_expert(op.role); }
 
 // Parameters and their bytes.
 struct ParameterSum {

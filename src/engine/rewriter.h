@@ -11,19 +11,23 @@ namespace tilecast {
 
 class SectionRewriter {
  public:
-  explicit SectionRewriter(const Section& from) : out_{from.name, from.repeats, from.pass, from.tensors, {}} {}
+  explicit SectionRewriter(const Section& from) : out_(emptied(from)) {}
 
   void keep(const Operator& op) { out_.operators.push_back(op); }
+  // What is added from here on is a piece of `whole`.
+  void pieces_of(const Operator& whole) { role_ = part_of(whole.role); }
   // An operator that writes a new tensor.
   int add(std::string name, Shape shape, std::vector<int> inputs, Count elements) {
     out_.tensors.push_back({name, elements, TensorKind::activation});
     const int out = static_cast<int>(out_.tensors.size()) - 1;
     out_.operators.push_back({std::move(name), std::move(shape), std::move(inputs), {out}, {}});
+    last().role = role_;
     return out;
   }
   // The last piece of `whole`: writes what it wrote and owns what it owned.
   void finish(const Operator& whole, std::string piece, Shape shape, std::vector<int> inputs) {
     out_.operators.push_back({whole.name + piece, std::move(shape), std::move(inputs), whole.outputs, whole.weights});
+    last().role = part_of(whole.role);
   }
   int pointwise(std::string name, PointwiseOp op, std::vector<int> inputs, Count elements) {
     Elementwise shape;
@@ -42,6 +46,7 @@ class SectionRewriter {
 
  private:
   Section out_;
+  Role role_ = Role::other;
 };
 
 inline Shape elementwise(PointwiseOp op, Count inputs, Count elements) {

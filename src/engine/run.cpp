@@ -36,7 +36,9 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
   step.tensors = weight_tensors(forward);
   step.master = run.engine.precision.mixed == MixedPrecision::master;
   Section section{"optimizer", 1, Pass::optimizer, {}, {}};
+  section.part.kind = SectionKind::optimizer;
   section.operators.push_back({"optimizer", step, {}, {}, {}});
+  section.operators.back().role = Role::optimizer;
   return section;
 }
 
@@ -110,8 +112,7 @@ Result<CacheBudget> budget_of(const Run& run, const Gpu& gpu) {
 }  // namespace
 
 Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu) {
-  const MemoryNeed step =
-      memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
+  const MemoryNeed step = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
   if (!is_budgeted(run)) return RunMemory{step, usable_memory(gpu, run.engine.kind), 0};
   const auto budget = budget_of(run, gpu);
   if (!budget) return budget.error();
@@ -174,8 +175,7 @@ Result<bool> fits(const Run& run, const Gpu& gpu, const std::optional<CacheBudge
   std::optional<CacheNeed> cache;
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) cache = cache_need(*spec);
   // An engine with a budget cuts a step down to its limits: only keys and values grow.
-  if (budget)
-    return budget->cache >= (cache ? cache_bytes(*cache, run.workload, run.engine.precision) : bytes(0));
+  if (budget) return budget->cache >= (cache ? cache_bytes(*cache, run.workload, run.engine.precision) : bytes(0));
   auto graph = forward_graph(run);
   if (!graph) return std::move(graph).error();
   const MemoryNeed need = memory_need(arranged(*graph, run.engine), run.workload, run.engine, cache, run.training, gpu);

@@ -197,7 +197,8 @@ void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& lo
 
 bool ends_a_block(const Operator& op) {
   if (op.outputs.empty()) return false;
-  return op.name == "attention.out" || op.name == "cross.out" || op.name == "mlp.down" || op.name == "moe.experts";
+  return op.role == Role::attention_out || op.role == Role::cross_out || op.role == Role::mlp_down ||
+         op.role == Role::experts;
 }
 
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
@@ -235,6 +236,7 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
     std::iota(now.begin(), now.end(), 0);
     for (Operator op : section.operators) {
       for (int& input : op.inputs) input = now[static_cast<std::size_t>(input)];
+      out.pieces_of(op);
       spell(out, op, section, options);
       if (options.dropout && ends_a_block(op))
         now[static_cast<std::size_t>(op.outputs.front())] = with_dropout(out, op.name, op.outputs.front());

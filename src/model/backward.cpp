@@ -33,9 +33,11 @@ Shape packed(const AttentionPrefill& a) {
   return copy;
 }
 
+enum class GradientOf : std::uint8_t { input, weight, bias };
 struct Gradient {
   std::string suffix;
   Shape shape;
+  GradientOf of = GradientOf::input;
 };
 using Gradients = std::vector<Gradient>;
 
@@ -66,11 +68,11 @@ Gradients gradients_of(const Operator& op) {
       Overload{
           [&](const Gemm& g) {
             Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)},
-                              {"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt)}};
+                              {"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight}};
             if (op.weights.vector > 0) {
               Reduction sum;  // over tokens, of every column
               sum.rows = g.n, sum.cols = g.m;
-              list.push_back({"grad_bias", sum});
+              list.push_back({"grad_bias", sum, GradientOf::bias});
             }
             return list;
           },
@@ -81,7 +83,7 @@ Gradients gradients_of(const Operator& op) {
           [](const Conv2d& c) {
             Conv2d data = c, weight = c;
             data.backward = ConvBackward::data, weight.backward = ConvBackward::weight;
-            return Gradients{{"grad_input", data}, {"grad_weight", weight}};
+            return Gradients{{"grad_input", data}, {"grad_weight", weight, GradientOf::weight}};
           },
           [&](const AttentionPrefill& a) {
             Gradients list = {{"grad", AttentionBackward{a}}};
@@ -93,7 +95,7 @@ Gradients gradients_of(const Operator& op) {
           },
           // Two products for each of the forward's, of the same sizes.
           [](const Moe& m) {
-            return Gradients{{"grad_input", m}, {"grad_weight", m}};
+            return Gradients{{"grad_input", m}, {"grad_weight", m, GradientOf::weight}};
           },
           [](const Scan& s) {
             return Gradients{{"grad_state", s}, {"grad_input", s}};
@@ -142,7 +144,7 @@ bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::inde
 class BackwardWriter {
  public:
   BackwardWriter(const Section& forward, bool accumulate)
-      : forward_(forward), accumulate_(accumulate), out_(forward.name, forward.repeats) {
+      : forward_(forward), accumulate_(accumulate), out_(forward.name, forward.repeats, forward.part) {
     for (const Tensor& t : forward.tensors) out_.tensor(t.name, t.elements, t.kind);
     readers_.resize(forward.tensors.size());
     for (const Operator& op : forward.operators)
@@ -172,12 +174,13 @@ class BackwardWriter {
     read.insert(read.end(), op.inputs.begin(), op.inputs.end());
     int last = incoming;
     for (const Gradient& g : gradients_of(op)) {
-      last =
-          out_.add(op.name + "." + g.suffix, g.shape, read, op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
-      out_.last().times = op.times;
+      last = out_.add(op.role, op.name + "." + g.suffix, g.shape, read,
+                      op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
+      out_.last().times = op.times, out_.last().block = kNoBlock;
+      out_.last().weight_gradient = g.of != GradientOf::input;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
-      if (g.suffix == "grad_weight") accumulate(op);
+      if (g.of == GradientOf::weight) accumulate(op);
     }
     if (op.weights.table || (op.weights.total() > 0 && !std::holds_alternative<Gemm>(op.shape))) accumulate(op);
     for (int input : op.inputs) sum(input, last);
@@ -191,14 +194,14 @@ class BackwardWriter {
       grad = partial;
       return;
     }
-    grad = out_.pointwise(forward_.tensors[i].name + ".grad_sum" + std::to_string(--readers_[i]), PointwiseOp::add,
-                          {grad, partial}, out_.elements(input));
+    grad = out_.pointwise(Role::other, forward_.tensors[i].name + ".grad_sum" + std::to_string(--readers_[i]),
+                          PointwiseOp::add, {grad, partial}, out_.elements(input));
   }
   void accumulate(const Operator& op) {
     if (!accumulate_ || op.weights.matrix + op.weights.vector == 0) return;
     const Count elements = op.weights.matrix + op.weights.vector;
     const int held = out_.tensor(op.name + ".grad_held", elements);
-    out_.pointwise(op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+    out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
   }
 
   const Section& forward_;
@@ -209,6 +212,7 @@ class BackwardWriter {
 
 Section again(const Section& forward) {
   Section section = forward;
+  section.recomputed = true;
   section.name += kRecomputedMark;
   section.pass = Pass::backward;
   for (Operator& op : section.operators) op.weights = {};
@@ -227,9 +231,14 @@ AttentionPrefill as_prefill(const MlaPrefill& mla) {
 
 Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   Graph graph = forward;
-  for (auto section = forward.sections.rbegin(); section != forward.sections.rend(); ++section) {
-    if (options.recompute == Recompute::full && section->repeats > 1) graph.sections.push_back(again(*section));
-    graph.sections.push_back(BackwardWriter(*section, options.accumulate).write());
+  const auto follows = [&](Section section, std::size_t of) {
+    section.forward = static_cast<int>(of);
+    graph.sections.push_back(std::move(section));
+  };
+  for (std::size_t i = forward.sections.size(); i-- > 0;) {
+    const Section& section = forward.sections[i];
+    if (options.recompute == Recompute::full && section.repeats > 1) follows(again(section), i);
+    follows(BackwardWriter(section, options.accumulate).write(), i);
   }
   return graph;
 }

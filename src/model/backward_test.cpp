@@ -15,16 +15,16 @@ const Operator* find(const Section& section, const std::string& name) {
 
 // x -> norm -> two linears -> their product -> sum with x
 Graph gated_block(Count rows, Count width, Count inner) {
-  SectionBuilder b("layer", 4);
+  SectionBuilder b("layer", 4, {SectionKind::layer});
   const int x = b.tensor("stream", rows * width);
   RmsNorm norm;
   norm.rows = rows, norm.cols = width;
-  const int y = b.add("norm", norm, {x}, rows * width, {.vector = width});
-  const int left = b.linear("left", y, rows, width, inner, true);
-  const int right = b.linear("right", y, rows, width, inner, false);
-  const int both = b.pointwise("mul", PointwiseOp::mul, {left, right}, rows * inner);
-  const int down = b.linear("down", both, rows, inner, width, false);
-  b.pointwise("residual", PointwiseOp::add, {x, down}, rows * width);
+  const int y = b.add(Role::other, "norm", norm, {x}, rows * width, {.vector = width});
+  const int left = b.linear(Role::other, "left", y, rows, width, inner, true);
+  const int right = b.linear(Role::other, "right", y, rows, width, inner, false);
+  const int both = b.pointwise(Role::other, "mul", PointwiseOp::mul, {left, right}, rows * inner);
+  const int down = b.linear(Role::other, "down", both, rows, inner, width, false);
+  b.pointwise(Role::other, "residual", PointwiseOp::add, {x, down}, rows * width);
   return Graph{"block", {std::move(b).finish()}};
 }
 

@@ -32,15 +32,15 @@ int with_norms(SectionBuilder& b, const std::string& name, int x, const StackCon
                bool normed = true) {
   const NormPlace place = at.stack.place;
   const bool before = normed && (place == NormPlace::before || place == NormPlace::both);
-  int y = block(before ? build_norm(b, name + "_norm", x, at.tokens, at.stack) : x);
+  int y = block(before ? build_norm(b, Role::block_norm, name + "_norm", x, at.tokens, at.stack) : x);
   if (place == NormPlace::both || place == NormPlace::after_only)
-    y = build_norm(b, name + "_post_norm", y, at.tokens, at.stack);
+    y = build_norm(b, Role::block_norm, name + "_post_norm", y, at.tokens, at.stack);
   if (at.stack.layer_scale) {
-    y = b.pointwise(name + "_scale", PointwiseOp::mul, {y}, b.elements(x));
+    y = b.pointwise(Role::block_scale, name + "_scale", PointwiseOp::mul, {y}, b.elements(x));
     b.last().weights.vector = at.stack.hidden;
   }
-  int sum = b.pointwise(name + "_residual", PointwiseOp::add, {x, y}, b.elements(x));
-  if (place == NormPlace::after) sum = build_norm(b, name + "_norm", sum, at.tokens, at.stack);
+  int sum = b.pointwise(Role::residual, name + "_residual", PointwiseOp::add, {x, y}, b.elements(x));
+  if (place == NormPlace::after) sum = build_norm(b, Role::block_norm, name + "_norm", sum, at.tokens, at.stack);
   return sum;
 }
 
@@ -49,18 +49,19 @@ void lend(Section& section) {
   for (Operator& op : section.operators) op.weights.tied = true, op.weights.vector = 0;
 }
 
-Section build_layer(const LayerSpec& layer, Count repeats, const std::string& name, const StackContext& at,
-                    Spelling spelling) {
-  SectionBuilder b(name, repeats);
+Section build_layer(const LayerSpec& layer, Count repeats, const std::string& name, SectionPart part,
+                    const StackContext& at, Spelling spelling) {
+  SectionBuilder b(name, repeats, part);
   int x = b.tensor("stream", at.tokens * at.stack.hidden);
   const NormPlace place = at.stack.place;
   const bool has_mixer = layer.mixer.index() != 0, has_ffn = layer.feed_forward.index() != 0;
   if (place == NormPlace::shared || place == NormPlace::parallel) {
-    const int normed = build_norm(b, "mixer_norm", x, at.tokens, at.stack);
+    const int normed = build_norm(b, Role::block_norm, "mixer_norm", x, at.tokens, at.stack);
     const int mixed = build_mixer(b, layer.mixer, normed, at, spelling);
-    const int other = place == NormPlace::shared ? normed : build_norm(b, "mlp_norm", x, at.tokens, at.stack);
+    const int other =
+        place == NormPlace::shared ? normed : build_norm(b, Role::block_norm, "mlp_norm", x, at.tokens, at.stack);
     const int fed = build_feed_forward(b, layer.feed_forward, other, at);
-    b.pointwise("residual", PointwiseOp::add, {x, mixed, fed}, b.elements(x));
+    b.pointwise(Role::residual, "residual", PointwiseOp::add, {x, mixed, fed}, b.elements(x));
     return std::move(b).finish();
   }
   if (has_mixer)
@@ -78,53 +79,62 @@ Count relative_table(const StackSpec& stack) {
   return a ? a->relative_buckets * a->heads : 0;
 }
 
-int table(SectionBuilder& b, const std::string& name, int ids, Count tokens, Count rows, Count cols) {
+int table(SectionBuilder& b, Role role, const std::string& name, int ids, Count tokens, Count rows, Count cols) {
   Embedding shape;
   shape.tokens = tokens, shape.vocab = rows, shape.cols = cols;
-  return b.add(name, shape, {ids}, tokens * cols, {.matrix = rows * cols, .table = true});
+  return b.add(role, name, shape, {ids}, tokens * cols, {.matrix = rows * cols, .table = true});
 }
 
+// A stack's sections: how they are called, and which of a model's stacks it is.
+struct StackName {
+  std::string prefix;
+  bool encoder = false;
+};
+
 // Tokens, positions and types to the stream.
-Section build_embedding(const ModelSpec& spec, const StackContext& at, const std::string& prefix, bool shared_table) {
+Section build_embedding(const ModelSpec& spec, const StackContext& at, const StackName& name, bool shared_table) {
   const StackSpec& stack = at.stack;
-  SectionBuilder b(prefix + "embedding", 1);
+  SectionBuilder b(name.prefix + "embedding", 1, {SectionKind::embedding, name.encoder});
   const int ids = b.tensor("ids", at.tokens, TensorKind::index);
   const Count width = stack.embedding_dim > 0 ? stack.embedding_dim : stack.hidden;
-  int x = table(b, "embedding.tokens", ids, at.tokens, spec.vocab, width);
+  int x = table(b, Role::token_embedding, "embedding.tokens", ids, at.tokens, spec.vocab, width);
   b.last().weights.tied = shared_table;
   if (stack.embedding_dim > 0 && !stack.factored)
-    x = b.linear("embedding.project", x, at.tokens, stack.embedding_dim, stack.hidden, false);
-  const auto add_table = [&](const std::string& name, Count rows) {
+    x = b.linear(Role::embedding_projection, "embedding.project", x, at.tokens, stack.embedding_dim, stack.hidden,
+                 false);
+  const auto add_table = [&](Role role, const std::string& called, Count rows) {
     const Count cols = stack.factored ? width : stack.hidden;
-    const int more = table(b, name, ids, at.tokens, rows, cols);
-    x = b.pointwise(name + "_add", PointwiseOp::add, {x, more}, at.tokens * cols);
+    const int more = table(b, role, called, ids, at.tokens, rows, cols);
+    x = b.pointwise(Role::embedding_sum, called + "_add", PointwiseOp::add, {x, more}, at.tokens * cols);
   };
-  if (stack.token_types > 0) add_table("embedding.types", stack.token_types);
-  if (stack.positions == Positions::learned) add_table("embedding.positions", stack.max_positions);
-  if (stack.embedding_norm) x = build_norm(b, "embedding.norm", x, at.tokens, stack);
-  if (stack.factored) b.linear("embedding.project", x, at.tokens, width, stack.hidden, true);
+  if (stack.token_types > 0) add_table(Role::type_embedding, "embedding.types", stack.token_types);
+  if (stack.positions == Positions::learned)
+    add_table(Role::position_embedding, "embedding.positions", stack.max_positions);
+  if (stack.embedding_norm) x = build_norm(b, Role::embedding_norm, "embedding.norm", x, at.tokens, stack);
+  if (stack.factored)
+    b.linear(Role::embedding_projection, "embedding.project", x, at.tokens, width, stack.hidden, true);
   b.last().weights.vector += relative_table(stack);
   return std::move(b).finish();
 }
 
 // Images to patches: a convolution whose stride is its size, as a product; a class token and positions are added.
 Section build_patches(const PatchFrontend& p, const StackContext& at) {
-  SectionBuilder b("patches", 1);
+  SectionBuilder b("patches", 1, {SectionKind::front_end, true});
   const Count images = at.workload.sequences(), side = p.image / p.patch, hidden = at.stack.hidden;
   const int pixels = b.tensor("image", images * p.channels * p.image * p.image);
   Conv2d conv;
   conv.batch = images, conv.in_channels = p.channels, conv.out_channels = hidden;
   conv.height = conv.width = p.image;
   conv.kernel = conv.stride = p.patch;
-  int x = b.add("patches.project", conv, {pixels}, images * side * side * hidden,
+  int x = b.add(Role::patches, "patches.project", conv, {pixels}, images * side * side * hidden,
                 {.matrix = p.channels * p.patch * p.patch * hidden, .vector = p.bias ? hidden : 0});
   const Count elements = at.tokens * hidden;
   Copy cat;
   cat.elements = elements;
-  x = b.add("patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
-  x = b.pointwise("patches.positions", PointwiseOp::add, {x}, elements);
+  x = b.add(Role::patches, "patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
+  x = b.pointwise(Role::patches, "patches.positions", PointwiseOp::add, {x}, elements);
   b.last().weights.vector = p.positions() * hidden;
-  if (at.stack.embedding_norm) build_norm(b, "patches.norm", x, at.tokens, at.stack);
+  if (at.stack.embedding_norm) build_norm(b, Role::patches, "patches.norm", x, at.tokens, at.stack);
   return std::move(b).finish();
 }
 
@@ -137,16 +147,16 @@ Conv2d audio_convolution(Count clips, Count channels, Count hidden, Count frames
 }
 
 Section build_audio(const AudioFrontend& a, const StackContext& at) {
-  SectionBuilder b("audio", 1);
+  SectionBuilder b("audio", 1, {SectionKind::front_end, true});
   const Count clips = at.workload.sequences(), hidden = at.stack.hidden;
   int x = b.tensor("mel", clips * a.mel_bins * a.frames);
-  x = b.add("audio.conv1", audio_convolution(clips, a.mel_bins, hidden, a.frames, 1), {x}, clips * a.frames * hidden,
-            {.matrix = 3 * a.mel_bins * hidden, .vector = hidden});
-  x = b.pointwise("audio.act1", PointwiseOp::gelu, {x}, clips * a.frames * hidden);
-  x = b.add("audio.conv2", audio_convolution(clips, hidden, hidden, a.frames, 2), {x}, at.tokens * hidden,
+  x = b.add(Role::audio, "audio.conv1", audio_convolution(clips, a.mel_bins, hidden, a.frames, 1), {x},
+            clips * a.frames * hidden, {.matrix = 3 * a.mel_bins * hidden, .vector = hidden});
+  x = b.pointwise(Role::audio, "audio.act1", PointwiseOp::gelu, {x}, clips * a.frames * hidden);
+  x = b.add(Role::audio, "audio.conv2", audio_convolution(clips, hidden, hidden, a.frames, 2), {x}, at.tokens * hidden,
             {.matrix = 3 * hidden * hidden, .vector = hidden});
-  x = b.pointwise("audio.act2", PointwiseOp::gelu, {x}, at.tokens * hidden);
-  b.pointwise("audio.positions", PointwiseOp::add, {x}, at.tokens * hidden);
+  x = b.pointwise(Role::audio, "audio.act2", PointwiseOp::gelu, {x}, at.tokens * hidden);
+  b.pointwise(Role::audio, "audio.positions", PointwiseOp::add, {x}, at.tokens * hidden);
   b.last().weights.vector = at.stack.max_positions * hidden;
   return std::move(b).finish();
 }
@@ -155,22 +165,23 @@ Section build_audio(const AudioFrontend& a, const StackContext& at) {
 void build_classifier(SectionBuilder& b, const ModelSpec& spec, int x, const StackContext& at) {
   const Count rows = spec.token_classes ? at.tokens : at.workload.sequences(), hidden = at.stack.hidden;
   if (spec.pooler) {
-    x = b.linear("pooler", x, rows, hidden, hidden, true);
-    x = b.pointwise("pooler.tanh", PointwiseOp::tanh, {x}, rows * hidden);
+    x = b.linear(Role::pooler, "pooler", x, rows, hidden, hidden, true);
+    x = b.pointwise(Role::pooler, "pooler.tanh", PointwiseOp::tanh, {x}, rows * hidden);
   }
   if (spec.classes > 0)  // several classifiers are one product as wide
-    b.linear("classifier", x, rows, spec.class_tokens * hidden, spec.classifiers * spec.classes, true);
+    b.linear(Role::classifier, "classifier", x, rows, spec.class_tokens * hidden, spec.classifiers * spec.classes,
+             true);
 }
 
 // After the last layer: norm, head, and what the mode makes of the logits.
 Section build_head(const ModelSpec& spec, const StackContext& at) {
   const StackSpec& stack = at.stack;
-  SectionBuilder b("head", 1);
+  SectionBuilder b("head", 1, {SectionKind::head, !spec.decoder});
   int x = b.tensor("stream", at.tokens * stack.hidden);
-  if (stack.final_norm) x = build_norm(b, "final_norm", x, at.tokens, stack);
+  if (stack.final_norm) x = build_norm(b, Role::final_norm, "final_norm", x, at.tokens, stack);
   build_classifier(b, spec, x, at);
   if (spec.projection > 0) {
-    b.linear("projection", x, at.workload.sequences(), stack.hidden, spec.projection, false);
+    b.linear(Role::projection, "projection", x, at.workload.sequences(), stack.hidden, spec.projection, false);
     if (spec.encoder && spec.decoder) b.last().weights.vector += 1;  // the scale of the logits
   }
   if (!spec.lm_head) return std::move(b).finish();
@@ -179,38 +190,40 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
   Count width = stack.hidden;
   if (spec.head_transform) {
     const Count out = stack.factored ? stack.embedding_dim : width;
-    x = b.linear("head.transform", x, rows, width, out, spec.transform_bias);
+    x = b.linear(Role::head_transform, "head.transform", x, rows, width, out, spec.transform_bias);
     width = out;
-    x = b.pointwise("head.act", PointwiseOp::gelu, {x}, rows * width);
-    x = build_norm(b, "head.norm", x, rows, stack);
+    x = b.pointwise(Role::head_activation, "head.act", PointwiseOp::gelu, {x}, rows * width);
+    x = build_norm(b, Role::head_norm, "head.norm", x, rows, stack);
   }
   if (stack.embedding_dim > 0 && !stack.factored) {
-    x = b.linear("head.project", x, rows, stack.hidden, stack.embedding_dim, false);
+    x = b.linear(Role::head_projection, "head.project", x, rows, stack.hidden, stack.embedding_dim, false);
     width = stack.embedding_dim;
   }
-  x = b.linear("lm_head", x, rows, width, spec.vocab, spec.head_bias);
+  x = b.linear(Role::lm_head, "lm_head", x, rows, width, spec.vocab, spec.head_bias);
   b.last().weights.tied = spec.tied_head;
   b.set_kind(x, TensorKind::logits);
   if (train) {
     CrossEntropy loss;
     loss.rows = rows, loss.cols = spec.vocab;
-    b.add("loss", loss, {x}, rows);
+    b.add(Role::loss, "loss", loss, {x}, rows);
   } else if (!at.workload.all_logits) {
     Sampling sample;
     sample.rows = rows, sample.cols = spec.vocab;
-    b.add("sample", sample, {x}, rows);
+    b.add(Role::sample, "sample", sample, {x}, rows);
   }
   return std::move(b).finish();
 }
 
 // Layers alike become one section, whatever stands between them: order does not change a step's time.
 void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, const Workload* source,
-               const std::string& prefix, Spelling spelling) {
+               const StackName& stack_name, Spelling spelling) {
   const std::vector<LayerRun> kinds = layer_kinds(stack).kinds;
   const StackContext at{stack, workload, workload.tokens(), source};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const std::string name = kinds.size() == 1 ? prefix + "layer" : fmt::format("{}layer {}", prefix, i + 1);
-    graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, at, spelling));
+    const std::string name =
+        kinds.size() == 1 ? stack_name.prefix + "layer" : fmt::format("{}layer {}", stack_name.prefix, i + 1);
+    const SectionPart part{SectionKind::layer, stack_name.encoder, static_cast<int>(i)};
+    graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, part, at, spelling));
     if (kinds[i].layer.borrowed) lend(graph.sections.back());
   }
 }
@@ -269,28 +282,29 @@ Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
   if (spec.encoder) {
     source = encoder_workload(spec, workload);
     const StackContext at{*spec.encoder, source, source.tokens(), nullptr};
-    const std::string prefix = spec.decoder ? "encoder." : "";
+    const StackName name{spec.decoder ? "encoder." : "", true};
     // A decoder's later steps find the encoder's result in the cache.
     if (!spec.decoder || workload.mode != Mode::decode) {
       if (spec.patches) graph.sections.push_back(build_patches(*spec.patches, at));
       else if (spec.audio) graph.sections.push_back(build_audio(*spec.audio, at));
-      else graph.sections.push_back(build_embedding(spec, at, prefix, false));
-      add_stack(graph, *spec.encoder, source, nullptr, prefix, spelling);
+      else graph.sections.push_back(build_embedding(spec, at, name, false));
+      add_stack(graph, *spec.encoder, source, nullptr, name, spelling);
       if (spec.decoder && (spec.encoder->final_norm || spec.projection > 0)) {
-        SectionBuilder b("encoder.norm", 1);
+        SectionBuilder b("encoder.norm", 1, {SectionKind::norm, true});
         const int stream = b.tensor("stream", at.tokens * spec.encoder->hidden);
-        const int normed = build_norm(b, "final_norm", stream, at.tokens, *spec.encoder);
+        const int normed = build_norm(b, Role::final_norm, "final_norm", stream, at.tokens, *spec.encoder);
         if (spec.projection > 0)  // of one token an image
-          b.linear("projection", normed, source.sequences(), spec.encoder->hidden, spec.projection, false);
+          b.linear(Role::projection, "projection", normed, source.sequences(), spec.encoder->hidden, spec.projection,
+                   false);
         graph.sections.push_back(std::move(b).finish());
       }
     }
   }
   if (spec.decoder) {
     const StackContext at{*spec.decoder, workload, workload.tokens(), spec.encoder ? &source : nullptr};
-    graph.sections.push_back(
-        build_embedding(spec, at, spec.encoder ? "decoder." : "", spec.encoder && !spec.audio && !spec.patches));
-    add_stack(graph, *spec.decoder, workload, at.source, spec.encoder ? "decoder." : "", spelling);
+    const StackName name{spec.encoder ? "decoder." : "", false};
+    graph.sections.push_back(build_embedding(spec, at, name, spec.encoder && !spec.audio && !spec.patches));
+    add_stack(graph, *spec.decoder, workload, at.source, name, spelling);
     graph.sections.push_back(build_head(spec, at));
   } else {
     graph.sections.push_back(build_head(spec, {*spec.encoder, source, source.tokens(), nullptr}));

@@ -68,7 +68,7 @@ int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens
   const Count weights = a.qk_norm_scale ? (a.qk_norm_bias ? 2 : 1) * (a.qk_norm_each ? heads : 1) * cols : 0;
   const auto add = [&](auto norm) {
     norm.rows = rows, norm.cols = cols;
-    return b.add(name, norm, {x}, tokens * heads * a.head_dim, {.vector = weights});
+    return b.add(Role::attention_norm, name, norm, {x}, tokens * heads * a.head_dim, {.vector = weights});
   };
   return a.qk_norm_kind == NormKind::layer ? add(LayerNorm{}) : add(RmsNorm{});
 }
@@ -76,7 +76,7 @@ int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens
 int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim) {
   Rope rope;
   rope.tokens = tokens, rope.heads = heads, rope.kv_heads = kv_heads, rope.head_dim = head_dim;
-  return b.add("attention.rope", rope, {q, k}, tokens * (heads + kv_heads) * head_dim);
+  return b.add(Role::attention_rotation, "attention.rope", rope, {q, k}, tokens * (heads + kv_heads) * head_dim);
 }
 
 bool keeps_cache(const Workload& workload) { return workload.keep_cache && workload.mode != Mode::train; }
@@ -98,13 +98,14 @@ std::vector<int> attend(SectionBuilder& b, const AttentionSpec& a, std::vector<i
   const Count v_dim = a.value_dim();
   std::vector<int> out;
   if (!split.prefill.empty())
-    out.push_back(b.add("attention.prefill", prefill_shape(a, split.prefill), inputs,
+    out.push_back(b.add(Role::attention, "attention.prefill", prefill_shape(a, split.prefill), inputs,
                         tokens_of(split.prefill) * a.heads * v_dim, {}, spelling));
   if (!split.decode.empty()) {
     AttentionDecode shape;
     set_decode_lengths(shape, split.decode);
     shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim, shape.window = a.window;
-    out.push_back(b.add("attention.decode", shape, inputs, tokens_of(split.decode) * a.heads * v_dim, {}, spelling));
+    out.push_back(b.add(Role::attention, "attention.decode", shape, inputs, tokens_of(split.decode) * a.heads * v_dim,
+                        {}, spelling));
   }
   if (a.sinks) b.last().weights.vector += a.heads;
   return out;
@@ -118,11 +119,11 @@ int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const Stac
   const Count q_out = a.heads * a.head_dim, k_out = a.kv_heads * a.head_dim, v_out = a.kv_heads * v_dim;
   int q = 0, k = 0, v = 0;
   if (a.fused_qkv) {
-    q = k = v = b.linear("attention.qkv", x, tokens, hidden, q_out + k_out + v_out, a.q_bias);
+    q = k = v = b.linear(Role::attention_qkv, "attention.qkv", x, tokens, hidden, q_out + k_out + v_out, a.q_bias);
   } else {
-    q = b.linear("attention.q", x, tokens, hidden, a.gate ? 2 * q_out : q_out, a.q_bias);
-    k = b.linear("attention.k", x, tokens, hidden, k_out, a.kv_bias && a.key_bias);
-    v = b.linear("attention.v", x, tokens, hidden, v_out, a.kv_bias);
+    q = b.linear(Role::attention_query, "attention.q", x, tokens, hidden, a.gate ? 2 * q_out : q_out, a.q_bias);
+    k = b.linear(Role::attention_key, "attention.k", x, tokens, hidden, k_out, a.kv_bias && a.key_bias);
+    v = b.linear(Role::attention_value, "attention.v", x, tokens, hidden, v_out, a.kv_bias);
   }
   const int gate = q;
   if (a.qk_norm || a.qk_norm_wide) {
@@ -133,7 +134,7 @@ int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const Stac
   if (keeps_cache(at.workload)) {
     KvWrite write;
     write.tokens = tokens, write.kv_heads = a.kv_heads, write.head_dim = a.head_dim;
-    b.add("attention.kv_write", write, {k, v}, tokens * (k_out + v_out));
+    b.add(Role::attention_cache_write, "attention.kv_write", write, {k, v}, tokens * (k_out + v_out));
   }
   std::vector<int> inputs = {q};
   if (k != q) inputs.push_back(k);
@@ -142,9 +143,9 @@ int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const Stac
   int out = outs.front();
   if (a.gate) {
     outs.push_back(gate);
-    out = b.pointwise("attention.gate", PointwiseOp::silu, outs, tokens * q_out);
+    out = b.pointwise(Role::attention_gate, "attention.gate", PointwiseOp::silu, outs, tokens * q_out);
   }
-  return b.linear("attention.out", out, tokens, a.heads * v_dim, hidden, a.out_bias);
+  return b.linear(Role::attention_out, "attention.out", out, tokens, a.heads * v_dim, hidden, a.out_bias);
 }
 
 int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling) {
@@ -152,12 +153,13 @@ int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, cons
   const Count source_tokens = at.source ? at.source->tokens() : 0;
   const Count sequences = at.workload.sequences();
   const bool decode = at.workload.mode == Mode::decode;
-  const int q = b.linear("cross.q", x, tokens, hidden, width, a.q_bias);
+  const int q = b.linear(Role::cross_query, "cross.q", x, tokens, hidden, width, a.q_bias);
   std::vector<int> inputs = {q};
   if (!decode) {  // keys and values of the source are computed once, with the first pass
     const int source = b.tensor("source", source_tokens * hidden);
-    inputs.push_back(b.linear("cross.k", source, source_tokens, hidden, width, a.kv_bias && a.key_bias));
-    inputs.push_back(b.linear("cross.v", source, source_tokens, hidden, width, a.kv_bias));
+    inputs.push_back(
+        b.linear(Role::cross_key, "cross.k", source, source_tokens, hidden, width, a.kv_bias && a.key_bias));
+    inputs.push_back(b.linear(Role::cross_value, "cross.v", source, source_tokens, hidden, width, a.kv_bias));
   }
   const Count source_len = sequences > 0 ? source_tokens / sequences : 0;
   int out = 0;
@@ -165,18 +167,18 @@ int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, cons
     AttentionDecode shape;
     shape.batch = sequences, shape.kv_len = source_len;
     shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim;
-    out = b.add("cross.decode", shape, inputs, tokens * width, {}, spelling);
+    out = b.add(Role::cross_attention, "cross.decode", shape, inputs, tokens * width, {}, spelling);
   } else {
     AttentionPrefill shape;
     shape.batch = sequences, shape.q_len = tokens / sequences, shape.kv_len = source_len;
     shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim;
     shape.mask = AttentionMask::full;
-    out = b.add("cross.prefill", shape, inputs, tokens * width, {}, spelling);
+    out = b.add(Role::cross_attention, "cross.prefill", shape, inputs, tokens * width, {}, spelling);
   }
   OwnedWeights idle{.matrix = decode ? 2 * hidden * width : 0};
   if (decode && a.kv_bias) idle.vector = width + (a.key_bias ? width : 0);
   if (decode) b.last().weights = idle;  // they stay in memory
-  return b.linear("cross.out", out, tokens, width, hidden, a.out_bias);
+  return b.linear(Role::cross_out, "cross.out", out, tokens, width, hidden, a.out_bias);
 }
 
 namespace {
@@ -191,32 +193,33 @@ Count longest(const Workload& workload) {
 void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const StackContext& at) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
   const Count latent_width = a.q_rank > 0 ? a.q_rank : hidden;
-  const int q = b.linear("indexer.q", latent, tokens, latent_width, a.index_heads * a.index_dim, false);
-  int k = b.linear("indexer.k", x, tokens, hidden, a.index_dim, false);
-  const int weights = b.linear("indexer.weights", x, tokens, hidden, a.index_heads, false);
+  const int q = b.linear(Role::indexer, "indexer.q", latent, tokens, latent_width, a.index_heads * a.index_dim, false);
+  int k = b.linear(Role::indexer, "indexer.k", x, tokens, hidden, a.index_dim, false);
+  const int weights = b.linear(Role::indexer, "indexer.weights", x, tokens, hidden, a.index_heads, false);
   LayerNorm norm;
   norm.rows = tokens, norm.cols = a.index_dim;
-  k = b.add("indexer.k_norm", norm, {k}, tokens * a.index_dim, {.vector = 2 * a.index_dim});
+  k = b.add(Role::indexer, "indexer.k_norm", norm, {k}, tokens * a.index_dim, {.vector = 2 * a.index_dim});
   const Count sequences = at.workload.sequences(), keys = longest(at.workload);
   Bmm scores;
   scores.batch = sequences, scores.m = std::max<Count>(1, tokens / sequences) * a.index_heads;
   scores.n = keys, scores.k = a.index_dim;
-  const int scored = b.add("indexer.scores", scores, {q, k, weights}, tokens * keys);
+  const int scored = b.add(Role::indexer, "indexer.scores", scores, {q, k, weights}, tokens * keys);
   Reduction best;
   best.rows = tokens, best.cols = keys;
-  b.add("indexer.topk", best, {scored}, tokens * a.index_topk);
+  b.add(Role::indexer, "indexer.topk", best, {scored}, tokens * a.index_topk);
 }
 
 // Absorbed form: queries take the keys' up-projection upon themselves and look at the latent cache.
 int attend_latent(SectionBuilder& b, const MlaSpec& a, int q, Count tokens, MlaDecode shape, OwnedWeights kv_b) {
   Bmm absorb;
   absorb.batch = a.heads, absorb.m = tokens, absorb.n = a.kv_rank, absorb.k = a.nope_dim;
-  const int absorbed = b.add("attention.absorb_q", absorb, {q}, tokens * a.heads * a.kv_rank, kv_b);
+  const int absorbed =
+      b.add(Role::latent_absorb, "attention.absorb_q", absorb, {q}, tokens * a.heads * a.kv_rank, kv_b);
   shape.heads = a.heads, shape.kv_lora = a.kv_rank, shape.rope_dim = a.rope_dim;
-  const int latent = b.add("attention.decode", shape, {absorbed}, tokens * a.heads * a.kv_rank);
+  const int latent = b.add(Role::attention, "attention.decode", shape, {absorbed}, tokens * a.heads * a.kv_rank);
   Bmm expand;
   expand.batch = a.heads, expand.m = tokens, expand.n = a.v_dim, expand.k = a.kv_rank;
-  return b.add("attention.absorb_v", expand, {latent}, tokens * a.heads * a.v_dim);
+  return b.add(Role::latent_absorb, "attention.absorb_v", expand, {latent}, tokens * a.heads * a.v_dim);
 }
 
 }  // namespace
@@ -227,24 +230,24 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
   const auto rms = [&](const std::string& name, int input, Count cols) {
     RmsNorm norm;
     norm.rows = tokens, norm.cols = cols;
-    return b.add(name, norm, {input}, tokens * cols, {.vector = cols});
+    return b.add(Role::latent_norm, name, norm, {input}, tokens * cols, {.vector = cols});
   };
   int q = 0, kv = 0, latent = x;
   if (a.q_rank > 0) {
-    q = b.linear("attention.q_a", x, tokens, hidden, a.q_rank, false);
-    kv = b.linear("attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
+    q = b.linear(Role::latent_down, "attention.q_a", x, tokens, hidden, a.q_rank, false);
+    kv = b.linear(Role::latent_down, "attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
     q = latent = rms("attention.q_a_norm", q, a.q_rank);
-    q = b.linear("attention.q_b", q, tokens, a.q_rank, q_out, false);
+    q = b.linear(Role::latent_up, "attention.q_b", q, tokens, a.q_rank, q_out, false);
   } else {
-    q = b.linear("attention.q", x, tokens, hidden, q_out, false);
-    kv = b.linear("attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
+    q = b.linear(Role::attention_query, "attention.q", x, tokens, hidden, q_out, false);
+    kv = b.linear(Role::latent_down, "attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
   }
   kv = rms("attention.kv_a_norm", kv, a.kv_rank);
   const int rotated = rotate(b, q, kv, tokens, a.heads, 1, a.rope_dim);
   if (keeps_cache(at.workload)) {
     KvWrite write;  // one latent vector a token: half of what keys and values of one such head would be
     write.tokens = tokens, write.kv_heads = 1, write.head_dim = (a.kv_rank + a.rope_dim) / 2;
-    b.add("attention.kv_write", write, {kv, rotated}, tokens * (a.kv_rank + a.rope_dim));
+    b.add(Role::attention_cache_write, "attention.kv_write", write, {kv, rotated}, tokens * (a.kv_rank + a.rope_dim));
   }
   const OwnedWeights kv_b{.matrix = a.kv_rank * a.heads * (a.nope_dim + a.v_dim)};
   if (a.index_topk > 0) build_indexer(b, a, x, latent, at);
@@ -252,17 +255,18 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
     MlaDecode shape;
     shape.batch = tokens, shape.kv_len = a.index_topk;
     const int out = attend_latent(b, a, rotated, tokens, shape, kv_b);
-    return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
+    return b.linear(Role::attention_out, "attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
   }
   const Split split = split_of(at.workload);
   int out = 0;
   if (!split.prefill.empty()) {
     const Count n = tokens_of(split.prefill);
-    const int keys = b.linear("attention.kv_b", kv, n, a.kv_rank, a.heads * (a.nope_dim + a.v_dim), false);
+    const int keys =
+        b.linear(Role::latent_up, "attention.kv_b", kv, n, a.kv_rank, a.heads * (a.nope_dim + a.v_dim), false);
     MlaPrefill shape;
     set_prefill_lengths(shape, split.prefill);
     shape.heads = a.heads, shape.nope_dim = a.nope_dim, shape.rope_dim = a.rope_dim, shape.v_dim = a.v_dim;
-    out = b.add("attention.prefill", shape, {rotated, keys}, n * a.heads * a.v_dim);
+    out = b.add(Role::attention, "attention.prefill", shape, {rotated, keys}, n * a.heads * a.v_dim);
   }
   if (!split.decode.empty()) {
     MlaDecode shape;
@@ -270,7 +274,7 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
     // The up-projection belongs to the first operator that multiplies by it.
     out = attend_latent(b, a, rotated, tokens_of(split.decode), shape, split.prefill.empty() ? kv_b : OwnedWeights{});
   }
-  return b.linear("attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
+  return b.linear(Role::attention_out, "attention.out", out, tokens, a.heads * a.v_dim, hidden, false);
 }
 
 }  // namespace tilecast

@@ -20,44 +20,45 @@ PointwiseOp pointwise_of(ActivationKind kind) {
 
 }  // namespace
 
-int build_norm(SectionBuilder& b, const std::string& name, int x, Count rows, const StackSpec& stack) {
+int build_norm(SectionBuilder& b, Role role, const std::string& name, int x, Count rows, const StackSpec& stack) {
   const Count cols = b.elements(x) / rows;
   if (stack.norm == NormKind::none) return x;
   if (stack.norm == NormKind::layer) {
     LayerNorm norm;
     norm.rows = rows, norm.cols = cols;
     const Count weights = !stack.norm_scale ? 0 : stack.norm_bias ? 2 * cols : cols;
-    return b.add(name, norm, {x}, rows * cols, {.vector = weights});
+    return b.add(role, name, norm, {x}, rows * cols, {.vector = weights});
   }
   RmsNorm norm;
   norm.rows = rows, norm.cols = cols;
-  return b.add(name, norm, {x}, rows * cols, {.vector = cols});
+  return b.add(role, name, norm, {x}, rows * cols, {.vector = cols});
 }
 
-int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden) {
+int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden,
+              const MlpRoles& roles) {
   int inner = 0;
   if (m.gated) {
-    const int gate = b.linear(name + ".gate", x, rows, hidden, m.inter, m.bias);
-    const int up = b.linear(name + ".up", x, rows, hidden, m.inter, m.bias);
+    const int gate = b.linear(roles.gate, name + ".gate", x, rows, hidden, m.inter, m.bias);
+    const int up = b.linear(roles.up, name + ".up", x, rows, hidden, m.inter, m.bias);
     GatedActivation act;
     act.rows = rows, act.cols = m.inter;
     act.act = m.activation == ActivationKind::silu ? Gate::silu : Gate::gelu;
-    inner = b.add(name + ".act", act, {gate, up}, rows * m.inter);
+    inner = b.add(roles.activation, name + ".act", act, {gate, up}, rows * m.inter);
   } else {
-    const int up = b.linear(name + ".up", x, rows, hidden, m.inter, m.bias);
-    inner = b.pointwise(name + ".act", pointwise_of(m.activation), {up}, rows * m.inter);
+    const int up = b.linear(roles.up, name + ".up", x, rows, hidden, m.inter, m.bias);
+    inner = b.pointwise(roles.activation, name + ".act", pointwise_of(m.activation), {up}, rows * m.inter);
     if (m.activation == ActivationKind::gelu_tanh) b.last().spelling = Spelling::gelu_new;
   }
-  return b.linear(name + ".down", inner, rows, m.inter, hidden, m.bias);
+  return b.linear(roles.down, name + ".down", inner, rows, m.inter, hidden, m.bias);
 }
 
 int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at) {
   const Count rows = at.tokens, hidden = at.stack.hidden;
-  const int scores = b.linear("moe.router", x, rows, hidden, m.experts, false);
+  const int scores = b.linear(Role::router, "moe.router", x, rows, hidden, m.experts, false);
   if (m.router_bias) b.last().weights.vector += m.experts;
   Softmax choose;  // and the top-k, which engines fuse with it
   choose.rows = rows, choose.cols = m.experts;
-  const int chosen = b.add("moe.choose", choose, {scores}, rows * m.topk);
+  const int chosen = b.add(Role::expert_choice, "moe.choose", choose, {scores}, rows * m.topk);
   Moe moe;
   moe.tokens = m.capacity > 0 ? std::min(rows, m.capacity * m.experts * at.workload.sequences()) : rows;
   moe.hidden = hidden, moe.inter = m.inter, moe.experts = m.experts, moe.topk = m.topk;
@@ -67,14 +68,15 @@ int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at
   const Count matrices = m.gated ? 3 : 2;
   OwnedWeights weights{.matrix = moe.local_experts() * matrices * hidden * moe.local_inter()};
   if (m.bias) weights.vector = moe.local_experts() * ((matrices - 1) * moe.local_inter() + hidden);
-  int out = b.add("moe.experts", moe, {x, chosen}, rows * hidden, weights);
+  int out = b.add(Role::experts, "moe.experts", moe, {x, chosen}, rows * hidden, weights);
   if (m.shared_inter > 0) {
-    int shared = build_mlp(b, "moe.shared", {m.shared_inter, m.gated, m.activation, false}, x, rows, hidden);
+    const MlpRoles roles{Role::shared_expert, Role::shared_expert, Role::shared_expert, Role::shared_expert};
+    int shared = build_mlp(b, "moe.shared", {m.shared_inter, m.gated, m.activation, false}, x, rows, hidden, roles);
     if (m.shared_gate) {
-      const int gate = b.linear("moe.shared_gate", x, rows, hidden, 1, false);
-      shared = b.pointwise("moe.shared_scale", PointwiseOp::mul, {shared, gate}, rows * hidden);
+      const int gate = b.linear(Role::shared_gate, "moe.shared_gate", x, rows, hidden, 1, false);
+      shared = b.pointwise(Role::shared_scale, "moe.shared_scale", PointwiseOp::mul, {shared, gate}, rows * hidden);
     }
-    out = b.pointwise("moe.sum", PointwiseOp::add, {out, shared}, rows * hidden);
+    out = b.pointwise(Role::expert_sum, "moe.sum", PointwiseOp::add, {out, shared}, rows * hidden);
   }
   return out;
 }
@@ -113,33 +115,33 @@ int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& 
   const Count mixed = values + 2 * keys;  // what the convolution runs over
   int inner = 0, gate = 0;
   if (s.rule == ScanRule::mamba2) {
-    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values + s.heads, s.bias);
+    inner = gate = b.linear(Role::scan_in, "scan.in", x, tokens, hidden, mixed + values + s.heads, s.bias);
   } else if (s.rule == ScanRule::kda) {
-    inner = b.linear("scan.in", x, tokens, hidden, mixed, false);
-    b.linear("scan.gates", x, tokens, hidden, s.heads, false);
-    const int decay = b.linear("scan.decay_down", x, tokens, hidden, s.head_dim, false);
-    b.linear("scan.decay_up", decay, tokens, s.head_dim, keys, false);
-    gate = b.linear("scan.gate_down", x, tokens, hidden, s.head_dim, false);
-    gate = b.linear("scan.gate_up", gate, tokens, s.head_dim, values, false);
+    inner = b.linear(Role::scan_in, "scan.in", x, tokens, hidden, mixed, false);
+    b.linear(Role::scan_gates, "scan.gates", x, tokens, hidden, s.heads, false);
+    const int decay = b.linear(Role::scan_bottleneck, "scan.decay_down", x, tokens, hidden, s.head_dim, false);
+    b.linear(Role::scan_spread, "scan.decay_up", decay, tokens, s.head_dim, keys, false);
+    gate = b.linear(Role::scan_bottleneck, "scan.gate_down", x, tokens, hidden, s.head_dim, false);
+    gate = b.linear(Role::scan_spread, "scan.gate_up", gate, tokens, s.head_dim, values, false);
   } else {
-    inner = gate = b.linear("scan.in", x, tokens, hidden, mixed + values, false);
-    b.linear("scan.gates", x, tokens, hidden, 2 * s.heads, false);
+    inner = gate = b.linear(Role::scan_in, "scan.in", x, tokens, hidden, mixed + values, false);
+    b.linear(Role::scan_gates, "scan.gates", x, tokens, hidden, 2 * s.heads, false);
   }
   Scan conv = scan_shape(s, ScanKind::conv1d, at.workload, decode);
-  int out =
-      b.add("scan.conv", conv, {inner}, tokens * mixed, {.vector = mixed * s.conv_width + (s.conv_bias ? mixed : 0)});
+  int out = b.add(Role::scan_convolution, "scan.conv", conv, {inner}, tokens * mixed,
+                  {.vector = mixed * s.conv_width + (s.conv_bias ? mixed : 0)});
   // Mamba-2 has a decay, a skip and a time bias a head; the delta rule a decay and a time bias, Kimi's a channel.
   const Count scales = s.rule == ScanRule::mamba2 ? 3 * s.heads
                        : s.rule == ScanRule::kda  ? s.heads + keys
                                                   : 2 * s.heads;
-  out = b.add("scan.rule", scan_shape(s, rule_kind(s.rule, decode), at.workload, decode), {out}, tokens * values,
-              {.vector = scales});
+  out = b.add(Role::scan_rule, "scan.rule", scan_shape(s, rule_kind(s.rule, decode), at.workload, decode), {out},
+              tokens * values, {.vector = scales});
   RmsNorm norm;
   norm.rows = s.rule == ScanRule::mamba2 ? tokens : tokens * s.heads;
   norm.cols = s.rule == ScanRule::mamba2 ? values : s.head_dim;
   norm.residual = true;  // the gate is read as well
-  out = b.add("scan.norm", norm, {out, gate}, tokens * values, {.vector = norm.cols});
-  return b.linear("scan.out", out, tokens, values, hidden, s.bias);
+  out = b.add(Role::scan_norm, "scan.norm", norm, {out, gate}, tokens * values, {.vector = norm.cols});
+  return b.linear(Role::scan_out, "scan.out", out, tokens, values, hidden, s.bias);
 }
 
 }  // namespace tilecast

@@ -15,14 +15,19 @@ struct StackContext {
   const Workload* source = nullptr;  // what cross-attention looks at
 };
 
-int build_norm(SectionBuilder& b, const std::string& name, int x, Count rows, const StackSpec& stack);
+int build_norm(SectionBuilder& b, Role role, const std::string& name, int x, Count rows, const StackSpec& stack);
 
 // Each returns what is added to the stream.
 int build_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling);
 int build_cross_attention(SectionBuilder& b, const AttentionSpec& a, int x, const StackContext& at, Spelling spelling);
 int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at);
 int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& at);
-int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden);
+// The roles of a feed-forward block's operators.
+struct MlpRoles {
+  Role gate = Role::mlp_gate, up = Role::mlp_up, activation = Role::mlp_activation, down = Role::mlp_down;
+};
+int build_mlp(SectionBuilder& b, const std::string& name, const MlpSpec& m, int x, Count rows, Count hidden,
+              const MlpRoles& roles = {});
 int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at);
 
 }  // namespace tilecast

@@ -80,17 +80,6 @@ double flops(const S&) {
   return 0;
 }
 
-// "lm_head", "head" or "model.score_head", but not "attention.heads" or "multi_head_attention".
-bool names_head(std::string_view name) {
-  while (!name.empty()) {
-    const std::size_t dot = name.find('.');
-    const std::string_view part = name.substr(0, dot);
-    if (part == "head" || part.ends_with("_head")) return true;
-    name = dot == std::string_view::npos ? "" : name.substr(dot + 1);
-  }
-  return false;
-}
-
 OpClass pointwise_class(PointwiseOp op) {
   switch (op) {
     case PointwiseOp::relu:
@@ -108,8 +97,8 @@ OpClass pointwise_class(PointwiseOp op) {
 }
 
 struct Classify {
-  std::string_view name;
-  OpClass operator()(const Gemm&) const { return names_head(name) ? OpClass::head : OpClass::linear; }
+  Role role;
+  OpClass operator()(const Gemm&) const { return is_head(role) ? OpClass::head : OpClass::linear; }
   // Products of activations are attention's, written out.
   OpClass operator()(const Bmm&) const { return OpClass::attention; }
   OpClass operator()(const Softmax&) const { return OpClass::attention; }
@@ -160,6 +149,10 @@ double model_flops(const Graph& graph) {
   return sum;
 }
 
+Section emptied(const Section& s) {
+  return {s.name, s.repeats, s.pass, s.tensors, {}, s.part, s.recomputed, s.forward};
+}
+
 std::string_view name_of(Pass p) {
   return p == Pass::forward ? "forward" : p == Pass::backward ? "backward" : "optimizer";
 }
@@ -171,6 +164,6 @@ std::string_view name_of(OpClass c) {
   return kNames[static_cast<std::size_t>(c)];
 }
 
-OpClass class_of(const Operator& op) { return std::visit(Classify{op.name}, op.shape); }
+OpClass class_of(const Operator& op) { return std::visit(Classify{op.role}, op.shape); }
 
 }  // namespace tilecast

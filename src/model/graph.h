@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "model/role.h"
 
 namespace tilecast {
 
@@ -51,7 +52,7 @@ enum class Spelling : std::uint8_t {
 };
 
 struct Operator {
-  std::string name;  // "attention.qkv"; unique within its section
+  std::string name;  // "attention.qkv"; unique within its section, and shown to people only
   Shape shape;
   std::vector<int> inputs, outputs;  // tensors of the section
   OwnedWeights weights;
@@ -59,6 +60,9 @@ struct Operator {
   Count times = 1;  // runs this often in a row (experts one by one)
   // Nothing is known about it but its bytes (--allow-unknown).
   bool unknown = false;
+  Role role = Role::other;
+  int block = kNoBlock;          // operators of one block of the section have the same number
+  bool weight_gradient = false;  // computes the gradient of a weight: a pipeline may put it off
 };
 
 // Which part of a training step a section belongs to; inference is all forward.
@@ -72,7 +76,12 @@ struct Section {
   Pass pass = Pass::forward;
   std::vector<Tensor> tensors;
   std::vector<Operator> operators;
+  SectionPart part = {};
+  bool recomputed = false;  // runs forward again for its gradients: the model has no more work for it
+  int forward = -1;         // of gradients and what runs again: the forward section they belong to
 };
+// All of a section but its operators.
+Section emptied(const Section& section);
 
 struct Graph {
   std::string name;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/role_names.h"
 #include "support/file.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -240,6 +241,7 @@ Section read_section(Reader& read) {
   });
   if (section.operators.empty()) read.fail("operators", "must be a list of at least one operator");
   if (!read.failed()) check_order(read, section);
+  label_by_name(section);
   return section;
 }
 

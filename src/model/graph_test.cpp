@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "model/role_names.h"
+
 namespace tilecast {
 namespace {
 
@@ -13,6 +15,7 @@ Operator operator_of(std::string_view family, std::string_view dims, std::string
   EXPECT_TRUE(shape) << shape.error().line();
   Operator op;
   op.name = std::move(name), op.shape = *shape;
+  op.role = role_from_name(op.name, op.shape);
   return op;
 }
 double flops_of(std::string_view family, std::string_view dims) { return model_flops(operator_of(family, dims)); }

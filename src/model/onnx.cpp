@@ -8,6 +8,7 @@
 
 #include "model/onnx_fuse.h"
 #include "model/onnx_rules.h"
+#include "model/role_names.h"
 #include "support/mapped_file.h"
 #include "support/text.h"
 
@@ -157,6 +158,7 @@ Result<Graph> graph_of(const OnnxFile& file, const OnnxOptions& options) {
   if (section->operators.empty()) return error("computes nothing that depends on its inputs");
   Graph graph;
   graph.name = file.name.empty() ? "onnx" : file.name;
+  label_by_name(*section);
   graph.sections.push_back(*std::move(section));
   return graph;
 }

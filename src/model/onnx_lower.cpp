@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "model/onnx_rules.h"
+#include "model/role_names.h"
 
 namespace tilecast {
 namespace {
@@ -50,6 +51,7 @@ Status OnnxLower::add(Operator op) {
   for (int& times = names_[name]; names_.count(op.name) && times > 0; ++times)
     op.name = fmt::format("{}.{}", name, times + 1);
   names_[op.name] = 1;
+  op.role = role_from_name(op.name, op.shape);
   if (class_of(op) == OpClass::head)
     for (const int t : op.outputs) section_.tensors[static_cast<std::size_t>(t)].kind = TensorKind::logits;
   section_.operators.push_back(std::move(op));

@@ -169,11 +169,10 @@ void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, c
   if (dispatch) out.experts(*moe, repeats);
 }
 
-// Which stack and which kind of layer a section is of, told by its name (model/build.cpp).
+// Which stack and which kind of layer a section is of.
 struct SectionPlace {
   const StackSpec* stack = nullptr;
   const LayerRun* layer = nullptr;
-  bool embedding = false, head = false;
 };
 
 class SectionPlaces {
@@ -182,16 +181,11 @@ class SectionPlaces {
     if (spec.encoder) encoder_ = layer_kinds(*spec.encoder);
     if (spec.decoder) decoder_ = layer_kinds(*spec.decoder);
   }
-  SectionPlace of(const std::string& name) const {
-    const bool first = name.starts_with("encoder.") || !spec_.decoder;
+  SectionPlace of(const SectionPart& part) const {
     SectionPlace place;
-    place.stack = first ? &*spec_.encoder : &*spec_.decoder;
-    place.head = name == "head", place.embedding = name.ends_with("embedding");
-    const auto at = name.find("layer");
-    if (at == std::string::npos) return place;
-    const std::string number = name.substr(at + 5);
-    const std::size_t kind = number.empty() ? 0 : static_cast<std::size_t>(std::stoul(number)) - 1;
-    place.layer = &(first ? encoder_ : decoder_).kinds.at(kind);
+    place.stack = part.encoder ? &*spec_.encoder : &*spec_.decoder;
+    if (part.kind == SectionKind::layer)
+      place.layer = &(part.encoder ? encoder_ : decoder_).kinds.at(static_cast<std::size_t>(part.layer));
     return place;
   }
 
@@ -229,18 +223,18 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
   const double tokens = real(at.workload.tokens()) / at.layout.cp;
   for (std::size_t i = 0; i < forward.sections.size(); ++i) {
     const Section& section = forward.sections[i];
-    const SectionPlace place = places.of(section.name);
+    const SectionPlace place = places.of(section.part);
     out.start(i, real(place.stack->hidden), tokens);
     if (place.layer) write_layer(out, place.layer->layer, place.stack->place, at, section.repeats > 1);
     // Each rank looks up the part of the vocabulary it has.
-    if (place.embedding && at.spec.vocab > 0) {
+    if (section.part.kind == SectionKind::embedding && at.spec.vocab > 0) {
       const bool scattered = at.layout.sequence_parallel;
       out.add("embedding sum", Axis::tensor, scattered ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
               out.stream(), Pass::forward);
       if (out.trains() && scattered)
         out.add("embedding gradient gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::backward);
     }
-    if (!place.head || !at.spec.lm_head) continue;
+    if (section.part.kind != SectionKind::head || !at.spec.lm_head) continue;
     if (!out.trains()) {
       const double rows = real(at.workload.all_logits ? at.workload.tokens() : at.workload.sequences());
       out.add("logits gather", Axis::tensor, CollectiveOp::all_gather, rows * real(at.spec.vocab) * out.element(),

@@ -66,13 +66,41 @@ void share_context(Graph& graph, Count cp) {
 
 // Works token by token on the residual stream, outside the blocks that tensor parallelism divides.
 bool on_stream(const Operator& op) {
-  const bool outside = op.name.find('.') == std::string::npos && op.name != "lm_head" && op.name != "loss" &&
-                       op.name != "sample" && op.name != "pooler" && op.name != "classifier" && op.name != "projection";
-  const bool routing = op.name == "moe.router" || op.name == "moe.choose" || op.name == "moe.sum" ||
-                       op.name.starts_with("moe.shared_gate") || op.name.starts_with("moe.shared_scale");
-  const bool embedding = op.name.starts_with("embedding.") && !std::holds_alternative<Embedding>(op.shape) &&
-                         !std::holds_alternative<Gemm>(op.shape);
-  return outside || routing || embedding;
+  switch (op.role) {
+    case Role::block_norm:
+    case Role::block_scale:
+    case Role::residual:
+    case Role::final_norm:
+    case Role::embedding_sum:
+    case Role::embedding_norm:
+    case Role::router:
+    case Role::expert_choice:
+    case Role::expert_sum:
+    case Role::shared_gate:
+    case Role::shared_scale: return true;
+    default: return false;
+  }
+}
+
+// Not divided by tensor parallelism: every rank has all of the weights and does all of the work.
+bool undivided(const Operator& op) {
+  switch (op.role) {
+    case Role::type_embedding:
+    case Role::position_embedding:
+    case Role::embedding_projection:
+    case Role::patches:
+    case Role::audio:
+    case Role::latent_down:
+    case Role::latent_norm:
+    case Role::indexer:
+    case Role::scan_bottleneck:
+    case Role::pooler:
+    case Role::classifier:
+    case Role::projection:
+    case Role::head_transform:
+    case Role::head_projection: return true;
+    default: return false;
+  }
 }
 
 Count shared(Count n, Count tp) { return n > 0 ? ceil_div(n, tp) : n; }
@@ -126,11 +154,7 @@ Result<Graph> rank_graph(const ModelSpec& spec, const RankLayout& layout, const 
 bool is_repeated(const Operator& op, const RankLayout& layout) {
   if (layout.tp == 1) return false;
   if (on_stream(op)) return !layout.sequence_parallel;
-  for (const char* name : {"attention.q_a", "attention.kv_a", "indexer.", "pooler", "classifier", "projection",
-                           "embedding.project", "embedding.positions", "embedding.types", "scan.decay_down",
-                           "scan.gate_down", "head.transform", "head.project", "patches.", "audio."})
-    if (op.name.starts_with(name)) return true;
-  return false;
+  return undivided(op);
 }
 
 }  // namespace tilecast

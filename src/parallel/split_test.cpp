@@ -228,5 +228,59 @@ TEST(RankGraph, HasTheSizesOfAShare) {
       }
 }
 
+// Which operators of these models every tensor parallel rank repeats, by hand.
+TEST(Repeated, IsWhatTensorParallelismDoesNotDivide) {
+  struct Case {
+    const char* model;
+    std::vector<std::string> repeated, divided;
+  };
+  const Case cases[] = {
+      {"Llama-3.1-8B",
+       {"mixer_norm", "mixer_residual", "mlp_norm", "mlp_residual", "final_norm"},
+       {"embedding.tokens", "attention.q", "attention.k", "attention.rope", "attention.prefill", "attention.out",
+        "mlp.gate", "mlp.act", "mlp.down", "lm_head", "sample"}},
+      {"DeepSeek-V3.2",
+       {"attention.q_a", "attention.kv_a", "attention.q_a_norm", "attention.kv_a_norm", "indexer.q", "indexer.topk",
+        "moe.router", "moe.choose", "moe.sum"},
+       {"attention.q_b", "moe.experts", "moe.shared.gate", "moe.shared.act", "moe.shared.down"}},
+      {"Kimi-Linear-48B-A3B",
+       {"scan.decay_down", "scan.gate_down"},
+       {"scan.in", "scan.gates", "scan.decay_up", "scan.gate_up", "scan.conv", "scan.rule", "scan.norm", "scan.out"}},
+      {"BERT-Large",
+       {"embedding.types", "embedding.types_add", "embedding.positions", "embedding.positions_add", "embedding.norm",
+        "mixer_norm"},
+       {"embedding.tokens", "mlp.up", "mlp.act"}},
+  };
+  Workload w;
+  w.mode = Mode::prefill;
+  w.requests = {{1, kSequence, 0}};
+  const RankLayout layout = layout_of(2, 1, 1);
+  for (const Case& c : cases) {
+    const auto spec = find_model(c.model);
+    ASSERT_TRUE(spec) << spec.error().line();
+    const auto graph = rank_graph(*spec, layout, w);
+    ASSERT_TRUE(graph);
+    const auto judge = [&](const std::string& name, bool repeated) {
+      int found = 0;
+      for (const Section& section : graph->sections)
+        for (const Operator& op : section.operators)
+          if (op.name == name) ++found, EXPECT_EQ(is_repeated(op, layout), repeated) << c.model << " " << name;
+      EXPECT_GT(found, 0) << c.model << " has no " << name;
+    };
+    for (const std::string& name : c.repeated) judge(name, true);
+    for (const std::string& name : c.divided) judge(name, false);
+  }
+}
+
+// Roles decide, not names: an operator called otherwise is divided the same.
+TEST(Repeated, DoesNotDependOnNames) {
+  const RankLayout layout = layout_of(2, 1, 1);
+  Operator op;
+  op.name = "lm_head", op.role = Role::router;
+  EXPECT_TRUE(is_repeated(op, layout));
+  op.name = "moe.router", op.role = Role::lm_head;
+  EXPECT_FALSE(is_repeated(op, layout));
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <map>
 
 #include "model/build.h"
 #include "parallel/forecast.h"
@@ -16,8 +15,12 @@ Seconds sum_of(const AxisTimes& times) {
   return sum;
 }
 
-// A layer that runs forward again before its gradients is still that layer.
-std::string plain_name(const std::string& section) { return section.substr(0, section.find(kRecomputedMark)); }
+// The section of the forward graph that a call belongs to: a layer's gradients, or the layer that runs forward again
+// before them, are still that layer's.
+std::size_t forward_section(const Program& program, const KernelCall& call) {
+  const int forward = program.sections[call.section].forward;
+  return forward >= 0 ? static_cast<std::size_t>(forward) : call.section;
+}
 
 // Embedding and head of one table stand on different ranks: the last has a copy.
 bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
@@ -39,7 +42,7 @@ std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const Rank
   }
   const LayerKinds kinds = layer_kinds(spec.decoder ? *spec.decoder : *spec.encoder);
   std::size_t first_layer = 0;  // sections before it open the model, those after the layers close it
-  while (first_layer < graph.sections.size() && graph.sections[first_layer].name.find("layer") == std::string::npos)
+  while (first_layer < graph.sections.size() && graph.sections[first_layer].part.kind != SectionKind::layer)
     ++first_layer;
   const std::size_t end = first_layer + kinds.kinds.size();
   for (std::size_t i = 0; i < graph.sections.size(); ++i) {
@@ -69,10 +72,8 @@ void PassCost::finish(double share) {
 
 std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const ProgramForecast& step) {
   std::vector<SectionCost> costs(graph.sections.size());
-  std::map<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < graph.sections.size(); ++i) {
     const Section& section = graph.sections[i];
-    by_name[section.name] = i;
     costs[i].repeats = section.repeats;
     for (const Operator& op : section.operators)
       (std::holds_alternative<Moe>(op.shape) ? costs[i].experts : costs[i].dense) += weights_of(op, false);
@@ -82,17 +83,16 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const KernelCall& call = program.calls[c];
     const ProgramSection& section = program.sections[call.section];
     if (section.pass == Pass::optimizer) continue;
-    const auto found = by_name.find(plain_name(section.name));
-    assert(found != by_name.end() && "a pass of a section that the graph does not have");
-    PassCost& cost = costs[found->second].of(section.pass);
+    const std::size_t forward = forward_section(program, call);
+    assert(forward < costs.size() && "a pass of a section that the graph does not have");
+    PassCost& cost = costs[forward].of(section.pass);
     const double runs = static_cast<double>(call.times) / static_cast<double>(section.repeats);
     const Seconds time = step.calls[c].each * (runs * stretch);
     const Ops work = ops(call.flops * runs);
     const Bytes moved = step.calls[c].moved * runs;
     cost.compute += time, cost.work += work, cost.moved += moved;
     cost.bound += step.calls[c].bound * runs;
-    if (call.name.ends_with("grad_weight") || call.name.ends_with("grad_bias"))
-      cost.weights += time, cost.weights_work += work, cost.weights_moved += moved;
+    if (call.weight_gradient) cost.weights += time, cost.weights_work += work, cost.weights_moved += moved;
   }
   return costs;
 }
@@ -117,7 +117,7 @@ std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& 
       const auto times = static_cast<double>(n);
       const SectionCost& c = costs[i];
       StageCost& out = stages[s];
-      if (graph.sections[i].name.find("layer") != std::string::npos) out.layers += n;
+      if (graph.sections[i].part.kind == SectionKind::layer) out.layers += n;
       out.forward += c.forward.elapsed * times;
       out.backward_weight += c.backward.weights * times;
       out.backward_input += (c.backward.elapsed - c.backward.weights) * times;

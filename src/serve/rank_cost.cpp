@@ -23,7 +23,7 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
     const Section& section = graph.sections[e.section];
     const Seconds time = timed->latency * (e.times * static_cast<double>(section.repeats));
     const std::string name = e.experts ? e.name + " " + std::string(name_of(setting.workload.mode)) : e.name;
-    calls.push_back({section.name, name, OpClass::other, time, seconds(0), 0});
+    calls.push_back({section.name, name, OpClass::other, time, seconds(0), 0, 0, Role::other, section.part.kind});
   }
   if (setting.layout.pp > 1) {
     const auto timed = forecast_collective(stage_send(setting), cluster, links);

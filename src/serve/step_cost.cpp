@@ -72,9 +72,9 @@ Workload decode_of(Count requests, Count context, Count tokens_each) {
   return w;
 }
 
-bool of_head(const CallTime& c) { return c.section == "head" && c.name != "final_norm"; }
+bool of_head(const CallTime& c) { return c.part == SectionKind::head && c.role != Role::final_norm; }
 bool of_attention(const CallTime& c) {
-  return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.name.starts_with("indexer.");
+  return c.op_class == OpClass::attention || c.op_class == OpClass::scan || c.role == Role::indexer;
 }
 
 // vLLM's FlashAttention 2 (csrc/flash_attn/flash_api.cpp, mha_varlen_fwd) swaps heads and splits keys only where every
@@ -98,7 +98,7 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
   if (engine == EngineKind::trtllm) return ranks <= 2 ? kTrtllmPairSum : kTrtllmSum;
   if (!hopper && !blackwell) return 0;
   if (engine == EngineKind::sglang) return kSglangSumTokens * row;
-  const Number& mebi = ranks <= 2   ? kVllmPairSum
+  const Number& mebi = ranks <= 2  ? kVllmPairSum
                        : ranks > 4 ? kVllmSum
                        : blackwell ? kVllmFourSumBlackwell
                                    : kVllmFourSum;
@@ -139,7 +139,8 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
     const auto times = static_cast<double>(call.times);
     const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
     calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
-                     f.unheated * times * share, f.joules * times, f.drawn * times});
+                     f.unheated * times * share, f.joules * times, f.drawn * times, call.role,
+                     program.sections[call.section].part.kind});
   }
   return calls;
 }

@@ -53,12 +53,14 @@ class StepCost {
 
 // One kernel of a step, or several alike: their time and energy together.
 struct CallTime {
-  std::string section, name;
+  std::string section, name;  // which call of a step it is, whatever the step's size
   OpClass op_class = OpClass::other;
   Seconds cool;       // where the rest of the step leaves the card cool
   Seconds stretched;  // of that, what a lower clock makes longer in proportion
   double joules = 0;
   double drawn = 0;  // joules as a meter counts them (estimate/power.h)
+  Role role = Role::other;
+  SectionKind part = SectionKind::other;  // of the section
 };
 // The kernels of a step of the deployment, whatever it consists of (one GPU, ranks with their collectives). Kernels
 // heat the card together, so a step is not the sum of its kernels: `stretch` is how much longer a clock takes at an
