@@ -135,8 +135,7 @@ TEST(Cli, UnknownNamesSuggest) {
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SMX", "did you mean H100-SXM");
   expect_refused("kernel gem --m 1 --n 1 --k 1 --gpu H100-SXM", "did you mean gemm");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --dtype bf61", "did you mean bf16");
-  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --method rofline",
-                 "did you mean roofline?");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --method rofline", "did you mean roofline?");
 }
 
 TEST(Cli, WrongValuesAreRefusedByName) {

@@ -24,9 +24,9 @@ const std::string kPath = TILECAST_SOURCE_DIR "/data/golden/forecasts.txt";
 
 // Figures of the JSON outputs that are forecasts, by their name.
 const std::set<std::string, std::less<>> kFigures = {
-    "latency_us",  "interval_us", "bound_us",     "ceiling_us",    "step_ms",      "interval_ms", "bound_ms",
-    "host_ms",     "usable",      "total",        "num_blocks",    "mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms",
-    "p99_tpot_ms", "forecast_us", "mean_e2el_ms", "output_throughput"};
+    "latency_us",  "interval_us",  "bound_us",    "ceiling_us",  "step_ms",      "interval_ms",
+    "bound_ms",    "host_ms",      "usable",      "total",       "num_blocks",   "mean_ttft_ms",
+    "p99_ttft_ms", "mean_tpot_ms", "p99_tpot_ms", "forecast_us", "mean_e2el_ms", "output_throughput"};
 
 // Wide enough for another compiler's order of additions, far too narrow for a change of physics.
 constexpr double kTolerance = 1e-9;

@@ -91,7 +91,8 @@ TEST(GraphFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["w"]})")),
             "net.json: sections[0].operators[0].reads: 'w' is no tensor of this section (list it under tensors)");
   EXPECT_EQ(
-      refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["x"], "writes": ["y"], "weights": {"matrix": -1}})")),
+      refusal(with_operators(
+          R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["x"], "writes": ["y"], "weights": {"matrix": -1}})")),
       "net.json: sections[0].operators[0].weights.matrix: must be a whole number between 0 and 1099511627776");
 }
 
@@ -107,12 +108,14 @@ TEST(GraphFile, OperatorsStandInTheOrderTheyRun) {
             "net.json: sections[0].operators[0].reads: 'y' is written only by 'a', which does not come before (put "
             "operators in the "
             "order they run)");
-  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "b", )" +
-                                   copy + R"(, "reads": ["x"], "writes": ["y"]})")),
-            "net.json: sections[0].operators[1].writes: 'y' is written by 'a' already");
-  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "a", )" +
-                                   copy + R"(, "reads": ["x"], "writes": ["z"]})")),
-            "net.json: sections[0].operators[1].name: 'a' is taken by another operator");
+  EXPECT_EQ(
+      refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "b", )" +
+                             copy + R"(, "reads": ["x"], "writes": ["y"]})")),
+      "net.json: sections[0].operators[1].writes: 'y' is written by 'a' already");
+  EXPECT_EQ(
+      refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "a", )" +
+                             copy + R"(, "reads": ["x"], "writes": ["z"]})")),
+      "net.json: sections[0].operators[1].name: 'a' is taken by another operator");
 }
 
 TEST(GraphFile, TellsGraphsFromConfigurations) {

@@ -133,8 +133,8 @@ std::vector<Hostile> files() {
        "vector_ops_per_clock_per_sm.xu: must lie between"},
       {"GpuRateHuge", kernel + "g.json", "g.json",
        R"({"like": "H100-SXM", "name": "x", "vector_ops_per_clock_per_sm": {"xu": 1e300}})", "must lie between"},
-      {"GpuNameOfEscapeCodes", "gpu check g.json", "g.json",
-       R"({"like": "H100-SXM", "name": "\u001b[31mred\u0007"})", "name: holds characters that cannot be printed"},
+      {"GpuNameOfEscapeCodes", "gpu check g.json", "g.json", R"({"like": "H100-SXM", "name": "\u001b[31mred\u0007"})",
+       "name: holds characters that cannot be printed"},
       {"GpuNameWithoutEnd", "gpu check g.json", "g.json", R"({"like": "H100-SXM", "name": ")" + wide + "\"}",
        "name: is longer than"},
       {"GpuLikeEscapeCodes", "gpu check g.json", "g.json", R"({"like": "\u001b[31mred\n", "name": "x"})",
@@ -210,8 +210,9 @@ std::vector<Hostile> words() {
       {"AllRequestsOfASweepRefused", "simulate gpt2 --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "",
        "", "none of 8 requests"},
       {"NoLayoutFits", "plan train Llama-3.1-405B --gpus 1xH100-SXM --global-batch 8 --seq 8192", "", "", "none of"},
-      {"NoDeploymentMeets", "plan serve gpt2 --slo ttft=1us,tpot=1us --rate 1 --gpus 1xH100-SXM --engine vllm --input 64 --output 16", "", "",
-       "none meets the objectives"},
+      {"NoDeploymentMeets",
+       "plan serve gpt2 --slo ttft=1us,tpot=1us --rate 1 --gpus 1xH100-SXM --engine vllm --input 64 --output 16", "",
+       "", "none meets the objectives"},
       {"AFolderToWriteTo", "predict gpt2 --gpu H100-SXM --seq 8 --trace .", "", "", "is a directory"},
       {"AFullDisk", "predict gpt2 --gpu H100-SXM --seq 8 --trace /dev/full", "", "", "could not be written to its end"},
       {"NowhereToWrite", "predict gpt2 --gpu H100-SXM --seq 8 --trace no/such/folder/t.json", "", "",
@@ -251,8 +252,7 @@ TEST(Hostile, ANameOfAnotherAlphabetIsShownAndOneOfNoneIsReplacedInJson) {
   const Ran ran = folder.run("gpu check \xe6\xa8\xa1.json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("模型"));
-  fs::copy_file(std::string(TILECAST_SOURCE_DIR) + "/fuzz/corpus/model_graph/wide_mlp.json",
-                folder.file("\xff.json"));
+  fs::copy_file(std::string(TILECAST_SOURCE_DIR) + "/fuzz/corpus/model_graph/wide_mlp.json", folder.file("\xff.json"));
   const Ran json = folder.run("predict \xff.json --gpu H100-SXM --json");
   EXPECT_EQ(json.code, 0) << json.err;
 }
@@ -264,11 +264,13 @@ TEST(Hostile, DevicesAreWrittenAndStayDevices) {
   struct stat status {};
   ASSERT_EQ(stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
-  const Ran shown = folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
+  const Ran shown =
+      folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("sent_s"));
   EXPECT_THAT(shown.out, HasSubstr("completed 2"));
-  const Ran kept = folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
+  const Ran kept = folder.run(
+      "simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
   EXPECT_EQ(kept.code, 0) << kept.err;
   EXPECT_EQ(file_text(folder.file("both.txt")), shown.out);
 }

@@ -1,7 +1,7 @@
 #include "lab/evidence/counters.h"
-#include "support/csv.h"
 #include "lab/import/import.h"
 #include "memory_file.h"
+#include "support/csv.h"
 #include "targets.h"
 
 namespace tilecast {

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "targets.h"
 #include "model/onnx.h"
 #include "model/onnx_testing.h"
+#include "targets.h"
 
 namespace tilecast {
 namespace {

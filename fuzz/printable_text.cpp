@@ -1,5 +1,4 @@
 #include "support/printable.h"
-
 #include "targets.h"
 
 namespace tilecast {

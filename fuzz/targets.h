@@ -10,7 +10,8 @@ namespace tilecast {
 // Whatever a GPU file holds, parsing it ends in a Gpu or an Error, and a Gpu that was accepted can be forecast on.
 std::string fuzz_gpu_file(std::string_view input);
 
-// Whatever a cluster file holds, parsing it ends in a Cluster or an Error, and collectives can be forecast on a Cluster.
+// Whatever a cluster file holds, parsing it ends in a Cluster or an Error, and collectives can be forecast on a
+// Cluster.
 std::string fuzz_cluster_file(std::string_view input);
 
 // Whatever a command line or a table's dims hold, a shape is refused or planned, its forecast is finite and not below

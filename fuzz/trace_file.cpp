@@ -1,6 +1,5 @@
-#include "serve/trace.h"
-
 #include "memory_file.h"
+#include "serve/trace.h"
 #include "targets.h"
 
 namespace tilecast {

@@ -10,7 +10,7 @@ namespace tilecast {
 
 struct GpuOptions {
   GpuQuery query;
-  std::string file;  // to check
+  std::string file;        // to check
   bool constants = false;  // those of the physics, not the card's figures
   bool json = false;
   std::optional<Error> refusal;  // of a flag's value

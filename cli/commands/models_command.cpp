@@ -5,8 +5,7 @@
 namespace tilecast {
 
 Result<std::string> run_models(const ModelsOptions& options) {
-  if (options.classes)
-    return options.json ? model_classes_json(model_classes()) : model_classes_text(model_classes());
+  if (options.classes) return options.json ? model_classes_json(model_classes()) : model_classes_text(model_classes());
   return options.json ? models_json(known_models()) : models_table(known_models());
 }
 

@@ -88,9 +88,10 @@ std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, co
 
 std::string many_gpus_text(const StepRows& rows, const StepForecast& first, const std::string& exported) {
   return parallel_table(rows) + notes_text(first.notes) + "\n" + parallel_breakdown(first) +
-         (exported.empty() ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
-                             "rank's part of it for ASTRA-sim.\n"
-                           : exported);
+         (exported.empty()
+              ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
+                "rank's part of it for ASTRA-sim.\n"
+              : exported);
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ TEST(ModelsCommand, ListsTheLibrary) {
 }
 
 TEST(PredictCommand, OneImpossiblePairIsARowOfItsOwn) {
-  const std::string asked = "Llama-3.1-8B --gpu A100-SXM-80GB,H100-SXM --mode decode --batch 8 --context 1024 --dtype bf16,fp8";
+  const std::string asked =
+      "Llama-3.1-8B --gpu A100-SXM-80GB,H100-SXM --mode decode --batch 8 --context 1024 --dtype bf16,fp8";
   for (const std::string command : {"predict ", "memory "}) {
     const auto run = run_tilecast(command + asked);
     EXPECT_EQ(run.code, 0) << run.err;
@@ -146,15 +147,16 @@ TEST(MemoryCommand, AgreesWithTheSimulation) {
   ASSERT_EQ(run.code, 0) << run.err;
   const double tokens = Json::parse(run.out)[0]["memory_bytes"]["cache_room_tokens"].get<double>();
   EXPECT_NEAR(tokens / 442160, 1, 0.01);
-  const auto simulated =
-      run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --num-prompts 1 --input 16 --output 2 --concurrency 1 --no-interval");
+  const auto simulated = run_tilecast(
+      "simulate Llama-3.1-8B --gpu H100-SXM --num-prompts 1 --input 16 --output 2 --concurrency 1 --no-interval");
   ASSERT_EQ(simulated.code, 0) << simulated.err;
   EXPECT_NE(simulated.out.find(fmt::format(" {:.0f} tokens", tokens)), std::string::npos) << simulated.out;
 }
 
 TEST(MemoryCommand, DividesOverRanks) {
   const auto tokens = [](const std::string& layout) {
-    const auto run = run_tilecast("memory Llama-3.1-70B --gpu H100-SXM --mode decode --batch 1 --context 1000 --json " + layout);
+    const auto run =
+        run_tilecast("memory Llama-3.1-70B --gpu H100-SXM --mode decode --batch 1 --context 1000 --json " + layout);
     EXPECT_EQ(run.code, 0) << run.err;
     const Json one = Json::parse(run.out)[0];
     return one["fits"].get<bool>() ? one["stages"][0]["cache_room_tokens"].get<double>() : 0;

@@ -63,8 +63,7 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
     } else if (about.kind == ArgumentKind::list || about.kind == ArgumentKind::counts) {
       // Values may stand behind each other as well as behind commas.
       option = command.add_option_function<std::vector<std::string>>(
-          flag, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); },
-          help_of(about));
+          flag, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); }, help_of(about));
       option->type_name(type_name(about));
     } else {
       option = command.add_option_function<std::string>(flag, keep, help_of(about));
@@ -88,7 +87,9 @@ Command answered(const Refusal& refusal, Command command) {
 std::string examples_text(const Question& question) {
   std::string text;
   for (std::size_t i = 0; i < question.examples.size(); ++i)
-    text += (i == 0 ? "Example:\n  tilecast " : i == 1 ? "\n\nMore examples:\n  tilecast " : "\n  tilecast ") +
+    text += (i == 0   ? "Example:\n  tilecast "
+             : i == 1 ? "\n\nMore examples:\n  tilecast "
+                      : "\n  tilecast ") +
             question.examples[i];
   return text;
 }

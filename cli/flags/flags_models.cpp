@@ -12,7 +12,8 @@ namespace {
 // What `predict` and `memory` ask one by one.
 void add_lists(CLI::App& sub, StepLists& lists) {
   sub.add_option("--gpu", lists.gpus, "GPU names or description files, comma separated")->delimiter(',');
-  sub.add_option("--dtype", lists.dtypes, "number formats, comma separated (default: the checkpoint's)")->delimiter(',');
+  sub.add_option("--dtype", lists.dtypes, "number formats, comma separated (default: the checkpoint's)")
+      ->delimiter(',');
   sub.add_option("--engine", lists.engines,
                  "pytorch (eager), compile, cudagraph, vllm, sglang, trtllm, comma separated (default: vllm where the "
                  "model generates, else pytorch)")

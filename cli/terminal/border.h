@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

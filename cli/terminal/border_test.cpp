@@ -27,9 +27,10 @@ TEST(Border, NoExceptionPasses) {
 TEST(Border, ExceptionsOfWorkersComeBackToTheirCaller) {
   Workers workers(3);
   for (int round = 0; round < 3; ++round) {
-    EXPECT_THROW(workers.each(100, [](std::size_t i) {
-      if (i == 50) throw std::bad_alloc();
-    }),
+    EXPECT_THROW(workers.each(100,
+                              [](std::size_t i) {
+                                if (i == 50) throw std::bad_alloc();
+                              }),
                  std::bad_alloc);
     std::atomic<int> done = 0;
     workers.each(100, [&](std::size_t) { ++done; });  // and the pool goes on
@@ -39,10 +40,9 @@ TEST(Border, ExceptionsOfWorkersComeBackToTheirCaller) {
 
 // What cannot be written is said, whichever command wrote it.
 TEST(Border, AFullDiskIsNoticed) {
-  for (const char* command :
-       {"--help", "--version", "gpus", "gpus --json", "models", "clusters", "gpu show H100-SXM", "predict --help",
-        "kernel softmax --rows 8 --cols 8 --gpu H100-SXM", "predict gpt2 --gpu H100-SXM --seq 8",
-        "memory gpt2 --gpu H100-SXM --seq 8"}) {
+  for (const char* command : {"--help", "--version", "gpus", "gpus --json", "models", "clusters", "gpu show H100-SXM",
+                              "predict --help", "kernel softmax --rows 8 --cols 8 --gpu H100-SXM",
+                              "predict gpt2 --gpu H100-SXM --seq 8", "memory gpt2 --gpu H100-SXM --seq 8"}) {
     SCOPED_TRACE(command);
     const Ran ran = run_tilecast(std::string(command) + " > /dev/full");
     EXPECT_EQ(ran.code, kFailed);

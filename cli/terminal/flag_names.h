@@ -1,7 +1,7 @@
 // Fields of queries as the command line calls them.
 #pragma once
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

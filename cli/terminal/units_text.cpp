@@ -43,7 +43,7 @@ std::string text_of(Ops o) { return with_prefix(in_ops(o), ""); }
 std::string text_of(BytesPerSecond r) { return with_prefix(r.base(), "B/s"); }
 std::string text_of(OpsPerSecond r) { return with_prefix(r.base(), "/s"); }
 std::string percent(double share) {
-  if (!std::isfinite(share)) return "–";     // a share of nothing
+  if (!std::isfinite(share)) return "–";   // a share of nothing
   if (std::abs(share) < 0.005) share = 0;  // what rounding leaves of zero may be negative
   return fmt::format("{:.0f} %", share * 100);
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -13,12 +13,11 @@ namespace {
 
 // "bytes to and from DRAM take 6 % longer than forecast"
 std::string factor_words(const CalibrationReport::TimeFactor& one) {
-  static const std::map<std::string, std::string> words = {
-      {"math", "arithmetic takes"},
-      {"l2", "bytes through L2 take"},
-      {"dram", "bytes to and from DRAM take"},
-      {"latency", "dependent steps, prologues and epilogues take"},
-      {"floor", "being launched takes"}};
+  static const std::map<std::string, std::string> words = {{"math", "arithmetic takes"},
+                                                           {"l2", "bytes through L2 take"},
+                                                           {"dram", "bytes to and from DRAM take"},
+                                                           {"latency", "dependent steps, prologues and epilogues take"},
+                                                           {"floor", "being launched takes"}};
   const auto found = words.find(one.term);
   const std::string what = found == words.end() ? one.term + " takes" : found->second;
   const double change = one.factor - 1;

@@ -84,12 +84,8 @@ std::string clusters_table(const std::vector<ClusterInfo>& clusters) {
 std::string clusters_json(const std::vector<ClusterInfo>& clusters) {
   Json list = Json::array();
   for (const ClusterInfo& c : clusters) {
-    Json one = {{"name", c.name},
-                {"gpu", c.gpu},
-                {"gpus_per_node", c.gpus_per_node},
-                {"nodes", c.nodes},
-                {"link", c.link},
-                {"link_bytes_per_s", c.link_rate.base()},
+    Json one = {{"name", c.name},   {"gpu", c.gpu},   {"gpus_per_node", c.gpus_per_node},
+                {"nodes", c.nodes}, {"link", c.link}, {"link_bytes_per_s", c.link_rate.base()},
                 {"nvls", c.nvls}};
     if (c.network) one["network_bytes_per_s"] = c.network->rate.base();
     list.push_back(std::move(one));

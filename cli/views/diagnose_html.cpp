@@ -1,8 +1,8 @@
 // The diagnosis as one page: no script, no font, no picture from elsewhere.
 #include <fmt/format.h>
 
-#include "cli/views/diagnose_view.h"
 #include "cli/terminal/units_text.h"
+#include "cli/views/diagnose_view.h"
 #include "support/svg.h"
 
 namespace tilecast {
@@ -76,10 +76,10 @@ std::string diagnose_html(const DiagnosisReport& d, Count top) {
   page += figure(plots.families, "Time of all kernels of a family; orange is above their ceilings.");
   for (std::size_t i = 0; i < d.devices.size(); ++i) {
     const DeviceTimeline& t = d.devices[i];
-    page += figure(plots.busy[i],
-                   fmt::format("Device {}: {} from first to last work, busy {}, idle while the host was late {}.",
-                               t.device, text_of(t.window), share(t.busy, t.window),
-                               share(t.idle_host_late, t.window)));
+    page +=
+        figure(plots.busy[i],
+               fmt::format("Device {}: {} from first to last work, busy {}, idle while the host was late {}.", t.device,
+                           text_of(t.window), share(t.busy, t.window), share(t.idle_host_late, t.window)));
   }
   page += "<h2>Against the ceiling</h2>\n";
   page += figure(plots.ceilings,

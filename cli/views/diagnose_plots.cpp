@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/views/diagnose_view.h"
 #include "cli/terminal/units_text.h"
+#include "cli/views/diagnose_view.h"
 #include "support/svg.h"
 
 namespace tilecast {

@@ -47,8 +47,8 @@ std::string summary(const DiagnosisReport& d) {
 std::string family_table(const DiagnosisReport& d) {
   Table table({{"family", Align::left}, {"time"}, {"share"}, {"launches"}, {"forecast for"}, {"above ceiling"}});
   for (const FamilyTime& f : d.families)
-    table.add({f.words, text_of(f.total), share(f.total, d.total),
-               fmt::format("{}", f.launches), f.compared > seconds(0) ? share(f.compared, f.total) : "–",
+    table.add({f.words, text_of(f.total), share(f.total, d.total), fmt::format("{}", f.launches),
+               f.compared > seconds(0) ? share(f.compared, f.total) : "–",
                f.above_ceiling > seconds(0) ? text_of(f.above_ceiling) : "–"});
   return "\nWhere the time goes\n" + table.text(2);
 }

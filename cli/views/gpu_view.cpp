@@ -66,8 +66,7 @@ std::string gpus_table(const std::vector<GpuInfo>& gpus) {
 }
 
 std::string gpu_text(const GpuInfo& gpu) {
-  std::string out =
-      fmt::format("{}  ({} {}, {} SMs)\n", gpu.name, gpu.architecture, gpu.compute_capability, gpu.sms);
+  std::string out = fmt::format("{}  ({} {}, {} SMs)\n", gpu.name, gpu.architecture, gpu.compute_capability, gpu.sms);
   if (!gpu.aliases.empty()) out += fmt::format("  also known as {}\n", join(gpu.aliases, ", "));
   out += fmt::format("  clock   {} MHz quoted, {} MHz at most; {} W\n", in_megahertz(gpu.clock_quoted),
                      in_megahertz(gpu.clock_max), in_watts(gpu.power));

@@ -8,8 +8,7 @@ namespace {
 Json times_json(const ResourceTimes& times) {
   Json json = Json::object();
   for (int r = 0; r < kResourceCount; ++r)
-    json[kResourceNames[static_cast<std::size_t>(r)]] =
-        in_microseconds(times[static_cast<std::size_t>(r)]);
+    json[kResourceNames[static_cast<std::size_t>(r)]] = in_microseconds(times[static_cast<std::size_t>(r)]);
   return json;
 }
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "support/table.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/roofline_plot.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -67,8 +67,8 @@ std::string forecast_table(const KernelQuery& query, const std::vector<KernelFor
                {"seen", Align::left}});
   for (const KernelForecast& f : forecasts)
     table.add({f.gpu, text_of(f.latency), text_of(f.interval.low) + " – " + text_of(f.interval.high), text_of(f.bound),
-               percent(f.efficiency), std::string(name_of(f.limited_by)),
-               three_digits(first.latency / f.latency) + "×", std::string(name_of(f.seen))});
+               percent(f.efficiency), std::string(name_of(f.limited_by)), three_digits(first.latency / f.latency) + "×",
+               std::string(name_of(f.seen))});
   return out + table.text();
 }
 

@@ -41,7 +41,8 @@ std::string models_json(const std::vector<ModelInfo>& models) {
 }
 
 std::string model_classes_text(const std::vector<std::string>& stems) {
-  return "Classes whose config.json is understood, by their stems (Llama of LlamaForCausalLM):\n\n" + join(stems, "\n") +
+  return "Classes whose config.json is understood, by their stems (Llama of LlamaForCausalLM):\n\n" +
+         join(stems, "\n") +
          "\n\nModels with images or sound count where the text_config in their file names one of these.\n";
 }
 

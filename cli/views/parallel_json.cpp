@@ -48,8 +48,12 @@ Json exchange_json(const StepExchange& e) {
 }
 
 Json refused_json(const StepSetting& s, const Error& why) {
-  return Json{{"model", s.model},           {"cluster", s.cluster},        {"gpu", s.gpu},
-              {"mode", name_of(s.mode)},    {"engine", name_of(s.engine)}, {"dtype", s.dtype},
+  return Json{{"model", s.model},
+              {"cluster", s.cluster},
+              {"gpu", s.gpu},
+              {"mode", name_of(s.mode)},
+              {"engine", name_of(s.engine)},
+              {"dtype", s.dtype},
               {"error", as_flag(why).line()}};
 }
 

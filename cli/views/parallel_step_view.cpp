@@ -74,7 +74,8 @@ std::string stages_table(const std::vector<StepStage>& all) {
 
 std::string parallel_table(const StepRows& rows) {
   const StepForecast& first = first_that_runs(rows);
-  std::string out = fmt::format("{}, {}\n{}\n\n", first.setting.model, batch_text(first), text_of(first.setting.layout));
+  std::string out =
+      fmt::format("{}, {}\n{}\n\n", first.setting.model, batch_text(first), text_of(first.setting.layout));
   Table table({{"on", Align::left},
                {"engine", Align::left},
                {"dtype", Align::left},
@@ -95,13 +96,12 @@ std::string parallel_table(const StepRows& rows) {
       continue;
     }
     const StepForecast& s = *row.answer;
-    cells.insert(cells.end(),
-                 {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
-                  grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus)), percent(s.mfu),
-                  percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
-                  fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
-                              in_gibibytes(s.setting.gpu_memory)),
-                  s.many->fits ? "yes" : "no", s.many->seen_share > 0.5 ? "yes" : "no"});
+    cells.insert(cells.end(), {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
+                               grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus)), percent(s.mfu),
+                               percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
+                               fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
+                                           in_gibibytes(s.setting.gpu_memory)),
+                               s.many->fits ? "yes" : "no", s.many->seen_share > 0.5 ? "yes" : "no"});
     table.add(std::move(cells));
   }
   return out + table.text();

@@ -131,18 +131,14 @@ Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
                {"pool", pool_json(d.pool)}};
   if (d.prefill) json["prefill_pool"] = pool_json(*d.prefill);
   if (d.limit == Limit::none)
-    json["steady_state"] = {{"ttft_ms", d.steady_ttft.base() * 1e3},
-                            {"tpot_ms", d.steady_tpot.base() * 1e3},
-                            {"cache", d.steady_cache}};
+    json["steady_state"] = {
+        {"ttft_ms", d.steady_ttft.base() * 1e3}, {"tpot_ms", d.steady_tpot.base() * 1e3}, {"cache", d.steady_cache}};
   if (d.simulated) {
     const ServingMetrics& m = *d.simulated;
     const auto ms = [&](const Summary& of) { return statistic_of(of, p.statistic).base() * 1e3; };
-    json["simulated"] = {{"ttft_ms", ms(m.ttft)},
-                         {"tpot_ms", ms(m.tpot)},
-                         {"e2el_ms", ms(m.e2el)},
-                         {"request_goodput", m.goodput.value_or(0)},
-                         {"cache_peak", m.cache_peak},
-                         {"meets", d.meets},
+    json["simulated"] = {{"ttft_ms", ms(m.ttft)},      {"tpot_ms", ms(m.tpot)},
+                         {"e2el_ms", ms(m.e2el)},      {"request_goodput", m.goodput.value_or(0)},
+                         {"cache_peak", m.cache_peak}, {"meets", d.meets},
                          {"margin", d.margin}};
   }
   return json;
@@ -167,9 +163,9 @@ std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
   if (!p.best) return text + none_text(p) + "\n";
   text += "cost against latency (simulated; steady state beside it):\n" + table_text(p) + "\n";
   const PlannedServing& d = p.finalists[*p.best];
-  text += fmt::format("cheapest: {} × {}, {}, {}, {}: ${:.2f} an hour, ${:.3g} a million output tokens\n", d.gpus,
-                      d.gpu, name_of(d.engine), formats_text(d), spread_text(d), d.usd_per_hour,
-                      d.usd_per_million_tokens);
+  text +=
+      fmt::format("cheapest: {} × {}, {}, {}, {}: ${:.2f} an hour, ${:.3g} a million output tokens\n", d.gpus, d.gpu,
+                  name_of(d.engine), formats_text(d), spread_text(d), d.usd_per_hour, d.usd_per_million_tokens);
   text += "margin: " + margin_text(p, d) + "\n" + break_text(p) + "\n";
   for (const std::string& note : p.prices)
     if (note.starts_with(d.gpu + " ")) text += "price: " + note + "\n";

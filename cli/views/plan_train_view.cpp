@@ -30,9 +30,8 @@ std::string where_text(const TrainingPlanResult& p) {
 
 std::string step_text(const TrainingPlanResult& p) {
   const std::string batch =
-      p.item == "token"
-          ? fmt::format("{} × {} token{}", p.sequences, grouped_digits(p.seq), p.seq == 1 ? "" : "s")
-          : fmt::format("{} {}{}", grouped_digits(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped_digits(p.seq), p.seq == 1 ? "" : "s")
+                        : fmt::format("{} {}{}", grouped_digits(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
@@ -42,8 +41,7 @@ std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompu
 std::string cost_text(const TrainingPlanResult& p) {
   const std::string time = fmt::format("The first trains on {:.3g} tokens in {}: {} GPU-hours", p.tokens,
                                        text_of_days(p.days), grouped_digits(static_cast<Count>(p.gpu_hours)));
-  if (p.usd > 0)
-    return time + fmt::format(", ${} ({}).\n", grouped_digits(static_cast<Count>(p.usd)), p.price_source);
+  if (p.usd > 0) return time + fmt::format(", ${} ({}).\n", grouped_digits(static_cast<Count>(p.usd)), p.price_source);
   return time + fmt::format(" ({}{}).\n", p.price_source, p.usd_per_gpu_hour ? "" : ": give --price or --prices");
 }
 
@@ -110,9 +108,8 @@ std::string plan_train_json(const TrainingPlanResult& p) {
                       {"bubble_ms", ms(t.bubble)},
                       {"exposed_ms", ms(t.exposed)},
                       {"memory_bytes", t.memory.base()}});
-  const Json all{{"model", p.model},         {"cluster", p.cluster}, {"gpus", p.gpus},
-                 {"tried", p.tried},         {"fit", p.fit},         {"tokens", p.tokens},
-                 {"gpu_hours", p.gpu_hours}, {"usd", p.usd},         {"ranked", ranked}};
+  const Json all{{"model", p.model},   {"cluster", p.cluster},     {"gpus", p.gpus}, {"tried", p.tried}, {"fit", p.fit},
+                 {"tokens", p.tokens}, {"gpu_hours", p.gpu_hours}, {"usd", p.usd},   {"ranked", ranked}};
   return json_text(all);
 }
 

@@ -49,8 +49,8 @@ Json setting_json(const StepSetting& s) {
   Json requests = Json::array();
   for (const Requests& r : s.requests)
     requests.push_back(Json{{"count", r.count}, {"new_tokens", r.new_tokens}, {"cached", r.cached}});
-  return Json{{"model", s.model},           {"gpu", s.gpu},     {"mode", name_of(s.mode)},
-              {"engine", name_of(s.engine)}, {"dtype", s.dtype}, {"requests", requests}};
+  return Json{{"model", s.model}, {"gpu", s.gpu},        {"mode", name_of(s.mode)}, {"engine", name_of(s.engine)},
+              {"dtype", s.dtype}, {"requests", requests}};
 }
 
 Json row_json(const Row<StepForecast>& row) {

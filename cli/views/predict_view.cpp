@@ -83,23 +83,22 @@ std::string predict_table(const StepRows& rows) {
       continue;
     }
     const StepForecast& s = *row.answer;
-    cells.insert(cells.end(),
-                 {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
-                  s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second)), percent(s.mfu),
-                  s.host_bound ? "host" : limit_text(s.limited_by),
-                  fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
-                              in_gibibytes(s.setting.gpu_memory)),
-                  s.memory.fits() ? "yes" : "no", three_digits(first.time / s.time) + "×",
-                  std::string(name_of(s.seen))});
+    cells.insert(
+        cells.end(),
+        {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
+         s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second)), percent(s.mfu),
+         s.host_bound ? "host" : limit_text(s.limited_by),
+         fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()), in_gibibytes(s.setting.gpu_memory)),
+         s.memory.fits() ? "yes" : "no", three_digits(first.time / s.time) + "×", std::string(name_of(s.seen))});
     table.add(std::move(cells));
   }
   return out + table.text();
 }
 
 std::string breakdown_text(const StepForecast& step) {
-  std::string out = fmt::format("Where the time goes on {} ({}, {}): kernels {}, host launches {}\n\n",
-                                step.setting.gpu, name_of(step.setting.engine), step.setting.dtype, text_of(step.gpu),
-                                text_of(step.host));
+  std::string out =
+      fmt::format("Where the time goes on {} ({}, {}): kernels {}, host launches {}\n\n", step.setting.gpu,
+                  name_of(step.setting.engine), step.setting.dtype, text_of(step.gpu), text_of(step.host));
   const auto columns = [](const char* title) {
     return std::vector<Table::Column>{{title, Align::left}, {"time"},       {"share"},
                                       {"launches"},         {"efficiency"}, {"limited by", Align::left}};

@@ -42,9 +42,9 @@ std::string roofline_plot(const LaunchForecast::Roofline& r) {
     out += fmt::format("  {:>9} |{}\n", row == 0 ? text_of(r.peak) : "", canvas[static_cast<std::size_t>(row)]);
   out += fmt::format("  {:>9} +{}\n", "", std::string(kWidth, '-'));
   out += fmt::format("  {:>9}  1/16{:>9}{:>19}{:>25}\n", "", "1", "64", "4096 op/B");
-  out +=
-      fmt::format("  o  {} at {} op per {} byte; the roof there is {}\n", text_of(r.reached), three_digits(r.intensity),
-                  r.from_dram ? "DRAM" : "L2", text_of(ops_per_second(std::min(r.peak.base(), r.intensity * r.feed.base()))));
+  out += fmt::format("  o  {} at {} op per {} byte; the roof there is {}\n", text_of(r.reached),
+                     three_digits(r.intensity), r.from_dram ? "DRAM" : "L2",
+                     text_of(ops_per_second(std::min(r.peak.base(), r.intensity * r.feed.base()))));
   return out;
 }
 

@@ -148,7 +148,7 @@ std::string sweep_text(const SimulateQuery& q, const SimulationResult& run) {
 std::string simulate_text(const SimulateQuery& q, const SimulationResult& run) {
   std::string text = deployment_text(q, run) + workload_text(q, run.loads.front().metrics);
   if (q.sweep.empty())
-    text += q.load.rate                          ? fmt::format(", {:g} a second", *q.load.rate)
+    text += q.load.rate                         ? fmt::format(", {:g} a second", *q.load.rate)
             : q.trace.empty() && !q.concurrency ? ", all at once"
                                                 : "";
   if (q.concurrency && q.sweep.empty()) text += fmt::format(", {} in flight at most", *q.concurrency);

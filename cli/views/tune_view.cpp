@@ -113,9 +113,8 @@ std::string moe_tuning_json(const MoeTuning& tuning, const std::vector<std::stri
 }
 
 std::string gemm_tuning_json(const GemmTuning& tuning) {
-  Json json{{"gpu", tuning.gpu}, {"dtype", tuning.dtype},
-            {"m", tuning.m},     {"n", tuning.n},
-            {"k", tuning.k},     {"configurations", tuning.configurations}};
+  Json json{{"gpu", tuning.gpu}, {"dtype", tuning.dtype}, {"m", tuning.m},
+            {"n", tuning.n},     {"k", tuning.k},         {"configurations", tuning.configurations}};
   json.update(tuned_json(tuning.tuned));
   json.erase("tokens");
   return json_text(json);

@@ -1,6 +1,6 @@
-// The arguments of every question, as data: what each is called, what it takes, what it means, and where its value goes.
-// Flags, help texts, JSON and any other face are made from these lists, so that none of them can drift from the query
-// structs.
+// The arguments of every question, as data: what each is called, what it takes, what it means, and where its value
+// goes. Flags, help texts, JSON and any other face are made from these lists, so that none of them can drift from the
+// query structs.
 //
 //   KernelQuery query;
 //   for (const BoundArgument& argument : arguments_of(query))
@@ -19,9 +19,9 @@ namespace tilecast {
 
 enum class ArgumentKind : std::uint8_t {
   yes_no,
-  count,   // a whole number
+  count,  // a whole number
   number,
-  size,    // bytes: 256, 64K, 1M, 2G in powers of 1024
+  size,  // bytes: 256, 64K, 1M, 2G in powers of 1024
   text,
   choice,  // one of `choices`
   list,    // texts, comma separated
@@ -32,9 +32,9 @@ struct Argument {
   std::string name;  // "kv-len": the flag --kv-len, the JSON field kv_len
   ArgumentKind kind = ArgumentKind::text;
   std::string help = {};
-  std::string unit = {};      // "tokens", "GB/s"; empty where it has none
-  std::string example = {};   // a value that makes sense
-  std::string fallback = {};  // its value when it is not given; empty: none
+  std::string unit = {};                                    // "tokens", "GB/s"; empty where it has none
+  std::string example = {};                                 // a value that makes sense
+  std::string fallback = {};                                // its value when it is not given; empty: none
   double least = -std::numeric_limits<double>::infinity();  // of counts and numbers
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};

@@ -25,7 +25,7 @@ struct CalibrateQuery {
 
 // Mean errors of the rows of a family and number format, |forecast - measured| / measured.
 struct CalibratedFamily {
-  std::string family;                        // "gemm/bf16"
+  std::string family;  // "gemm/bf16"
   Count rows = 0;
   double error_before = 0, error_after = 0;  // after: by calibrations that have not seen the rows they are judged by
   bool kept = true;                          // false: no better, so its forecasts stay as they were

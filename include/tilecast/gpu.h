@@ -58,7 +58,7 @@ struct GpuInfo {
   Bytes dram;
   std::string dram_type;
   BytesPerSecond dram_rate;
-  bool dram_ecc = true;  // check bits are on as delivered
+  bool dram_ecc = true;         // check bits are on as delivered
   BytesPerSecond nvlink, pcie;  // zero where absent
 
   std::vector<std::string> notes;
@@ -81,14 +81,14 @@ Result<GpuInfo> describe_gpu(const GpuQuery& query);
 
 // A constant of the physics, as a forecast of a card uses it.
 struct ConstantInfo {
-  std::string name;    // "pipeline.step_clocks"
-  std::string of;      // what it holds for: a kernel, an engine; empty: all
+  std::string name;  // "pipeline.step_clocks"
+  std::string of;    // what it holds for: a kernel, an engine; empty: all
   double value = 0;
-  std::string unit;    // "1" for shares, exponents and counts
-  std::string kind;    // "published", "measured", "fitted" or "assumed"
+  std::string unit;       // "1" for shares, exponents and counts
+  std::string kind;       // "published", "measured", "fitted" or "assumed"
   bool refitted = false;  // `tilecast-lab fit` fits it anew
-  std::string about;   // what it is
-  std::string source;  // where it comes from
+  std::string about;      // what it is
+  std::string source;     // where it comes from
 };
 struct GpuConstants {
   std::string gpu;

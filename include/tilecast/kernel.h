@@ -87,10 +87,10 @@ struct KernelForecast {
   Dims dims;           // those that differ from their defaults
   std::string dtype;
   Method method = Method::tilecast;
-  Seconds latency;    // the forecast
-  Interval interval;  // 80 %
-  Seconds bound;      // no execution is faster
-  Seconds ceiling;    // what a well-tuned kernel reaches, where that was learned; the bound elsewhere
+  Seconds latency;        // the forecast
+  Interval interval;      // 80 %
+  Seconds bound;          // no execution is faster
+  Seconds ceiling;        // what a well-tuned kernel reaches, where that was learned; the bound elsewhere
   double efficiency = 0;  // bound / latency
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;

@@ -16,7 +16,8 @@
 namespace tilecast {
 
 struct ModelQuery {
-  std::string model;  // a name, a Hugging Face config.json or its folder, an ONNX file, or a graph file (docs/graphs.md)
+  std::string
+      model;  // a name, a Hugging Face config.json or its folder, an ONNX file, or a graph file (docs/graphs.md)
   std::vector<std::string> dims = {};  // ONNX: "name=value" of dynamic dimensions
   bool allow_unknown = false;          // ONNX: operators that nobody knows are taken as memory traffic
 };
@@ -24,10 +25,10 @@ struct ModelQuery {
 struct ModelInfo {
   std::string name;
   std::vector<std::string> aliases;
-  std::string architecture;     // "LlamaForCausalLM"; "graph" where shapes are given (ONNX, a graph file)
+  std::string architecture;  // "LlamaForCausalLM"; "graph" where shapes are given (ONNX, a graph file)
   Count parameters = 0;
-  Count active_parameters = 0;  // what one token's pass multiplies
-  Count layers = 0;             // 0 of a graph
+  Count active_parameters = 0;         // what one token's pass multiplies
+  Count layers = 0;                    // 0 of a graph
   Count cache_elements_per_token = 0;  // keys and values of a token, all layers; 0 where nothing is kept
   Bytes cache_per_token;               // ... in the checkpoint's format
   Count context = 0;                   // tokens it was made for; 0: not said

@@ -3,8 +3,8 @@
 //   auto serve = tilecast::plan_serve({.model = "Llama-3.1-8B", .slo = "ttft=500ms,tpot=30ms", .load = {.rate = 20}});
 //   if (serve && serve->best) use(serve->finalists[*serve->best].launch);
 //
-//   auto train = tilecast::plan_train({.model = "Llama-3.1-70B", .gpus = "64xH100-SXM", .global_batch = 512, .seq = 4096});
-//   if (train && !train->ranked.empty()) use(train->ranked.front().layout, train->gpu_hours);
+//   auto train = tilecast::plan_train({.model = "Llama-3.1-70B", .gpus = "64xH100-SXM", .global_batch = 512, .seq =
+//   4096}); if (train && !train->ranked.empty()) use(train->ranked.front().layout, train->gpu_hours);
 //
 // Everything here is a value or a pure function; any number of threads may call any of it.
 #pragma once
@@ -58,7 +58,7 @@ struct ServingPool {
   int gpus = 1;  // of all copies
   Count max_sequences = 0, max_tokens = 0, chunk = 0;
   bool chunked_prefill = true;
-  Count step_tokens = 0;  // of a step at most: SGLang's chunk, else max_tokens
+  Count step_tokens = 0;       // of a step at most: SGLang's chunk, else max_tokens
   double memory_fraction = 0;  // as the engine's flag has to name it
   Count block_tokens = 0, blocks = 0;
 };
@@ -77,9 +77,9 @@ struct PlannedServing {
   Seconds steady_ttft, steady_tpot;
   double steady_cache = 0;  // share of the blocks in use
   std::optional<ServingMetrics> simulated;
-  bool meets = false;              // the objectives, when simulated
-  double margin = 0;               // when simulated: the smallest of 1 - value / objective
-  std::string release;             // whose flags the commands use: "vLLM 0.11"
+  bool meets = false;               // the objectives, when simulated
+  double margin = 0;                // when simulated: the smallest of 1 - value / objective
+  std::string release;              // whose flags the commands use: "vLLM 0.11"
   std::vector<std::string> launch;  // lines for a shell that start it
 };
 
@@ -88,10 +88,10 @@ struct ServingPlan {
   Slo slo;
   Statistic statistic = Statistic::p90;
   double rate = 0;
-  Count tried = 0;      // deployments whose steady state was computed
-  Count too_large = 0;  // set-ups whose model does not fit
-  Count too_slow = 0;   // set-ups that miss with however many replicas
-  Count too_dear = 0;   // set-ups of which not one is allowed
+  Count tried = 0;                        // deployments whose steady state was computed
+  Count too_large = 0;                    // set-ups whose model does not fit
+  Count too_slow = 0;                     // set-ups that miss with however many replicas
+  Count too_dear = 0;                     // set-ups of which not one is allowed
   std::vector<std::string> prices;        // whose: "H100-SXM $2.99 an hour (...)"
   std::vector<PlannedServing> finalists;  // simulated, cheapest first
   std::vector<std::size_t> front;         // of those that meet: nothing is cheaper and as fast
@@ -156,10 +156,10 @@ struct PlannedTraining {
 struct TrainingPlanResult {
   std::string model, cluster;
   int gpus = 0, nodes = 1;
-  Bytes gpu_memory;  // of one
-  Count sequences = 0, seq = 0;       // of a step
-  std::string item;                   // what a sequence is made of: "token"; else what it is: "image", "clip"
-  std::vector<std::string> left_out;  // parts of the model that are not forecast
+  Bytes gpu_memory;                     // of one
+  Count sequences = 0, seq = 0;         // of a step
+  std::string item;                     // what a sequence is made of: "token"; else what it is: "image", "clip"
+  std::vector<std::string> left_out;    // parts of the model that are not forecast
   Count tried = 0, fit = 0;             // layouts; those whose ranks all fit
   std::vector<PlannedTraining> ranked;  // fastest first, `top` of those that fit
   PlannedTraining smallest;             // of all tried, the one that needs least memory

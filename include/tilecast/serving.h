@@ -48,11 +48,11 @@ constexpr const auto& enum_names(KvDtype) { return kKvDtypeNames; }
 
 // What is asked of a deployment.
 struct LoadQuery {
-  std::optional<double> rate;      // requests a second; none: all at once
-  std::string input = "1024";      // tokens of a prompt: "1024", "uniform:1024:0.5" or "lognormal:1024:0.8"
-  std::string output = "256";      // tokens of an answer, likewise
-  Count prefixes = 0;              // different beginnings that prompts share; 0: none
-  Count prefix_tokens = 0;         // ... and their length
+  std::optional<double> rate;  // requests a second; none: all at once
+  std::string input = "1024";  // tokens of a prompt: "1024", "uniform:1024:0.5" or "lognormal:1024:0.8"
+  std::string output = "256";  // tokens of an answer, likewise
+  Count prefixes = 0;          // different beginnings that prompts share; 0: none
+  Count prefix_tokens = 0;     // ... and their length
   Count seed = 0;
 };
 

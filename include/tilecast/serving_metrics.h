@@ -1,5 +1,5 @@
-// What serving comes to: the figures of `vllm bench serve`, by its names and definitions (vllm/benchmarks/serve.py), and
-// the records of requests and steps that they are made from.
+// What serving comes to: the figures of `vllm bench serve`, by its names and definitions (vllm/benchmarks/serve.py),
+// and the records of requests and steps that they are made from.
 //
 //   TTFT   first token - sending             ITL    between two tokens' arrivals, all requests' together
 //   TPOT   (latency - TTFT) / (output - 1)   E2EL   last token - sending

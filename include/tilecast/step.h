@@ -4,8 +4,8 @@
 //       .model = "Llama-3.1-8B", .gpu = "H100-SXM", .mode = tilecast::Mode::decode, .batch = 32, .context = 2048});
 //   if (step) use(step->time, step->interval, step->memory.fits());
 //
-//   tilecast::StepQuery many{.model = "Llama-3.1-70B", .cluster = "hgx-h100", .mode = tilecast::Mode::prefill, .seq = 4096};
-//   many.layout.tp = 8;
+//   tilecast::StepQuery many{.model = "Llama-3.1-70B", .cluster = "hgx-h100", .mode = tilecast::Mode::prefill, .seq =
+//   4096}; many.layout.tp = 8;
 //
 // Everything here is a value or a pure function; any number of threads may call any of it.
 #pragma once
@@ -35,14 +35,14 @@ struct StepQuery {
 
   Mode mode = Mode::prefill;
   Count batch = 1;
-  Count seq = 0;               // prefill, train: tokens of a sequence
-  Count context = 0;           // decode: tokens cached before the step; prefill: a cached prefix
-  Count new_tokens = 1;        // decode: tokens of a request in one step
-  Count source = 0;            // encoder-decoder: tokens of the source
-  std::string requests = {};   // those that differ, in place of the four above: "8x1+2048,2x512"
+  Count seq = 0;              // prefill, train: tokens of a sequence
+  Count context = 0;          // decode: tokens cached before the step; prefill: a cached prefix
+  Count new_tokens = 1;       // decode: tokens of a request in one step
+  Count source = 0;           // encoder-decoder: tokens of the source
+  std::string requests = {};  // those that differ, in place of the four above: "8x1+2048,2x512"
 
-  std::string dtype = {};            // a number format; empty: the checkpoint's
-  std::string kv_dtype = "auto";     // of keys and values: "auto" or "fp8"
+  std::string dtype = {};                 // a number format; empty: the checkpoint's
+  std::string kv_dtype = "auto";          // of keys and values: "auto" or "fp8"
   std::optional<EngineKind> engine = {};  // empty: vLLM where the model generates, else PyTorch
   EngineEra era = EngineEra::current;
   AttentionForm attention = AttentionForm::fused;
@@ -72,8 +72,8 @@ struct StepQuery {
 
   // Whether it is asked of ranks: on a cluster, or in a layout of several.
   bool over_many() const {
-    return !cluster.empty() || layout.tp != 1 || layout.pp != 1 || layout.dp != 1 || layout.ep != 1 ||
-           layout.cp != 1 || global_batch.has_value();
+    return !cluster.empty() || layout.tp != 1 || layout.pp != 1 || layout.dp != 1 || layout.ep != 1 || layout.cp != 1 ||
+           global_batch.has_value();
   }
 };
 
@@ -84,12 +84,12 @@ struct StepSetting {
   std::string cluster;  // its name; empty: one GPU
   int gpus = 1;
   int gpus_per_node = 1;
-  Bytes gpu_memory;     // nominal, of one
+  Bytes gpu_memory;  // nominal, of one
   RankLayout layout;
   Mode mode = Mode::prefill;
   std::vector<Requests> requests;
-  std::string item = "token";  // what is counted: "token", "image" or "clip"
-  bool given_shapes = false;   // a graph that fixes its own batch and lengths
+  std::string item = "token";         // what is counted: "token", "image" or "clip"
+  bool given_shapes = false;          // a graph that fixes its own batch and lengths
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled
   EngineKind engine = EngineKind::vllm;
   std::string dtype;
@@ -116,7 +116,7 @@ struct StepKernel {
   std::string op_class;     // "linear"
   std::string family;       // as tilecast/kernel.h has it, with its dims
   Dims dims;
-  std::string shape;        // the same in one line
+  std::string shape;  // the same in one line
   std::string dtype;
   Count times = 1;  // in the whole step
   Seconds each;     // one run of it
@@ -188,14 +188,14 @@ struct StepForecast {
   Seconds bound;      // kernels alone; no run is faster
   Seconds gpu, host;  // kernels back to back, launches back to back: of one rank as if it had all layers
   bool host_bound = false;
-  double tokens_per_second = 0;  // or images, clips: `setting.item`; of all GPUs
-  double flops = 0;              // model FLOPs: products, convolutions and attention; of one rank
-  double mfu = 0;                // model FLOPs over the time and the dense peak of all GPUs
+  double tokens_per_second = 0;        // or images, clips: `setting.item`; of all GPUs
+  double flops = 0;                    // model FLOPs: products, convolutions and attention; of one rank
+  double mfu = 0;                      // model FLOPs over the time and the dense peak of all GPUs
   std::optional<Resource> limited_by;  // most of the time; see host_bound too
   Seen seen = Seen::no;                // the weakest claim of more than half of it
   StepMemory memory;                   // over many GPUs, of the fullest stage
   std::vector<StepSection> sections;
-  std::vector<StepKernel> kernels;     // in order, section by section; over many GPUs, of a rank with all layers
+  std::vector<StepKernel> kernels;  // in order, section by section; over many GPUs, of a rank with all layers
   std::vector<StepShare> by_class, by_section;
   std::vector<std::string> notes;
   std::optional<StepOverMany> many;
@@ -216,8 +216,8 @@ Result<std::string> chrome_trace(std::span<const StepForecast> steps);
 // Execution traces of MLCommons Chakra, which ASTRA-sim runs (docs/chakra.md), of a step over many GPUs.
 struct ChakraTraces {
   int ranks = 1;
-  Count merged = 1;    // layers alike that a node stands for, at most
-  std::string groups;  // the content of PREFIX.json
+  Count merged = 1;                            // layers alike that a node stands for, at most
+  std::string groups;                          // the content of PREFIX.json
   std::function<std::string(int rank)> trace;  // the content of PREFIX.RANK.et
 };
 Result<ChakraTraces> chakra_traces(const StepForecast& step);

@@ -36,15 +36,15 @@ inline constexpr std::array<std::string_view, 6> kTritonConfigKeys = {"BLOCK_SIZ
 
 // A fused mixture of experts.
 struct MoeTuneQuery {
-  std::string gpu = {};        // a name (tilecast/gpu.h), the path of a description file, or its JSON text
-  std::string dtype = "bf16";  // a number format
-  Count top = 5;               // configurations to keep, and to measure
+  std::string gpu = {};            // a name (tilecast/gpu.h), the path of a description file, or its JSON text
+  std::string dtype = "bf16";      // a number format
+  Count top = 5;                   // configurations to keep, and to measure
   std::vector<Count> tokens = {};  // of a step, before routing; empty: those that vLLM's own tuning script takes
-  Count experts = 0;           // of all ranks
-  Count hidden = 0;            // width of the model
-  Count inter = 0;             // of a whole expert
-  Count topk = 0;              // experts each token visits
-  Count tp = 1, ep = 1;        // ranks that share an expert's width; that share the experts
+  Count experts = 0;               // of all ranks
+  Count hidden = 0;                // width of the model
+  Count inter = 0;                 // of a whole expert
+  Count topk = 0;                  // experts each token visits
+  Count tp = 1, ep = 1;            // ranks that share an expert's width; that share the experts
 };
 
 // A plain product y[m,n] = x[m,k] w[k,n].
@@ -55,8 +55,8 @@ struct GemmTuneQuery {
   Count m = 0, n = 0, k = 0;
 };
 
-// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). It stands apart
-// from the queries, so that whoever takes those from strangers runs nothing of theirs.
+// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). It stands
+// apart from the queries, so that whoever takes those from strangers runs nothing of theirs.
 struct Measuring {
   std::string command = {};  // empty: the forecast decides
   double seconds = 600;      // after which it is ended

@@ -163,7 +163,8 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     if (auto written = write_text_file(first ? command.out : (beside / page.file).string(), page.text); !written)
       return std::move(written).error();
   }
-  return fmt::format("wrote {}, {} pages beside it and {} plots\n", command.out, pages.size() - 1, inputs->plots.size());
+  return fmt::format("wrote {}, {} pages beside it and {} plots\n", command.out, pages.size() - 1,
+                     inputs->plots.size());
 }
 
 }  // namespace tilecast

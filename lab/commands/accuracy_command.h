@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

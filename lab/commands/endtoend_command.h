@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lab/evidence/endtoend_result.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

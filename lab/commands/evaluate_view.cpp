@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "support/table.h"
 #include "support/json.h"
 #include "support/table.h"
 

@@ -88,8 +88,9 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("--update", options.train.update,
                     "a weight file whose models of other families and formats are taken over");
   // Maintenance of the shipped file: hidden from the help, which is for those who train.
-  train->add_option("--repack", options.train.repack,
-                    "train nothing: write this file's models for this program's features, carried over by name")
+  train
+      ->add_option("--repack", options.train.repack,
+                   "train nothing: write this file's models for this program's features, carried over by name")
       ->group("");
   train->add_option("--sample", options.train.sample,
                     "rows of each table, GPU, engine and dtype; 0 takes all (default: 4000 for tilecast, else all)");
@@ -143,7 +144,7 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) 
 }
 
 void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen) {
-  CLI::App* fit = 
+  CLI::App* fit =
       app.add_subcommand("fit", "refit the constants of the physics to measured rows, cards left out where asked");
   fit->add_option("--data", options.data,
                   "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")

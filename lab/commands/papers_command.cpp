@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lab/papers/papers.h"
 #include "lab/evaluate/tilecast_method.h"
+#include "lab/papers/papers.h"
 
 namespace tilecast {
 

@@ -6,7 +6,7 @@
 
 #include "lab/train/train_all.h"
 #include "measure/measurement.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "lab/fit/triton_fit.h"
+#include "gpu/registry.h"
 #include "lab/evaluate/slow_rows.h"
 #include "lab/evidence/tune_plots.h"
-#include "gpu/registry.h"
+#include "lab/fit/triton_fit.h"
 #include "support/file.h"
 
 namespace tilecast {

@@ -47,7 +47,6 @@ struct Group {
 std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
                                 const std::vector<Key>& by);
 
-
 // Rows of files of any known form, sampled.
 struct SampledRows {
   std::vector<Measurement> rows;

@@ -24,7 +24,7 @@ struct MethodOutcomes {
 
 // What methods may use. With neither weights nor a fold there is nothing learned.
 struct JudgeOptions {
-  const Weights* weights = nullptr;                               // of `tilecast`
+  const Weights* weights = nullptr;                                 // of `tilecast`
   std::vector<std::shared_ptr<const PaperForecaster>> papers = {};  // of `neusight` and `synperf`
   std::optional<LeaveOut> leave_out = {};
   TrainAllOptions train = {};       // with leave_out

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/csv.h"
-#include "measure/dims.h"
 #include "lab/evaluate/predictions.h"
+#include "measure/dims.h"
+#include "support/csv.h"
 #include "support/test_files.h"
 
 namespace tilecast {

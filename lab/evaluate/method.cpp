@@ -40,8 +40,8 @@ Count PaperForecaster::rows_seen(const Measurement& row) const {
 std::unique_ptr<Forecaster> analytic_method(Method method) { return std::make_unique<Analytic>(method); }
 
 Result<std::unique_ptr<PaperForecaster>> train_method(Method method, const std::vector<Measurement>& rows,
-                                                    std::span<const std::size_t> chosen, const MethodOptions& options,
-                                                    const std::function<void(double, std::string_view)>& progress) {
+                                                      std::span<const std::size_t> chosen, const MethodOptions& options,
+                                                      const std::function<void(double, std::string_view)>& progress) {
   assert(needs_weights(method));
   std::unique_ptr<TrainedMethod> trained;
   bool empty = true;

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "support/csv.h"
 #include "measure/measurement_writer.h"
+#include "support/csv.h"
 #include "support/file.h"
 
 namespace tilecast {

@@ -9,9 +9,9 @@
 
 #include "estimate/price.h"
 #include "gpu/registry.h"
-#include "measure/dims.h"
 #include "lab/evaluate/evaluate.h"
 #include "lab/train/train_all.h"
+#include "measure/dims.h"
 #include "test_paths.h"
 
 namespace tilecast {

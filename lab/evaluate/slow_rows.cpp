@@ -9,10 +9,10 @@
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "lab/evaluate/tune_judge.h"
 #include "lab/import/import.h"
 #include "support/input.h"
 #include "support/table.h"
-#include "lab/evaluate/tune_judge.h"
 
 namespace tilecast {
 namespace {
@@ -160,7 +160,7 @@ Result<std::string> flag_tables(const std::string& folder) {
   if (!rows) return rows.error();
   Table shares({"GPU"}, {"rows", "paper", "gap, learned", "gap, tuner's", "over learned", "over tuner's"});
   Table truth({"GPU", "ceiling"},
-                      {"shapes", "gain, most", "worth it", "precision", "recall", "rank correlation", "of the gap"});
+              {"shapes", "gain, most", "worth it", "precision", "recall", "rank correlation", "of the gap"});
   for (const auto& [gpu, of_gpu] : *rows) {
     add_shares(shares, gpu, of_gpu);
     add_truth(truth, gpu, of_gpu);

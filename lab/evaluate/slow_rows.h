@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

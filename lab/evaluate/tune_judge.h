@@ -9,7 +9,7 @@
 
 #include "kernel/gemm_tile.h"
 #include "kernel/moe.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tune/rank.h"
 
 namespace tilecast {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "gpu/registry.h"
-#include "support/table.h"
 #include "lab/evaluate/tune_judge.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -65,8 +65,8 @@ void add_moe_row(Table& table, const std::string& name, const std::vector<Judged
 }
 
 std::string moe_table(const std::vector<Judged>& judged) {
-  Table table({"shapes"}, {"count", "vLLM's default", "SGLang's default", "zero-run pick", "most",
-                                   "best of our 5", "most", "gain over vLLM's", "most", "over SGLang's", "most"});
+  Table table({"shapes"}, {"count", "vLLM's default", "SGLang's default", "zero-run pick", "most", "best of our 5",
+                           "most", "gain over vLLM's", "most", "over SGLang's", "most"});
   add_moe_row(table, "**not fitted**", only(judged, [](const TunedShape& s) { return !fitted_to(s.layer); }));
   add_moe_row(table, "fitted", only(judged, [](const TunedShape& s) { return fitted_to(s.layer); }));
   add_moe_row(table, "all", judged);
@@ -124,8 +124,8 @@ Result<std::string> tune_tables_h200(const std::string& measurements) {
 }
 
 Result<std::string> tune_table_synperf(const std::string& folder) {
-  Table table({"GPU"}, {"shapes", "zero-run pick inside", "one of our 5 inside", "vLLM's default",
-                                "SGLang's default", "random pick"});
+  Table table({"GPU"}, {"shapes", "zero-run pick inside", "one of our 5 inside", "vLLM's default", "SGLang's default",
+                        "random pick"});
   for (const auto& [file, name] : std::initializer_list<std::pair<const char*, const char*>>{
            {"A100", "A100-SXM-80GB"}, {"A40", "A40"}, {"H20", "H20"}, {"H800", "H800-SXM"}}) {
     const auto gpu = find_gpu(name);

@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "gpu/registry.h"
-#include "support/file.h"
 #include "lab/evaluate/slow_rows.h"
+#include "support/file.h"
 #include "test_paths.h"
 
 namespace tilecast {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "lab/evaluate/judge.h"
 #include "lab/evidence/calibration_study.h"
-#include "lab/fit/collective_fit.h"
 #include "lab/evidence/counters.h"
 #include "lab/evidence/endtoend_result.h"
-#include "lab/evaluate/judge.h"
+#include "lab/fit/collective_fit.h"
 
 namespace tilecast {
 
@@ -73,9 +73,9 @@ std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs);
 using Section = std::string (*)(const AccuracyInputs& inputs);
 namespace section {
 std::string definitions(const AccuracyInputs& inputs);
-std::string sources(const AccuracyInputs& inputs);      // of rows, with their licences
-std::string summary(const AccuracyInputs& inputs);      // averages over AIConfigurator's six cards
-std::string seen(const AccuracyInputs& inputs);         // held-out shapes
+std::string sources(const AccuracyInputs& inputs);  // of rows, with their licences
+std::string summary(const AccuracyInputs& inputs);  // averages over AIConfigurator's six cards
+std::string seen(const AccuracyInputs& inputs);     // held-out shapes
 std::string left_out_gpu(const AccuracyInputs& inputs);
 std::string left_out_architecture(const AccuracyInputs& inputs);
 std::string methods(const AccuracyInputs& inputs);  // all methods on the same rows

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "lab/evaluate/agreement.h"
 #include "lab/evidence/accuracy.h"
 #include "lab/evidence/accuracy_table.h"
-#include "lab/evaluate/agreement.h"
 #include "support/table.h"
 #include "support/text.h"
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "gpu/registry.h"
+#include "lab/evaluate/speedup.h"
 #include "lab/evidence/accuracy.h"
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
-#include "lab/evaluate/speedup.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -30,7 +30,8 @@ bool six_cards(const Measurement& row) {
 struct SummaryLine {
   std::string_view name;
   bool (*holds)(const Measurement& row);
-  std::string_view comparison;  // SynPerf's paper, boosted trees on raw features, a plain roofline: "seen / left out", in percent
+  std::string_view
+      comparison;  // SynPerf's paper, boosted trees on raw features, a plain roofline: "seen / left out", in percent
 };
 
 bool is(const Measurement& row, std::string_view family, std::string_view dtype) {
@@ -42,32 +43,20 @@ bool encodes(const Measurement& row) {
 }
 
 const std::array<SummaryLine, 13> kSummary = {{
-    {"GEMM bf16",
-     [](const Measurement& r) { return is(r, "gemm", "bf16"); },
+    {"GEMM bf16", [](const Measurement& r) { return is(r, "gemm", "bf16"); },
      "SynPerf 5.2 / 12.2; trees 5.3 / 17.8; roofline 50"},
-    {"GEMM fp8",
-     [](const Measurement& r) { return is(r, "gemm", "fp8"); },
-     "SynPerf 3.0 / 4.7 (siblings only)"},
+    {"GEMM fp8", [](const Measurement& r) { return is(r, "gemm", "fp8"); }, "SynPerf 3.0 / 4.7 (siblings only)"},
     {"GEMM fp8_block", [](const Measurement& r) { return is(r, "gemm", "fp8_block"); }, ""},
     {"GEMM nvfp4", [](const Measurement& r) { return is(r, "gemm", "nvfp4"); }, ""},
-    {"attention prefill bf16",
-     [](const Measurement& r) { return is(r, "attention_prefill", "bf16") && !encodes(r); },
+    {"attention prefill bf16", [](const Measurement& r) { return is(r, "attention_prefill", "bf16") && !encodes(r); },
      "SynPerf 13.4 / 18.1; trees 6.6 / 29.5"},
-    {"attention prefill fp8",
-     [](const Measurement& r) { return is(r, "attention_prefill", "fp8") && !encodes(r); },
+    {"attention prefill fp8", [](const Measurement& r) { return is(r, "attention_prefill", "fp8") && !encodes(r); },
      ""},
-    {"attention decode bf16",
-     [](const Measurement& r) { return is(r, "attention_decode", "bf16"); },
-     "trees 4.8 / 52"},
-    {"fused MoE bf16",
-     [](const Measurement& r) { return is(r, "moe", "bf16"); },
-     "trees 6.4 / 32"},
+    {"attention decode bf16", [](const Measurement& r) { return is(r, "attention_decode", "bf16"); }, "trees 4.8 / 52"},
+    {"fused MoE bf16", [](const Measurement& r) { return is(r, "moe", "bf16"); }, "trees 6.4 / 32"},
     {"fused MoE, other dtypes",
-     [](const Measurement& r) { return family_of(r.kernel.shape) == "moe" && r.kernel.format.name != "bf16"; },
-     ""},
-    {"MLA prefill",
-     [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_prefill"; },
-     ""},
+     [](const Measurement& r) { return family_of(r.kernel.shape) == "moe" && r.kernel.format.name != "bf16"; }, ""},
+    {"MLA prefill", [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_prefill"; }, ""},
     {"MLA decode", [](const Measurement& r) { return family_of(r.kernel.shape) == "mla_decode"; }, ""},
     {"encoder attention", encodes, ""},
     {"gdn, kda, mamba2", [](const Measurement& r) { return family_of(r.kernel.shape) == "scan"; }, ""},
@@ -133,8 +122,8 @@ namespace section {
 
 std::string summary(const AccuracyInputs& inputs) {
   if (inputs.without_gpu.empty()) return {};
-  Table table({"rows of", "for comparison: seen / left out, %"}, {"seen", "GPU left out", "architecture left out",
-                                                              "in interval, seen", "in interval, left out"});
+  Table table({"rows of", "for comparison: seen / left out, %"},
+              {"seen", "GPU left out", "architecture left out", "in interval, seen", "in interval, left out"});
   for (const SummaryLine& line : kSummary) {
     const auto mean_over = [&](const std::vector<Outcome>& outcomes, const auto& cards) {
       return whole(select(inputs.rows, outcomes,
@@ -145,8 +134,8 @@ std::string summary(const AccuracyInputs& inputs) {
     if (left_out.rows == 0) continue;
     const Group seen = mean_over(inputs.seen, [](const Measurement& row) { return held_out(row.kernel.shape); });
     table.add({std::string(line.name), std::string(line.comparison), mean_text(seen), mean_text(left_out),
-               mean_text(mean_over(inputs.without_architecture, all)),
-               percent_text(seen.coverage), percent_text(left_out.coverage)});
+               mean_text(mean_over(inputs.without_architecture, all)), percent_text(seen.coverage),
+               percent_text(left_out.coverage)});
   }
   return "## Kernels\n\nMean error of the learned method over AIConfigurator's A100, H100, H200, L40S, B200 and GB200 "
          "and all three "
@@ -199,7 +188,7 @@ std::string ablation(const AccuracyInputs& inputs) {
 std::string speedups(const AccuracyInputs& inputs) {
   const bool learned = !inputs.without_gpu.empty();
   Table table({"from", "to", "family"},
-                      {"shapes", "mean error", "median", "faster named right", "where over 10 % apart"});
+              {"shapes", "mean error", "median", "faster named right", "where over 10 % apart"});
   for (const SpeedupErrors& e :
        speedup_errors(speedup_pairs(inputs.rows, learned ? inputs.without_gpu : inputs.analytic)))
     if (e.family == "all" || e.from == "all")  // families of single pairs: `tilecast evaluate --pairs`

@@ -6,7 +6,6 @@
 
 #include "support/table.h"
 
-
 namespace tilecast {
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }

@@ -69,10 +69,7 @@ TEST(Accuracy, TheSummaryAveragesRowsThenGpus) {
   const std::string text = section::summary(sample.inputs);
   // Architecture left out: 120 % and 160 % on A100, 110 % on H100. Intervals of 10 % around hold all seen rows; on A100
   // 110 * 0.9 = 99 holds, 130 * 0.9 = 117 does not, on H100 94.5 does: (0.5 + 1) / 2.
-  EXPECT_THAT(
-      text,
-      HasSubstr("| 3.0 % | 12.5 % | 125.0 % | 100.0 % | 75.0 % |"))
-      << text;
+  EXPECT_THAT(text, HasSubstr("| 3.0 % | 12.5 % | 125.0 % | 100.0 % | 75.0 % |")) << text;
   EXPECT_THAT(text, HasSubstr("| GEMM bf16 |"));
   EXPECT_THAT(text, Not(HasSubstr("nvfp4")));
 }

@@ -18,8 +18,8 @@ namespace {
 
 struct StudyGroup {
   std::string_view name;
-  std::string_view families;    // prefix of the key
-  bool bf16;                    // that format only
+  std::string_view families;  // prefix of the key
+  bool bf16;                  // that format only
 };
 constexpr std::array<StudyGroup, 7> kGroups = {{{"GEMM bf16", "gemm/", true},
                                                 {"attention prefill bf16", "attention_prefill/", true},
@@ -214,15 +214,14 @@ std::string calibration_report(const std::vector<StudyLine>& lines, const CardSt
   if (lines.empty() && card.lines.empty()) return {};
   std::string out = "## Calibration\n\n";
   if (!lines.empty())
-    out +=
-        fmt::format(
-            "AIConfigurator's rows, encoders left out. A GPU is left out of the training; then `tilecast calibrate` "
-            "fits so many random "
-            "rows of "
-            "it and the rest are judged: mean error over {} draws. Priors and scales were "
-            "chosen on A100, H200 and GB200.\n\n",
-            kStudyDraws) +
-        study_table(lines);
+    out += fmt::format(
+               "AIConfigurator's rows, encoders left out. A GPU is left out of the training; then `tilecast calibrate` "
+               "fits so many random "
+               "rows of "
+               "it and the rest are judged: mean error over {} draws. Priors and scales were "
+               "chosen on A100, H200 and GB200.\n\n",
+               kStudyDraws) +
+           study_table(lines);
   if (!card.lines.empty())
     out += fmt::format(
                "A real card, {}: all its rows left out of the training; calibrated with {} rows of a minute "

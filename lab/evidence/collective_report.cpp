@@ -144,8 +144,8 @@ std::string collective_report(const CollectiveJudgement& judged) {
     below.forecasts_below += judged.without_architecture[i].forecast < judged.without_architecture[i].bound;
     below.rows_below += row.measured < judged.seen[i].bound;
   }
-  Table table({"what", "GPU"}, {"held-out rows", "mean", "p90", "bias", "in interval", "GPU left out: rows",
-                                        "mean", "p90", "bias", "in interval"});
+  Table table({"what", "GPU"}, {"held-out rows", "mean", "p90", "bias", "in interval", "GPU left out: rows", "mean",
+                                "p90", "bias", "in interval"});
   for (const std::string_view kind : kKinds)
     for (const bool apart : {false, true}) add_lines(table, kind, lines[kind][apart ? 1 : 0], apart);
   return fmt::format(

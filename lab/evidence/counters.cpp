@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "estimate/residency.h"
-#include "support/csv.h"
 #include "lab/evidence/cublas_names.h"
+#include "support/csv.h"
 #include "support/text.h"
 
 namespace tilecast {

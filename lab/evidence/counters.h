@@ -11,8 +11,8 @@
 
 #include "gpu/gpu.h"
 #include "kernel/kernel.h"
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

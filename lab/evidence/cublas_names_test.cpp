@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "gpu/registry.h"
-#include "support/csv.h"
 #include "measure/dims.h"
+#include "support/csv.h"
 #include "support/text.h"
 #include "test_paths.h"
 

@@ -39,7 +39,7 @@ constexpr double kAtFloor = 1.2;
 // Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
 // are left to the analytic forecast.
 Result<ProgramForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
-                                              Count sequences, Method method, const ModelSource* weights) {
+                                                 Count sequences, Method method, const ModelSource* weights) {
   Program alone = program;
   for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;
   auto timed = forecast_step(alone, gpu, sequences, method, weights);

@@ -14,7 +14,7 @@
 #include "lab/evidence/endtoend_table.h"
 #include "lab/train/train_all.h"
 #include "parallel/forecast.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

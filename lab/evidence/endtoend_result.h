@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "gpu/registry.h"
-#include "lab/evidence/endtoend.h"
-#include "lab/import/import.h"
 #include "lab/evaluate/protocols.h"
 #include "lab/evaluate/tilecast_method.h"
+#include "lab/evidence/endtoend.h"
+#include "lab/import/import.h"
 #include "support/statistics.h"
 
 namespace tilecast {

@@ -16,7 +16,7 @@
 #include "constants/registry.h"
 #include "constants/tuned.h"
 #include "measure/measurement.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

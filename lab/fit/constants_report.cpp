@@ -111,8 +111,7 @@ std::string constants_page(const ConstantsReport& report) {
     all.add(std::move(row));
   }
   page += "Mean over families:\n\n" + all.markdown();
-  for (const LeftOutFit& fit : report.fits)
-    page += fmt::format("## {}\n\n{}", fit.left_out, left_out_table(fit, true));
+  for (const LeftOutFit& fit : report.fits) page += fmt::format("## {}\n\n{}", fit.left_out, left_out_table(fit, true));
   page += fmt::format(
       "## The constants\n\nLoss (mean |log(measured / forecast)| over families and their cards) of all rows: {:.4f} "
       "with the shipped constants, {:.4f} refitted.\n\n",

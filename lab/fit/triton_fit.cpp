@@ -16,13 +16,13 @@ struct FittedConstant {
   double low, high;
 };
 constexpr std::array<FittedConstant, 8> kConstants = {{{"warpgroup_shared", &TritonConstants::warpgroup_shared, 0.8, 2},
-                                                 {"load_slots", &TritonConstants::load_slots, 2, 60},
-                                                 {"latency", &TritonConstants::latency, 500, 3000},
-                                                 {"piece", &TritonConstants::piece, 0.005, 0.2},
-                                                 {"prologue", &TritonConstants::prologue, 1000, 10000},
-                                                 {"step_norm", &TritonConstants::step_norm, 1.5, 20},
-                                                 {"dram_norm", &TritonConstants::dram_norm, 1.5, 20},
-                                                 {"idle_cta", &TritonConstants::idle_cta, 50, 4000}}};
+                                                       {"load_slots", &TritonConstants::load_slots, 2, 60},
+                                                       {"latency", &TritonConstants::latency, 500, 3000},
+                                                       {"piece", &TritonConstants::piece, 0.005, 0.2},
+                                                       {"prologue", &TritonConstants::prologue, 1000, 10000},
+                                                       {"step_norm", &TritonConstants::step_norm, 1.5, 20},
+                                                       {"dram_norm", &TritonConstants::dram_norm, 1.5, 20},
+                                                       {"idle_cta", &TritonConstants::idle_cta, 50, 4000}}};
 
 constexpr double kTemperature = 0.015;  // forecasts this close (relative) are about as likely to be picked
 constexpr double kGoodness = 4;         // weight exp(-kGoodness (t / best - 1)) of a configuration's residual

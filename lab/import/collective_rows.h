@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/expert_exchange.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

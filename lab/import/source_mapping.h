@@ -16,7 +16,7 @@
 #include "gpu/registry.h"
 #include "kernel/context.h"
 #include "kernel/format.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "gpu/registry.h"
-#include "support/csv.h"
 #include "lab/import/import.h"
+#include "support/csv.h"
 
 namespace tilecast {
 namespace {

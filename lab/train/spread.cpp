@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "measure/dims.h"
 #include "lab/train/fit_terms.h"
+#include "measure/dims.h"
 
 namespace tilecast {
 namespace {
@@ -83,7 +83,8 @@ std::vector<Leftover> leftovers_without(std::span<const PlannedRow* const> rows,
   std::vector<Leftover> all;
   for (const auto& [card, own] : out) {
     Leftover left{leftovers(data_of(model, own, Knows::no_card), forest), standing};
-    for (std::size_t i = 0; i < left.data.rows(); ++i) left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
+    for (std::size_t i = 0; i < left.data.rows(); ++i)
+      left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
     all.push_back(std::move(left));
   }
   return all;

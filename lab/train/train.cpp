@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/train/spread.h"
 #include "lab/train/fit_terms.h"
+#include "lab/train/spread.h"
 
 namespace tilecast {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "gpu/registry.h"
-#include "measure/dims.h"
 #include "lab/train/fit_data.h"
-#include "support/text.h"
+#include "measure/dims.h"
 #include "measure/traps.h"
+#include "support/text.h"
 #include "support/workers.h"
 
 namespace tilecast {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "gpu/registry.h"
-#include "measure/dims.h"
 #include "lab/train/mlp_train.h"
+#include "measure/dims.h"
 
 namespace tilecast {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "estimate/learned.h"
 #include "gpu/registry.h"
-#include "measure/dims.h"
 #include "lab/train/mlp_train.h"
+#include "measure/dims.h"
 
 namespace tilecast {
 namespace {

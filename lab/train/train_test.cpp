@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "gpu/registry.h"
-#include "measure/dims.h"
 #include "lab/train/train_all.h"
+#include "measure/dims.h"
 
 namespace tilecast {
 namespace {

@@ -167,11 +167,16 @@ const Question& calibrate_question() {
 
 std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
   Declare list;
-  list.add(q.gpu, {.name = "gpu", .help = "the card: a name, or a description file (tools/collect writes one)",
-                   .example = "H200-SXM", .required = true});
-  list.add(q.data, {.name = "data", .help = "measured rows of it: tables of our form or of a known source",
-                    .example = "quick.csv.gz", .required = true});
-  list.add(q.judge, {.name = "judge", .help = "also judge the result by this table's rows, shapes of --data left out",
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "the card: a name, or a description file (tools/collect writes one)",
+                   .example = "H200-SXM",
+                   .required = true});
+  list.add(q.data, {.name = "data",
+                    .help = "measured rows of it: tables of our form or of a known source",
+                    .example = "quick.csv.gz",
+                    .required = true});
+  list.add(q.judge, {.name = "judge",
+                     .help = "also judge the result by this table's rows, shapes of --data left out",
                      .example = "sweep.csv.gz"});
   list.add(q.weights, {.name = "weights", .help = "correct these (default: those shipped)", .example = "my.weights"});
   return list.take();

@@ -23,8 +23,8 @@ std::string norms(const char* gpu, int count) {
 }
 
 double norm_us(const std::string& gpu) {
-  const auto answer = forecast(
-      {.family = "rmsnorm", .dims = {{"rows", "4096"}, {"cols", "4096"}}, .gpu = gpu, .engine = "pytorch"});
+  const auto answer =
+      forecast({.family = "rmsnorm", .dims = {{"rows", "4096"}, {"cols", "4096"}}, .gpu = gpu, .engine = "pytorch"});
   EXPECT_TRUE(answer.ok()) << answer.error().line();
   return in_microseconds(answer->latency);
 }

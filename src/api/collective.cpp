@@ -219,38 +219,60 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                   .required = true,
                   .positional = true});
   list.add(q.bytes, {.name = "bytes", .help = "message size: 256, 64K, 1M (as nccl-tests' size)", .example = "64K"});
-  list.add(q.tokens, {.name = "tokens", .help = "dispatch, combine: tokens of a rank", .example = "128", .least = 1,
+  list.add(q.tokens, {.name = "tokens",
+                      .help = "dispatch, combine: tokens of a rank",
+                      .example = "128",
+                      .least = 1,
                       .most = kMostCount});
-  list.add(q.hidden, {.name = "hidden", .help = "dispatch, combine: elements of a token", .example = "7168",
-                      .least = 1, .most = kMostCount});
-  list.add(q.topk, {.name = "topk", .help = "dispatch, combine: experts of a token", .example = "8", .least = 1,
+  list.add(q.hidden, {.name = "hidden",
+                      .help = "dispatch, combine: elements of a token",
+                      .example = "7168",
+                      .least = 1,
+                      .most = kMostCount});
+  list.add(q.topk, {.name = "topk",
+                    .help = "dispatch, combine: experts of a token",
+                    .example = "8",
+                    .least = 1,
                     .most = kMostCount});
-  list.add(q.experts, {.name = "experts", .help = "dispatch, combine: experts on all ranks", .example = "256",
-                       .least = 1, .most = kMostCount});
+  list.add(q.experts, {.name = "experts",
+                       .help = "dispatch, combine: experts on all ranks",
+                       .example = "256",
+                       .least = 1,
+                       .most = kMostCount});
   list.add(q.most_nodes, {.name = "most-nodes",
                           .help = "dispatch, combine: nodes the experts of a token lie on (0: any)",
-                          .example = "4", .least = 0, .most = kMostRanks});
+                          .example = "4",
+                          .least = 0,
+                          .most = kMostRanks});
   list.add(q.sms, {.name = "sms", .help = "deepep: SMs its kernels get", .example = "20", .least = 1, .most = 1e5});
-  list.add(q.balanced, {.name = "balanced",
-                        .help = "dispatch, combine: a token's experts on as many ranks as they can"});
-  list.add(q.ranks, {.name = "ranks", .help = "GPUs that take part (default: all of the cluster)", .example = "8",
-                     .least = 1, .most = kMostRanks});
+  list.add(q.balanced,
+           {.name = "balanced", .help = "dispatch, combine: a token's experts on as many ranks as they can"});
+  list.add(q.ranks, {.name = "ranks",
+                     .help = "GPUs that take part (default: all of the cluster)",
+                     .example = "8",
+                     .least = 1,
+                     .most = kMostRanks});
   list.add(q.local, {.name = "local",
                      .help = "of them on one node, while the node's other GPUs make the same call (default: all, "
                              "alone)",
-                     .example = "2", .least = 1, .most = kMostRanks});
+                     .example = "2",
+                     .least = 1,
+                     .most = kMostRanks});
   list.add(q.cluster, {.name = "cluster",
                        .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file",
                        .example = "hgx-h100-8",
                        .required = true});
-  list.add(q.nodes, {.name = "nodes", .help = "nodes of the cluster (default: its description's)", .example = "4",
-                     .least = 1, .most = kMostRanks});
+  list.add(q.nodes, {.name = "nodes",
+                     .help = "nodes of the cluster (default: its description's)",
+                     .example = "4",
+                     .least = 1,
+                     .most = kMostRanks});
   list.add(q.library, {.name = "library",
                        .help = "nccl (default), or an engine's own all-reduce: vllm (custom), sglang, trtllm; "
                                "dispatch, combine: deepep (default), deepep-ll, trtllm-one-sided, trtllm-two-sided",
                        .example = "vllm"});
-  list.add(q.dtype, {.name = "dtype", .help = "number format (default: bf16; of dispatch fp8 with scales)",
-                     .example = "fp16"});
+  list.add(q.dtype,
+           {.name = "dtype", .help = "number format (default: bf16; of dispatch fp8 with scales)", .example = "fp16"});
   list.add(q.eager, {.name = "eager", .help = "engines: launched by the host, not from a CUDA graph"});
   return list.take();
 }

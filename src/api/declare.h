@@ -21,15 +21,15 @@
 
 namespace tilecast {
 
-// Readers of one value; errors name the argument. "15T", "2.5B", "800k" are numbers too: k, M, B (or G) and T are powers
-// of 1000.
+// Readers of one value; errors name the argument. "15T", "2.5B", "800k" are numbers too: k, M, B (or G) and T are
+// powers of 1000.
 Result<Count> count_value(const Argument& about, std::string_view text);
 Result<double> number_value(const Argument& about, std::string_view text);
 Result<Bytes> size_value(const Argument& about, std::string_view text);  // "64K": powers of 1024, as nccl-tests
 Result<bool> yes_no_value(const Argument& about, std::string_view text);
 Result<std::size_t> choice_value(const Argument& about, std::string_view text);  // index into its choices
 std::string number_text(double value);
-std::string size_text(Bytes size);  // that reads back as the same
+std::string size_text(Bytes size);                          // that reads back as the same
 std::string joined(const std::vector<std::string>& parts);  // with commas
 std::vector<std::string> parts_of(std::string_view text);   // at commas
 

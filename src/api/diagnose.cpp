@@ -72,8 +72,8 @@ DiagnosisReport report_of(Diagnosis&& d) {
   report.recorded_on = std::move(d.recorded_on), report.gpu = std::move(d.gpu);
   report.total = d.total, report.recognised = d.recognised, report.compared = d.compared, report.above_ceiling = d.lost;
   for (const FamilyTotal& f : d.families)
-    report.families.push_back({std::string(name_of(f.family)), std::string(describe(f.family)), f.launches, f.total,
-                               f.compared, f.lost});
+    report.families.push_back(
+        {std::string(name_of(f.family)), std::string(describe(f.family)), f.launches, f.total, f.compared, f.lost});
   report.work.reserve(d.groups.size());
   for (WorkGroup& g : d.groups) report.work.push_back(work_of(std::move(g)));
   for (Timeline& t : d.timelines) report.devices.push_back(timeline_of(std::move(t)));
@@ -121,9 +121,11 @@ std::vector<BoundArgument> arguments_of(DiagnoseQuery& q) {
                      .example = "trace.json.gz",
                      .required = true,
                      .positional = true});
-  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file (default: the one the file names)",
-                   .example = "H200-SXM"});
-  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+  list.add(
+      q.gpu,
+      {.name = "gpu", .help = "GPU name or description file (default: the one the file names)", .example = "H200-SXM"});
+  list.add(q.weights, {.name = "weights",
+                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
                        .example = "my.weights"});
   return list.take();
 }

@@ -81,8 +81,8 @@ TEST(DiagnoseApi, AnotherCard) {
 TEST(DiagnoseApi, ErrorsNameWhatIsWrong) {
   const TestFolder folder;
   const std::string trace = folder.plain("trace.json", kTrace);
-  const std::string unnamed = folder.plain(
-      "unnamed.json", R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1}]})");
+  const std::string unnamed =
+      folder.plain("unnamed.json", R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1}]})");
   EXPECT_THAT(line_of(diagnose({})), StartsWith("trace: is missing"));
   EXPECT_THAT(line_of(diagnose({.trace = "/nowhere.json"})), HasSubstr("no such file"));
   EXPECT_THAT(line_of(diagnose({.trace = trace, .gpu = "H300"})), StartsWith("gpu: unknown GPU"));

@@ -40,8 +40,8 @@ GpuInfo info_of(const Gpu& gpu) {
   info.built_in = gpu.built_in, info.calibrated = gpu.calibration != nullptr;
   info.sms = gpu.sms, info.clock_quoted = gpu.clock.quoted, info.clock_max = gpu.clock.max, info.power = gpu.power;
   add_peaks(info, gpu);
-  info.sm = {gpu.registers_per_sm, gpu.shared_memory.per_sm, gpu.shared_memory.per_cta, gpu.shared_memory.per_clock,
-             gpu.max_threads_per_sm, gpu.max_ctas_per_sm};
+  info.sm = {gpu.registers_per_sm,        gpu.shared_memory.per_sm, gpu.shared_memory.per_cta,
+             gpu.shared_memory.per_clock, gpu.max_threads_per_sm,   gpu.max_ctas_per_sm};
   info.l2 = gpu.l2.size, info.l2_rate = gpu.l2_peak(gpu.clock.max);
   if (gpu.last_level_cache) info.last_level_cache = {gpu.last_level_cache->size, gpu.last_level_cache->bandwidth};
   info.dram = gpu.dram.size, info.dram_type = gpu.dram.type, info.dram_rate = gpu.dram.bandwidth;
@@ -81,8 +81,8 @@ Result<GpuConstants> gpu_constants(const GpuQuery& query) {
   if (!gpu) return gpu.error();
   GpuConstants all{gpu->name, {}};
   for (const Constant* c : constants_of(*gpu))
-    all.constants.push_back({std::string(c->name), std::string(c->of), c->value, std::string(c->unit), std::string(name_of(c->kind)),
-                   c->tunable, std::string(c->about), std::string(c->source)});
+    all.constants.push_back({std::string(c->name), std::string(c->of), c->value, std::string(c->unit),
+                             std::string(name_of(c->kind)), c->tunable, std::string(c->about), std::string(c->source)});
   return all;
 }
 
@@ -100,7 +100,8 @@ const Question& gpus_question() {
 }
 
 const Question& gpu_question() {
-  static const Question question{"gpu show", "everything known about a GPU, with sources", {"gpu show H100-SXM", "gpu show H100-SXM --constants"}};
+  static const Question question{
+      "gpu show", "everything known about a GPU, with sources", {"gpu show H100-SXM", "gpu show H100-SXM --constants"}};
   return question;
 }
 

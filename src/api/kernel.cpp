@@ -285,8 +285,8 @@ const std::vector<KernelFamily>& kernel_families() {
   static const std::vector<KernelFamily> all = [] {
     std::vector<KernelFamily> list;
     for (const Family& family : families()) {
-      KernelFamily one{std::string(family.info.name), std::string(family.info.summary),
-                       std::string(family.info.example), {}};
+      KernelFamily one{
+          std::string(family.info.name), std::string(family.info.summary), std::string(family.info.example), {}};
       for (const FieldInfo& field : family.fields) {
         Argument dim{.name = field.name, .help = field.help};
         if (field.kind == "count") dim.kind = ArgumentKind::count, dim.least = 0;
@@ -318,18 +318,23 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   Declare list;
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
-  list.add(q.method, {.name = "method", .help = "how: tilecast, analytic (nothing learned) or a method to compare with",
+  list.add(q.method, {.name = "method",
+                      .help = "how: tilecast, analytic (nothing learned) or a method to compare with",
                       .example = "analytic"});
   list.add(q.runtime, {.name = "runtime", .help = "how kernels are launched", .example = "eager"});
-  list.add(q.warmth, {.name = "warmth", .help = "what caches hold: model is weights cold, activations warm",
-                      .example = "cold"});
-  list.add(q.weight_copies, {.name = "weight-copies", .help = "copies of the weights that a warm benchmark rotates",
-                             .example = "6", .least = 1, .most = 1e6});
-  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+  list.add(q.warmth,
+           {.name = "warmth", .help = "what caches hold: model is weights cold, activations warm", .example = "cold"});
+  list.add(q.weight_copies, {.name = "weight-copies",
+                             .help = "copies of the weights that a warm benchmark rotates",
+                             .example = "6",
+                             .least = 1,
+                             .most = 1e6});
+  list.add(q.weights, {.name = "weights",
+                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
                        .example = "my.weights"});
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
-  list.add(q.kernel_source, {.name = "kernel-source", .help = "with --engine: which of its kernels",
-                             .example = "vllm_flash_attn_fa3"});
+  list.add(q.kernel_source,
+           {.name = "kernel-source", .help = "with --engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
   return list.take();
 }
 

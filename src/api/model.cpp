@@ -127,8 +127,7 @@ Result<ModelInfo> describe_model(const ModelQuery& query) {
 std::vector<std::string> model_classes() { return supported_architectures(); }
 
 const Question& models_question() {
-  static const Question question{
-      "models", "list the models Tilecast knows by name", {"models", "models --classes"}};
+  static const Question question{"models", "list the models Tilecast knows by name", {"models", "models --classes"}};
   return question;
 }
 
@@ -144,8 +143,7 @@ std::vector<BoundArgument> arguments_of(ModelQuery& q) {
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",
                     .repeated = true});
-  list.add(q.allow_unknown,
-           {.name = "allow-unknown", .help = "ONNX: price unknown operators as memory traffic"});
+  list.add(q.allow_unknown, {.name = "allow-unknown", .help = "ONNX: price unknown operators as memory traffic"});
   return list.take();
 }
 

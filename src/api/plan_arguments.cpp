@@ -25,9 +25,9 @@ void add_prices(Declare& list, std::optional<double>& price, std::string& prices
                    .example = "2.5",
                    .least = kLeastDollars,
                    .most = kMostPrice});
-  list.add(prices, {.name = "prices",
-                    .help = "a price table of your own (columns gpu, usd_per_hour)",
-                    .example = "prices.csv"});
+  list.add(
+      prices,
+      {.name = "prices", .help = "a price table of your own (columns gpu, usd_per_hour)", .example = "prices.csv"});
 }
 
 void add_method(Declare& list, Method& method, std::string& weights) {
@@ -55,8 +55,7 @@ void add_choices(Declare& list, PlanServeQuery& q) {
                       .least = kLeastDollars,
                       .most = kMostDollars});
   add_prices(list, q.price, q.prices);
-  list.add(q.engines,
-           {.name = "engine", .help = "vllm, sglang, trtllm (default: all)", .example = "vllm,sglang"});
+  list.add(q.engines, {.name = "engine", .help = "vllm, sglang, trtllm (default: all)", .example = "vllm,sglang"});
   list.add(q.dtypes, {.name = "dtype",
                       .help = "number formats (default: the checkpoint's, and fp8 where the GPU has it)",
                       .example = "bf16,fp8"});
@@ -101,7 +100,8 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
 std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
   Declare list;
   add_model(list, q.model);
-  list.add(q.gpus, {.name = "gpus", .help = "how many of which: 64xH100-SXM", .example = "64xH100-SXM", .required = true});
+  list.add(q.gpus,
+           {.name = "gpus", .help = "how many of which: 64xH100-SXM", .example = "64xH100-SXM", .required = true});
   list.add(q.global_batch, {.name = "global-batch",
                             .help = "sequences of a step",
                             .example = "512",
@@ -116,9 +116,8 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
                    .most = kMostCount,
                    .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format of the products (default bf16)", .example = "fp8"});
-  list.add(q.engine, {.name = "engine",
-                      .help = "who launches kernels; cudagraph: one fused kernel each",
-                      .example = "pytorch"});
+  list.add(q.engine,
+           {.name = "engine", .help = "who launches kernels; cudagraph: one fused kernel each", .example = "pytorch"});
   list.add(q.mixed, {.name = "mixed",
                      .help = "none (one format), autocast (fp32 parameters) or master (fp32 copy in the optimizer)",
                      .example = "autocast"});

@@ -134,10 +134,9 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::functi
 }
 
 const Question& plan_train_question() {
-  static const Question question{
-      "plan train",
-      "every way to spread a training step, ranked, and what it costs",
-      {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096"}};
+  static const Question question{"plan train",
+                                 "every way to spread a training step, ranked, and what it costs",
+                                 {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096"}};
   return question;
 }
 

@@ -29,8 +29,7 @@ Status check_together(const SimulateQuery& q) {
   if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)
     return field_error("policy", "max-utilization is TensorRT-LLM's", "engine trtllm");
   if (!q.trace.empty() && (q.load.rate || q.sweep.starts_with("rate")))
-    return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own",
-                       "a concurrency, or no trace");
+    return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own", "a concurrency, or no trace");
   return Ok{};
 }
 

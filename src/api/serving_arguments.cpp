@@ -21,11 +21,8 @@ void add_deployment(Declare& list, SimulateQuery& q) {
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "the cache", .example = "fp8"});
   list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostRanks});
-  list.add(q.ep, {.name = "ep",
-                  .help = "ranks that share the experts out",
-                  .example = "8",
-                  .least = 1,
-                  .most = kMostRanks});
+  list.add(q.ep,
+           {.name = "ep", .help = "ranks that share the experts out", .example = "8", .least = 1, .most = kMostRanks});
   list.add(q.attention_dp,
            {.name = "attention-dp",
             .help = "data parallel ranks of one replica, each with requests of its own, that share experts over the "
@@ -41,11 +38,8 @@ void add_deployment(Declare& list, SimulateQuery& q) {
 }
 
 void add_load(Declare& list, SimulateQuery& q) {
-  list.add(q.num_prompts, {.name = "num-prompts",
-                           .help = "requests, how many",
-                           .example = "1000",
-                           .least = 1,
-                           .most = 1e7});
+  list.add(q.num_prompts,
+           {.name = "num-prompts", .help = "requests, how many", .example = "1000", .least = 1, .most = 1e7});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (default: all at once)",
                          .example = "10",
@@ -62,9 +56,9 @@ void add_load(Declare& list, SimulateQuery& q) {
                            .least = 1,
                            .most = kMostCount});
   declare_load(list, q.load);
-  list.add(q.trace, {.name = "trace",
-                     .help = "requests from a CSV or JSON lines file (docs/serving.md)",
-                     .example = "requests.csv"});
+  list.add(
+      q.trace,
+      {.name = "trace", .help = "requests from a CSV or JSON lines file (docs/serving.md)", .example = "requests.csv"});
 }
 
 void add_limits(Declare& list, SimulateQuery& q) {
@@ -109,8 +103,7 @@ void add_scheduling(Declare& list, SimulateQuery& q) {
   list.add(q.no_prefix_caching, {.name = "no-prefix-caching", .help = "prefixes are computed each time"});
   list.add(q.no_chunked_prefill, {.name = "no-chunked-prefill", .help = "prompts are not cut"});
   list.add(q.chunked_prefill, {.name = "chunked-prefill", .help = "trtllm: prompts are cut"});
-  list.add(q.no_overlap,
-           {.name = "no-overlap", .help = "steps are planned one after the other (no async scheduling)"});
+  list.add(q.no_overlap, {.name = "no-overlap", .help = "steps are planned one after the other (no async scheduling)"});
   list.add(q.policy, {.name = "policy",
                       .help = "the engine's own, static (batches), or max-utilization (trtllm)",
                       .example = "static"});
@@ -143,12 +136,9 @@ void add_pools(Declare& list, SimulateQuery& q) {
                           .example = "2",
                           .least = 1,
                           .most = kMostRanks});
-  list.add(q.link_gb_per_s, {.name = "link",
-                             .help = "... rate between them",
-                             .unit = "GB/s",
-                             .example = "50",
-                             .least = 1e-6,
-                             .most = 1e6});
+  list.add(
+      q.link_gb_per_s,
+      {.name = "link", .help = "... rate between them", .unit = "GB/s", .example = "50", .least = 1e-6, .most = 1e6});
   list.add(q.link_us, {.name = "link-latency",
                        .help = "... time of an empty transfer",
                        .unit = "µs",
@@ -183,14 +173,12 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
   list.add(q.sweep, {.name = "sweep",
                      .help = "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256",
                      .example = "rate=1..32"});
-  list.add(q.no_interval,
-           {.name = "no-interval", .help = "leave out the intervals, which take two more runs"});
+  list.add(q.no_interval, {.name = "no-interval", .help = "leave out the intervals, which take two more runs"});
   list.add(q.method, {.name = "method",
                       .help = "how steps are forecast; analytic: nothing learned",
                       .example = "analytic",
                       .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights,
-           {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones"});
+  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones"});
   return list.take();
 }
 

@@ -93,9 +93,9 @@ Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, dou
 
 void declare_load(Declare& list, LoadQuery& load) {
   constexpr double kMostTokens = 1 << 30, kMostSeed = 9007199254740992.0;  // what a double still counts
-  list.add(load.input, {.name = "input",
-                        .help = "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8",
-                        .example = "1024"});
+  list.add(
+      load.input,
+      {.name = "input", .help = "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8", .example = "1024"});
   list.add(load.output, {.name = "output", .help = "tokens of an answer, likewise", .example = "256"});
   list.add(load.prefixes, {.name = "prefixes",
                            .help = "different beginnings that prompts share",
@@ -108,11 +108,9 @@ void declare_load(Declare& list, LoadQuery& load) {
                                 .example = "512",
                                 .least = 0,
                                 .most = kMostTokens});
-  list.add(load.seed, {.name = "seed",
-                       .help = "the same seed gives the same result",
-                       .example = "1",
-                       .least = 0,
-                       .most = kMostSeed});
+  list.add(
+      load.seed,
+      {.name = "seed", .help = "the same seed gives the same result", .example = "1", .least = 0, .most = kMostSeed});
 }
 
 EngineKind kind_of(ServingEngine engine) {

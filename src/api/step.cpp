@@ -63,8 +63,12 @@ BoundArgument stage_layers_argument(std::vector<int>& field) {
   };
   bound.set = [&field](std::string_view text) -> Status {
     std::vector<int> layers;
-    const Argument about{.name = "stage-layers", .kind = ArgumentKind::count, .help = {}, .example = "13,14,13",
-                         .least = 0, .most = 1e6};
+    const Argument about{.name = "stage-layers",
+                         .kind = ArgumentKind::count,
+                         .help = {},
+                         .example = "13,14,13",
+                         .least = 0,
+                         .most = 1e6};
     if (!text.empty())
       for (const std::string& part : parts_of(text)) {
         const auto n = count_value(about, part);
@@ -88,24 +92,33 @@ void declare_work(Declare& list, StepQuery& q) {
                      .positional = true});
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM"});
   list.add(q.mode, {.name = "mode", .help = "an encoder's one pass is prefill too", .example = "decode"});
-  list.add(q.batch, {.name = "batch", .help = "requests, images or training sequences", .example = "32", .least = 1,
-                     .most = kMost});
-  list.add(q.seq, {.name = "seq", .help = "prefill, train: tokens of a sequence", .example = "2048", .least = 0,
-                   .most = kMost});
+  list.add(
+      q.batch,
+      {.name = "batch", .help = "requests, images or training sequences", .example = "32", .least = 1, .most = kMost});
+  list.add(
+      q.seq,
+      {.name = "seq", .help = "prefill, train: tokens of a sequence", .example = "2048", .least = 0, .most = kMost});
   list.add(q.context, {.name = "context",
                        .help = "decode: tokens cached before the step; prefill: a cached prefix",
                        .example = "2048",
                        .least = 0,
                        .most = kMost});
-  list.add(q.new_tokens, {.name = "new-tokens", .help = "decode: tokens of a request in one step", .example = "1",
-                          .least = 1, .most = kMost});
-  list.add(q.source, {.name = "source", .help = "encoder-decoder models: tokens of the source", .example = "512",
-                      .least = 0, .most = kMost});
+  list.add(q.new_tokens, {.name = "new-tokens",
+                          .help = "decode: tokens of a request in one step",
+                          .example = "1",
+                          .least = 1,
+                          .most = kMost});
+  list.add(q.source, {.name = "source",
+                      .help = "encoder-decoder models: tokens of the source",
+                      .example = "512",
+                      .least = 0,
+                      .most = kMost});
   list.add(q.requests, {.name = "requests",
                         .help = "requests that differ, count x new + cached: 8x1+2048,2x512",
                         .example = "8x1+2048,2x512"});
   list.add(q.dtype, {.name = "dtype", .help = "number format (default: the checkpoint's)", .example = "fp8"});
-  list.add(q.kv_dtype, {.name = "kv-dtype", .help = "of keys and values", .example = "fp8", .choices = {"auto", "fp8"}});
+  list.add(q.kv_dtype,
+           {.name = "kv-dtype", .help = "of keys and values", .example = "fp8", .choices = {"auto", "fp8"}});
 }
 
 void declare_engine(Declare& list, StepQuery& q) {
@@ -116,25 +129,27 @@ void declare_engine(Declare& list, StepQuery& q) {
                    .help = "2024: vLLM before 0.6 and TensorRT-LLM before 0.12, host-bound schedulers",
                    .example = "2024",
                    .choices = {"current", "2024"}});
-  list.add(q.attention, {.name = "attention", .help = "pytorch: fused, or eager (products and a softmax)",
-                         .example = "eager"});
+  list.add(q.attention,
+           {.name = "attention", .help = "pytorch: fused, or eager (products and a softmax)", .example = "eager"});
   list.add(q.all_logits, {.name = "all-logits", .help = "the head runs on every token"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "keys and values are not kept"});
-  list.add(q.recompute, {.name = "recompute", .help = "train: full is activations of layers computed again",
-                         .example = "full"});
+  list.add(q.recompute,
+           {.name = "recompute", .help = "train: full is activations of layers computed again", .example = "full"});
   list.add(q.optimizer, {.name = "optimizer", .help = "train", .example = "sgd"});
-  list.add(q.mixed, {.name = "mixed",
-                     .help = "train: none (one format), autocast (fp32 parameters), master (fp32 copy in the optimizer)",
-                     .example = "master"});
-  list.add(q.accumulate, {.name = "accumulate", .help = "train: micro-batches a step", .example = "4", .least = 1,
-                          .most = kMost});
+  list.add(q.mixed,
+           {.name = "mixed",
+            .help = "train: none (one format), autocast (fp32 parameters), master (fp32 copy in the optimizer)",
+            .example = "master"});
+  list.add(q.accumulate,
+           {.name = "accumulate", .help = "train: micro-batches a step", .example = "4", .least = 1, .most = kMost});
   list.add_opposite(q.update, {.name = "no-update", .help = "train: forward and backward only"});
   list.add(q.dropout, {.name = "dropout", .help = "train: the model's dropouts are live"});
-  list.add(q.fused_optimizer, {.name = "fused-optimizer",
-                               .help = "train, pytorch: one kernel, not PyTorch's default (foreach)"});
-  list.add(q.fused_norms, {.name = "fused-norms",
-                           .help = "pytorch: RMSNorm and GELU as one kernel each, not as Hugging Face does"});
-  list.add(q.static_cache, {.name = "static-cache", .help = "pytorch: the cache is written in place, not concatenated"});
+  list.add(q.fused_optimizer,
+           {.name = "fused-optimizer", .help = "train, pytorch: one kernel, not PyTorch's default (foreach)"});
+  list.add(q.fused_norms,
+           {.name = "fused-norms", .help = "pytorch: RMSNorm and GELU as one kernel each, not as Hugging Face does"});
+  list.add(q.static_cache,
+           {.name = "static-cache", .help = "pytorch: the cache is written in place, not concatenated"});
   list.add(q.dims, {.name = "dim",
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",
@@ -158,11 +173,10 @@ void declare_layout(Declare& list, StepQuery& q) {
   ranks(l.ep, "ep", "ranks that share the experts");
   ranks(l.cp, "cp", "context parallel ranks: each has a part of every sequence");
   ranks(l.expert_tp, "expert-tp", "ranks that share an expert's width (default: tp, where ep is 1)", 0);
-  list.add(l.sequence_parallel, {.name = "sequence-parallel",
-                                 .help = "norms and sums shared by token among tp ranks",
-                                 .group = group});
-  list.add(l.context, {.name = "context-scheme", .help = "of context parallel ranks", .example = "all-gather",
-                       .group = group});
+  list.add(l.sequence_parallel,
+           {.name = "sequence-parallel", .help = "norms and sums shared by token among tp ranks", .group = group});
+  list.add(l.context,
+           {.name = "context-scheme", .help = "of context parallel ranks", .example = "all-gather", .group = group});
   list.add(sharding_argument(l.sharding));
   ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default all)", 0);
   list.add(l.schedule, {.name = "schedule", .help = "of the pipeline", .example = "zero-bubble", .group = group});
@@ -171,13 +185,21 @@ void declare_layout(Declare& list, StepQuery& q) {
   list.add_opposite(l.overlap, {.name = "no-overlap",
                                 .help = "gradients and weights are exchanged after the computation, not beside it",
                                 .group = group});
-  list.add(q.wide_gradients, {.name = "fp32-gradients",
-                              .help = "train: gradients are summed and kept in fp32 (Megatron)",
-                              .group = group});
-  list.add(q.micro_batch, {.name = "micro-batch", .help = "train: sequences a rank works on at a time",
-                           .example = "1", .least = 1, .most = kMost, .group = group});
-  list.add(q.global_batch, {.name = "global-batch", .help = "train: sequences of a step, over all ranks",
-                            .example = "128", .least = 1, .most = kMost, .group = group});
+  list.add(
+      q.wide_gradients,
+      {.name = "fp32-gradients", .help = "train: gradients are summed and kept in fp32 (Megatron)", .group = group});
+  list.add(q.micro_batch, {.name = "micro-batch",
+                           .help = "train: sequences a rank works on at a time",
+                           .example = "1",
+                           .least = 1,
+                           .most = kMost,
+                           .group = group});
+  list.add(q.global_batch, {.name = "global-batch",
+                            .help = "train: sequences of a step, over all ranks",
+                            .example = "128",
+                            .least = 1,
+                            .most = kMost,
+                            .group = group});
 }
 
 }  // namespace
@@ -224,7 +246,8 @@ std::vector<BoundArgument> arguments_of(StepQuery& q) {
                       .help = "analytic is without anything learned",
                       .example = "analytic",
                       .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+  list.add(q.weights, {.name = "weights",
+                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
                        .example = "my.weights"});
   declare_layout(list, q);
   return list.take();

@@ -53,8 +53,7 @@ Result<Workload> workload_of(const StepQuery& q, const Model& model) {
     w.requests = *std::move(requests);
     return w;
   }
-  if (q.mode == Mode::mixed)
-    return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
+  if (q.mode == Mode::mixed) return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
   const Count batch = q.global_batch.value_or(q.batch);
   if (q.mode == Mode::decode) {
     if (q.context == 0) return field_error("context", "is missing: tokens already cached", "for example 2048");
@@ -82,7 +81,7 @@ TrainingSetup training_of(const StepQuery& q) {
 
 Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  const std::string dtype = !q.dtype.empty()                   ? q.dtype
+  const std::string dtype = !q.dtype.empty()                  ? q.dtype
                             : q.mixed == MixedPrecision::none ? checkpoint_dtype(model)
                                                               : "bf16";
   auto precision = precision_from(dtype, q.kv_dtype);

@@ -58,8 +58,8 @@ TEST(StepApi, ItsKernelsAreKernelQueries) {
   int products = 0;
   for (const StepKernel& k : step->kernels) {
     if (k.family != "gemm") continue;
-    const auto one = forecast(KernelQuery{.family = k.family, .dims = k.dims, .gpu = "H100-SXM", .dtype = k.dtype,
-                                          .method = Method::roofline});
+    const auto one = forecast(KernelQuery{
+        .family = k.family, .dims = k.dims, .gpu = "H100-SXM", .dtype = k.dtype, .method = Method::roofline});
     ASSERT_TRUE(one.ok()) << one.error().line();
     EXPECT_NEAR(one->bound / k.bound, 1, 1e-6) << k.name;
     ++products;

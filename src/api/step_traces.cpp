@@ -47,7 +47,8 @@ void draw_kernels(ChromeTrace& trace, int process, const StepForecast& step) {
 }  // namespace
 
 Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
-  const auto spread = std::count_if(steps.begin(), steps.end(), [](const StepForecast& s) { return s.detail != nullptr; });
+  const auto spread =
+      std::count_if(steps.begin(), steps.end(), [](const StepForecast& s) { return s.detail != nullptr; });
   if (spread == 0) {
     ChromeTrace trace;
     int process = 0;
@@ -58,8 +59,7 @@ Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
   for (const StepForecast& step : steps) {
     if (!step.detail)
       return error("steps of one GPU and of many are not drawn together", "draw them one after the other");
-    auto lanes =
-        step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
+    auto lanes = step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
     if (!lanes) return std::move(lanes).error();
     all.push_back(*std::move(lanes));
   }

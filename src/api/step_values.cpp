@@ -43,9 +43,8 @@ void put_kernels(const Program& program, const ProgramForecast& priced, StepFore
   for (std::size_t i = 0; i < priced.calls.size(); ++i)
     out.kernels.push_back(kernel_of(program.calls[i], priced.calls[i]));
   out.by_class = shares_of(step_classes(program, priced));
-  out.by_section = shares_of(step_parts(program, priced, [&](const KernelCall& call) {
-    return label_of(program.sections[call.section]);
-  }));
+  out.by_section = shares_of(
+      step_parts(program, priced, [&](const KernelCall& call) { return label_of(program.sections[call.section]); }));
   out.gpu = priced.gpu, out.host = priced.host, out.host_bound = priced.host_bound(), out.flops = priced.flops;
   out.limited_by = whole_step(program, priced).limited_by();
   out.seen = seen_of(program, priced);

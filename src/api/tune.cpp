@@ -89,8 +89,7 @@ void measure(Tuned& tuned, const Measuring& measuring, const Shape& shape) {
 }
 
 void tell(const Measuring& measuring, std::size_t done, std::size_t all, const Tuned& tuned) {
-  if (measuring.progress)
-    measuring.progress({done, all, tuned.tokens, static_cast<Count>(asked_of(tuned).size())});
+  if (measuring.progress) measuring.progress({done, all, tuned.tokens, static_cast<Count>(asked_of(tuned).size())});
 }
 
 Result<Tuned> tune_tokens(const Moe& shape, const Setting& setting) {
@@ -125,8 +124,8 @@ void declare_common(Declare& list, Query& q) {
   for (const Format& format : formats()) names.emplace_back(format.name);
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H200-SXM", .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
-  list.add(q.top, {.name = "top", .help = "configurations to show, and to measure", .example = "10", .least = 1,
-                   .most = 100});
+  list.add(q.top,
+           {.name = "top", .help = "configurations to show, and to measure", .example = "10", .least = 1, .most = 100});
 }
 
 }  // namespace
@@ -136,8 +135,8 @@ Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring) {
   if (!setting) return setting.error();
   const std::vector<Count> tokens = tokens_of(query);
   Moe shape = moe_of(query);
-  MoeTuning tuning{setting->gpu.name, std::string(setting->format.name), 0, query.hidden, 0, query.topk,
-                   static_cast<Count>(setting->configs.size()), {}};
+  MoeTuning tuning{setting->gpu.name, std::string(setting->format.name),           0, query.hidden, 0,
+                   query.topk,        static_cast<Count>(setting->configs.size()), {}};
   for (const Count count : tokens) {
     shape.tokens = count;
     auto tuned = tune_tokens(shape, *setting);
@@ -161,8 +160,13 @@ Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring) 
   const GemmProblem shape{1, query.m, query.n, query.k};
   const auto ranked = rank_gemm(shape, setting->format, setting->gpu, setting->configs);
   if (!ranked) return ranked.error();
-  GemmTuning tuning{setting->gpu.name, std::string(setting->format.name), query.m, query.n, query.k,
-                    static_cast<Count>(setting->configs.size()), tuned_of(query.m, *ranked, setting->top)};
+  GemmTuning tuning{setting->gpu.name,
+                    std::string(setting->format.name),
+                    query.m,
+                    query.n,
+                    query.k,
+                    static_cast<Count>(setting->configs.size()),
+                    tuned_of(query.m, *ranked, setting->top)};
   if (measuring.command.empty()) return tuning;
   tell(measuring, 0, 1, tuning.tuned);
   measure(tuning.tuned, measuring, shape);
@@ -212,17 +216,32 @@ std::vector<BoundArgument> arguments_of(MoeTuneQuery& q) {
   declare_common(list, q);
   list.add(q.tokens, {.name = "tokens",
                       .help = "tokens of a step, before routing: 1,64,4096 (default: 18 counts up to 4096)",
-                      .example = "1,64,4096", .least = 1, .most = kMost});
-  list.add(q.experts, {.name = "experts", .help = "experts of all ranks", .example = "128", .least = 1, .most = kMost,
+                      .example = "1,64,4096",
+                      .least = 1,
+                      .most = kMost});
+  list.add(q.experts, {.name = "experts",
+                       .help = "experts of all ranks",
+                       .example = "128",
+                       .least = 1,
+                       .most = kMost,
                        .required = true});
-  list.add(q.hidden, {.name = "hidden", .help = "width of the model", .example = "2048", .least = 1, .most = kMost,
-                      .required = true});
-  list.add(q.inter, {.name = "inter", .help = "width of a whole expert", .example = "768", .least = 1, .most = kMost,
+  list.add(
+      q.hidden,
+      {.name = "hidden", .help = "width of the model", .example = "2048", .least = 1, .most = kMost, .required = true});
+  list.add(q.inter, {.name = "inter",
+                     .help = "width of a whole expert",
+                     .example = "768",
+                     .least = 1,
+                     .most = kMost,
                      .required = true});
-  list.add(q.topk, {.name = "topk", .help = "experts each token visits", .example = "8", .least = 1, .most = kMost,
+  list.add(q.topk, {.name = "topk",
+                    .help = "experts each token visits",
+                    .example = "8",
+                    .least = 1,
+                    .most = kMost,
                     .required = true});
-  list.add(q.tp, {.name = "tp", .help = "ranks that share an expert's width", .example = "2", .least = 1,
-                  .most = kMost});
+  list.add(q.tp,
+           {.name = "tp", .help = "ranks that share an expert's width", .example = "2", .least = 1, .most = kMost});
   list.add(q.ep, {.name = "ep", .help = "ranks that share the experts", .example = "8", .least = 1, .most = kMost});
   return list.take();
 }
@@ -242,8 +261,12 @@ std::vector<BoundArgument> arguments_of(Measuring& m) {
   list.add(m.command, {.name = "measure",
                        .help = "time these through a command: it gets the layer and the configurations (docs/tune.md)",
                        .example = "python3 tools/tune/measure.py"});
-  list.add(m.seconds, {.name = "measure-seconds", .help = "... and is ended after this long", .unit = "s",
-                       .example = "600", .least = 0.01, .most = 86400});
+  list.add(m.seconds, {.name = "measure-seconds",
+                       .help = "... and is ended after this long",
+                       .unit = "s",
+                       .example = "600",
+                       .least = 0.01,
+                       .most = 86400});
   return list.take();
 }
 
@@ -252,8 +275,8 @@ std::vector<BoundArgument> arguments_of(EngineFilesQuery& q) {
   list.add(q.device_name, {.name = "device-name",
                            .help = "... for the card that torch.cuda.get_device_name() calls this",
                            .example = "NVIDIA H200"});
-  list.add(q.triton, {.name = "triton", .help = "... and this Triton (SGLang keeps its files by version)",
-                      .example = "3.6.0"});
+  list.add(q.triton,
+           {.name = "triton", .help = "... and this Triton (SGLang keeps its files by version)", .example = "3.6.0"});
   return list.take();
 }
 

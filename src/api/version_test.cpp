@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "tilecast/tilecast.h"
 
@@ -8,8 +7,7 @@ namespace tilecast {
 namespace {
 
 TEST(Version, OfTheHeadersAndOfTheLibrary) {
-  EXPECT_EQ(version(),
-            fmt::format("{}.{}.{}", TILECAST_VERSION_MAJOR, TILECAST_VERSION_MINOR, TILECAST_VERSION_PATCH));
+  EXPECT_EQ(version(), fmt::format("{}.{}.{}", TILECAST_VERSION_MAJOR, TILECAST_VERSION_MINOR, TILECAST_VERSION_PATCH));
 }
 
 }  // namespace

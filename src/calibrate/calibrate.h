@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "estimate/learned.h"
 #include "calibrate/calibration_fit.h"
+#include "estimate/learned.h"
 #include "measure/planned_rows.h"
 
 namespace tilecast {

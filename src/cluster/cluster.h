@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

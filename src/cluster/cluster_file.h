@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cluster/cluster.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

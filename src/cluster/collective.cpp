@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "constants/cluster.h"
 #include "cluster/collective_physics.h"
 #include "cluster/named.h"
+#include "constants/cluster.h"
 
 namespace tilecast {
 
@@ -56,9 +56,8 @@ Timed engine_time(const Collective& call, const Setting& setting) {
   if (call.eager) {
     const Seconds host =
         microseconds(setting.constants.host_of(setting.cluster.gpu, std::string(name_of(call.library))));
-    best.latency =
-        std::max(host, best.latency + microseconds(kEagerCopyLaunch) +
-                           call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kEagerCopyShare));
+    best.latency = std::max(host, best.latency + microseconds(kEagerCopyLaunch) +
+                                      call.bytes * 2 / (setting.cluster.gpu.dram.bandwidth * kEagerCopyShare));
   }
   return best;
 }

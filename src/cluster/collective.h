@@ -15,7 +15,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/comm_constants.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -106,8 +106,7 @@ ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {
   switch (library) {
     case CommLibrary::sglang: limits.own_kernel = mebibytes(ampere ? kSglangAmpereShot : kSglangShot); break;
     case CommLibrary::vllm:
-      limits.own_kernel =
-          mebibytes(ampere || ranks <= 2 ? kVllmPairShot : ranks <= 4 ? kVllmFourShot : kVllmShot);
+      limits.own_kernel = mebibytes(ampere || ranks <= 2 ? kVllmPairShot : ranks <= 4 ? kVllmFourShot : kVllmShot);
       break;
     default: limits.own_kernel = mebibytes(kOtherShot);
   }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "constants/cluster.h"
 #include "cluster/named.h"
+#include "constants/cluster.h"
 
 namespace tilecast {
 
@@ -30,7 +30,7 @@ double low_latency_sms(int experts, int gpu_sms) {
 Seconds empty_of(const ExpertExchange& x, const Cluster& cluster, int nodes) {
   const bool combine = x.op == ExchangeOp::combine;
   Seconds base = microseconds(kTrtllmBase);
-  if (x.kind == ExchangeKind::deepep) 
+  if (x.kind == ExchangeKind::deepep)
     base = combine ? microseconds(kNormalCombineBase) + nanoseconds(kCombinePerElement) * x.hidden
                    : microseconds(kNormalBase);
   if (x.kind == ExchangeKind::deepep_ll)
@@ -69,8 +69,8 @@ Seconds low_latency_wire(const ExpertExchange& x, const Cluster& cluster, const 
   const double local = std::min(x.ranks, cluster.gpus_per_node), far = (x.ranks - local) / x.ranks;
   const Seconds link = link_time(token_bytes(x) * (sends * (local - 1) / x.ranks), x.ranks, cluster);
   const Seconds sm = combine ? token_bytes(x) * sends / (gigabytes_per_second(kLlSmRate) * sms) * kLlCombineShare
-                             : (microseconds(kLlToken) + nanoseconds(kLlTokenElement) * x.hidden) *
-                                   (x.tokens / sms) * kLlDispatchShare;
+                             : (microseconds(kLlToken) + nanoseconds(kLlTokenElement) * x.hidden) * (x.tokens / sms) *
+                                   kLlDispatchShare;
   Seconds wire = link + sm;
   if (copies.nodes > 1) wire = std::max(wire, token_bytes(x) * (sends * far) / cluster.inter->bandwidth);
   return wire;
@@ -81,8 +81,9 @@ Seconds trtllm_wire(const ExpertExchange& x, const Cluster& cluster, const Token
   const Seconds link = link_time(token_bytes(x) * (x.tokens * copies.other_ranks), x.ranks, cluster);
   if (x.kind == ExchangeKind::trtllm_one_sided) return link;
   const bool low = x.op == ExchangeOp::combine && x.element() < 1;
-  const Seconds queue =
-      nanoseconds(x.op == ExchangeOp::dispatch ? kQueueDispatch : low ? kQueueLowCombine : kQueueCombine);
+  const Seconds queue = nanoseconds(x.op == ExchangeOp::dispatch ? kQueueDispatch
+                                    : low                        ? kQueueLowCombine
+                                                                 : kQueueCombine);
   return seconds(std::hypot(in_seconds(link), in_seconds(queue) * x.tokens));
 }
 

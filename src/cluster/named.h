@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
 #include "support/text.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

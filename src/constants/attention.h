@@ -54,11 +54,19 @@ inline constexpr DecoderConstants kFlashinferVectorDecoder = decoder_constants("
 inline constexpr DecoderConstants kTritonDecoder = decoder_constants("Triton",
     {.task = 12000, .task_dim = 16, .step = 1200, .kib = 96, .fp8_kib = 220, .row = 450, .join = 2000});
 // clang-format on
-inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim", 128, "elements", fitted,
-                                          "head dimension that task_dim is of", sources::kDecodeFit};
-inline constexpr Tunable kMmhaFp8 = Constant{"attention.decode.mmha_fp8", 3, "1", measured,
+inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim",
+                                          128,
+                                          "elements",
+                                          fitted,
+                                          "head dimension that task_dim is of",
+                                          sources::kDecodeFit};
+inline constexpr Tunable kMmhaFp8 = Constant{"attention.decode.mmha_fp8",
+                                             3,
+                                             "1",
+                                             measured,
                                              "an fp8 cache before Hopper costs a task and its bytes so many times",
-                                             "L40S rows in AIConfigurator, at any length", "mma",
+                                             "L40S rows in AIConfigurator, at any length",
+                                             "mma",
                                              "masked multi-head attention"};
 
 // What a prefill task waits for.
@@ -67,71 +75,103 @@ struct PrefillConstants {
 };
 constexpr PrefillConstants prefill_constants(std::string_view kernel, std::string_view cards, double task,
                                              double products) {
-  return {Constant{"attention.prefill.task", task, "clocks", fitted, "that a task's key blocks do not explain",
-                   sources::kPrefillFit, cards, kernel},
-          Constant{"attention.prefill.products", products, "1", fitted,
-                   "products' time at peak rate that nothing else on the SM fills", sources::kPrefillFit, cards,
-                   kernel}};
+  return {
+      Constant{"attention.prefill.task", task, "clocks", fitted, "that a task's key blocks do not explain",
+               sources::kPrefillFit, cards, kernel},
+      Constant{"attention.prefill.products", products, "1", fitted,
+               "products' time at peak rate that nothing else on the SM fills", sources::kPrefillFit, cards, kernel}};
 }
 inline constexpr PrefillConstants kFa2Prefill = prefill_constants("FlashAttention 2", "", 3000, 1.5);
 inline constexpr PrefillConstants kFa3Prefill = prefill_constants("FlashAttention 3", "", 6000, 1.5);
 inline constexpr PrefillConstants kBlackwellPrefill = prefill_constants("TRT-LLM-gen", "", 9000, 1.5);
-inline constexpr PrefillConstants kTritonPrefill =
-    prefill_constants("Triton", "pascal volta mma amd intel", 3000, 5);
+inline constexpr PrefillConstants kTritonPrefill = prefill_constants("Triton", "pascal volta mma amd intel", 3000, 5);
 inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
 inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
 
-inline constexpr Number kTrtllmQueryPasses{"attention.prefill.query_passes", 5,  "1", measured,
-                                           "readings and writings of queries around the kernel",
-                                           sources::kPrefillPasses,         "", "trtllm"};
-inline constexpr Number kTrtllmKeyPasses{"attention.prefill.key_passes", 2,  "1", measured,
+inline constexpr Number kTrtllmQueryPasses{
+    "attention.prefill.query_passes", 5,  "1",     measured, "readings and writings of queries around the kernel",
+    sources::kPrefillPasses,          "", "trtllm"};
+inline constexpr Number kTrtllmKeyPasses{
+    "attention.prefill.key_passes", 2,  "1",     measured, "readings and writings of keys and values around the kernel",
+    sources::kPrefillPasses,        "", "trtllm"};
+inline constexpr Number kServedKeyPasses{"attention.prefill.key_passes",
+                                         3,
+                                         "1",
+                                         measured,
                                          "readings and writings of keys and values around the kernel",
-                                         sources::kPrefillPasses,       "", "trtllm"};
-inline constexpr Number kServedKeyPasses{"attention.prefill.key_passes", 3,  "1", measured,
-                                         "readings and writings of keys and values around the kernel",
-                                         sources::kPrefillPasses,       "", "vllm, sglang"};
-inline constexpr Whole kFlashinferPlanKernels{"attention.prefill.plan_kernels", 4, "kernels", measured,
+                                         sources::kPrefillPasses,
+                                         "",
+                                         "vllm, sglang"};
+inline constexpr Whole kFlashinferPlanKernels{"attention.prefill.plan_kernels",
+                                              4,
+                                              "kernels",
+                                              measured,
                                               "small kernels before FlashInfer's prefill",
-                                              "the smallest prefill rows of GB200 and B200 (AIConfigurator)", "tcgen05",
+                                              "the smallest prefill rows of GB200 and B200 (AIConfigurator)",
+                                              "tcgen05",
                                               "FlashInfer"};
 
-inline constexpr Number kFa2CombineSteps{"attention.combine_steps", 16, "loads", measured,
-                                         "dependent loads of the kernel that joins split keys", sources::kHelperSteps,
-                                         "", "FlashAttention 2"};
-inline constexpr Number kCombineSteps{"attention.combine_steps", 4, "loads", measured,
-                                      "dependent loads of the kernel that joins split keys", sources::kHelperSteps, "",
-                                      "others"};
-inline constexpr Number kFa2CopySteps{"attention.copy_steps", 7,  "loads", measured,
-                                      "dependent loads of a copy of queries or results",
-                                      sources::kHelperSteps,  "", "FlashAttention 2"};
-inline constexpr Number kTrtllmCopySteps{"attention.copy_steps", 4,  "loads", measured,
-                                         "dependent loads of rotating queries and storing keys",
-                                         sources::kHelperSteps,  "", "trtllm"};
-inline constexpr Number kCastSteps{"attention.copy_steps", 3,  "loads", measured, "dependent loads of a cast to fp8",
-                                   sources::kHelperSteps,  "", "vllm, sglang"};
+inline constexpr Number kFa2CombineSteps{
+    "attention.combine_steps", 16, "loads",           measured, "dependent loads of the kernel that joins split keys",
+    sources::kHelperSteps,     "", "FlashAttention 2"};
+inline constexpr Number kCombineSteps{
+    "attention.combine_steps", 4,  "loads", measured, "dependent loads of the kernel that joins split keys",
+    sources::kHelperSteps,     "", "others"};
+inline constexpr Number kFa2CopySteps{
+    "attention.copy_steps", 7,  "loads",           measured, "dependent loads of a copy of queries or results",
+    sources::kHelperSteps,  "", "FlashAttention 2"};
+inline constexpr Number kTrtllmCopySteps{
+    "attention.copy_steps", 4,  "loads", measured, "dependent loads of rotating queries and storing keys",
+    sources::kHelperSteps,  "", "trtllm"};
+inline constexpr Number kCastSteps{
+    "attention.copy_steps", 3,  "loads",       measured, "dependent loads of a cast to fp8",
+    sources::kHelperSteps,  "", "vllm, sglang"};
 
 // Arithmetic of a score.
-inline constexpr Number kForwardScoreSlots{"attention.forward.score_slots", 3.5, "slots", published,
+inline constexpr Number kForwardScoreSlots{"attention.forward.score_slots",
+                                           3.5,
+                                           "slots",
+                                           published,
                                            "scale and subtract the maximum, maximum, sum, convert (a packed half)",
                                            "counted in FlashAttention 2's main loop"};
-inline constexpr Number kBackwardScoreSlots{"attention.backward.score_slots", 4.5, "slots", published,
+inline constexpr Number kBackwardScoreSlots{"attention.backward.score_slots",
+                                            4.5,
+                                            "slots",
+                                            published,
                                             "exponent, P (dP - D), two conversions, scaling",
                                             "counted in FlashAttention 2's backward loop"};
-inline constexpr Number kPolynomialShare{"attention.polynomial_share", 0.25, "1", assumed,
+inline constexpr Number kPolynomialShare{"attention.polynomial_share",
+                                         0.25,
+                                         "1",
+                                         assumed,
                                          "of exponentials computed as polynomials on the FMA pipe",
-                                         "FlashAttention 4's description says about a quarter", "tcgen05"};
-inline constexpr Number kPolynomialSlots{"attention.polynomial_slots", 8, "slots", assumed,
+                                         "FlashAttention 4's description says about a quarter",
+                                         "tcgen05"};
+inline constexpr Number kPolynomialSlots{"attention.polynomial_slots",
+                                         8,
+                                         "slots",
+                                         assumed,
                                          "of a degree-3 polynomial with range reduction",
-                                         "counted from the formula, not from its code", "tcgen05"};
+                                         "counted from the formula, not from its code",
+                                         "tcgen05"};
 
 // Thresholds in the libraries' own choices.
-inline constexpr Number kPackThreshold{"attention.pack_threshold", 0.9, "1", published,
+inline constexpr Number kPackThreshold{"attention.pack_threshold",
+                                       0.9,
+                                       "1",
+                                       published,
                                        "heads of a group are packed where rows fill tiles worse than this share",
                                        "FlashAttention hopper/heuristics.h, should_pack_gqa"};
-inline constexpr Number kSplitEfficiency{"attention.split_efficiency", 0.85, "1", published,
+inline constexpr Number kSplitEfficiency{"attention.split_efficiency",
+                                         0.85,
+                                         "1",
+                                         published,
                                          "fewest splits within this share of the best wave efficiency",
                                          "FlashAttention csrc/flash_attn/flash_api.cpp, num_splits_heuristic"};
-inline constexpr Number kEnoughTiles{"attention.enough_tiles", 0.8, "1", published,
+inline constexpr Number kEnoughTiles{"attention.enough_tiles",
+                                     0.8,
+                                     "1",
+                                     published,
                                      "tiles that fill this share of the SMs are not split",
                                      "FlashAttention csrc/flash_attn/flash_api.cpp, num_splits_heuristic"};
 

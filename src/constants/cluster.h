@@ -14,34 +14,50 @@ inline constexpr std::string_view kExchangeRows =
 inline constexpr std::string_view kUnmeasured = "no such rows; a judgement";
 }  // namespace sources
 
-inline constexpr Number kNetworkShare{"collective.network_share", 0.9, "1", assumed,
-                                      "of a network card's line rate that arrives", "InfiniBand's usual"};
-inline constexpr Number kCollectiveDoubt{"collective.doubt", 0.5, "log2", assumed,
-                                         "by which an interval reaches farther on what was not measured",
-                                         sources::kUnmeasured};
-inline constexpr Number kNetworkBase{"collective.network_base", 3.6, "us", published, "launch, as within a node",
-                                     sources::kNccl};
-inline constexpr Number kEagerCopyShare{"collective.copy_share", 0.9, "1", assumed,
-                                        "of DRAM's rate at which an eager engine copies its message",
-                                        "as a long stream"};
-inline constexpr Number kEagerCopyLaunch{"collective.copy_launch", 6, "us", fitted, "and that is a kernel of its own",
+inline constexpr Number kNetworkShare{
+    "collective.network_share", 0.9, "1", assumed, "of a network card's line rate that arrives", "InfiniBand's usual"};
+inline constexpr Number kCollectiveDoubt{
+    "collective.doubt",  0.5, "log2", assumed, "by which an interval reaches farther on what was not measured",
+    sources::kUnmeasured};
+inline constexpr Number kNetworkBase{"collective.network_base",  3.6,           "us", published,
+                                     "launch, as within a node", sources::kNccl};
+inline constexpr Number kEagerCopyShare{
+    "collective.copy_share", 0.9, "1", assumed, "of DRAM's rate at which an eager engine copies its message",
+    "as a long stream"};
+inline constexpr Number kEagerCopyLaunch{"collective.copy_launch",
+                                         6,
+                                         "us",
+                                         fitted,
+                                         "and that is a kernel of its own",
                                          "eager rows beside graph rows of the same message"};
-inline constexpr Number kNcclBase{"collective.nccl_base", 3.6, "us", published,
-                                  "baseLat of ring LL: launch, and the first flag seen", sources::kNccl};
+inline constexpr Number kNcclBase{
+    "collective.nccl_base", 3.6, "us", published, "baseLat of ring LL: launch, and the first flag seen",
+    sources::kNccl};
 inline constexpr Number kShotBase{"collective.shot_base", 2.0, "us", fitted, "launch of the engines' own kernels",
                                   sources::kShots};
 inline constexpr Number kShotSteps{"collective.shot_steps", 2.0, "steps", fitted, "their two barriers",
                                    sources::kShots};
-inline constexpr Number kShotStepsPerRank{"collective.shot_steps_per_rank", 0.4, "steps", fitted,
-                                          "and what a rank adds", sources::kShots};
-inline constexpr Number kExchangeSteps{"collective.exchange_steps", 0.3, "steps", fitted,
-                                       "of point-to-point calls for each doubling of the ranks", sources::kShots};
-inline constexpr Whole kMeasuredRanks{"collective.measured_ranks", 8, "ranks", measured,
-                                      "nothing beyond a node of so many was measured", "data/collectives"};
-inline constexpr Number kStepsPerDoubling{"collective.steps_per_doubling", 4, "steps", assumed,
+inline constexpr Number kShotStepsPerRank{
+    "collective.shot_steps_per_rank", 0.4, "steps", fitted, "and what a rank adds", sources::kShots};
+inline constexpr Number kExchangeSteps{"collective.exchange_steps",
+                                       0.3,
+                                       "steps",
+                                       fitted,
+                                       "of point-to-point calls for each doubling of the ranks",
+                                       sources::kShots};
+inline constexpr Whole kMeasuredRanks{
+    "collective.measured_ranks", 8, "ranks", measured, "nothing beyond a node of so many was measured",
+    "data/collectives"};
+inline constexpr Number kStepsPerDoubling{"collective.steps_per_doubling",
+                                          4,
+                                          "steps",
+                                          assumed,
                                           "that each doubling beyond it adds: rings grow into trees",
                                           sources::kUnmeasured};
-inline constexpr Whole kLeastNvlsRanks{"collective.least_nvls_ranks", 6, "ranks", measured,
+inline constexpr Whole kLeastNvlsRanks{"collective.least_nvls_ranks",
+                                       6,
+                                       "ranks",
+                                       measured,
                                        "from which on sums of floats are left to the switch",
                                        "rings at four ranks, NVLS at eight on every machine measured"};
 
@@ -73,14 +89,14 @@ inline constexpr std::array<ProtocolConstants, 3> kTreeProtocols = {
     protocol_constants("tree LL128", {.net = 8.5, .nvlink = 1.2, .pcie = 1.9, .share = 0.9 * 0.915}),
     protocol_constants("tree Simple", {.net = 50, .nvlink = 28, .pcie = 28, .share = 0.9})};
 // clang-format on
-inline constexpr Number kLl128AloneShare{"collective.ll128_alone_share", 0.7, "1", published,
+inline constexpr Number kLl128AloneShare{"collective.ll128_alone_share",      0.7,           "1", published,
                                          "of the links with one rank a node", sources::kNccl};
-inline constexpr Number kNetHop{"collective.net_hop", 2.7, "us", published,
-                                "hop that a network's described latency stands for", sources::kNccl};
-inline constexpr Number kNvlinkHop{"collective.nvlink_hop", 0.47, "us", published,
-                                   "hop that NVLink's described latency stands for", sources::kNccl};
-inline constexpr Number kPcieHop{"collective.pcie_hop", 1.0, "us", published,
-                                 "hop that PCIe's described latency stands for", sources::kNccl};
+inline constexpr Number kNetHop{
+    "collective.net_hop", 2.7, "us", published, "hop that a network's described latency stands for", sources::kNccl};
+inline constexpr Number kNvlinkHop{
+    "collective.nvlink_hop", 0.47, "us", published, "hop that NVLink's described latency stands for", sources::kNccl};
+inline constexpr Number kPcieHop{
+    "collective.pcie_hop", 1.0, "us", published, "hop that PCIe's described latency stands for", sources::kNccl};
 
 // The same within a node, to name the algorithm NCCL would take.
 struct NodeProtocolConstants {
@@ -88,46 +104,62 @@ struct NodeProtocolConstants {
   Number base, hop, share;
 };
 constexpr NodeProtocolConstants node_protocol(const char* name, double base, double hop, double share) {
-  return {name,
-          Number{"collective.node_protocol.base", base, "us", published, "baseLat", sources::kNccl, "", name},
+  return {name, Number{"collective.node_protocol.base", base, "us", published, "baseLat", sources::kNccl, "", name},
           Number{"collective.node_protocol.hop", hop, "us", published, "hwLat of NVLink", sources::kNccl, "", name},
           Number{"collective.node_protocol.share", share, "1", published, "of the link that is not flags",
                  sources::kNccl, "", name}};
 }
-inline constexpr std::array<NodeProtocolConstants, 3> kNodeProtocols = {
-    node_protocol("ring LL", 3.6, 0.47, 0.25), node_protocol("ring LL128", 10.0, 1.9, 0.92),
-    node_protocol("ring Simple", 8.4, 3.4, 1.0)};
+inline constexpr std::array<NodeProtocolConstants, 3> kNodeProtocols = {node_protocol("ring LL", 3.6, 0.47, 0.25),
+                                                                        node_protocol("ring LL128", 10.0, 1.9, 0.92),
+                                                                        node_protocol("ring Simple", 8.4, 3.4, 1.0)};
 inline constexpr Number kNvlsBase{"collective.nvls_base", 25, "us", published, "baseLat of NVLS", sources::kNccl};
 
 // The largest message of the engines' own kernels: where measured rows join NCCL's.
 inline constexpr std::string_view kCustomRows = "AIConfigurator's custom_allreduce rows, where they join NCCL's";
-inline constexpr Whole kOwnKernelRanks{"collective.own_kernel_ranks", 8, "ranks", published, "at most",
+inline constexpr Whole kOwnKernelRanks{"collective.own_kernel_ranks",
+                                       8,
+                                       "ranks",
+                                       published,
+                                       "at most",
                                        "custom_all_reduce.cuh of vLLM and SGLang; TensorRT-LLM's plugin"};
-inline constexpr Number kSglangAmpereShot{"collective.own_kernel", 8, "MiB", measured, "largest message", kCustomRows,
-                                          "pascal volta turing ampere", "sglang"};
-inline constexpr Number kSglangShot{"collective.own_kernel", 16, "MiB", measured, "largest message", kCustomRows,
-                                    "ada hopper blackwell", "sglang"};
-inline constexpr Number kVllmPairShot{"collective.own_kernel", 4, "MiB", measured, "largest message", kCustomRows, "",
-                                      "vllm, two ranks or Ampere"};
-inline constexpr Number kVllmFourShot{"collective.own_kernel", 8, "MiB", measured, "largest message", kCustomRows, "",
-                                      "vllm, up to four ranks"};
-inline constexpr Number kVllmShot{"collective.own_kernel", 32, "MiB", measured, "largest message", kCustomRows, "",
-                                  "vllm, more ranks"};
-inline constexpr Number kOtherShot{"collective.own_kernel", 8, "MiB", measured, "largest message", kCustomRows, "",
-                                   "trtllm"};
-inline constexpr Number kFourOneShot{"collective.one_shot", 512, "KiB", published,
+inline constexpr Number kSglangAmpereShot{
+    "collective.own_kernel",      8,       "MiB", measured, "largest message", kCustomRows,
+    "pascal volta turing ampere", "sglang"};
+inline constexpr Number kSglangShot{"collective.own_kernel", 16,      "MiB", measured, "largest message", kCustomRows,
+                                    "ada hopper blackwell",  "sglang"};
+inline constexpr Number kVllmPairShot{"collective.own_kernel", 4,           "MiB", measured,
+                                      "largest message",       kCustomRows, "",    "vllm, two ranks or Ampere"};
+inline constexpr Number kVllmFourShot{"collective.own_kernel", 8,           "MiB", measured,
+                                      "largest message",       kCustomRows, "",    "vllm, up to four ranks"};
+inline constexpr Number kVllmShot{"collective.own_kernel", 32,          "MiB", measured,
+                                  "largest message",       kCustomRows, "",    "vllm, more ranks"};
+inline constexpr Number kOtherShot{"collective.own_kernel", 8,           "MiB", measured,
+                                   "largest message",       kCustomRows, "",    "trtllm"};
+inline constexpr Number kFourOneShot{"collective.one_shot",
+                                     512,
+                                     "KiB",
+                                     published,
                                      "largest message that ranks exchange whole",
-                                     "custom_all_reduce.cuh of vLLM and SGLang", "", "up to four ranks"};
-inline constexpr Number kOneShot{"collective.one_shot", 256, "KiB", published,
+                                     "custom_all_reduce.cuh of vLLM and SGLang",
+                                     "",
+                                     "up to four ranks"};
+inline constexpr Number kOneShot{"collective.one_shot",
+                                 256,
+                                 "KiB",
+                                 published,
                                  "largest message that ranks exchange whole",
-                                 "custom_all_reduce.cuh of vLLM and SGLang", "", "more ranks"};
+                                 "custom_all_reduce.cuh of vLLM and SGLang",
+                                 "",
+                                 "more ranks"};
 
-inline constexpr Number kPlainShare{"collective.plain_share", 0.75, "1", assumed,
-                                    "of the peak where nothing is known of a scheme", sources::kUnmeasured};
-inline constexpr Number kPlainHost{"collective.plain_host", 30, "us", assumed,
-                                   "of an eager launch where none was measured", sources::kUnmeasured};
-inline constexpr Number kPlainSpread{"collective.plain_spread", 0.6, "log2", assumed,
-                                     "either end of an interval where none was measured", sources::kUnmeasured};
+inline constexpr Number kPlainShare{
+    "collective.plain_share", 0.75, "1", assumed, "of the peak where nothing is known of a scheme",
+    sources::kUnmeasured};
+inline constexpr Number kPlainHost{
+    "collective.plain_host", 30, "us", assumed, "of an eager launch where none was measured", sources::kUnmeasured};
+inline constexpr Number kPlainSpread{
+    "collective.plain_spread", 0.6, "log2", assumed, "either end of an interval where none was measured",
+    sources::kUnmeasured};
 
 // Exchanges of experts' tokens: these put rows of all shapes on one line, a curve carries the rest.
 namespace exchange {
@@ -138,8 +170,8 @@ constexpr Number number(std::string_view name, double value, std::string_view un
 inline constexpr std::string_view kNormal = "DeepEP", kLow = "DeepEP low latency", kTwoSided = "TensorRT-LLM";
 inline constexpr Number kNormalBase = number("exchange.base", 24, "us", "an empty dispatch", kNormal);
 inline constexpr Number kNormalCombineBase = number("exchange.combine_base", 22, "us", "an empty combine", kNormal);
-inline constexpr Number kCombinePerElement = number("exchange.combine_element", 3.4, "ns",
-                                                    "an element of a token, which combine copies whole", kNormal);
+inline constexpr Number kCombinePerElement =
+    number("exchange.combine_element", 3.4, "ns", "an element of a token, which combine copies whole", kNormal);
 inline constexpr Number kLlBase = number("exchange.base", 9, "us", "an empty dispatch or combine", kLow);
 inline constexpr Number kLlPerExpert = number("exchange.expert", 16, "ns", "the flag of an expert, dispatch", kLow);
 inline constexpr Number kLlCombinePerExpert =
@@ -170,10 +202,16 @@ inline constexpr Number kPrepareToken = number("exchange.prepare_token", 7, "ns"
 }  // namespace exchange
 
 // Layouts over many GPUs.
-inline constexpr Number kExchangeSms{"parallel.exchange_sms", 16, "SMs", published,
+inline constexpr Number kExchangeSms{"parallel.exchange_sms",
+                                     16,
+                                     "SMs",
+                                     published,
                                      "that NCCL's channels occupy while they move data",
                                      "NCCL 2.2x on NVLink machines; DeepEP's kernels take 20 to 24"};
-inline constexpr Number kCopyShare{"parallel.copy_share", 0.85, "1", measured,
+inline constexpr Number kCopyShare{"parallel.copy_share",
+                                   0.85,
+                                   "1",
+                                   measured,
                                    "of DRAM's rate that pointwise kernels over a gigabyte reach",
                                    "0.82 to 0.89 by the forecasts of A100, H100 and H200"};
 

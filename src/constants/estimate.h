@@ -17,105 +17,163 @@ inline constexpr std::string_view kQuantiles =
 }  // namespace sources
 
 // Shares of peaks.
-inline constexpr Tunable kHbmEfficiency = Constant{"physics.dram_efficiency", 0.88, "1", fitted,
+inline constexpr Tunable kHbmEfficiency = Constant{"physics.dram_efficiency",
+                                                   0.88,
+                                                   "1",
+                                                   fitted,
                                                    "share of peak DRAM bandwidth a long stream reaches",
-                                                   "streaming rows of the measured cards", "hbm"};
-inline constexpr Tunable kGddrEfficiency = Constant{"physics.dram_efficiency", 0.90, "1", measured,
+                                                   "streaming rows of the measured cards",
+                                                   "hbm"};
+inline constexpr Tunable kGddrEfficiency = Constant{"physics.dram_efficiency",
+                                                    0.90,
+                                                    "1",
+                                                    measured,
                                                     "the same of GDDR that keeps no check bits",
-                                                    "streams of expert weights on RTX 6000 Ada", "gddr"};
+                                                    "streams of expert weights on RTX 6000 Ada",
+                                                    "gddr"};
 inline constexpr Tunable kGddrEccEfficiency =
-    Constant{"physics.dram_efficiency", 0.80, "1", measured, "the same of GDDR that keeps check bits among the data",
-             "streams of expert weights: 0.80 on L40S, 0.81 on L20, 0.84 on A40", "gddr-ecc"};
-inline constexpr Tunable kL2Efficiency = Constant{"physics.l2_efficiency", 0.67, "1", fitted,
-                                                  "share of peak L2 bandwidth", "warm rows of the measured cards"};
-inline constexpr Tunable kAttentionShare = Constant{"physics.attention_efficiency", 0.85, "1", fitted,
+    Constant{"physics.dram_efficiency",
+             0.80,
+             "1",
+             measured,
+             "the same of GDDR that keeps check bits among the data",
+             "streams of expert weights: 0.80 on L40S, 0.81 on L20, 0.84 on A40",
+             "gddr-ecc"};
+inline constexpr Tunable kL2Efficiency = Constant{
+    "physics.l2_efficiency", 0.67, "1", fitted, "share of peak L2 bandwidth", "warm rows of the measured cards"};
+inline constexpr Tunable kAttentionShare = Constant{"physics.attention_efficiency",
+                                                    0.85,
+                                                    "1",
+                                                    fitted,
                                                     "of what products sustain that attention's products do",
                                                     "long prefill rows of the measured cards"};
-inline constexpr Tunable kVectorEfficiency = Constant{"physics.vector_efficiency", 0.7, "1", fitted,
+inline constexpr Tunable kVectorEfficiency = Constant{"physics.vector_efficiency",
+                                                      0.7,
+                                                      "1",
+                                                      fitted,
                                                       "share of the vector pipes' peak",
                                                       "arithmetic-bound rows of streaming kernels"};
 
 // Launches and dependent loads.
-inline constexpr Tunable kGraphFloor = Constant{"physics.graph_floor", 0.35, "us", measured,
-                                                "fixed part of an empty kernel in a CUDA graph", sources::kSweep};
-inline constexpr Tunable kProductFloor = Constant{"physics.product_floor", 0.4, "us", measured,
-                                                  "fixed part of what a product or attention kernel adds",
-                                                  sources::kSweep};
-inline constexpr Tunable kFloorClocks = Constant{"physics.floor_clocks", 1.2, "us GHz", measured,
-                                                 "part of either that runs at the SM clock", sources::kSweep};
-inline constexpr Tunable kL2LatencyFixed = Constant{"physics.l2_latency", 100, "ns", measured,
-                                                    "fixed part of a dependent load that L2 answers", sources::kNorms};
-inline constexpr Tunable kL2LatencyClocks = Constant{"physics.l2_latency_clocks", 340, "ns GHz", measured,
-                                                     "part of it that runs at the SM clock", sources::kNorms};
-inline constexpr Tunable kDramLatency = Constant{"physics.dram_latency", 350, "ns", measured,
-                                                 "what a dependent load from DRAM takes more", sources::kNorms};
-inline constexpr Number kEagerFloor{"physics.eager_floor", 6, "us", measured, "an empty kernel launched by itself",
-                                    "eager rows of the measured cards"};
-inline constexpr Tunable kFollowerFloor = Constant{"physics.follower_floor", 0.4, "1", fitted,
+inline constexpr Tunable kGraphFloor = Constant{
+    "physics.graph_floor", 0.35, "us", measured, "fixed part of an empty kernel in a CUDA graph", sources::kSweep};
+inline constexpr Tunable kProductFloor =
+    Constant{"physics.product_floor", 0.4, "us", measured, "fixed part of what a product or attention kernel adds",
+             sources::kSweep};
+inline constexpr Tunable kFloorClocks = Constant{
+    "physics.floor_clocks", 1.2, "us GHz", measured, "part of either that runs at the SM clock", sources::kSweep};
+inline constexpr Tunable kL2LatencyFixed = Constant{
+    "physics.l2_latency", 100, "ns", measured, "fixed part of a dependent load that L2 answers", sources::kNorms};
+inline constexpr Tunable kL2LatencyClocks = Constant{
+    "physics.l2_latency_clocks", 340, "ns GHz", measured, "part of it that runs at the SM clock", sources::kNorms};
+inline constexpr Tunable kDramLatency = Constant{
+    "physics.dram_latency", 350, "ns", measured, "what a dependent load from DRAM takes more", sources::kNorms};
+inline constexpr Number kEagerFloor{
+    "physics.eager_floor", 6, "us", measured, "an empty kernel launched by itself", "eager rows of the measured cards"};
+inline constexpr Tunable kFollowerFloor = Constant{"physics.follower_floor",
+                                                   0.4,
+                                                   "1",
+                                                   fitted,
                                                    "of a floor that kernels after the first in a graph take",
                                                    "kernels of one row start while the one before drains"};
 
 // Power.
-inline constexpr Number kHbmComputePower{"power.compute_share", 0.80, "1", measured,
-                                         "of the limit that is left for arithmetic", sources::kPlateaus, "hbm"};
-inline constexpr Number kGddrComputePower{"power.compute_share", 0.68, "1", measured,
-                                          "of the limit that is left for arithmetic", sources::kPlateaus,
-                                          "gddr gddr-ecc"};
-inline constexpr Number kMmaEnergy{"power.operation", 1.2, "pJ", measured, "a bf16 operation of the tensor pipe",
-                                   sources::kPlateaus, "pascal volta mma amd intel"};
-inline constexpr Number kWgmmaEnergy{"power.operation", 0.84, "pJ", measured, "a bf16 operation of the tensor pipe",
+inline constexpr Number kHbmComputePower{
+    "power.compute_share", 0.80, "1", measured, "of the limit that is left for arithmetic", sources::kPlateaus, "hbm"};
+inline constexpr Number kGddrComputePower{
+    "power.compute_share", 0.68,           "1", measured, "of the limit that is left for arithmetic",
+    sources::kPlateaus,    "gddr gddr-ecc"};
+inline constexpr Number kMmaEnergy{
+    "power.operation",           1.2, "pJ", measured, "a bf16 operation of the tensor pipe", sources::kPlateaus,
+    "pascal volta mma amd intel"};
+inline constexpr Number kWgmmaEnergy{"power.operation",  0.84,   "pJ", measured, "a bf16 operation of the tensor pipe",
                                      sources::kPlateaus, "wgmma"};
-inline constexpr Number kTcgenEnergy{"power.operation", 0.71, "pJ", measured, "a bf16 operation of the tensor pipe",
-                                     sources::kPlateaus, "tcgen05"};
-inline constexpr Number kTuringFma{"power.fma", 14, "pJ", measured, "an fp32 operation of a product",
+inline constexpr Number kTcgenEnergy{
+    "power.operation", 0.71, "pJ", measured, "a bf16 operation of the tensor pipe", sources::kPlateaus, "tcgen05"};
+inline constexpr Number kTuringFma{"power.fma",
+                                   14,
+                                   "pJ",
+                                   measured,
+                                   "an fp32 operation of a product",
                                    "T4 sustains 3.3 of its 8.1 TFLOP/s in NeuSight's training rows beyond 50 ms",
                                    "turing"};
-inline constexpr Number kPascalFma{"power.fma", 9.3, "pJ", published, "an fp32 operation of a product",
-                                   "P4 is quoted at 5.5 of the 7.8 TFLOP/s its highest clock would give", "pascal"};
-inline constexpr Number kByteEnergy{"power.byte", 50e-12, "J", published,
+inline constexpr Number kPascalFma{"power.fma",
+                                   9.3,
+                                   "pJ",
+                                   published,
+                                   "an fp32 operation of a product",
+                                   "P4 is quoted at 5.5 of the 7.8 TFLOP/s its highest clock would give",
+                                   "pascal"};
+inline constexpr Number kByteEnergy{"power.byte",
+                                    50e-12,
+                                    "J",
+                                    published,
                                     "what a byte from DRAM takes of the power that products would have",
                                     "HBM3's 5 pJ a bit, and a quarter more on the way"};
-inline constexpr Number kMeteredByte{"power.metered_byte", 115, "pJ", measured, "all that a meter sees of a byte",
+inline constexpr Number kMeteredByte{"power.metered_byte",
+                                     115,
+                                     "pJ",
+                                     measured,
+                                     "all that a meter sees of a byte",
                                      "H200's energy counter (data/measurements/h200_power.csv)",
                                      "pascal volta mma wgmma"};
-inline constexpr Number kTcgenMeteredByte{"power.metered_byte", 85, "pJ", measured,
+inline constexpr Number kTcgenMeteredByte{"power.metered_byte",
+                                          85,
+                                          "pJ",
+                                          measured,
                                           "all that a meter sees of a byte",
-                                          "AIConfigurator's power_gemm: 80 on B200, 97 on GB200", "tcgen05"};
-inline constexpr Number kByteWideToggling{"power.toggling", 0.55, "1", measured,
-                                          "energy of an 8-bit operand's operation over bf16's", sources::kPlateaus};
-inline constexpr Number kNarrowToggling{"power.toggling", 0.3, "1", assumed,
-                                        "energy of a 4-bit operand's operation over bf16's", "half of 8 bits', about",
-                                        "", "4 and 6 bits"};
-inline constexpr Number kThermalTime{"power.thermal_time", 1.1, "ms", measured,
-                                     "ideal time over which throttling sets in", "falls begin at 1 to 6 ms"};
+                                          "AIConfigurator's power_gemm: 80 on B200, 97 on GB200",
+                                          "tcgen05"};
+inline constexpr Number kByteWideToggling{
+    "power.toggling", 0.55, "1", measured, "energy of an 8-bit operand's operation over bf16's", sources::kPlateaus};
+inline constexpr Number kNarrowToggling{
+    "power.toggling",         0.3, "1",           assumed, "energy of a 4-bit operand's operation over bf16's",
+    "half of 8 bits', about", "",  "4 and 6 bits"};
+inline constexpr Number kThermalTime{
+    "power.thermal_time", 1.1, "ms", measured, "ideal time over which throttling sets in", "falls begin at 1 to 6 ms"};
 inline constexpr Number kThermalExponent{"power.thermal_exponent", 1.5, "1", fitted, "how sharply it does",
                                          sources::kPlateaus};
 inline constexpr std::string_view kSteadyRows =
     "steady over burst time of the same products in AIConfigurator's power_gemm and gemm on H200, B200 and GB200";
-inline constexpr Number kSteadyPower{"power.steady_exponent", 5, "1", fitted,
+inline constexpr Number kSteadyPower{"power.steady_exponent",
+                                     5,
+                                     "1",
+                                     fitted,
                                      "p of the p-norm that stretches products of a run that wants more power",
-                                     kSteadyRows, "wgmma tcgen05"};
-inline constexpr Number kSteadyRoot{"power.steady_root", 0.2, "1", fitted, "one over it", kSteadyRows,
-                                    "wgmma tcgen05"};
+                                     kSteadyRows,
+                                     "wgmma tcgen05"};
+inline constexpr Number kSteadyRoot{"power.steady_root", 0.2, "1", fitted, "one over it", kSteadyRows, "wgmma tcgen05"};
 
 // Overlap: p of the p-norms that join the parts of a kernel.
-inline constexpr Tunable kProductOverlap = Constant{"overlap.product", 1.55, "1", fitted,
+inline constexpr Tunable kProductOverlap = Constant{"overlap.product",
+                                                    1.55,
+                                                    "1",
+                                                    fitted,
                                                     "a product's main loop and what comes from DRAM",
                                                     "bf16 GEMM (docs/method.md, forecast)"};
-inline constexpr Tunable kOtherOverlap = Constant{"overlap.other", 2.0, "1", fitted,
+inline constexpr Tunable kOtherOverlap = Constant{"overlap.other",
+                                                  2.0,
+                                                  "1",
+                                                  fitted,
                                                   "the same of other main loops; streams and their waits",
                                                   "attention and streaming rows"};
-inline constexpr Tunable kAttentionExpOverlap = Constant{"overlap.attention_exp", 2.0, "1", fitted,
-                                                         "attention's exponentials and its products",
-                                                         "prefill rows"};
-inline constexpr Tunable kExpOverlap = Constant{"overlap.exp", 4.0, "1", assumed,
+inline constexpr Tunable kAttentionExpOverlap =
+    Constant{"overlap.attention_exp", 2.0, "1", fitted, "attention's exponentials and its products", "prefill rows"};
+inline constexpr Tunable kExpOverlap = Constant{"overlap.exp",
+                                                4.0,
+                                                "1",
+                                                assumed,
                                                 "special functions and other arithmetic elsewhere",
                                                 "the special-function pipe hides"};
-inline constexpr Tunable kStreamOverlap = Constant{"overlap.stream", 4.0, "1", assumed,
-                                                   "a stream's arithmetic and its bytes", "both flow at once"};
-inline constexpr Number kAsyncSharedReuse{"overlap.shared_reuse", 2, "1", assumed,
+inline constexpr Tunable kStreamOverlap =
+    Constant{"overlap.stream", 4.0, "1", assumed, "a stream's arithmetic and its bytes", "both flow at once"};
+inline constexpr Number kAsyncSharedReuse{"overlap.shared_reuse",
+                                          2,
+                                          "1",
+                                          assumed,
                                           "multipliers that read an operand from shared memory once",
-                                          "wgmma and tcgen05 read operands once for several", "wgmma tcgen05"};
+                                          "wgmma and tcgen05 read operands once for several",
+                                          "wgmma tcgen05"};
 
 // Caches: what of the last level holds data, and how sharply misses set in beyond it.
 struct CacheConstants {
@@ -138,9 +196,8 @@ struct IntervalConstants {
   Number low, high;
 };
 constexpr IntervalConstants interval_constants(std::string_view loop, double low, double high) {
-  return {
-      Number{"interval.low", low, "1", measured, "low end over the forecast", sources::kQuantiles, "", loop},
-      Number{"interval.high", high, "1", measured, "high end over the forecast", sources::kQuantiles, "", loop}};
+  return {Number{"interval.low", low, "1", measured, "low end over the forecast", sources::kQuantiles, "", loop},
+          Number{"interval.high", high, "1", measured, "high end over the forecast", sources::kQuantiles, "", loop}};
 }
 inline constexpr IntervalConstants kProductInterval = interval_constants("products", 0.85, 2.5);
 inline constexpr IntervalConstants kAttentionInterval = interval_constants("attention", 0.9, 3.5);
@@ -148,19 +205,26 @@ inline constexpr IntervalConstants kScanInterval = interval_constants("scans", 0
 inline constexpr IntervalConstants kStreamInterval = interval_constants("streams and gathers", 0.85, 2.2);
 
 // The learned part.
-inline constexpr Number kFloorLawFixed{"learned.floor_fixed", 0.35, "1", measured,
-                                       "share of a launch that does not follow the clock", sources::kSweep};
+inline constexpr Number kFloorLawFixed{
+    "learned.floor_fixed", 0.35, "1", measured, "share of a launch that does not follow the clock", sources::kSweep};
 inline constexpr Number kFloorLawClocks{"learned.floor_clocks", 0.65, "1", measured, "and that does", sources::kSweep};
-inline constexpr Number kStrangerSpread{"learned.stranger_spread", 0.4, "1", assumed,
+inline constexpr Number kStrangerSpread{"learned.stranger_spread",
+                                        0.4,
+                                        "1",
+                                        assumed,
                                         "log by which another vendor's interval reaches farther",
-                                        "one card, the Arc Pro B60, seen from NVIDIA's", "amd intel"};
-inline constexpr Number kMoveDoubt{"learned.move_doubt", 0.25, "1", assumed,
-                                   "share of the log of a change by which either end moves out", "a choice, not a fit"};
-inline constexpr Number kAnySource{"calibrated.any_source", 0.5, "1", assumed,
-                                   "of a residual that kernels of different sources share", "one value was tried"};
-inline constexpr Number kSameSource{"calibrated.same_source", 0.7, "1", assumed,
-                                    "of a residual that variants of one source share", "one value was tried"};
-inline constexpr Number kMostCorrection{"calibrated.most_correction", 2, "1", assumed,
-                                        "log by which neither part changes a forecast by more", "a choice"};
+                                        "one card, the Arc Pro B60, seen from NVIDIA's",
+                                        "amd intel"};
+inline constexpr Number kMoveDoubt{
+    "learned.move_doubt", 0.25, "1", assumed, "share of the log of a change by which either end moves out",
+    "a choice, not a fit"};
+inline constexpr Number kAnySource{
+    "calibrated.any_source", 0.5, "1", assumed, "of a residual that kernels of different sources share",
+    "one value was tried"};
+inline constexpr Number kSameSource{
+    "calibrated.same_source", 0.7, "1", assumed, "of a residual that variants of one source share",
+    "one value was tried"};
+inline constexpr Number kMostCorrection{
+    "calibrated.most_correction", 2, "1", assumed, "log by which neither part changes a forecast by more", "a choice"};
 
 }  // namespace tilecast::constants

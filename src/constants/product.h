@@ -13,9 +13,9 @@ inline constexpr std::string_view kWgmmaChoice =
 inline constexpr std::string_view kMoeRows = "AIConfigurator's MoE rows on A100, H200 and GB200";
 }  // namespace sources
 
-inline constexpr Number kReferenceClock{"pipeline.reference_clock", 1.9, "GHz", fitted,
-                                        "clock that latencies and efficiencies are normalised to",
-                                        sources::kPipelineFit};
+inline constexpr Number kReferenceClock{
+    "pipeline.reference_clock", 1.9, "GHz", fitted, "clock that latencies and efficiencies are normalised to",
+    sources::kPipelineFit};
 
 // What differs by the way the tensor pipe is fed.
 struct PipelineConstants {
@@ -26,87 +26,128 @@ struct PipelineFigures {
   double step_clocks, task_clocks, wave_share, efficiency, rate;
 };
 constexpr PipelineConstants pipeline_constants(std::string_view cards, const PipelineFigures& f) {
-  return {Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
-                   "one dependent main-loop step at the reference clock", sources::kPipelineFit, cards},
-          Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
-                   "prologue and epilogue of a task that nothing overlaps", sources::kPipelineFit, cards},
-          Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
-                   "share of task_clocks that every further task on the SM adds", sources::kPipelineFit, cards},
-          Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
-                   "share of the peak at the reference clock that a long product sustains", sources::kPipelineFit,
-                   cards},
-          Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
-                 "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100 and B200", cards}};
+  return {
+      Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
+               "one dependent main-loop step at the reference clock", sources::kPipelineFit, cards},
+      Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
+               "prologue and epilogue of a task that nothing overlaps", sources::kPipelineFit, cards},
+      Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
+               "share of task_clocks that every further task on the SM adds", sources::kPipelineFit, cards},
+      Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
+               "share of the peak at the reference clock that a long product sustains", sources::kPipelineFit, cards},
+      Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
+             "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100 and B200", cards}};
 }
 inline constexpr PipelineConstants kMmaPipeline =
-    pipeline_constants("pascal volta mma amd intel", {.step_clocks = 440,
-                                                      .task_clocks = 1580,
-                                                      .wave_share = 3.4,
-                                                      .efficiency = 0.81,
-                                                      .rate = 1024});
+    pipeline_constants("pascal volta mma amd intel",
+                       {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.81, .rate = 1024});
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
     "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.84, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
     "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.80, .rate = 8192});
 
-inline constexpr Tunable kSplitClocks = Constant{"pipeline.split_clocks", 5000, "clocks", fitted,
-                                                 "joining the partial sums of a split of k", sources::kPipelineFit};
-inline constexpr Tunable kPipelineFeed = Constant{"pipeline.feed", 143, "bytes/clock", fitted,
-                                                  "bytes of tiles that reach an SM from L2", sources::kPipelineFit,
-                                                  "nvidia intel"};
-inline constexpr Number kAmdFeed{"pipeline.feed", 64,    "bytes/clock", published, "L1 bandwidth of a compute unit",
-                                 "AMD CDNA1 and CDNA2 ISA guides", "amd"};
+inline constexpr Tunable kSplitClocks = Constant{
+    "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit};
+inline constexpr Tunable kPipelineFeed =
+    Constant{"pipeline.feed",       143,           "bytes/clock", fitted, "bytes of tiles that reach an SM from L2",
+             sources::kPipelineFit, "nvidia intel"};
+inline constexpr Number kAmdFeed{"pipeline.feed",
+                                 64,
+                                 "bytes/clock",
+                                 published,
+                                 "L1 bandwidth of a compute unit",
+                                 "AMD CDNA1 and CDNA2 ISA guides",
+                                 "amd"};
 inline constexpr Tunable kLatencyExponent =
-    Constant{"pipeline.latency_exponent", 0.43, "1", fitted,
-             "latencies in clocks grow with this power of the clock", sources::kPipelineFit};
-inline constexpr Tunable kEfficiencyExponent = Constant{"pipeline.efficiency_exponent", -0.35, "1", fitted,
-                                                        "and the share of the peak with this", sources::kPipelineFit};
+    Constant{"pipeline.latency_exponent", 0.43, "1", fitted, "latencies in clocks grow with this power of the clock",
+             sources::kPipelineFit};
+inline constexpr Tunable kEfficiencyExponent = Constant{
+    "pipeline.efficiency_exponent", -0.35, "1", fitted, "and the share of the peak with this", sources::kPipelineFit};
 inline constexpr Tunable kSlowPipeExponent =
-    Constant{"pipeline.slow_pipe_exponent", 1.5, "1", fitted,
+    Constant{"pipeline.slow_pipe_exponent",
+             1.5,
+             "1",
+             fitted,
              "how the lost share falls where the tensor pipe is slower than those fitted",
              "SynPerf's rows of H20 (0.96 of its peak) and L20 (0.91)"};
-inline constexpr Number kMostEfficiency{"pipeline.most_efficiency", 0.97, "1", assumed,
-                                        "no product sustains more of its peak", "above every measured row"};
-inline constexpr Number kReferenceDepth{"pipeline.reference_depth", 64, "elements", fitted,
-                                        "depth of a step that step_clocks is of, for SIMT kernels",
-                                        sources::kPipelineFit};
-inline constexpr Whole kLeastStepsPerSplit{"gemm.least_steps_per_split", 4, "steps", assumed,
-                                           "shorter main loops do not pay for the reduction", "CUTLASS's stages"};
+inline constexpr Number kMostEfficiency{
+    "pipeline.most_efficiency", 0.97, "1", assumed, "no product sustains more of its peak", "above every measured row"};
+inline constexpr Number kReferenceDepth{
+    "pipeline.reference_depth", 64, "elements", fitted, "depth of a step that step_clocks is of, for SIMT kernels",
+    sources::kPipelineFit};
+inline constexpr Whole kLeastStepsPerSplit{"gemm.least_steps_per_split",
+                                           4,
+                                           "steps",
+                                           assumed,
+                                           "shorter main loops do not pay for the reduction",
+                                           "CUTLASS's stages"};
 
 // DRAM and L2 reads of products.
-inline constexpr Number kSweepGroup{"gemm.sweep_group", 8, "tiles", fitted, "tiles that go out side by side",
+inline constexpr Number kSweepGroup{"gemm.sweep_group",
+                                    8,
+                                    "tiles",
+                                    fitted,
+                                    "tiles that go out side by side",
                                     "DRAM reads of 18 products beyond L2 (data/measurements/h200_counters.csv)"};
-inline constexpr Whole kCoalescedSms{"gemm.coalesced_sms", 4, "SMs", fitted,
+inline constexpr Whole kCoalescedSms{"gemm.coalesced_sms",
+                                     4,
+                                     "SMs",
+                                     fitted,
                                      "neighbours whose simultaneous requests for a line L2 serves once",
                                      "L2 reads in data/measurements/h200_counters.csv; later cards by analogy",
                                      "hopper blackwell"};
-inline constexpr Number kCoalescedShare{"gemm.coalesced_share", 0.7, "1", fitted,
+inline constexpr Number kCoalescedShare{"gemm.coalesced_share",
+                                        0.7,
+                                        "1",
+                                        fitted,
                                         "of such requests that do meet in the first round",
                                         "L2 reads of 59 products, median error 7 % (h200_counters.csv)"};
-inline constexpr Number kCoalescedDrift{"gemm.coalesced_drift", -0.3, "1", fitted,
+inline constexpr Number kCoalescedDrift{"gemm.coalesced_drift",
+                                        -0.3,
+                                        "1",
+                                        fitted,
                                         "exponent by which it falls as CTAs drift apart round by round",
                                         "L2 reads of 59 products, median error 7 % (h200_counters.csv)"};
 
-inline constexpr Number kUnpackSlots{"gemm.unpack_slots", 3, "slots/weight", published,
-                                     "shift, mask and scale of a weight-only format", "Marlin; TensorRT-LLM fpA_intB"};
+inline constexpr Number kUnpackSlots{"gemm.unpack_slots",
+                                     3,
+                                     "slots/weight",
+                                     published,
+                                     "shift, mask and scale of a weight-only format",
+                                     "Marlin; TensorRT-LLM fpA_intB"};
 inline constexpr Tunable kMisalignedShare =
-    Constant{"gemm.misaligned_share", 0.14, "1", measured,
+    Constant{"gemm.misaligned_share",
+             0.14,
+             "1",
+             measured,
              "of the usual rate where rows do not start at multiples of 16 bytes",
-             "GPT-2's vocabulary on H200 (data/measurements/h200_models_kernels.csv.gz)", "wgmma tcgen05"};
-inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share", 0.4, "1", assumed,
+             "GPT-2's vocabulary on H200 (data/measurements/h200_models_kernels.csv.gz)",
+             "wgmma tcgen05"};
+inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
+                                               0.4,
+                                               "1",
+                                               assumed,
                                                "the same where instructions are nearer to Turing's",
-                                               "no rows; between 0.14 and 1", "volta mma amd intel"};
-inline constexpr Number kWorkspaceFloats{"gemm.split_workspace", 262144, "floats", measured,
+                                               "no rows; between 0.14 and 1",
+                                               "volta mma amd intel"};
+inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
+                                         262144,
+                                         "floats",
+                                         measured,
                                          "larger partial sums of a split are joined in place",
                                          "11,349 split linear rows of NeuSight, five GPUs"};
 
 // rocBLAS: chosen so that tiles agree best with those seen on MI100.
-inline constexpr Number kRocblasFeed{"gemm.rocblas.feed", 16, "bytes/clock", fitted,
+inline constexpr Number kRocblasFeed{"gemm.rocblas.feed",
+                                     16,
+                                     "bytes/clock",
+                                     fitted,
                                      "that reach a compute unit, in the choice of a tile",
-                                     "tiles of NeuSight's rows on MI100", "amd"};
-inline constexpr Number kRocblasTaskClocks{"gemm.rocblas.task_clocks", 500, "clocks", fitted,
-                                           "before the first step, in the choice of a tile",
-                                           "tiles of NeuSight's rows on MI100", "amd"};
+                                     "tiles of NeuSight's rows on MI100",
+                                     "amd"};
+inline constexpr Number kRocblasTaskClocks{
+    "gemm.rocblas.task_clocks",          500,  "clocks", fitted, "before the first step, in the choice of a tile",
+    "tiles of NeuSight's rows on MI100", "amd"};
 
 // cuBLAS on Hopper: cost of a tile in clocks, as its choices reveal it. These decide which tile runs, not how long it
 // takes.
@@ -119,74 +160,91 @@ inline constexpr Number kLeastColumns = number("gemm.wgmma_choice.least_columns"
                                                "a wgmma of fewer is no faster: its rows come from shared memory");
 inline constexpr Number kFeed = number("gemm.wgmma_choice.feed", 41, "bytes/clock", "that reach an SM");
 inline constexpr Number kL2Efficiency = number("gemm.wgmma_choice.l2_efficiency", 0.5, "1", "share of the L2's peak");
-inline constexpr Number kClusterShare = number("gemm.wgmma_choice.cluster_share", 0.283, "1",
-                                               "of a tile's bytes that clusters of four and more ask of L2");
+inline constexpr Number kClusterShare =
+    number("gemm.wgmma_choice.cluster_share", 0.283, "1", "of a tile's bytes that clusters of four and more ask of L2");
 inline constexpr Number kPairShare = number("gemm.wgmma_choice.pair_share", 0.62, "1", "and clusters of two");
 inline constexpr Number kStepClocks = number("gemm.wgmma_choice.step_clocks", 145, "clocks", "a step's latency");
-inline constexpr Number kStepOverlap = number("gemm.wgmma_choice.step_overlap", 0.164, "1",
-                                              "how much of the shorter of latency and work adds");
+inline constexpr Number kStepOverlap =
+    number("gemm.wgmma_choice.step_overlap", 0.164, "1", "how much of the shorter of latency and work adds");
 inline constexpr Number kEpilogue = number("gemm.wgmma_choice.epilogue", 0.525, "clocks/result", "of a first tile");
 inline constexpr Number kNextEpilogue =
     number("gemm.wgmma_choice.next_epilogue", 0.476, "clocks/result", "of every further tile");
 inline constexpr Number kSplitClocks = number("gemm.wgmma_choice.split_clocks", 1180, "clocks", "of splitting k");
 inline constexpr Number kSplitBytes =
     number("gemm.wgmma_choice.split_bytes", 59, "bytes/partial sum", "at the L2's rate");
-inline constexpr Whole kLeastSteps{"gemm.wgmma_choice.least_steps", 20,  "steps", fitted, "of one part of a split",
+inline constexpr Whole kLeastSteps{"gemm.wgmma_choice.least_steps", 20,     "steps", fitted, "of one part of a split",
                                    sources::kWgmmaChoice,           "wgmma"};
 inline constexpr Number kOddColumns = number("gemm.wgmma_choice.odd_columns", 1.077, "1",
                                              "columns that are no multiple of 32; half for odd multiples of 32");
 inline constexpr Number kWide = number("gemm.wgmma_choice.wide", 0.993, "1", "more than 128 columns");
 inline constexpr Number kSwapped = number("gemm.wgmma_choice.swapped", 0.999, "1", "wgmma's rows along m instead of n");
 inline constexpr Number kSwappedTall = number("gemm.wgmma_choice.swapped_tall", 1.021, "1", "and 256 of them");
-inline constexpr Number kSwappedClocks = number("gemm.wgmma_choice.swapped_clocks", 20, "clocks",
-                                                "ties of small products go to the plain form");
+inline constexpr Number kSwappedClocks =
+    number("gemm.wgmma_choice.swapped_clocks", 20, "clocks", "ties of small products go to the plain form");
 }  // namespace wgmma_choice
 
 // Mixtures of experts.
 inline constexpr Tunable kMmaSyncSteps =
-    Constant{"moe.mma_sync_steps", 400.0 / 150, "1", measured,
-             "steps of mma.sync over wgmma's: slope over the width at one or two tokens", sources::kMoeRows, "wgmma"};
-inline constexpr Tunable kGroupedSteps = Constant{"moe.grouped_steps", 1.5, "1", measured,
-                                                  "the same of tiles below 64 on tcgen05", sources::kMoeRows,
-                                                  "tcgen05"};
+    Constant{"moe.mma_sync_steps",
+             400.0 / 150,
+             "1",
+             measured,
+             "steps of mma.sync over wgmma's: slope over the width at one or two tokens",
+             sources::kMoeRows,
+             "wgmma"};
+inline constexpr Tunable kGroupedSteps = Constant{
+    "moe.grouped_steps", 1.5, "1", measured, "the same of tiles below 64 on tcgen05", sources::kMoeRows, "tcgen05"};
 inline constexpr Tunable kExpertTaskClocks =
-    Constant{"moe.task_clocks", 5000, "clocks", measured,
-             "a CTA finds its expert, rows and descriptors before its first step", sources::kMoeRows, "wgmma tcgen05"};
-inline constexpr Tunable kMmaSyncCost =
-    Constant{"moe.mma_sync_cost", 1.8, "1", measured, "times over the full rate that mma.sync takes on Hopper",
-             "SynPerf's rows of H20: 77 of 148 TFLOP/s with 32 rows, 142 with 64", "wgmma"};
+    Constant{"moe.task_clocks",
+             5000,
+             "clocks",
+             measured,
+             "a CTA finds its expert, rows and descriptors before its first step",
+             sources::kMoeRows,
+             "wgmma tcgen05"};
+inline constexpr Tunable kMmaSyncCost = Constant{"moe.mma_sync_cost",
+                                                 1.8,
+                                                 "1",
+                                                 measured,
+                                                 "times over the full rate that mma.sync takes on Hopper",
+                                                 "SynPerf's rows of H20: 77 of 148 TFLOP/s with 32 rows, 142 with 64",
+                                                 "wgmma"};
 inline constexpr Number kCacheLine{"moe.line", 128, "bytes", published, "a line of L2", "CUDA programming guide"};
 inline constexpr std::string_view kPieceRows =
     "SGLang's and vLLM 0.14's MoE rows on both sides of the change from 128-byte to 64-byte pieces";
-inline constexpr Tunable kPieceL2 =
-    Constant{"moe.piece_l2", 1.7, "1", measured, "L2 time of half lines", kPieceRows,
-             "pascal volta mma wgmma amd intel"};
-inline constexpr Tunable kPieceDram =
-    Constant{"moe.piece_dram", 1.5, "1", measured, "DRAM time of half lines", kPieceRows,
-             "pascal volta mma wgmma amd intel"};
+inline constexpr Tunable kPieceL2 = Constant{
+    "moe.piece_l2", 1.7, "1", measured, "L2 time of half lines", kPieceRows, "pascal volta mma wgmma amd intel"};
+inline constexpr Tunable kPieceDram = Constant{
+    "moe.piece_dram", 1.5, "1", measured, "DRAM time of half lines", kPieceRows, "pascal volta mma wgmma amd intel"};
 inline constexpr Tunable kTcgenPieceL2 =
     Constant{"moe.piece_l2", 2.5, "1", measured, "L2 time of half lines", kPieceRows, "tcgen05"};
 inline constexpr Tunable kTcgenPieceDram =
     Constant{"moe.piece_dram", 1.1, "1", measured, "DRAM time of half lines", kPieceRows, "tcgen05"};
-inline constexpr Number kFewLeastShare{"moe.power_law.least", 0.01, "rows", published,
+inline constexpr Number kFewLeastShare{"moe.power_law.least",
+                                       0.01,
+                                       "rows",
+                                       published,
                                        "least share of an expert, fewer rows than experts",
                                        "AIConfigurator's sampler of power-law loads"};
-inline constexpr Number kFewMostShare{"moe.power_law.most", 2, "rows", published, "the most",
-                                      "AIConfigurator's sampler of power-law loads"};
-inline constexpr Number kManyMostShare{"moe.power_law.most_share", 0.8, "1", published,
+inline constexpr Number kFewMostShare{
+    "moe.power_law.most", 2, "rows", published, "the most", "AIConfigurator's sampler of power-law loads"};
+inline constexpr Number kManyMostShare{"moe.power_law.most_share",
+                                       0.8,
+                                       "1",
+                                       published,
                                        "most of the tokens that one expert gets",
                                        "AIConfigurator's sampler of power-law loads"};
 
 // Convolutions: how cuDNN would rank algorithms.
 inline constexpr std::string_view kConvChoice =
     "algorithms cuDNN 8.9 took for NeuSight's convolutions, five cards, 59 to 67 % so predicted";
-inline constexpr Number kConvLaunchClocks{"conv.launch_clocks", 3000, "clocks", fitted, "what one more kernel costs",
-                                          kConvChoice};
-inline constexpr Number kWinogradFusedShare{"conv.winograd_fused_share", 0.6, "1", fitted,
-                                            "of the peak: it transforms between its products", kConvChoice};
-inline constexpr Number kWinogradBatchedShare{"conv.winograd_batched_share", 0.83, "1", fitted,
+inline constexpr Number kConvLaunchClocks{"conv.launch_clocks",         3000,       "clocks", fitted,
+                                          "what one more kernel costs", kConvChoice};
+inline constexpr Number kWinogradFusedShare{
+    "conv.winograd_fused_share", 0.6, "1", fitted, "of the peak: it transforms between its products", kConvChoice};
+inline constexpr Number kWinogradBatchedShare{"conv.winograd_batched_share",   0.83,       "1", fitted,
                                               "of the peak, transforms apart", kConvChoice};
-inline constexpr Number kWinogradTransformShare{"conv.winograd_transform_share", 0.5, "1", fitted,
+inline constexpr Number kWinogradTransformShare{"conv.winograd_transform_share",       0.5,        "1", fitted,
                                                 "of the bandwidth: transforms stride", kConvChoice};
 
 }  // namespace tilecast::constants

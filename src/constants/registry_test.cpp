@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "constants/format.h"
-#include "constants/tuned.h"
 #include "constants/product.h"
+#include "constants/tuned.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -70,8 +70,8 @@ TEST(Constants, DocumentListsTheRegistry) {
 TEST(Constants, EachSaysWhatItIs) {
   std::set<std::string> seen;
   for (const Constant* c : all_constants()) {
-    const std::string key = std::string(c->name) + "|" + std::string(c->of) + "|" + std::string(c->cards) + "|" +
-                            std::string(c->about);
+    const std::string key =
+        std::string(c->name) + "|" + std::string(c->of) + "|" + std::string(c->cards) + "|" + std::string(c->about);
     EXPECT_TRUE(seen.insert(key).second) << key << " stands twice";
     EXPECT_FALSE(c->unit.empty()) << key;
     EXPECT_FALSE(c->about.empty()) << key;

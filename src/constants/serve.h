@@ -16,69 +16,118 @@ inline constexpr std::string_view kHttp = "an HTTP request through a Python serv
 
 inline constexpr Number kReceive{"serve.receive", 2, "ms", assumed, "a request until it is queued", sources::kHttp};
 inline constexpr Number kPerRequest{"serve.request", 300, "us", assumed, "serial part of a request", sources::kHttp};
-inline constexpr Number kPerPromptToken{"serve.prompt_token", 0.5, "us", assumed, "tokenising",
-                                        "a fast BPE tokeniser does two million tokens a second"};
-inline constexpr Number kPerStep{"serve.step", 400, "us", published, "scheduling of a step", sources::kEngineLoop, "",
-                                 "vllm, sglang"};
-inline constexpr Number kPerSequence{"serve.sequence", 12.7, "us", published, "of a running request",
-                                     sources::kEngineLoop, "", "vllm, sglang"};
-inline constexpr Number kTrtllmPerStep{"serve.step", 2, "ms", fitted, "scheduling of a step", sources::kTrtllmSteps, "",
-                                       "trtllm"};
-inline constexpr Number kTrtllmPerSequence{"serve.sequence", 68, "us", fitted, "of a running request",
+inline constexpr Number kPerPromptToken{
+    "serve.prompt_token", 0.5, "us", assumed, "tokenising", "a fast BPE tokeniser does two million tokens a second"};
+inline constexpr Number kPerStep{"serve.step",         400, "us",          published, "scheduling of a step",
+                                 sources::kEngineLoop, "",  "vllm, sglang"};
+inline constexpr Number kPerSequence{"serve.sequence",     12.7, "us",          published, "of a running request",
+                                     sources::kEngineLoop, "",   "vllm, sglang"};
+inline constexpr Number kTrtllmPerStep{"serve.step",          2,  "ms",    fitted, "scheduling of a step",
+                                       sources::kTrtllmSteps, "", "trtllm"};
+inline constexpr Number kTrtllmPerSequence{"serve.sequence",      68, "us",    fitted, "of a running request",
                                            sources::kTrtllmSteps, "", "trtllm"};
-inline constexpr Number kPerLaunch{"serve.launch", 60, "us", fitted, "of an operator outside a graph",
+inline constexpr Number kPerLaunch{"serve.launch",       60, "us", fitted, "of an operator outside a graph",
                                    sources::kTrtllmSteps};
-inline constexpr Number kGap{"serve.gap", 250, "us", published, "between two decode steps",
+inline constexpr Number kGap{"serve.gap",
+                             250,
+                             "us",
+                             published,
+                             "between two decode steps",
                              "200 to 300 us once scheduling is asynchronous (vllm-project/vllm issue 10634)"};
-inline constexpr Whole kLayerCalls{"serve.layer_calls", 9, "operators", assumed,
+inline constexpr Whole kLayerCalls{"serve.layer_calls",
+                                   9,
+                                   "operators",
+                                   assumed,
                                    "that an engine's Python calls for a layer",
                                    "norms, projections, rotation, attention, activation, sums over ranks"};
 
-inline constexpr Number kInitialRatio{"serve.sglang.new_token_ratio", 0.7, "1", published,
-                                      "of an answer's tokens that are kept free at first", sources::kSglangEnviron};
-inline constexpr Number kLeastRatio{"serve.sglang.least_new_token_ratio", 0.7 * 0.14, "1", published,
-                                    "and in the long run", sources::kSglangEnviron};
-inline constexpr Number kRatioDecaySteps{"serve.sglang.ratio_decay_steps", 600, "steps", published,
-                                         "over which it falls", sources::kSglangEnviron};
-inline constexpr Whole kRetractSteps{"serve.sglang.retract_steps", 20, "steps", published,
-                                     "that a retracted request is estimated ahead", sources::kSglangEnviron};
-inline constexpr Whole kMostPromised{"serve.sglang.most_promised", 4096, "tokens", published,
-                                     "of an answer that are estimated at most", sources::kSglangEnviron};
-inline constexpr Number kLongRunRatio{"serve.sglang.long_run_ratio", 0.098, "1", published,
-                                      "least_new_token_ratio, as the steady state takes it", sources::kSglangEnviron};
+inline constexpr Number kInitialRatio{
+    "serve.sglang.new_token_ratio", 0.7, "1", published, "of an answer's tokens that are kept free at first",
+    sources::kSglangEnviron};
+inline constexpr Number kLeastRatio{
+    "serve.sglang.least_new_token_ratio", 0.7 * 0.14, "1", published, "and in the long run", sources::kSglangEnviron};
+inline constexpr Number kRatioDecaySteps{
+    "serve.sglang.ratio_decay_steps", 600, "steps", published, "over which it falls", sources::kSglangEnviron};
+inline constexpr Whole kRetractSteps{
+    "serve.sglang.retract_steps", 20, "steps", published, "that a retracted request is estimated ahead",
+    sources::kSglangEnviron};
+inline constexpr Whole kMostPromised{
+    "serve.sglang.most_promised", 4096, "tokens", published, "of an answer that are estimated at most",
+    sources::kSglangEnviron};
+inline constexpr Number kLongRunRatio{
+    "serve.sglang.long_run_ratio", 0.098, "1", published, "least_new_token_ratio, as the steady state takes it",
+    sources::kSglangEnviron};
 
-inline constexpr Number kTrtllmPairSum{"serve.fused_sum", 16e6, "bytes", published,
+inline constexpr Number kTrtllmPairSum{"serve.fused_sum",
+                                       16e6,
+                                       "bytes",
+                                       published,
                                        "largest message summed together with the norm after it",
-                                       "tensorrt_llm/plugin/plugin.py, max_workspace_size_auto", "",
+                                       "tensorrt_llm/plugin/plugin.py, max_workspace_size_auto",
+                                       "",
                                        "trtllm, two ranks"};
-inline constexpr Number kTrtllmSum{"serve.fused_sum", 8e6, "bytes", published,
+inline constexpr Number kTrtllmSum{"serve.fused_sum",
+                                   8e6,
+                                   "bytes",
+                                   published,
                                    "largest message summed together with the norm after it",
-                                   "tensorrt_llm/plugin/plugin.py, max_workspace_size_auto", "", "trtllm, more ranks"};
-inline constexpr Number kSglangSumTokens{"serve.fused_sum_tokens", 2048, "tokens", published,
+                                   "tensorrt_llm/plugin/plugin.py, max_workspace_size_auto",
+                                   "",
+                                   "trtllm, more ranks"};
+inline constexpr Number kSglangSumTokens{"serve.fused_sum_tokens",
+                                         2048,
+                                         "tokens",
+                                         published,
                                          "largest message summed together with the norm after it",
-                                         "python/sglang/srt/layers/flashinfer_comm_fusion.py", "hopper blackwell",
+                                         "python/sglang/srt/layers/flashinfer_comm_fusion.py",
+                                         "hopper blackwell",
                                          "sglang"};
 inline constexpr std::string_view kVllmFusion = "vllm/config/compilation.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB";
-inline constexpr Number kVllmPairSum{"serve.fused_sum", 64, "MiB", published,
-                                     "largest message summed together with the norm after it", kVllmFusion,
-                                     "hopper blackwell", "vllm, two ranks"};
-inline constexpr Number kVllmFourSum{"serve.fused_sum", 2, "MiB", published,
-                                     "largest message summed together with the norm after it", kVllmFusion, "hopper",
+inline constexpr Number kVllmPairSum{"serve.fused_sum",
+                                     64,
+                                     "MiB",
+                                     published,
+                                     "largest message summed together with the norm after it",
+                                     kVllmFusion,
+                                     "hopper blackwell",
+                                     "vllm, two ranks"};
+inline constexpr Number kVllmFourSum{"serve.fused_sum",
+                                     2,
+                                     "MiB",
+                                     published,
+                                     "largest message summed together with the norm after it",
+                                     kVllmFusion,
+                                     "hopper",
                                      "vllm, four ranks"};
-inline constexpr Number kVllmFourSumBlackwell{"serve.fused_sum", 32, "MiB", published,
-                                              "largest message summed together with the norm after it", kVllmFusion,
-                                              "blackwell", "vllm, four ranks"};
-inline constexpr Number kVllmSum{"serve.fused_sum", 1, "MiB", published,
-                                 "largest message summed together with the norm after it", kVllmFusion,
-                                 "hopper blackwell", "vllm, more ranks"};
+inline constexpr Number kVllmFourSumBlackwell{"serve.fused_sum",
+                                              32,
+                                              "MiB",
+                                              published,
+                                              "largest message summed together with the norm after it",
+                                              kVllmFusion,
+                                              "blackwell",
+                                              "vllm, four ranks"};
+inline constexpr Number kVllmSum{"serve.fused_sum",
+                                 1,
+                                 "MiB",
+                                 published,
+                                 "largest message summed together with the norm after it",
+                                 kVllmFusion,
+                                 "hopper blackwell",
+                                 "vllm, more ranks"};
 
-inline constexpr Number kPlanDoubt{"serve.plan_doubt", 0.15, "1", assumed,
-                                   "a steady state that misses by less is simulated", "its error against simulations"};
-inline constexpr Number kSameTime{"serve.same_time", 1.02, "1", assumed,
-                                  "times that are longer by less are not worth a line of the front", "a choice"};
-inline constexpr Number kPlainKvLink{"serve.kv_link", 25, "GB/s", assumed,
-                                     "between pools where no cluster is described", "a 200 Gbit/s network card"};
-inline constexpr Number kPlainKvLatency{"serve.kv_latency", 20, "us", assumed,
-                                        "of it", "a remote write and its notice"};
+inline constexpr Number kPlanDoubt{"serve.plan_doubt",
+                                   0.15,
+                                   "1",
+                                   assumed,
+                                   "a steady state that misses by less is simulated",
+                                   "its error against simulations"};
+inline constexpr Number kSameTime{
+    "serve.same_time", 1.02, "1", assumed, "times that are longer by less are not worth a line of the front",
+    "a choice"};
+inline constexpr Number kPlainKvLink{
+    "serve.kv_link", 25, "GB/s", assumed, "between pools where no cluster is described", "a 200 Gbit/s network card"};
+inline constexpr Number kPlainKvLatency{
+    "serve.kv_latency", 20, "us", assumed, "of it", "a remote write and its notice"};
 
 }  // namespace tilecast::constants

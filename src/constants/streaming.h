@@ -14,70 +14,114 @@ inline constexpr std::string_view kSoftmaxRows =
 }  // namespace sources
 
 // Slots of the FMA pipe for one element.
-inline constexpr Number kDivisionSlots{"element.division", 8, "slots", published,
-                                       "reciprocal, two Newton steps, range handling", sources::kCudaMath};
-inline constexpr Number kReciprocalSlots{"element.reciprocal", 4, "slots", published,
-                                         "reciprocal and one Newton step with its range check", sources::kCudaMath};
-inline constexpr Number kExpSlots{"element.exp", 4, "slots", published,
-                                  "scale by log2(e) in two parts, ex2, rescale", sources::kCudaMath};
-inline constexpr Number kErfSlots{"element.erf", 14, "slots", published,
-                                  "polynomial of degree 9 times an ex2, and its branch select", sources::kCudaMath};
-inline constexpr Number kPowSlots{"element.pow", 30, "slots", published, "log2 and exp2 in extended precision",
+inline constexpr Number kDivisionSlots{
+    "element.division", 8, "slots", published, "reciprocal, two Newton steps, range handling", sources::kCudaMath};
+inline constexpr Number kReciprocalSlots{
+    "element.reciprocal", 4, "slots", published, "reciprocal and one Newton step with its range check",
+    sources::kCudaMath};
+inline constexpr Number kExpSlots{
+    "element.exp", 4, "slots", published, "scale by log2(e) in two parts, ex2, rescale", sources::kCudaMath};
+inline constexpr Number kErfSlots{
+    "element.erf",     14, "slots", published, "polynomial of degree 9 times an ex2, and its branch select",
+    sources::kCudaMath};
+inline constexpr Number kPowSlots{"element.pow",     30, "slots", published, "log2 and exp2 in extended precision",
                                   sources::kCudaMath};
-inline constexpr Number kTanhSlots{"element.tanh", 8, "slots", published,
-                                   "exp and reciprocal, a polynomial near zero", sources::kCudaMath};
-inline constexpr Number kExponentialSlots{"element.exponential_draw", 30, "slots", assumed,
-                                          "a Philox number and its logarithm", "about two rounds of Philox an element"};
-inline constexpr Number kFilteredDrawSlots{"element.filtered_draw", 12, "slots", assumed,
+inline constexpr Number kTanhSlots{
+    "element.tanh", 8, "slots", published, "exp and reciprocal, a polynomial near zero", sources::kCudaMath};
+inline constexpr Number kExponentialSlots{"element.exponential_draw",
+                                          30,
+                                          "slots",
+                                          assumed,
+                                          "a Philox number and its logarithm",
+                                          "about two rounds of Philox an element"};
+inline constexpr Number kFilteredDrawSlots{"element.filtered_draw",
+                                           12,
+                                           "slots",
+                                           assumed,
                                            "of an element in a draw by rejection",
                                            "scan, comparison with two pivots, two sums"};
 inline constexpr Number kPlainDrawSlots{"element.plain_draw", 3, "slots", assumed, "of an element in a plain draw",
                                         "scan and comparison"};
-inline constexpr Number kSortPassSlots{"element.sort_pass", 10, "slots", assumed,
+inline constexpr Number kSortPassSlots{"element.sort_pass",
+                                       10,
+                                       "slots",
+                                       assumed,
                                        "of an item in one pass of a radix sort",
                                        "digit, rank and address of an item"};
-inline constexpr Number kRejectionPasses{"sampling.rejection_passes", 4, "1", published,
+inline constexpr Number kRejectionPasses{"sampling.rejection_passes",
+                                         4,
+                                         "1",
+                                         published,
                                          "readings of the probabilities with top-k or top-p: about two rounds",
                                          "FlashInfer, Sorting-Free GPU Kernels for LLM Sampling, 2025"};
 
 // What stays on an SM.
-inline constexpr Number kL1Kept{"rowwise.l1_kept", 0.8, "1", measured,
-                                "of L1: rows up to this share are found again whole", sources::kSoftmaxRows};
-inline constexpr Number kL1Lost{"rowwise.l1_lost", 1.7, "1", measured, "and nothing is from this share on",
+inline constexpr Number kL1Kept{
+    "rowwise.l1_kept", 0.8, "1", measured, "of L1: rows up to this share are found again whole", sources::kSoftmaxRows};
+inline constexpr Number kL1Lost{"rowwise.l1_lost",    1.7, "1", measured, "and nothing is from this share on",
                                 sources::kSoftmaxRows};
-inline constexpr Number kL1Beyond{"rowwise.l1_beyond", 28, "KiB", published,
+inline constexpr Number kL1Beyond{"rowwise.l1_beyond",
+                                  28,
+                                  "KiB",
+                                  published,
                                   "of the memory shared with L1 that CTAs cannot have",
                                   "CUDA programming guide, compute capability 7.0 to 9.0",
                                   "volta ampere ada hopper blackwell"};
-inline constexpr Number kL1BeyondTuring{"rowwise.l1_beyond", 0, "KiB", published,
+inline constexpr Number kL1BeyondTuring{"rowwise.l1_beyond",
+                                        0,
+                                        "KiB",
+                                        published,
                                         "of the memory shared with L1 that CTAs cannot have",
-                                        "CUDA programming guide, compute capability 7.5", "turing"};
-inline constexpr Number kL1Row{"quantize.l1_row", 64 * 1024, "bytes", assumed,
-                               "a row up to this comes from L1 the second time", "half of a small L1"};
-inline constexpr Number kSector{"copy.sector", 32, "bytes", published, "least that a load brings from L2 into L1",
-                                "CUDA programming guide"};
-inline constexpr Number kAtomicSeconds{"quantize.atomic", 7e-9, "s", measured,
+                                        "CUDA programming guide, compute capability 7.5",
+                                        "turing"};
+inline constexpr Number kL1Row{
+    "quantize.l1_row",   64 * 1024, "bytes", assumed, "a row up to this comes from L1 the second time",
+    "half of a small L1"};
+inline constexpr Number kSector{
+    "copy.sector", 32, "bytes", published, "least that a load brings from L2 into L1", "CUDA programming guide"};
+inline constexpr Number kAtomicSeconds{"quantize.atomic",
+                                       7e-9,
+                                       "s",
+                                       measured,
                                        "an atomic maximum on one address, in line with the others",
                                        "vLLM's rows grow by 6 to 8 ns a row on H200 and GB200 (4.4 on L40S)"};
-inline constexpr Number kAtomicStep{"quantize.step", 270e-9, "s", measured,
-                                    "the dependent load that it is expressed in", "as physics.l2_latency of an H200"};
+inline constexpr Number kAtomicStep{"quantize.step",
+                                    270e-9,
+                                    "s",
+                                    measured,
+                                    "the dependent load that it is expressed in",
+                                    "as physics.l2_latency of an H200"};
 
 // How an SM is shared out.
-inline constexpr Whole kRegisterUnit{"occupancy.register_unit", 256, "registers", published,
-                                     "in which a warp's registers are handed out", sources::kOccupancy};
+inline constexpr Whole kRegisterUnit{
+    "occupancy.register_unit", 256, "registers", published, "in which a warp's registers are handed out",
+    sources::kOccupancy};
 inline constexpr Whole kWarpThreads{"occupancy.warp", 32, "threads", published, "of a warp", sources::kOccupancy};
-inline constexpr Whole kSmPartitions{"occupancy.partitions", 4, "1", published, "register files of an SM",
-                                     sources::kOccupancy, "volta turing ampere ada hopper blackwell 6.1 amd intel"};
-inline constexpr Whole kSmPartitionsP100{"occupancy.partitions", 2, "1", published, "register files of an SM",
-                                         sources::kOccupancy, "6.0"};
-inline constexpr Number kSharedReserved{"occupancy.shared_reserved", 1024, "bytes", published,
+inline constexpr Whole kSmPartitions{"occupancy.partitions",
+                                     4,
+                                     "1",
+                                     published,
+                                     "register files of an SM",
+                                     sources::kOccupancy,
+                                     "volta turing ampere ada hopper blackwell 6.1 amd intel"};
+inline constexpr Whole kSmPartitionsP100{"occupancy.partitions", 2,    "1", published, "register files of an SM",
+                                         sources::kOccupancy,    "6.0"};
+inline constexpr Number kSharedReserved{"occupancy.shared_reserved",
+                                        1024,
+                                        "bytes",
+                                        published,
                                         "of shared memory that every resident CTA takes for the system",
-                                        sources::kOccupancy, "ampere ada hopper blackwell"};
-inline constexpr Number kSharedUnit{"occupancy.shared_unit", 128, "bytes", published,
-                                    "in which shared memory is handed out", sources::kOccupancy,
-                                    "ampere ada hopper blackwell"};
-inline constexpr Number kSharedUnitBefore{"occupancy.shared_unit", 256, "bytes", published,
-                                          "in which shared memory is handed out", sources::kOccupancy,
+                                        sources::kOccupancy,
+                                        "ampere ada hopper blackwell"};
+inline constexpr Number kSharedUnit{
+    "occupancy.shared_unit",      128, "bytes", published, "in which shared memory is handed out", sources::kOccupancy,
+    "ampere ada hopper blackwell"};
+inline constexpr Number kSharedUnitBefore{"occupancy.shared_unit",
+                                          256,
+                                          "bytes",
+                                          published,
+                                          "in which shared memory is handed out",
+                                          sources::kOccupancy,
                                           "pascal volta turing amd intel"};
 
 }  // namespace tilecast::constants

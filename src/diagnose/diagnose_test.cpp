@@ -8,8 +8,8 @@
 
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
-#include "tune/rank.h"
 #include "test_paths.h"
+#include "tune/rank.h"
 
 namespace tilecast {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 namespace {

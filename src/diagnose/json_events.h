@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "support/gzip_reader.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -13,7 +13,6 @@
 #include <sqlite3.h>
 
 #include <filesystem>
-
 #include <memory>
 
 namespace tilecast {

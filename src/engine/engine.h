@@ -11,7 +11,7 @@
 #include "model/backward.h"
 #include "model/graph.h"
 #include "model/workload.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

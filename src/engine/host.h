@@ -3,7 +3,7 @@
 
 #include "constants/engine.h"
 #include "engine/kinds.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

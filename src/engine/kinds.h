@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tilecast/run.h"
 
 namespace tilecast {

@@ -5,7 +5,7 @@
 
 #include "kernel/attention.h"
 #include "kernel/format.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tilecast/run.h"
 
 namespace tilecast {

@@ -101,8 +101,8 @@ CacheBudget cache_budget(EngineKind engine, const Gpu& gpu, const ServingLimits&
   } else {
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.sequences, limits.tokens));
-    b.activations = std::max(b.activations, bytes(kSamplerBytes * rows * static_cast<double>(vocabulary))) +
-                    gibibytes(kProfileGib);
+    b.activations =
+        std::max(b.activations, bytes(kSamplerBytes * rows * static_cast<double>(vocabulary))) + gibibytes(kProfileGib);
     b.usable = b.visible * share(kVllmShare);
     b.cache = b.usable - b.weights - b.activations - b.other;
   }
@@ -120,8 +120,9 @@ BudgetedNeed beside_budget(const MemoryNeed& step, const CacheBudget& budget) {
 }
 
 Count tokens_in(Bytes room, const CacheNeed& need, const Precision& precision, Count block_tokens) {
-  const bool plain = need.state == 0 && !need.parts.empty() &&
-                     std::all_of(need.parts.begin(), need.parts.end(), [](const CachePart& p) { return p.window == 0; });
+  const bool plain =
+      need.state == 0 && !need.parts.empty() &&
+      std::all_of(need.parts.begin(), need.parts.end(), [](const CachePart& p) { return p.window == 0; });
   const Bytes block = cache_bytes(need, block_tokens, precision);
   if (!plain || room <= bytes(0) || block <= bytes(0)) return 0;
   return static_cast<Count>(room / block) * block_tokens;

@@ -88,7 +88,7 @@ Result<Priced> price_call(const KernelCall& call, const Gpu& gpu, const Context&
 }  // namespace
 
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                   const ModelSource* weights) {
+                                      const ModelSource* weights) {
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
   double joules = 0;

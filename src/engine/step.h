@@ -35,7 +35,7 @@ struct ProgramForecast {
 
 // `sequences` is the number of requests in the batch, for the host's work on each. Errors name the call.
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                   const ModelSource* weights);
+                                      const ModelSource* weights);
 
 // The interval of a sum whose parts err together: kernels of one family share most of their error, all kernels of a
 // card some (docs/method.md).

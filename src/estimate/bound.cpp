@@ -14,8 +14,7 @@ Seconds on_sm(double amount, double per_clock, Hertz clock) {
 
 }  // namespace
 
-ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu,
-                         Given given) {
+ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu, Given given) {
   ResourceTimes times{};
   const Hertz clock = gpu.clock.max;
   const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];

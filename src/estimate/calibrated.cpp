@@ -11,9 +11,7 @@ namespace tilecast {
 
 using namespace constants;
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 CalibrationStanding calibration_standing(const Calibration* calibration, std::string_view key,
                                          std::string_view variant) {

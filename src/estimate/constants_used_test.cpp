@@ -46,10 +46,10 @@ TEST(ConstantsUsed, WhatIsNotListedForACardDoesNotChangeItsForecasts) {
 }
 
 TEST(ConstantsUsed, WhatIsListedReachesThem) {
-  for (const std::string_view name : {"pipeline.step_clocks", "pipeline.task_clocks", "pipeline.efficiency",
-                                      "pipeline.feed", "physics.dram_efficiency", "physics.l2_efficiency",
-                                      "physics.vector_efficiency", "physics.graph_floor", "physics.product_floor",
-                                      "physics.follower_floor", "overlap.product", "overlap.other", "cache.usable"}) {
+  for (const std::string_view name :
+       {"pipeline.step_clocks", "pipeline.task_clocks", "pipeline.efficiency", "pipeline.feed",
+        "physics.dram_efficiency", "physics.l2_efficiency", "physics.vector_efficiency", "physics.graph_floor",
+        "physics.product_floor", "physics.follower_floor", "overlap.product", "overlap.other", "cache.usable"}) {
     Gpu gpu = *built_in_gpu("H100-SXM");
     const std::vector<double> shipped = forecasts(gpu);
     TunedConstants changed;

@@ -10,8 +10,8 @@
 #include "kernel/context.h"
 #include "kernel/plan.h"
 #include "schedule/schedule.h"
-#include "support/result.h"
 #include "tilecast/forecast.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 
@@ -36,7 +36,7 @@ struct LaunchEstimate {
   ResourceTimes at_peak;   // floor of each resource: what the bound is the largest of
   ResourceTimes achieved;  // as forecast, at sustained rates
   Seconds bound;
-  Seconds assumed_bound;         // the bound if what the plan assumes holds, as the forecast takes it to
+  Seconds assumed_bound;  // the bound if what the plan assumes holds, as the forecast takes it to
   Traffic assumed_least_traffic;
   Seconds floor;    // of being launched; in `achieved` it stands with the prologue, under `launch`
   Seconds latency;  // forecast of this launch alone, its floor included

@@ -14,8 +14,7 @@ namespace {
 template <std::size_t at = 0>
 std::optional<Shape> default_shape(std::string_view family) {
   if constexpr (at == std::variant_size_v<Shape>) return std::nullopt;
-  else if (std::variant_alternative_t<at, Shape>::kFamily.name == family)
-    return Shape(std::in_place_index<at>);
+  else if (std::variant_alternative_t<at, Shape>::kFamily.name == family) return Shape(std::in_place_index<at>);
   else return default_shape<at + 1>(family);
 }
 

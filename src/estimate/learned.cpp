@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "constants/product.h"
 #include "constants/estimate.h"
+#include "constants/product.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "support/text.h"

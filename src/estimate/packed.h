@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

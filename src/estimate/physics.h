@@ -23,24 +23,24 @@ struct Overlap {
 
 struct Physics {
   double dram_efficiency = constants::kHbmEfficiency.value;  // share of peak DRAM bandwidth a long stream reaches
-  double l2_efficiency = constants::kL2Efficiency.value;  // share of peak L2 bandwidth
+  double l2_efficiency = constants::kL2Efficiency.value;     // share of peak L2 bandwidth
   // Share of the tensor or FMA peak at the highest clock that a long product reaches.
   double product_efficiency = constants::kMmaPipeline.efficiency.value;
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
-  Bytes feed = bytes(constants::kPipelineFeed.value);  // bytes per clock that reach one SM from L2
+  Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2
   double step_clocks = constants::kMmaPipeline.step_clocks.value;  // latency of one dependent main-loop step
   double task_clocks = constants::kMmaPipeline.task_clocks.value;  // prologue and epilogue that nothing overlaps
-  double wave_share = 1;                    // share of `task_clocks` that every further task on an SM adds
-  Seconds l2_latency;  // a dependent load that L2 answers, in a loop that uses what it loads
-  Seconds dram_latency;  // the same from DRAM
-  Seconds graph_floor;  // a kernel in a CUDA graph, empty
+  double wave_share = 1;  // share of `task_clocks` that every further task on an SM adds
+  Seconds l2_latency;     // a dependent load that L2 answers, in a loop that uses what it loads
+  Seconds dram_latency;   // the same from DRAM
+  Seconds graph_floor;    // a kernel in a CUDA graph, empty
   Seconds product_floor;  // what a product or attention kernel adds: descriptors, barriers, pipeline fill
   Seconds eager_floor = microseconds(constants::kEagerFloor);  // a kernel launched by itself, empty
   double follower_floor = constants::kFollowerFloor.value;  // of a floor that kernels after the first in a graph take
   Overlap overlap;
-  Watts compute_power;  // power left for arithmetic
-  double joules_per_op = 0;  // energy of one tensor operation in bf16
+  Watts compute_power;        // power left for arithmetic
+  double joules_per_op = 0;   // energy of one tensor operation in bf16
   double joules_per_fma = 0;  // energy of one fp32 operation of a product on the vector pipe; zero: no limit
 };
 

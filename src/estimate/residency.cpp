@@ -46,8 +46,7 @@ Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
 // with a sharp edge; A100's and H100's are two halves that each cache the other's data.
 const CacheConstants& constants_of(const Gpu& gpu) {
   switch (gpu.architecture) {
-    case Architecture::ampere:
-      return gpu.compute_capability == "8.0" ? kAmpereCache : kWholeCache;
+    case Architecture::ampere: return gpu.compute_capability == "8.0" ? kAmpereCache : kWholeCache;
     case Architecture::hopper: return kHopperCache;
     case Architecture::blackwell:
       return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kTcgenCache : kWholeCache;

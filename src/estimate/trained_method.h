@@ -1,5 +1,5 @@
-// The papers' methods once trained: what `neusight` and `synperf` forecast with. Nothing of theirs ships; the laboratory
-// trains them, and a weight file brings them here.
+// The papers' methods once trained: what `neusight` and `synperf` forecast with. Nothing of theirs ships; the
+// laboratory trains them, and a weight file brings them here.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include "estimate/neusight.h"
 #include "estimate/synperf.h"
 #include "kernel/kernel.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

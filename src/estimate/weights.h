@@ -13,7 +13,7 @@
 
 #include "estimate/feature_schema.h"
 #include "estimate/learned.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gpu/calibration.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

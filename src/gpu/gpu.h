@@ -15,7 +15,7 @@
 #include "constants/tuned.h"
 #include "gpu/calibration.h"
 #include "gpu/dtype.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 
@@ -98,7 +98,8 @@ struct Gpu {
   } links;
   bool grace_host = false;  // the host is NVIDIA's Grace, on the same board (GH200, GB200)
 
-  // What an engine takes as its limits on this card when it is not told; absent: by the card's memory (serve/deployment).
+  // What an engine takes as its limits on this card when it is not told; absent: by the card's memory
+  // (serve/deployment).
   struct BatchLimits {
     Count sequences = 0, tokens = 0;
   };
@@ -106,9 +107,9 @@ struct Gpu {
 
   std::map<std::string, OpsPerSecond> published_peaks;  // "tensor bf16/fp32" or "vector fp32" -> dense peak
   std::vector<std::string> notes;
-  std::map<std::string, std::string> sources;      // field path -> where the figure comes from
-  bool built_in = false;                           // false: from a user's file
-  std::shared_ptr<const Calibration> calibration;  // of a card that somebody measured; null for the rest
+  std::map<std::string, std::string> sources;       // field path -> where the figure comes from
+  bool built_in = false;                            // false: from a user's file
+  std::shared_ptr<const Calibration> calibration;   // of a card that somebody measured; null for the rest
   std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones; null outside the laboratory
   // The card that this description was made from (`like`); null where it stands on its own. What was measured of the
   // parent speaks for the child as long as they are of one kind (`inherits`).

@@ -128,8 +128,8 @@ bool flag_or(Reader& read, const std::string& path, bool otherwise) {
 void read_software(Reader& read, Gpu& gpu) {
   gpu.grace_host = flag_or(read, "grace_host", false);
   if (read.find("vllm"))
-    gpu.vllm_limits =
-        Gpu::BatchLimits{read.whole("vllm.max_num_seqs", 1, 1 << 20), read.whole("vllm.max_num_batched_tokens", 1, 1 << 24)};
+    gpu.vllm_limits = Gpu::BatchLimits{read.whole("vllm.max_num_seqs", 1, 1 << 20),
+                                       read.whole("vllm.max_num_batched_tokens", 1, 1 << 24)};
 }
 
 void read_memory(Reader& read, Gpu& gpu) {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gpu/gpu.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -148,7 +148,8 @@ TEST(GpuFile, ADescriptionMadeFromAnotherKnowsItsParent) {
   EXPECT_TRUE(more.inherits());
   EXPECT_EQ(more.vllm_limits->sequences, 1024);
   // Another architecture is another card, whatever it was written down from.
-  const Gpu other = made(R"({"like": "H100-SXM", "name": "OTHER", "architecture": "ampere", "compute_capability": "8.0"})");
+  const Gpu other =
+      made(R"({"like": "H100-SXM", "name": "OTHER", "architecture": "ampere", "compute_capability": "8.0"})");
   EXPECT_FALSE(other.inherits());
   EXPECT_EQ(other.measured().name, "OTHER");
   // vLLM's limits go by the memory, so a card with other memory does not take them over.

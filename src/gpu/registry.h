@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gpu/gpu.h"
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

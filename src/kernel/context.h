@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tilecast/forecast.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

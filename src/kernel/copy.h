@@ -4,7 +4,7 @@
 #include "kernel/context.h"
 #include "kernel/fields.h"
 #include "kernel/plan.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

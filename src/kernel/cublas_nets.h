@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -16,7 +16,7 @@
 
 #include <string_view>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -55,8 +55,7 @@ void add_tasks(const Layout& layout, const TileWork& work, Count count, std::vec
   if (layout.splits > 1) element.out = 4;  // partial results in fp32
   const auto add = [&](const TileWork& part, Count n) {
     Demand each = tile_demand(layout.tile, part, heads, heads.qk_dim + heads.v_dim, element, layout.math);
-    if (layout.problem.page_size > 0)
-      each.l2_load += bytes(4 * std::ceil(part.keys / real(layout.problem.page_size)));
+    if (layout.problem.page_size > 0) each.l2_load += bytes(4 * std::ceil(part.keys / real(layout.problem.page_size)));
     if (layout.splits > 1 && layout.joins_itself) each.l2_load += each.l2_store;
     tasks.push_back({n, each, steps_of(layout, part)});
   };
@@ -308,8 +307,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.operands.add({"v", bytes(keys * real(heads.v_dim) * element->kv)});
   Plan plan;
   // The result belongs to the plan, whichever launch writes it: counted once, here.
-  launch.operands.add(
-      {"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+  launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   if (layout.splits > 1)
     launch.operands.add({"partial results", bytes(4 * rows * layout.splits * real(heads.v_dim + 1)),
                          Operand::Role::workspace, layout.joins_itself, true});

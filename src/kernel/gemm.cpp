@@ -76,9 +76,8 @@ double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math
   const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
   if (aligned(inner) && aligned(p.n)) return 1;
   const TensorGeneration generation = gpu.tensor_generation();
-  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05
-             ? gpu.tuned(kMisalignedShare)
-             : kMisalignedShareBefore;
+  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? gpu.tuned(kMisalignedShare)
+                                                                                          : kMisalignedShareBefore;
 }
 
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
@@ -167,8 +166,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   if (format.unpack_weights) each.vector += ops(2 * kUnpackSlots * tile.n * depth);
   each.shared = shared_traffic(tile, depth, element);
   each.l2_load = asked_by_cta(p, format, choice, grid);
-  each.l2_store =
-      (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
+  each.l2_store = (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
   const double latency_steps = real(steps) * (math.pipe == Pipe::vector ? choice.tile_k / kReferenceDepth : 1.0);
   launch.tasks = {{tasks, each, latency_steps}};
@@ -176,8 +174,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   const Restreams again =
       restreams_of(grid, choice, {format.activation_bytes(m * k), format.weight_bytes(n * k), results});
   add_operands(launch, p, format, weights, again);
-  if (partial)
-    launch.operands.add({"partial sums", results * real(p.batch), Operand::Role::workspace, false, true});
+  if (partial) launch.operands.add({"partial sums", results * real(p.batch), Operand::Role::workspace, false, true});
   return launch;
 }
 

@@ -7,7 +7,7 @@
 #include "kernel/fields.h"
 #include "kernel/gemm_tile.h"
 #include "kernel/plan.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

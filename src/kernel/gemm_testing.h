@@ -25,7 +25,7 @@ inline GemmChoice plain_choice(int tile_m, int tile_n, int split = 1) {
 }
 
 inline Launch launch_of(const GemmProblem& p, const GemmChoice& choice, std::string_view dtype = "bf16",
-                 std::string_view gpu = "H200") {
+                        std::string_view gpu = "H200") {
   const Format format = *format_from(dtype);
   return gemm_launch(p, format, *math_path(format, *find_gpu(gpu)), true, choice);
 }

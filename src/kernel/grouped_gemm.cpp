@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "constants/product.h"
 #include "constants/estimate.h"
+#include "constants/product.h"
 #include "kernel/gemm.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
@@ -55,8 +55,8 @@ GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, c
     const double waves = real(ceil_div(tiles, gpu.sms));
     const double requested = real(tiles) * steps * depth * tile_request(tile, problem, element, gpu);
     const double l2_clocks = requested / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency));
-    const double clocks = std::max(waves * steps * step, l2_clocks) +
-                          latency.task_clocks * (1 + latency.wave_share * (waves - 1));
+    const double clocks =
+        std::max(waves * steps * step, l2_clocks) + latency.task_clocks * (1 + latency.wave_share * (waves - 1));
     if (clocks < least) {
       least = clocks;
       best.tile = tile;

@@ -34,7 +34,7 @@
 #include "kernel/sampling.h"
 #include "kernel/scan.h"
 #include "kernel/softmax.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -101,8 +101,7 @@ Result<Plan> plan(const MlaDecode& s, const Format& format, const Gpu& gpu, cons
   const double rows = total_queries(lengths) * real(s.heads);
   launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
   launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element->kv)});
-  launch.operands.add(
-      {"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+  launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   Plan plan{{std::move(launch)}};
   if (splits > 1) plan.launches.push_back(combine_launch(rows, heads.v_dim, splits, *element));
   return plan;

@@ -11,8 +11,9 @@ struct MoeLoads {
   std::vector<Count> rows;  // expected rows (token, expert pairs) of each touched expert, descending; no zeros
   Count total = 0;          // their sum
 
-  // What holds for every routing of so many tokens, unless their routing is given. A token visits an expert at most once, so `r` rows touch at
-  // least ceil(r / tokens) experts, and come from at least ceil(r / min(topk, experts here)) tokens.
+  // What holds for every routing of so many tokens, unless their routing is given. A token visits an expert at most
+  // once, so `r` rows touch at least ceil(r / tokens) experts, and come from at least ceil(r / min(topk, experts here))
+  // tokens.
   Count certain_rows = 0;
   Count certain_experts = 0;
   Count certain_tokens = 0;

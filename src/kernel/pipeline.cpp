@@ -42,8 +42,8 @@ double slower_pipe(const Gpu& gpu) {
 
 double product_efficiency(const Gpu& gpu) {
   const double at_reference = gpu.tuned(pipeline_of(gpu.tensor_generation()).efficiency);
-  const double reached = std::min<double>(
-      kMostEfficiency, at_reference * std::pow(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
+  const double reached =
+      std::min<double>(kMostEfficiency, at_reference * std::pow(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
   return 1 / (1 + (1 / reached - 1) * slower_pipe(gpu));
 }
 

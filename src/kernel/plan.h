@@ -15,7 +15,7 @@
 
 #include "gpu/dtype.h"
 #include "kernel/format.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

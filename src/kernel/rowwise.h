@@ -6,7 +6,7 @@
 #include "gpu/gpu.h"
 #include "kernel/plan.h"
 #include "kernel/pytorch.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -121,9 +121,8 @@ Plan by_sorting(const Sampling& s, const Rows& r, const Gpu& gpu) {
         streaming_launch(scatter, {rereads("sorted", kSortItemBytes * n), scratch("masked_logits", logits)}));
   }
   plan.launches.push_back(softmax(r, input, scratch("probabilities", probabilities)));
-  plan.launches.push_back(
-      streaming_launch(pointwise_stream("exponential", n, bytes(4), gpu, kExponentialSlots, 1),
-                       {scratch("noise", probabilities)}));
+  plan.launches.push_back(streaming_launch(pointwise_stream("exponential", n, bytes(4), gpu, kExponentialSlots, 1),
+                                           {scratch("noise", probabilities)}));
   plan.launches.push_back(streaming_launch(
       pointwise_stream("divide", n, bytes(4), gpu, kDivisionSlots, 1),
       {rereads("probabilities", probabilities), rereads("noise", probabilities), scratch("race", probabilities)}));

@@ -6,7 +6,7 @@
 #include "kernel/context.h"
 #include "kernel/fields.h"
 #include "kernel/plan.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -7,7 +7,7 @@
 
 #include "gpu/gpu.h"
 #include "kernel/plan.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

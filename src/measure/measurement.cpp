@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "gpu/registry.h"
-#include "support/csv.h"
 #include "measure/dims.h"
 #include "measure/remembered.h"
+#include "support/csv.h"
 #include "support/text.h"
 
 namespace tilecast {

@@ -24,7 +24,7 @@
 
 #include "kernel/kernel.h"
 #include "measure/names.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "support/csv.h"
 #include "measure/dims.h"
+#include "support/csv.h"
 
 namespace tilecast {
 

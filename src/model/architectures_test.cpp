@@ -315,9 +315,14 @@ TEST(Architectures, GraphsOwnEveryParameter) {
 
 // A small model of Llama's shape; the same file under another class.
 Json small(const std::string& architecture, const Json& changes = Json::object()) {
-  Json config = {{"architectures", {architecture}}, {"hidden_size", 64},        {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},        {"num_key_value_heads", 2}, {"intermediate_size", 128},
-                 {"vocab_size", 1000},              {"torch_dtype", "bfloat16"}};
+  Json config = {{"architectures", {architecture}},
+                 {"hidden_size", 64},
+                 {"num_hidden_layers", 4},
+                 {"num_attention_heads", 4},
+                 {"num_key_value_heads", 2},
+                 {"intermediate_size", 128},
+                 {"vocab_size", 1000},
+                 {"torch_dtype", "bfloat16"}};
   config.merge_patch(changes);
   return config;
 }
@@ -347,7 +352,7 @@ std::vector<std::pair<std::string, Count>> second_names() {
       {"Qwen3VLMoeForConditionalGeneration", kSmall + kSmallHeadNorms},
       {"HunYuanDenseV1ForCausalLM", kSmall + kSmallHeadNorms},
       {"GraniteMoeSharedForCausalLM", kSmall},
-      {"OrionForCausalLM", kSmall + (2 * 4 + 1) * 64},         // LayerNorms with a shift
+      {"OrionForCausalLM", kSmall + (2 * 4 + 1) * 64},          // LayerNorms with a shift
       {"StableLMEpochForCausalLM", kSmall + (2 * 4 + 1) * 64},  // the same
       {"ArceeForCausalLM", kSmall - 4 * 64 * 128},              // no gate
       {"Glm4vForConditionalGeneration", kSmall + 4 * 2 * 64},   // two norms more a layer
@@ -468,7 +473,8 @@ TEST(Architectures, GptNeoTakesTurns) {
   EXPECT_EQ(attention(*model.decoder, 1).window, 256);
   Json odd = published("GPTNeoForCausalLM", "EleutherAI/gpt-neo-125m");
   odd["attention_types"] = {{{"global", "local"}, 5}};
-  EXPECT_THAT(spec_from_json(odd.dump(), "x").error().line(), HasSubstr("attention_types: has 10 entries for 12 layers"));
+  EXPECT_THAT(spec_from_json(odd.dump(), "x").error().line(),
+              HasSubstr("attention_types: has 10 entries for 12 layers"));
   odd["attention_types"] = "global";
   EXPECT_THAT(spec_from_json(odd.dump(), "x").error().line(), HasSubstr("must be a list of [kinds, repeats]"));
 }
@@ -476,7 +482,8 @@ TEST(Architectures, GptNeoTakesTurns) {
 TEST(Architectures, BaichuanRotatesAtOneWidthOnly) {
   const Json fields = {{"num_key_value_heads", nullptr}};
   EXPECT_EQ(read(small("BaichuanForCausalLM", fields)).decoder->positions, Positions::alibi);
-  EXPECT_EQ(read(published("BaichuanForCausalLM", "baichuan-inc/Baichuan2-7B-Base")).decoder->positions, Positions::rope);
+  EXPECT_EQ(read(published("BaichuanForCausalLM", "baichuan-inc/Baichuan2-7B-Base")).decoder->positions,
+            Positions::rope);
 }
 
 TEST(Architectures, AlbertsLayersShareTheirWeights) {
@@ -503,13 +510,14 @@ TEST(Wrappers, TheTextPartIsTheModel) {
   const auto wrapped = [](const char* architecture, const char* key, const Json& text) {
     return Json{{"architectures", {architecture}}, {"vision_config", {{"hidden_size", 7}}}, {key, text}};
   };
-  const ModelSpec llava = read(wrapped("LlavaForConditionalGeneration", "text_config",
-                                       {{"model_type", "llama"}, {"max_position_embeddings", 4096}, {"vocab_size", 32064}}));
+  const ModelSpec llava =
+      read(wrapped("LlavaForConditionalGeneration", "text_config",
+                   {{"model_type", "llama"}, {"max_position_embeddings", 4096}, {"vocab_size", 32064}}));
   EXPECT_EQ(parameters(llava), 6738939904) << "llava-hf/llava-1.5-7b-hf: Llama 2 7B with 64 more tokens";
   EXPECT_THAT(llava.left_out, ElementsAre("vision_config"));
-  const ModelSpec next =
-      read(wrapped("LlavaNextForConditionalGeneration", "text_config",
-                   {{"model_type", "mistral"}, {"intermediate_size", 14336}, {"sliding_window", nullptr}, {"vocab_size", 32064}}));
+  const ModelSpec next = read(wrapped(
+      "LlavaNextForConditionalGeneration", "text_config",
+      {{"model_type", "mistral"}, {"intermediate_size", 14336}, {"sliding_window", nullptr}, {"vocab_size", 32064}}));
   EXPECT_EQ(parameters(next), 7242256384) << "llava-hf/llava-v1.6-mistral-7b-hf";
   const ModelSpec pixtral = read(wrapped("LlavaForConditionalGeneration", "text_config",
                                          {{"model_type", "mistral"},
@@ -530,8 +538,7 @@ TEST(Wrappers, TheTextPartIsTheModel) {
                                        {"vocab_size", 257216}}));
   // The checkpoint, its image tower and the product between them.
   EXPECT_EQ(parameters(pali), 2923466480 - 412442352 - 2361344) << "google/paligemma-3b-pt-224";
-  for (const auto& [outer, key, inner] :
-       std::vector<std::tuple<const char*, const char*, const char*>>{
+  for (const auto& [outer, key, inner] : std::vector<std::tuple<const char*, const char*, const char*>>{
            {"Idefics3ForConditionalGeneration", "text_config", "llama"},
            {"SmolVLMForConditionalGeneration", "text_config", "llama"},
            {"InternVLForConditionalGeneration", "text_config", "llama"},
@@ -544,15 +551,17 @@ TEST(Wrappers, TheTextPartIsTheModel) {
     EXPECT_TRUE(model.lm_head) << outer;
   }
   Json omni = {{"architectures", {"Qwen2_5OmniModel"}}, {"model_type", "qwen2_5_omni"}};
-  omni["thinker_config"] = {{"text_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2_5_omni_text"}})},
-                            {"audio_config", {{"d_model", 7}}}};
+  omni["thinker_config"] = {
+      {"text_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2_5_omni_text"}})},
+      {"audio_config", {{"d_model", 7}}}};
   EXPECT_EQ(parameters(read(omni)), kSmall + kSmallQkvBias);
   EXPECT_THAT(read(omni).left_out, ElementsAre("audio_config"));
 }
 
 TEST(Wrappers, ErrorsNameThePart) {
-  const Json config = {{"architectures", {"InternVLChatModel"}},
-                       {"llm_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2"}, {"vocab_size", -1}})}};
+  const Json config = {
+      {"architectures", {"InternVLChatModel"}},
+      {"llm_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2"}, {"vocab_size", -1}})}};
   EXPECT_THAT(spec_from_json(config.dump(), "x").error().line(), HasSubstr("llm_config.vocab_size: must lie between"));
 }
 
@@ -579,7 +588,8 @@ TEST(Refused, NoFieldOfTheseCanHurt) {
   for (const Published& row : all_rows()) {
     const Json whole = config_of(row);
     for (const auto& [key, value] : whole.items())
-      for (const Json& wrong : {Json(), Json(0), Json(-1), Json(1 << 20), Json("x\ny"), Json::array(), Json::object()}) {
+      for (const Json& wrong :
+           {Json(), Json(0), Json(-1), Json(1 << 20), Json("x\ny"), Json::array(), Json::object()}) {
         Json spoilt = whole;
         spoilt[key] = wrong;
         const auto spec = spec_from_json(spoilt.dump(), "config.json");

@@ -4,7 +4,7 @@
 #include "model/graph.h"
 #include "model/spec.h"
 #include "model/workload.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -47,7 +47,7 @@ std::vector<const ModelFamily*> all_families() {
   return all;
 }
 
-const ModelFamily* family_named(std::string_view name, std::vector<std::string_view> ModelFamily::* member) {
+const ModelFamily* family_named(std::string_view name, std::vector<std::string_view> ModelFamily::*member) {
   if (name.empty()) return nullptr;
   for (const ModelFamily* family : all_families())
     for (const std::string_view known : family->*member)

@@ -99,8 +99,7 @@ ModelSpec read_bart(ConfigReader& read, const ModelFamily& family, HeadKind head
     const StackSizes sizes = read_sizes(read, traits);
     LayerSpec layer{.mixer = sizes.attention, .cross = std::nullopt, .feed_forward = sizes.mlp};
     if (decoder) layer.cross = cross_of(sizes.attention);
-    (decoder ? spec.decoder : spec.encoder) =
-        stack_of(sizes, Layers(static_cast<std::size_t>(sizes.layers), layer));
+    (decoder ? spec.decoder : spec.encoder) = stack_of(sizes, Layers(static_cast<std::size_t>(sizes.layers), layer));
   }
   read_head(read, family.traits, head, spec);
   spec.pooler = head == HeadKind::classes;
@@ -166,10 +165,7 @@ const std::vector<ModelFamily>& encoder_decoder_families() {
        .model_types = {"pegasus", "blenderbot"},
        .traits = kEncoderTraits,
        .model = read_bart},
-      {.stems = {"Marian"},
-       .model_types = {"marian"},
-       .traits = kBehind,
-       .model = read_bart},
+      {.stems = {"Marian"}, .model_types = {"marian"}, .traits = kBehind, .model = read_bart},
       {.stems = {"M2M100"},
        .model_types = {"m2m_100"},
        .traits = with(kEncoderTraits, [](Traits& t) { t.positions = Positions::none; }),

@@ -14,8 +14,8 @@ namespace {
 struct MambaNames {
   const char *heads, *head_dim, *groups, *state, *conv, *conv_bias, *bias;
 };
-constexpr MambaNames kNemotronNames{
-    "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "use_conv_bias", "mamba_proj_bias"};
+constexpr MambaNames kNemotronNames{"mamba_num_heads", "mamba_head_dim", "n_groups",       "ssm_state_size",
+                                    "conv_kernel",     "use_conv_bias",  "mamba_proj_bias"};
 constexpr MambaNames kMamba2Names{"num_heads",   "head_dim",      "n_groups", "state_size",
                                   "conv_kernel", "use_conv_bias", "use_bias"};
 constexpr MambaNames kBambaNames{"mamba_n_heads", "mamba_d_head",    "mamba_n_groups", "mamba_d_state",

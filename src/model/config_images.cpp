@@ -55,8 +55,8 @@ ModelSpec read_deit(ConfigReader& read, const ModelFamily& family, HeadKind head
   return spec;
 }
 
-// DINOv2: blocks scaled by vectors, a token for training alone, registers perhaps; the widest has a gate, and two thirds
-// of the width for it, up to a multiple of eight.
+// DINOv2: blocks scaled by vectors, a token for training alone, registers perhaps; the widest has a gate, and two
+// thirds of the width for it, up to a multiple of eight.
 void prepare_dinov2(ConfigReader& read, Traits& traits) {
   const Count ratio = read.count_or("mlp_ratio", 4, 1 << 6);
   traits.inter_factor = std::max<Count>(ratio, 1);
@@ -111,7 +111,8 @@ ModelSpec read_clip(ConfigReader& read, const ModelFamily& family, HeadKind) {
   return spec;
 }
 
-// One of them alone, its fields at the top of the file; the class says whether the product into the common width is its.
+// One of them alone, its fields at the top of the file; the class says whether the product into the common width is
+// its.
 ModelSpec read_clip_tower(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   const bool of_images = family.stems.front() == "CLIPVision";
   ModelSpec spec;

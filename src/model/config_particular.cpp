@@ -1,4 +1,5 @@
-// Decoder-only transformers that differ from Llama or GPT-2 in more than traits: names of fields, layers that take turns.
+// Decoder-only transformers that differ from Llama or GPT-2 in more than traits: names of fields, layers that take
+// turns.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -60,7 +60,8 @@ ModelSpec read_electra(ConfigReader& read, const ModelFamily& family, HeadKind h
 Layers albert_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
   Layers layers = read_layers(read, traits, sizes);
   for (const char* name : {"num_hidden_groups", "inner_group_num"})
-    if (read.count_or(name, 1) != 1) read.fail(name, "is not supported unless 1", "layers must all share one's weights");
+    if (read.count_or(name, 1) != 1)
+      read.fail(name, "is not supported unless 1", "layers must all share one's weights");
   for (std::size_t i = 1; i < layers.size(); ++i) layers[i].borrowed = true;
   return layers;
 }

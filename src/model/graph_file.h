@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/graph.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

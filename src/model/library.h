@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/spec.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <set>
 
-#include "support/csv.h"
-#include "support/test_files.h"
 #include "model/config.h"
 #include "model/embedded_models.h"
+#include "support/csv.h"
+#include "support/test_files.h"
 #include "support/text.h"
 #include "test_paths.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

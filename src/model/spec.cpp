@@ -142,8 +142,7 @@ Count frontend_size(const ModelSpec& spec) {
 Count head_size(const ModelSpec& spec, const StackSpec& last) {
   const Count hidden = last.hidden, square = hidden * hidden + hidden;
   Count sum = 0;
-  if (spec.head_transform)
-    sum += (hidden + (spec.transform_bias ? 1 : 0)) * table_width(last) + table_norm_size(last);
+  if (spec.head_transform) sum += (hidden + (spec.transform_bias ? 1 : 0)) * table_width(last) + table_norm_size(last);
   if (spec.lm_head && spec.head_bias) sum += spec.vocab;
   if (spec.pooler) sum += square;
   if (spec.classes > 0) sum += spec.classifiers * (spec.class_tokens * hidden + 1) * spec.classes;

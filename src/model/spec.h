@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 
@@ -24,11 +24,11 @@ struct AttentionSpec {
   Count window = 0;                    // keys a query sees at most, itself included; 0: all
   bool causal = true;
   bool q_bias = false, kv_bias = false, out_bias = false;
-  bool key_bias = true;        // with kv_bias: Whisper has none on its keys
-  bool qk_norm = false;        // a norm over each head of queries and keys (Qwen 3, Gemma 3)
-  bool qk_norm_wide = false;   // ... over all heads at once instead (OLMo 2, MiniMax M2)
-  bool qk_norm_scale = true;   // that norm has weights (Llama 4's has none)
-  bool qk_norm_each = false;   // every head has weights of its own for it (Cohere, StableLM)
+  bool key_bias = true;       // with kv_bias: Whisper has none on its keys
+  bool qk_norm = false;       // a norm over each head of queries and keys (Qwen 3, Gemma 3)
+  bool qk_norm_wide = false;  // ... over all heads at once instead (OLMo 2, MiniMax M2)
+  bool qk_norm_scale = true;  // that norm has weights (Llama 4's has none)
+  bool qk_norm_each = false;  // every head has weights of its own for it (Cohere, StableLM)
   NormKind qk_norm_kind = NormKind::rms;
   bool qk_norm_bias = false;   // LayerNorm's shift (Persimmon)
   bool gate = false;           // the output is gated by a second half of the query projection (Qwen3-Next)
@@ -118,8 +118,8 @@ struct StackSpec {
   Count hidden = 0;
   std::vector<LayerRun> layers;  // in order
   NormKind norm = NormKind::rms;
-  bool norm_bias = false;  // LayerNorm's shift; RMSNorm has none
-  bool norm_scale = true;  // OLMo's first LayerNorm has no weights at all
+  bool norm_bias = false;    // LayerNorm's shift; RMSNorm has none
+  bool norm_scale = true;    // OLMo's first LayerNorm has no weights at all
   bool layer_scale = false;  // what a block adds to the stream is scaled by a learned vector first (DINOv2)
   NormPlace place = NormPlace::before;
   bool final_norm = true;
@@ -164,17 +164,17 @@ struct ModelSpec {
   bool lm_head = true;
   bool tied_head = false;  // the head's matrix is the embedding's
   bool head_bias = false;
-  bool head_transform = false;  // BERT's masked-LM head: dense, activation, norm before the vocabulary
-  bool transform_bias = true;   // that dense product has a bias (not ModernBERT's)
-  bool pooler = false;          // BERT: dense and tanh over the first token, or over all with `token_classes`
-  Count classes = 0;            // a classifier instead of a vocabulary (BertForPreTraining has both)
-  bool token_classes = false;   // of every token, not of the sequence
-  Count class_tokens = 1;       // tokens side by side that the classifier reads (DINOv2: the first and the mean)
-  Count classifiers = 1;        // DeiT has two: of the class token and of the distilled one
-  Count projection = 0;         // CLIP: each tower ends in a product to this width
-  Count max_context = 0;        // positions the model was made for; 0: not said
-  std::string dtype = "bf16";   // of the checkpoint
-  std::string quantization;     // format of quantised weights in the checkpoint ("fp8_block"), or empty
+  bool head_transform = false;        // BERT's masked-LM head: dense, activation, norm before the vocabulary
+  bool transform_bias = true;         // that dense product has a bias (not ModernBERT's)
+  bool pooler = false;                // BERT: dense and tanh over the first token, or over all with `token_classes`
+  Count classes = 0;                  // a classifier instead of a vocabulary (BertForPreTraining has both)
+  bool token_classes = false;         // of every token, not of the sequence
+  Count class_tokens = 1;             // tokens side by side that the classifier reads (DINOv2: the first and the mean)
+  Count classifiers = 1;              // DeiT has two: of the class token and of the distilled one
+  Count projection = 0;               // CLIP: each tower ends in a product to this width
+  Count max_context = 0;              // positions the model was made for; 0: not said
+  std::string dtype = "bf16";         // of the checkpoint
+  std::string quantization;           // format of quantised weights in the checkpoint ("fp8_block"), or empty
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "kernel/fields.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tilecast/run.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -129,9 +129,9 @@ std::string chakra_groups(const CommGroups& groups) {
 
 Status check_chakra_groups(const CommGroups& groups) {
   if (groups.size() <= kMostChakraGroups) return Ok{};
-  return error(fmt::format("the layout has {} groups of ranks, ASTRA-sim has numbers for {}", groups.size(),
-                           kMostChakraGroups),
-               "export fewer GPUs");
+  return error(
+      fmt::format("the layout has {} groups of ranks, ASTRA-sim has numbers for {}", groups.size(), kMostChakraGroups),
+      "export fewer GPUs");
 }
 
 Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,

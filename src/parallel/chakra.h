@@ -6,7 +6,7 @@
 #include <string>
 
 #include "parallel/step_trace.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 
@@ -20,8 +20,8 @@ std::string chakra_groups(const CommGroups& groups);
 
 // Refuses more groups than ASTRA-sim has numbers for.
 Status check_chakra_groups(const CommGroups& groups);
-// Writes `groups` to `<prefix>.json` and the texts that `trace_of` makes to `<prefix>.<rank>.et`, one in memory at a time.
-// All of them or, where one cannot be written, none.
+// Writes `groups` to `<prefix>.json` and the texts that `trace_of` makes to `<prefix>.<rank>.et`, one in memory at a
+// time. All of them or, where one cannot be written, none.
 Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,
                           const std::function<std::string(int rank)>& trace_of);
 

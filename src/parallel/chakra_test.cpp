@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "support/test_files.h"
 #include "support/file.h"
 #include "support/protobuf.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {

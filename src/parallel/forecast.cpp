@@ -36,8 +36,7 @@ Seconds ParallelForecast::exposed() const {
 }
 
 bool ParallelForecast::fits() const {
-  return std::all_of(stages.begin(), stages.end(),
-                     [](const StageForecast& s) { return s.memory.total() <= s.usable; });
+  return std::all_of(stages.begin(), stages.end(), [](const StageForecast& s) { return s.memory.total() <= s.usable; });
 }
 
 Result<Batches> batches_of(const ParallelRun& parallel) {

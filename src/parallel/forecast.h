@@ -59,13 +59,13 @@ struct ParallelForecast {
   double utilisation = 0;        // model FLOPs (recomputation not counted) over time and dense peak of all GPUs
   std::vector<StageForecast> stages;
   std::size_t busiest = 0;  // of `stages`
-  Bytes usable;  // of the rank that may fill least
+  Bytes usable;             // of the rank that may fill least
   bool fits() const;
   bool host_bound = false;
   double seen_share = 0;  // of compute, by kernels whose card was measured
   bool seen() const { return seen_share > 0.5; }
 
-  Program program;    // a rank's kernels as if it had all layers
+  Program program;       // a rank's kernels as if it had all layers
   ProgramForecast rank;  // ... priced
   std::vector<Exchange> exchanges;
   std::vector<CollectiveForecast> exchange_times;  // one for each of `exchanges`

@@ -13,8 +13,8 @@
 #include "cluster/cluster.h"
 #include "model/spec.h"
 #include "parallel/pipeline.h"
-#include "support/result.h"
 #include "tilecast/layout.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

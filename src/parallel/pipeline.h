@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
 #include "tilecast/layout.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

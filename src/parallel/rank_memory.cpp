@@ -12,7 +12,9 @@ Result<std::vector<MemoryNeed>> profile_needs(const ModelSpec& spec, const RankL
                                               const EngineOptions& engine, const Workload& profile, const Gpu& gpu) {
   const auto prepared = prepare(Run{rank_spec(spec, layout), profile, engine, {}});
   if (!prepared) return prepared.error();
-  const auto need_of = [&](const Graph& graph) { return memory_need(graph, profile, engine, prepared->cache, {}, gpu); };
+  const auto need_of = [&](const Graph& graph) {
+    return memory_need(graph, profile, engine, prepared->cache, {}, gpu);
+  };
   if (layout.pp == 1) return std::vector{need_of(prepared->forward)};
   std::vector<MemoryNeed> needs;
   for (const Graph& part : rank_parts(spec, layout, prepared->forward)) needs.push_back(need_of(part));
@@ -36,8 +38,8 @@ Status budget_stages(const ModelSpec& spec, const RankLayout& layout, const Engi
     // Keys and values of this stage's layers alone.
     const double share = layers > 0 ? static_cast<double>(stage.layers) / static_cast<double>(layers) : 1;
     if (share > 0)
-      stage.cache_tokens =
-          tokens_in(budget.cache * (1 / share), cache_need(of_rank), engine.precision, default_block_tokens(engine.kind));
+      stage.cache_tokens = tokens_in(budget.cache * (1 / share), cache_need(of_rank), engine.precision,
+                                     default_block_tokens(engine.kind));
   }
   return Ok{};
 }

@@ -264,7 +264,10 @@ TEST(Repeated, IsWhatTensorParallelismDoesNotDivide) {
       int found = 0;
       for (const Section& section : graph->sections)
         for (const Operator& op : section.operators)
-          if (op.name == name) ++found, EXPECT_EQ(is_repeated(op, layout), repeated) << c.model << " " << name;
+          if (op.name == name) {
+            ++found;
+            EXPECT_EQ(is_repeated(op, layout), repeated) << c.model << " " << name;
+          }
       EXPECT_GT(found, 0) << c.model << " has no " << name;
     };
     for (const std::string& name : c.repeated) judge(name, true);

@@ -9,8 +9,8 @@
 
 #include "cluster/collective.h"
 #include "parallel/pipeline.h"
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

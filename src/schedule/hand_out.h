@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel/plan.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

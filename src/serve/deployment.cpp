@@ -66,8 +66,8 @@ ServingLimits serving_limits(const SchedulerLimits& limits) {
 }  // namespace
 
 CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const RankProfile& rank) {
-  CacheBudget b = cache_budget(o.engine.kind, o.gpu, serving_limits(limits), rank.profile, o.model.vocab,
-                               o.memory_fraction);
+  CacheBudget b =
+      cache_budget(o.engine.kind, o.gpu, serving_limits(limits), rank.profile, o.model.vocab, o.memory_fraction);
   if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / rank.geometry.block_bytes());
   return b;
 }
@@ -92,8 +92,7 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   rank.longest = model.decoder && model.decoder->positions == Positions::learned ? model.max_context : 0;
   const SchedulerLimits limits = limits_of(o);
   const bool chunks = limits.policy == Policy::sglang && limits.chunk > 0;
-  const auto need =
-      fullest_profile(o, profile_workload(model, chunks ? limits.chunk : limits.max_tokens), gpu);
+  const auto need = fullest_profile(o, profile_workload(model, chunks ? limits.chunk : limits.max_tokens), gpu);
   if (!need) return need.error();
   rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;

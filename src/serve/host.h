@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/kinds.h"
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

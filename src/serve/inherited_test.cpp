@@ -1,5 +1,5 @@
-// Cards made from others' descriptions (`like`): the same card under another name is the same card, a changed one is its
-// parent moved by what the physics says of the change. And no card's name decides anything by itself.
+// Cards made from others' descriptions (`like`): the same card under another name is the same card, a changed one is
+// its parent moved by what the physics says of the change. And no card's name decides anything by itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,8 +129,8 @@ TEST(Inherited, BatchesAgreeWithSingleForecasts) {
 }
 
 TEST(Inherited, AnotherArchitectureTakesNothingOver) {
-  const Gpu other = made(
-      {{"like", "H100-SXM"}, {"name", "OTHER"}, {"architecture", "blackwell"}, {"compute_capability", "10.0"}});
+  const Gpu other =
+      made({{"like", "H100-SXM"}, {"name", "OTHER"}, {"architecture", "blackwell"}, {"compute_capability", "10.0"}});
   EXPECT_NE(forecast(kernel_of(Gemm{4096, 4096, 4096}), other).seen, Seen::yes);
 }
 
@@ -152,8 +152,8 @@ TEST(Inherited, WholeModelsAndServedStepsFollow) {
   StepBatch batch;
   batch.prefill = {{512, 0}}, batch.decodes = 8, batch.decode_context = 8000;
   const auto served = [&](const Gpu& gpu) {
-    const auto table = StepTable::make(
-        price_on(std::get<ModelSpec>(run.model), engine, gpu, Method::tilecast, &shipped_models()), 0);
+    const auto table =
+        StepTable::make(price_on(std::get<ModelSpec>(run.model), engine, gpu, Method::tilecast, &shipped_models()), 0);
     return (*table)->of(batch).base();
   };
   EXPECT_EQ(served(own), served(same));

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

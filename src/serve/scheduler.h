@@ -14,9 +14,9 @@
 
 #include "engine/kinds.h"
 #include "serve/kv_cache.h"
-#include "support/random.h"
 #include "serve/step_cost.h"
 #include "serve/workload.h"
+#include "support/random.h"
 
 namespace tilecast {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "support/random.h"
 #include "serve/simulator.h"
+#include "support/random.h"
 
 namespace tilecast {
 

@@ -34,10 +34,10 @@ Status check_arrivals(const WorkloadOptions& o) {
   if (o.requests < 0 || o.requests > kMostRequests)
     return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
   if (o.rate != 0 && (!(o.rate >= kLeastRate) || !(o.rate <= kMostRate)))
-    return field_error("rate",
-                       fmt::format("must lie between {:g} and {:g} requests a second, not {:g}", kLeastRate, kMostRate,
-                                   o.rate),
-                       "without it all come at once");
+    return field_error(
+        "rate",
+        fmt::format("must lie between {:g} and {:g} requests a second, not {:g}", kLeastRate, kMostRate, o.rate),
+        "without it all come at once");
   if (!(o.burstiness > 0) || !(o.burstiness <= 1e6))
     return field_error("burstiness", fmt::format("must be above 0, not {}", o.burstiness), "1 is Poisson");
   if (o.prefixes < 0 || o.prefix_tokens < 0 || (o.prefixes > 0) != (o.prefix_tokens > 0))

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "support/printable.h"
 #include "support/text.h"
 

@@ -53,9 +53,8 @@ TEST_F(File, WrittenWholeAndOverwritten) {
 TEST_F(File, PathsThatCannotBeWritten) {
   const std::string below_a_file = at("f") + "/x";
   ASSERT_TRUE(write_text_file(at("f"), "x"));
-  for (const std::string& path :
-       {std::string("/nonexistent/folder/a.txt"), std::string("/"), std::string("/tmp"), std::string(), below_a_file,
-        at(std::string(300, 'n').c_str()), at("new/")}) {
+  for (const std::string& path : {std::string("/nonexistent/folder/a.txt"), std::string("/"), std::string("/tmp"),
+                                  std::string(), below_a_file, at(std::string(300, 'n').c_str()), at("new/")}) {
     EXPECT_FALSE(check_writable(path)) << path;
     EXPECT_FALSE(write_text_file(path, "x")) << path;
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
-#include "units/units.h"
+#include "tilecast/result.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

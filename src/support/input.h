@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "support/printable.h"
-#include "support/result.h"
 #include "support/text.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

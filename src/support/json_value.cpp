@@ -179,23 +179,23 @@ Json& Json::back() {
 }
 
 void Json::write(std::string& out, int indent, int depth) const {
-  std::visit(Overload{[&](std::monostate) { out += "null"; }, [&](bool value) { out += value ? "true" : "false"; },
-                      [&](std::int64_t value) { out += std::to_string(value); },
-                      [&](std::uint64_t value) { out += std::to_string(value); },
-                      [&](double value) { write_double(out, value); },
-                      [&](const std::string& text) { write_text(out, text); },
-                      [&](const Array& parts) {
-                        write_parts(out, parts, "[]", indent, depth,
-                                    [&](const Json& part) { part.write(out, indent, depth + 1); });
-                      },
-                      [&](const Object& members) {
-                        write_parts(out, members, "{}", indent, depth, [&](const Member& member) {
-                          write_text(out, member.first);
-                          out += indent < 0 ? ":" : ": ";
-                          member.second.write(out, indent, depth + 1);
-                        });
-                      }},
-             value_);
+  std::visit(
+      Overload{[&](std::monostate) { out += "null"; }, [&](bool value) { out += value ? "true" : "false"; },
+               [&](std::int64_t value) { out += std::to_string(value); },
+               [&](std::uint64_t value) { out += std::to_string(value); },
+               [&](double value) { write_double(out, value); }, [&](const std::string& text) { write_text(out, text); },
+               [&](const Array& parts) {
+                 write_parts(out, parts, "[]", indent, depth,
+                             [&](const Json& part) { part.write(out, indent, depth + 1); });
+               },
+               [&](const Object& members) {
+                 write_parts(out, members, "{}", indent, depth, [&](const Member& member) {
+                   write_text(out, member.first);
+                   out += indent < 0 ? ":" : ": ";
+                   member.second.write(out, indent, depth + 1);
+                 });
+               }},
+      value_);
 }
 
 std::string Json::dump(int indent) const {

@@ -41,8 +41,7 @@ class Json {
   template <std::signed_integral T>
   Json(T value) : value_(static_cast<std::int64_t>(value)) {}
   template <std::unsigned_integral T>
-    requires(!std::same_as<T, bool>)
-  Json(T value) : value_(static_cast<std::uint64_t>(value)) {}
+  requires(!std::same_as<T, bool>) Json(T value) : value_(static_cast<std::uint64_t>(value)) {}
   template <std::floating_point T>
   Json(T value) : value_(static_cast<double>(value)) {}
   Json(const char* text) : value_(std::string(text)) {}

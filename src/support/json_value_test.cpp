@@ -99,13 +99,18 @@ TEST(JsonValue, TextsFromOutsideCannotBreakIt) {
   all += "µ€😀";
   EXPECT_EQ(Theirs::parse(Json(all).dump()).get<std::string>(), all);
   EXPECT_EQ(Json(all).dump(), Theirs(all).dump());
-  for (const std::string bad :
-       {"a\xff" "b", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf", "\x80"}) {
+  for (const std::string bad : {"a\xff"
+                                "b",
+                                "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf", "\x80"}) {
     const std::string text = Json(bad).dump();
     EXPECT_THAT(text, testing::HasSubstr("\xef\xbf\xbd"));
     EXPECT_TRUE(Theirs::accept(text)) << text;
   }
-  EXPECT_EQ(Json("a\xff" "b").dump(), "\"a\xef\xbf\xbd" "b\"");
+  EXPECT_EQ(Json("a\xff"
+                 "b")
+                .dump(),
+            "\"a\xef\xbf\xbd"
+            "b\"");
 }
 
 }  // namespace

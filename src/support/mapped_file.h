@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

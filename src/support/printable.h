@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
 

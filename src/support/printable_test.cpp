@@ -13,16 +13,20 @@ TEST(Printable, WhatATerminalWouldObeyIsSpelledOut) {
   EXPECT_EQ(printable("a\x1b[31mred\x07\x7f"), "a\\x1b[31mred\\x07\\x7f");
   EXPECT_EQ(printable("a\nb\tc\r"), "a\\nb\\tc\\r");
   EXPECT_EQ(printable("a\nb\tc", true), "a\nb\\tc");
-  EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\x9b31m");         // CSI as one character
-  EXPECT_EQ(printable("\xe2\x80\xae" "gnp"), "\\u202egnp");   // right to left from here
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");  // CSI as one character
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "gnp"),
+            "\\u202egnp");  // right to left from here
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
 TEST(Printable, BytesThatAreNoUtf8AreSpelledOut) {
   EXPECT_EQ(printable("\xff"), "\\xff");
   EXPECT_EQ(printable("\xc3"), "\\xc3");
-  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");              // too long a form of '/'
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");      // half of a pair
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");           // too long a form of '/'
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a pair
 }
 
 TEST(Printable, LongTextLosesItsMiddle) {

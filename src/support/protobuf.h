@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "units/units.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 

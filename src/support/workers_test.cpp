@@ -20,8 +20,8 @@ TEST(ParallelFor, CallsEachItemOnceWhateverTheBatches) {
 TEST(ParallelFor, TellsHowFarItIsOnTheCallersThread) {
   Workers workers(1);
   std::vector<double> shares;
-  EXPECT_TRUE(parallel_for(
-      workers, {8, 2}, [](std::size_t) {}, {.progress = [&](double share) { shares.push_back(share); }}));
+  EXPECT_TRUE(
+      parallel_for(workers, {8, 2}, [](std::size_t) {}, {.progress = [&](double share) { shares.push_back(share); }}));
   EXPECT_EQ(shares, (std::vector<double>{0.25, 0.5, 0.75, 1}));
 
   Workers several(4);
@@ -38,13 +38,12 @@ TEST(ParallelFor, LeavesOutWhatHadNotBegunWhenCancelled) {
   Workers workers(1);
   std::stop_source stop;
   std::vector<std::size_t> called;
-  EXPECT_FALSE(parallel_for(
-      workers, {10, 2},
-      [&](std::size_t i) {
-        called.push_back(i);
-        if (i == 2) stop.request_stop();
-      },
-      {.cancel = stop.get_token()}));
+  EXPECT_FALSE(parallel_for(workers, {10, 2},
+                            [&](std::size_t i) {
+                              called.push_back(i);
+                              if (i == 2) stop.request_stop();
+                            },
+                            {.cancel = stop.get_token()}));
   EXPECT_EQ(called, (std::vector<std::size_t>{0, 1, 2, 3}));  // the batch that had begun is finished
 }
 

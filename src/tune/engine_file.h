@@ -10,7 +10,7 @@
 #include <string>
 
 #include "kernel/format.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tune/triton_config.h"
 
 namespace tilecast {

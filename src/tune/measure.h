@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "kernel/gemm_tile.h"
-#include "support/result.h"
+#include "tilecast/result.h"
 #include "tune/triton_config.h"
 
 namespace tilecast {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "constants/tune.h"
 #include "constants/streaming.h"
+#include "constants/tune.h"
 #include "kernel/moe_tiles.h"
 #include "schedule/schedule.h"
 #include "support/number.h"

@@ -4,8 +4,8 @@
 
 #include "gpu/registry.h"
 #include "support/csv.h"
-#include "tune/rank.h"
 #include "test_paths.h"
+#include "tune/rank.h"
 
 namespace tilecast {
 namespace {

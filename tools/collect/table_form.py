@@ -1,4 +1,4 @@
-"""Puts a sweep's rows into the form that Tilecast reads (src/learn/measurement.h): its families, its dtypes, its dims.
+"""Puts a sweep's rows into the form that Tilecast reads (src/measure/measurement.h): its families, its dtypes, its dims.
 
 The sweep names cases as PyTorch does; this is the one place that knows both vocabularies. Rows that Tilecast has no family
 for (column sums, casts) go to a second file, so that nothing measured is lost.

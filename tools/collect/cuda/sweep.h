@@ -1,4 +1,4 @@
-// Times the cases of the plan into a table in the form of src/learn/measurement.h, with the protocol in more columns.
+// Times the cases of the plan into a table in the form of src/measure/measurement.h, with the protocol in more columns.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-#include "units/units.h"
+#include "tilecast/units.h"
 
 #include <gtest/gtest.h>
 
