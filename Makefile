@@ -45,7 +45,7 @@ asan tsan: build/.packages
 SANITIZED = support constants gpu kernel schedule model engine cluster parallel tune measure diagnose api cli_terminal cli_views lab_import fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
-	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
+	@cmake --build --preset asan --target tilecast $(addprefix test_,$(SANITIZED)) -j $(JOBS)
 	@ctest --preset asan -j $(JOBS) -R "^($(shell echo $(SANITIZED) | tr ' ' '|'))/"
 
 bench: build/release/build.ninja
