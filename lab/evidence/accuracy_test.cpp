@@ -6,7 +6,10 @@
 
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
+#include "support/file.h"
 #include "support/test_files.h"
+#include "support/text.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {
@@ -186,6 +189,31 @@ TEST(Accuracy, JudgesFilesFromEndToEnd) {
   const auto none = judge_tables({folder.file("t.csv")}, options, {}, names);
   ASSERT_TRUE(none);
   EXPECT_TRUE(none->rows.empty());
+}
+
+// README.md repeats four lines of the summary; they are the same figures.
+TEST(Accuracy, ReadmeQuotesTheSummary) {
+  const auto readme = read_text_file(TILECAST_SOURCE_DIR "/README.md", 1 << 20);
+  const auto summary = read_text_file(TILECAST_SOURCE_DIR "/docs/accuracy.md", 1 << 20);
+  ASSERT_TRUE(readme && summary);
+  const auto cells_of = [](const std::string& text, const std::string& name) {
+    const std::size_t at = text.find("\n| " + name + " |");
+    EXPECT_NE(at, std::string::npos) << name;
+    std::vector<std::string> cells;
+    if (at != std::string::npos)
+      for (const std::string& cell : split(text.substr(at + 1, text.find('\n', at + 1) - at - 1), '|'))
+        cells.push_back(cell);  // with the spaces around it
+    return cells;
+  };
+  for (const auto& [said, row] : {std::pair("GEMM", "GEMM bf16"),
+                                  {"prefill attention", "attention prefill bf16"},
+                                  {"decode attention", "attention decode bf16"},
+                                  {"fused MoE", "fused MoE bf16"}}) {
+    const auto quoted = cells_of(*readme, said), shown = cells_of(*summary, row);
+    ASSERT_GE(quoted.size(), 5u);
+    ASSERT_GE(shown.size(), 6u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(quoted[2 + i], shown[3 + i]) << said;  // a row begins with '|'
+  }
 }
 
 }  // namespace

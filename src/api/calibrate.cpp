@@ -171,12 +171,13 @@ std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
                    .help = "the card: a name, or a description file (tools/collect writes one)",
                    .example = "H200-SXM",
                    .required = true});
-  list.add(q.data, {.name = "data",
-                    .help = "measured rows of it: tables of our form or of a known source",
-                    .example = "quick.csv.gz",
-                    .required = true});
+  list.add(q.data,
+           {.name = "data",
+            .help = "measured rows of it: tables in Tilecast's own form (`tilecast-lab import` makes them of others')",
+            .example = "quick.csv.gz",
+            .required = true});
   list.add(q.judge, {.name = "judge",
-                     .help = "also judge the result by this table's rows, shapes of --data left out",
+                     .help = "also judge the result by this table's rows, shapes of the other tables left out",
                      .example = "sweep.csv.gz"});
   list.add(q.weights, {.name = "weights", .help = "correct these (default: those shipped)", .example = "my.weights"});
   return list.take();
