@@ -45,7 +45,7 @@ Status check(const FitCommand& command) {
 }
 
 Result<SampledRows> rows_of(const FitCommand& command, Names& names) {
-  const auto paths = tables_of(command.data);
+  const auto paths = tables_of(command.data, {});
   if (!paths) return paths.error();
   auto sampled = read_sampled(*paths, {command.sample, 0}, ReadOptions{}, names);
   if (!sampled) return sampled;

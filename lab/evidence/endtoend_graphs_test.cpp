@@ -1,6 +1,7 @@
 // Our operators of NeuSight's models against its traces of them (../shared/data/neusight/e2e_perop).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -14,17 +15,27 @@ namespace {
 
 const std::string kFolder = TILECAST_SOURCE_DIR "/../shared/data/neusight";
 
+constexpr std::array<SourceColumn, 8> kColumns = {{{"device", "the card", ColumnRole::gpu},
+                                                   {"model", "the network"},
+                                                   {"mode", "inf or train"},
+                                                   {"seqlen", "tokens of a sequence"},
+                                                   {"batch", "sequences"},
+                                                   {"repeat", "how often the node runs"},
+                                                   {"opname", "its kind"},
+                                                   {"fw_ops", "its dimensions"}}};
+constexpr SourceMapping kTraces{
+    .name = "traces", .from = "NeuSight", .licence = "MIT", .files = {}, .columns = kColumns};
+
 using Counts = std::map<std::string, Count>;
 
 // Products, softmax and norms by their sizes, and how often they run: "[['Linear', (4096, 1280, 3840)]]" -> "Linear
 // 4096 1280 3840". One product in a row of q, k and v (B = 1) is a linear layer.
 Counts traced(const EndToEndLabel& label) {
   Counts counts;
-  const auto rows = read_table(kFolder + "/e2e_perop/all_layers.csv.gz",
-                               {"device", "model", "mode", "seqlen", "batch", "repeat", "opname", "fw_ops"});
-  EXPECT_TRUE(rows);
-  const std::string device = rows->front()["device"];
-  for (const TableRow& row : *rows) {
+  const auto table = read_table(kTraces, kFolder + "/e2e_perop/all_layers.csv.gz");
+  EXPECT_TRUE(table);
+  const std::string device = table->rows.front()["device"];
+  for (const TableRow& row : table->rows) {
     const std::string& op = row["opname"];
     if (row["device"] != device || row["model"] != label.model || row["mode"] != label.mode ||
         row.count("batch") != label.batch || row.count("seqlen") != label.length)
