@@ -22,7 +22,7 @@ void expect_refused(const std::string& arguments, const std::string& says) {
   EXPECT_GT(ran.code, 0);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
-  EXPECT_THAT(ran.err, testing::StartsWith("tilecast: "));
+  EXPECT_THAT(ran.err, testing::StartsWith(is_of_the_lab(arguments) ? "tilecast-lab: " : "tilecast: "));
   EXPECT_THAT(ran.err, HasSubstr(says));
 }
 
@@ -38,7 +38,7 @@ TEST(Cli, HelpOfEveryCommandShowsAnExample) {
     const Ran ran = run_tilecast(std::string(command) + " --help");
     EXPECT_EQ(ran.code, 0) << command;
     EXPECT_EQ(ran.err, "") << command;
-    EXPECT_THAT(ran.out, HasSubstr("Example:\n  tilecast ")) << command;
+    EXPECT_THAT(ran.out, HasSubstr("Example:\n  tilecast")) << command;
   }
 }
 
@@ -136,7 +136,7 @@ TEST(Cli, UnknownNamesSuggest) {
   expect_refused("kernel gem --m 1 --n 1 --k 1 --gpu H100-SXM", "did you mean gemm");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --dtype bf61", "did you mean bf16");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --method rofline",
-                 "one of tilecast, analytic, roofline");
+                 "did you mean roofline?");
 }
 
 TEST(Cli, WrongValuesAreRefusedByName) {

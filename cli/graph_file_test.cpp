@@ -29,12 +29,13 @@ std::string with_operators(const std::string& operators) {
 TEST(GraphFile, ReadsEveryField) {
   const auto graph = graph_from_json(R"({"name": "net", "sections": [{
     "name": "layer", "repeats": 3, "pass": "backward",
-    "tensors": [{"name": "ids", "elements": 16, "kind": "index"}, {"name": "x", "elements": 1024}],
+    "tensors": [{"name": "ids", "elements": 16, "kind": "index"}, {"name": "x", "elements": 1024}, {"name": "y", "elements": 1024}, {"name": "z", "elements": 1024}],
     "operators": [
       {"name": "embed", "kernel": "embedding", "dims": {"tokens": 16, "vocab": 100, "cols": 64}, "reads": ["ids"], "writes": ["x"],
        "weights": {"matrix": 6400, "vector": 5, "table": true, "tied": true}, "spelling": "dropout", "times": 2, "unknown": true},
-      {"name": "attend", "kernel": "attention-prefill", "dims": {"heads": 4, "lens": [128, 256], "mask": "full"}},
-      {"name": "own", "kernel": "custom", "dims": {"ctas": 4, "load-bytes": 1e9}}]}]})",
+      {"name": "attend", "kernel": "attention-prefill", "dims": {"heads": 4, "lens": [128, 256], "mask": "full"},
+       "reads": ["x"], "writes": ["y"]},
+      {"name": "own", "kernel": "custom", "dims": {"ctas": 4, "load-bytes": 1e9}, "reads": ["y"], "writes": ["z"]}]}]})",
                                      "net.json");
   ASSERT_TRUE(graph) << graph.error().line();
   EXPECT_EQ(graph->name, "net");
@@ -90,7 +91,7 @@ TEST(GraphFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["w"]})")),
             "net.json: sections[0].operators[0].reads: 'w' is no tensor of this section (list it under tensors)");
   EXPECT_EQ(
-      refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "weights": {"matrix": -1}})")),
+      refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["x"], "writes": ["y"], "weights": {"matrix": -1}})")),
       "net.json: sections[0].operators[0].weights.matrix: must be a whole number between 0 and 1099511627776");
 }
 
@@ -106,10 +107,11 @@ TEST(GraphFile, OperatorsStandInTheOrderTheyRun) {
             "net.json: sections[0].operators[0].reads: 'y' is written only by 'a', which does not come before (put "
             "operators in the "
             "order they run)");
-  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(, "writes": ["y"]}, {"name": "b", )" + copy +
-                                   R"(, "writes": ["y"]})")),
+  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "b", )" +
+                                   copy + R"(, "reads": ["x"], "writes": ["y"]})")),
             "net.json: sections[0].operators[1].writes: 'y' is written by 'a' already");
-  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(}, {"name": "a", )" + copy + "}")),
+  EXPECT_EQ(refusal(with_operators(R"({"name": "a", )" + copy + R"(, "reads": ["x"], "writes": ["y"]}, {"name": "a", )" +
+                                   copy + R"(, "reads": ["x"], "writes": ["z"]})")),
             "net.json: sections[0].operators[1].name: 'a' is taken by another operator");
 }
 

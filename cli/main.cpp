@@ -12,13 +12,12 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "tilecast " + std::string(version()));
   KernelOptions kernel_options;
   GpuOptions gpu_options;
-  PredictOptions predict_options;
+  ModelCommandOptions model_options;
   CollectiveOptions collective_options;
   SimulateOptions simulate_options;
   Command chosen;
   add_kernel_command(app, kernel_options, chosen);
-  LayoutOptions layout_options;
-  add_model_commands(app, predict_options, layout_options, chosen);
+  add_model_commands(app, model_options, chosen);
   PlanTrainOptions plan_train_options;
   PlanServeOptions plan_serve_options;
   add_plan_commands(app, plan_train_options, plan_serve_options, chosen);

@@ -2,10 +2,12 @@
 
 #include "api/serving_text.h"
 #include "cli/commands/predict_command.h"
+#include "cli/commands/simulate_command.h"
 #include "engine/precision.h"
 #include "lab/evaluate/evaluate.h"
 #include "serve/workload.h"
 #include "targets.h"
+#include "tilecast/step.h"
 #include "tune/engine_file.h"
 
 namespace tilecast {
@@ -46,9 +48,9 @@ std::string wrong_with_lengths(const std::string& text) {
 }
 
 std::string wrong_with_requests(const std::string& text) {
-  PredictOptions options;
-  options.model = "gpt2", options.mode = "mixed", options.requests = text;
-  return wrong_with(runs_from(options));
+  StepQuery query;
+  query.model = "gpt2", query.gpu = "H100-SXM", query.mode = Mode::mixed, query.requests = text;
+  return wrong_with(setting_of(query));
 }
 
 }  // namespace

@@ -2,92 +2,140 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/units_text.h"
+#include "cli/views/predict_view.h"
 #include "support/file.h"
-#include "support/table.h"
 
 namespace tilecast {
-
 namespace {
 
-std::string count_or_dash(Count n) { return n > 0 ? grouped(n) : std::string("–"); }
-
-Table memory_table() {
-  return Table({{"GPU", Align::left},
-                {"dtype", Align::left},
-                {"weights"},
-                {"gradients"},
-                {"optimizer"},
-                {"activations"},
-                {"KV cache"},
-                {"workspace"},
-                {"total"},
-                {"usable"},
-                {"fits", Align::left},
-                {"KV tokens"},
-                {"largest batch"},
-                {"longest sequence"}});
+// Each query once for every value of an argument; as they are where there are no values.
+Status ask_each(std::vector<StepQuery>& queries, const char* argument, const std::vector<std::string>& values) {
+  if (values.empty()) return Ok{};
+  std::vector<StepQuery> more;
+  for (const StepQuery& query : queries)
+    for (const std::string& value : values) {
+      StepQuery one = query;
+      if (auto set = set_argument(arguments_of(one), argument, value); !set) return set;
+      more.push_back(std::move(one));
+    }
+  queries = std::move(more);
+  return Ok{};
 }
 
-// Cells of a row after its names, up to `fits`.
-std::vector<std::string> need_cells(const MemoryNeed& m, Bytes usable, bool fits) {
-  return {text_of(m.weights), text_of(m.gradients), text_of(m.optimizer), text_of(m.activations), text_of(m.cache),
-          text_of(m.workspace), text_of(m.total()),  text_of(usable),      fits ? "yes" : "no"};
+Result<std::vector<StepQuery>> queries_of(const StepQuery& query, const StepLists& lists) {
+  std::vector<StepQuery> queries = {query};
+  const bool clusters = !lists.clusters.empty();
+  for (const auto& [argument, values] : {std::pair("engine", &lists.engines),
+                                         {"dtype", &lists.dtypes},
+                                         {clusters ? "cluster" : "gpu", clusters ? &lists.clusters : &lists.gpus}})
+    if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
+  return queries;
 }
 
-}  // namespace
+const StepQuery& step_of(const StepQuery& query) { return query; }
+const StepQuery& step_of(const MemoryQuery& query) { return query.step; }
 
-std::string context_note(const Run& run) {
-  const std::string beyond = beyond_context(run);
-  return beyond.empty() ? "" : "\nNote: " + beyond + ".\n";
+// What cannot run is said to be so beside the others; an error only where none can, or where a question is wrong.
+template <class Answer, class Query>
+Result<std::vector<Row<Answer>>> rows_of(const std::vector<Query>& queries) {
+  std::vector<Row<Answer>> rows;
+  std::vector<Result<Answer>> answers = forecast(std::span<const Query>(queries));
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (answers[i]) {
+      rows.push_back({answers[i]->setting, std::move(answers[i])});
+      continue;
+    }
+    auto setting = setting_of(step_of(queries[i]));
+    if (!setting) return std::move(setting).error();
+    rows.push_back({*std::move(setting), std::move(answers[i])});
+  }
+  for (const Row<Answer>& row : rows)
+    if (row.answer) return rows;
+  return rows.front().answer.error();
 }
 
-Result<std::string> run_predict(const PredictOptions& options) {
-  const auto variants = forecast_variants(options);
-  if (!variants) return variants.error();
-  const std::vector<Variant> running = those_that_run(*variants);
-  if (!options.trace.empty())
-    if (auto written = write_text_file(options.trace, trace_json(running)); !written) return std::move(written).error();
-  if (options.json) return predict_json(*variants);
-  std::string out = predict_table(*variants) + context_note(running.front().run);
-  if (options.compare) return out + "\n" + compare_table(running);
+std::vector<StepForecast> those_that_run(const StepRows& rows) {
+  std::vector<StepForecast> steps;
+  for (const Row<StepForecast>& row : rows)
+    if (row.answer) steps.push_back(*row.answer);
+  return steps;
+}
+
+// What was written, in a line.
+Result<std::string> export_chakra(const std::string& folder, const std::vector<StepForecast>& steps) {
+  if (steps.size() > 1)
+    return field_error("export-chakra", "takes one step", "give one cluster, one engine and one dtype");
+  const auto traces = chakra_traces(steps.front());
+  if (!traces) return traces.error();
+  if (auto written = write_chakra(*traces, folder); !written) return std::move(written).error();
+  return fmt::format(
+      "\nWrote {0}/step.0.et to step.{1}.et and {0}/step.json{2} (docs/chakra.md).\n", folder, traces->ranks - 1,
+      traces->merged > 1 ? fmt::format("; a node stands for up to {} layers alike", traces->merged) : "");
+}
+
+std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, const std::vector<StepForecast>& steps) {
+  std::string out = predict_table(rows) + notes_text(steps.front().notes);
+  if (options.compare) return out + "\n" + compare_table(steps);
   if (options.kernels) {
-    for (const Variant& v : running) out += fmt::format("\n{}\n\n{}", v.gpu.name, kernels_table(v));
+    for (const StepForecast& step : steps) out += fmt::format("\n{}\n\n{}", step.setting.gpu, kernels_table(step));
     return out;
   }
-  out += "\n" + breakdown_text(running.front());
+  out += "\n" + breakdown_text(steps.front());
   return out +
          "\n--kernels lists every kernel, --compare sets GPUs, dtypes and engines side by side, --trace FILE is for "
          "Perfetto, --json for programs.\n";
 }
 
-Result<std::string> run_memory(const PredictOptions& options) {
-  PredictOptions quick = options;
-  quick.method = "roofline";  // memory does not ask how long
-  const auto variants = forecast_variants(quick);
-  if (!variants) return variants.error();
-  if (options.json) return predict_json(*variants);
-  Table table = memory_table();
-  for (const Variant& v : *variants) {
-    std::vector<std::string> cells = {v.gpu.name, std::string(v.run.engine.precision.linear.name)};
-    if (v.refused) {
-      cells.insert(cells.end(), 8, "–");
-      cells.push_back("cannot run: " + v.refused->problem);
-      cells.insert(cells.end(), 3, "–");
-      table.add(std::move(cells));
-      continue;
-    }
-    const auto largest = largest_that_fits(v.run, v.gpu);
-    if (!largest) return largest.error();
-    for (std::string& cell : need_cells(v.forecast.memory, v.forecast.usable, v.forecast.fits()))
-      cells.push_back(std::move(cell));
-    cells.insert(cells.end(), {count_or_dash(v.forecast.cache_tokens), count_or_dash(largest->batch),
-                               count_or_dash(largest->length) + (largest->by_model ? " (the model's)" : "")});
-    table.add(std::move(cells));
+std::string many_gpus_text(const StepRows& rows, const StepForecast& first, const std::string& exported) {
+  return parallel_table(rows) + notes_text(first.notes) + "\n" + parallel_breakdown(first) +
+         (exported.empty() ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
+                             "rank's part of it for ASTRA-sim.\n"
+                           : exported);
+}
+
+}  // namespace
+
+Result<std::string> run_predict(const PredictOptions& options) {
+  const RankLayout& layout = options.query.layout;
+  if (!options.chakra.empty() && layout.tp == 1 && layout.pp == 1 && layout.dp == 1 && layout.cp == 1)
+    return field_error("export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
+  const auto queries = queries_of(options.query, options.lists);
+  if (!queries) return queries.error();
+  const auto rows = rows_of<StepForecast>(*queries);
+  if (!rows) return rows.error();
+  const std::vector<StepForecast> steps = those_that_run(*rows);
+  if (!options.trace.empty()) {
+    const auto trace = chrome_trace(steps);
+    if (!trace) return trace.error();
+    if (auto written = write_text_file(options.trace, *trace); !written) return std::move(written).error();
   }
-  const Run& first = variants->front().run;
-  return fmt::format("{}, {}\n\n{}{}", name_of(first.model), name_of(first.workload.mode), table.text(),
-                     context_note(first));
+  std::string exported;
+  if (!options.chakra.empty()) {
+    auto line = export_chakra(options.chakra, steps);
+    if (!line) return std::move(line).error();
+    exported = *std::move(line);
+  }
+  const bool many = queries->front().over_many();
+  if (options.json) return many ? parallel_json(*rows) : predict_json(*rows);
+  return many ? many_gpus_text(*rows, steps.front(), exported) : one_gpu_text(options, *rows, steps);
+}
+
+Result<std::string> run_memory(const MemoryOptions& options) {
+  StepQuery quick = options.query.step;
+  quick.method = Method::roofline;  // memory does not ask how long
+  const auto queries = queries_of(quick, options.lists);
+  if (!queries) return queries.error();
+  const bool many = queries->front().over_many();
+  if (options.json) {
+    const auto rows = rows_of<StepForecast>(*queries);
+    if (!rows) return rows.error();
+    return many ? parallel_json(*rows) : predict_json(*rows);
+  }
+  std::vector<MemoryQuery> asked;
+  for (const StepQuery& query : *queries) asked.push_back({query});
+  const auto rows = rows_of<MemoryForecast>(asked);
+  if (!rows) return rows.error();
+  return (many ? parallel_memory_table(*rows) : memory_table(*rows)) + notes_text(first_that_runs(*rows).notes);
 }
 
 }  // namespace tilecast

@@ -95,7 +95,7 @@ TEST(SimulateCommand, TracesAreSortedOrRefused) {
 
 TEST(SimulateCommand, RefusesInOneLine) {
   const std::pair<const char*, const char*> cases[] = {{"--tp 0", "--tp"},
-                                                       {"--engine pytorch", "--engine: must be vllm, sglang, trtllm"},
+                                                       {"--engine pytorch", "--engine: must be vllm, sglang or trtllm"},
                                                        {"--gpu H1000", "H1000"},
                                                        {"--rate -1", "--rate"},
                                                        {"--input 0", "--input"},

@@ -85,11 +85,6 @@ Command answered(const Refusal& refusal, Command command) {
   };
 }
 
-Error as_flag(Error problem) {
-  if (!problem.field.empty() && problem.place.empty()) problem.field = "--" + problem.field;
-  return problem;
-}
-
 std::string examples_text(const Question& question) {
   std::string text;
   for (std::size_t i = 0; i < question.examples.size(); ++i)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal/flag_names.h"
 #include "cli/terminal/program.h"
 #include "tilecast/arguments.h"
 
@@ -20,9 +21,6 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
 
 // A command that answers with the refusal, if there is one; its errors name flags.
 Command answered(const Refusal& refusal, Command command);
-
-// The error of a query as the command line says it: its field is a flag.
-Error as_flag(Error problem);
 
 // "Example:\n  tilecast kernel ..." and more of them.
 std::string examples_text(const Question& question);

@@ -1,4 +1,4 @@
-// The flags of every command, in two files because CLI11 takes ten seconds to compile; they and main.cpp are the only
+// The flags of every command, in three files because CLI11 takes ten seconds to compile; they and main.cpp are the only
 // ones that include it. Each function adds commands to the program; a command chosen on the command line sets `chosen`.
 #pragma once
 
@@ -11,7 +11,6 @@
 #include "cli/commands/diagnose_command.h"
 #include "cli/commands/gpu_command.h"
 #include "cli/commands/kernel_command.h"
-#include "cli/commands/parallel_command.h"
 #include "cli/commands/plan_serve_command.h"
 #include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
@@ -34,6 +33,6 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
 void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen);
 
 // flags_models.cpp: models.
-void add_model_commands(CLI::App& app, PredictOptions& options, LayoutOptions& layout, Command& chosen);
+void add_model_commands(CLI::App& app, ModelCommandOptions& options, Command& chosen);
 
 }  // namespace tilecast

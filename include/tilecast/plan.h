@@ -21,6 +21,7 @@
 #include "tilecast/arguments.h"
 #include "tilecast/forecast.h"
 #include "tilecast/result.h"
+#include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/units.h"
@@ -116,20 +117,6 @@ inline constexpr std::array<std::string_view, 3> kTrainingEngineNames = {"pytorc
 constexpr std::string_view name_of(TrainingEngine e) { return kTrainingEngineNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(TrainingEngine) { return kTrainingEngineNames; }
 
-enum class MixedTraining : std::uint8_t {
-  none,      // one format
-  autocast,  // fp32 parameters, cast in every forward pass
-  master,    // an fp32 copy with the optimizer
-};
-inline constexpr std::array<std::string_view, 3> kMixedTrainingNames = {"none", "autocast", "master"};
-constexpr std::string_view name_of(MixedTraining m) { return kMixedTrainingNames[static_cast<std::size_t>(m)]; }
-constexpr const auto& enum_names(MixedTraining) { return kMixedTrainingNames; }
-
-enum class TrainingOptimizer : std::uint8_t { adamw, adam, sgd };
-inline constexpr std::array<std::string_view, 3> kTrainingOptimizerNames = {"adamw", "adam", "sgd"};
-constexpr std::string_view name_of(TrainingOptimizer o) { return kTrainingOptimizerNames[static_cast<std::size_t>(o)]; }
-constexpr const auto& enum_names(TrainingOptimizer) { return kTrainingOptimizerNames; }
-
 struct PlanTrainQuery {
   std::string model;       // a name, a Hugging Face config.json or its folder
   std::string gpus;        // how many of which: "64xH100-SXM", or a cluster
@@ -137,7 +124,7 @@ struct PlanTrainQuery {
   Count seq = 0;           // tokens of a sequence
   std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
   TrainingEngine engine = TrainingEngine::cudagraph;
-  MixedTraining mixed = MixedTraining::master;
+  MixedPrecision mixed = MixedPrecision::master;
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   double tokens = 1e12;         // of the whole training, for its cost
   std::optional<double> price;  // of a GPU and hour; none: the table's

@@ -5,10 +5,16 @@
 //   diagnose.h     a profiler's trace against the forecast: where the time goes and what to try
 //   gpu.h          GPUs known and described; number formats
 //   kernel.h       one kernel on a GPU, or many of them in a batch
+//   memory.h       what a model's step needs of memory, and the largest that fits
+//   model.h        models known by name and those in files
+//   plan.h         the best deployment for a load, the best layouts of a training
+//   serving.h      requests through an engine: what clients measure
+//   step.h         a model's prefill, decode or training step on one GPU or many
 //   tune.h         tiles of Triton kernels, and the files in which engines look for them
 //
 // What they share: arguments.h (the arguments of every question as data), forecast.h (methods, resources, intervals),
-// result.h (values or errors), units.h (quantities as types), version.h (the version and its promise).
+// layout.h (ranks), result.h (values or errors), run.h (modes, engines, precision), serving_metrics.h, units.h
+// (quantities as types), version.h (the version and its promise).
 #pragma once
 
 #include "tilecast/arguments.h"
@@ -18,10 +24,15 @@
 #include "tilecast/forecast.h"
 #include "tilecast/gpu.h"
 #include "tilecast/kernel.h"
+#include "tilecast/layout.h"
+#include "tilecast/memory.h"
+#include "tilecast/model.h"
 #include "tilecast/plan.h"
 #include "tilecast/result.h"
+#include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
+#include "tilecast/step.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"

@@ -27,8 +27,9 @@ TEST(AccuracyCommandTest, WritesTheDocumentAndItsPlots) {
                               "/data/measurements --families softmax --sample 20 --trees 3 -o ";
   const Ran ran = run_tilecast(command + folder.file("accuracy.md"));
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("accuracy.md and 3 plots"));
-  const std::string text = folder.content("accuracy.md");
+  EXPECT_THAT(ran.out, HasSubstr("pages beside it and 3 plots"));
+  std::string text = folder.content("accuracy.md");
+  for (const char* page : {"analytic", "gpu-left-out", "plans"}) text += folder.content(std::string("accuracy/") + page + ".md");
   for (const char* words :
        {"up to 20 of every table", "| mine | softmax | bf16 | L40S | 20 |", "## Learned, GPU left out",
         "## Planned demands against hardware counters", "by GPU and family, GPU left out](plots/errors.svg)"})

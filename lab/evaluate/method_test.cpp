@@ -210,7 +210,7 @@ TEST(Method, CommandLine) {
   EXPECT_THAT(run_tilecast(kernel + "tilecast --weights " + weights).err,
               HasSubstr("holds weights of the method synperf, not tilecast"));
   EXPECT_THAT(run_tilecast(kernel + "neusight").err,
-              HasSubstr("`tilecast train --method neusight --data TABLES -o neusight.weights`"));
+              HasSubstr("`tilecast-lab train --method neusight --data TABLES -o neusight.weights`"));
   EXPECT_THAT(run_tilecast("train --method roofline --data " + data + " -o x").err, HasSubstr("nothing to learn"));
 }
 

@@ -10,7 +10,7 @@ namespace tilecast {
 namespace {
 
 // Kernels of one pass, or their launches where those take longer.
-Seconds time_of_pass(const Program& program, const StepForecast& step, Pass pass) {
+Seconds time_of_pass(const Program& program, const ProgramForecast& step, Pass pass) {
   Seconds gpu;
   Count launches = 0;
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
@@ -28,7 +28,7 @@ std::string text_of(const EndToEndLabel& label) {
 
 struct Forecast {
   Program program;
-  StepForecast step;
+  ProgramForecast step;
   Bytes memory, usable;
   Bytes last_memory = {};
 };
@@ -38,7 +38,7 @@ constexpr double kAtFloor = 1.2;
 
 // Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
 // are left to the analytic forecast.
-Result<StepForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
+Result<ProgramForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
                                               Count sequences, Method method, const ModelSource* weights) {
   Program alone = program;
   for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;

@@ -228,7 +228,8 @@ TEST(ImportSources, EveryMappingSaysWhereItComesFrom) {
     for (const SourceColumn& column : source.columns) EXPECT_FALSE(column.meaning.empty()) << column.name;
     for (const auto& rules : {source.gpus, source.formats, source.engines})
       for (const NameRule& rule : rules) EXPECT_NE(rule.ours.empty(), rule.why_not.empty()) << rule.theirs;
-    for (const NameRule& rule : source.gpus) EXPECT_TRUE(rule.ours.empty() || built_in_gpu(rule.ours)) << rule.ours;
+    for (const NameRule& rule : source.gpus)
+      EXPECT_TRUE(rule.ours.empty() || built_in_gpu(rule.ours)) << rule.ours;
     EXPECT_EQ(*source_from(source.name), static_cast<Source>(i));
   }
 }

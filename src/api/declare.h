@@ -33,10 +33,28 @@ std::string size_text(Bytes size);  // that reads back as the same
 std::string joined(const std::vector<std::string>& parts);  // with commas
 std::vector<std::string> parts_of(std::string_view text);   // at commas
 
+// The enumeration itself, or that of an optional one.
+template <class T>
+struct DeclaredEnum {
+  using type = T;
+};
+template <class T>
+struct DeclaredEnum<std::optional<T>> {
+  using type = T;
+};
+template <class T>
+using declared_enum = typename DeclaredEnum<T>::type;
+template <class T>
+inline constexpr bool is_optional = !std::is_same_v<T, declared_enum<T>>;
+
 class Declare {
  public:
   template <class T>
   void add(T& field, Argument about);
+  // An argument that switches off what the field says: "no-overlap" of `overlap`.
+  void add_opposite(bool& field, Argument about);
+  // One that reads its text in its own way.
+  void add(BoundArgument argument) { list_.push_back(std::move(argument)); }
   std::vector<BoundArgument> take() { return std::move(list_); }
 
  private:
@@ -86,18 +104,22 @@ void Declare::add(T& field, Argument about) {
       if (!value) return value.error();
       return field = *value, Ok{};
     };
-  } else if constexpr (std::is_enum_v<T>) {
+  } else if constexpr (std::is_enum_v<declared_enum<T>>) {
+    using Enum = declared_enum<T>;
     about.kind = ArgumentKind::choice;
     if (about.choices.empty())
-      for (std::string_view name : enum_names(T{})) about.choices.emplace_back(name);
-    bound.get = [&field] { return std::string(enum_names(T{})[static_cast<std::size_t>(field)]); };
+      for (std::string_view name : enum_names(Enum{})) about.choices.emplace_back(name);
+    bound.get = [&field]() -> std::string {
+      if constexpr (std::is_enum_v<T>) return std::string(enum_names(Enum{})[static_cast<std::size_t>(field)]);
+      else return field ? std::string(enum_names(Enum{})[static_cast<std::size_t>(*field)]) : "";
+    };
     bound.set = [&field, about](std::string_view text) -> Status {
       Argument whole = about;
       whole.choices.clear();
-      for (std::string_view name : enum_names(T{})) whole.choices.emplace_back(name);
+      for (std::string_view name : enum_names(Enum{})) whole.choices.emplace_back(name);
       const auto chosen = choice_value(whole, text);
       if (!chosen) return chosen.error();
-      return field = static_cast<T>(*chosen), Ok{};
+      return field = static_cast<Enum>(*chosen), Ok{};
     };
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (!about.choices.empty()) about.kind = ArgumentKind::choice;
@@ -133,7 +155,27 @@ void Declare::add(T& field, Argument about) {
       return field = std::move(values), Ok{};
     };
   }
+  // No text, no value: what `get` says of a field that is not given reads back as such.
+  if constexpr (is_optional<T> || std::is_same_v<T, std::vector<std::string>>)
+    bound.set = [&field, set = std::move(bound.set), repeated = about.repeated](std::string_view text) -> Status {
+      if (!text.empty()) return set(text);
+      if (!repeated) field = T{};
+      return Ok{};
+    };
   if (about.fallback.empty() && about.kind != ArgumentKind::yes_no && !about.required) about.fallback = bound.get();
+  bound.about = std::move(about);
+  list_.push_back(std::move(bound));
+}
+
+inline void Declare::add_opposite(bool& field, Argument about) {
+  about.kind = ArgumentKind::yes_no;
+  BoundArgument bound;
+  bound.get = [&field] { return field ? "no" : "yes"; };
+  bound.set = [&field, about](std::string_view text) -> Status {
+    const auto off = yes_no_value(about, text);
+    if (!off) return off.error();
+    return field = !*off, Ok{};
+  };
   bound.about = std::move(about);
   list_.push_back(std::move(bound));
 }

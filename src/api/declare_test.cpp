@@ -1,6 +1,7 @@
 #include "api/declare.h"
 
 #include "api/arguments_testing.h"
+#include "tilecast/forecast.h"
 
 namespace tilecast {
 namespace {
@@ -50,6 +51,44 @@ TEST(Declare, WhatIsAssignedIsCheckedAsWhatIsRead) {
   EXPECT_THAT(line([](Asked& q) { q.size = bytes(-1); }), HasSubstr("size: is no size"));
   EXPECT_THAT(line([](Asked& q) { q.counts = {2, 0}; }), HasSubstr("counts: must be at least 1, not 0"));
   expect_round_trip(fine);
+}
+
+struct Open {
+  std::optional<Warmth> warmth;
+  std::optional<Count> count;
+  std::vector<std::string> names;
+  bool kept = true;
+};
+std::vector<BoundArgument> arguments_of(Open& q) {
+  Declare list;
+  list.add(q.warmth, {.name = "warmth", .help = "h", .example = "cold"});
+  list.add(q.count, {.name = "count", .help = "h", .example = "2", .least = 1});
+  list.add(q.names, {.name = "names", .help = "h", .example = "a,b"});
+  list.add_opposite(q.kept, {.name = "no-keeping", .help = "h"});
+  return list.take();
+}
+
+TEST(Declare, WhatIsNotGivenReadsBackAsSuch) {
+  expect_round_trip(Open{});
+  expect_round_trip(Open{Warmth::cold, 3, {"a", "b"}, false});
+  Open query{Warmth::cold, 3, {"a"}, false};
+  for (const BoundArgument& argument : arguments_of(query))
+    if (argument.about.kind != ArgumentKind::yes_no) {
+      EXPECT_TRUE(argument.set("").ok()) << argument.about.name;
+    }
+  EXPECT_FALSE(query.warmth || query.count);
+  EXPECT_TRUE(query.names.empty());
+  EXPECT_EQ(refusal_of<Open>("warmth", "hot"), "warmth: must be model, warm, cold, not 'hot'");
+}
+
+TEST(Declare, AnOppositeSwitchesOff) {
+  Open query;
+  const auto arguments = arguments_of(query);
+  EXPECT_TRUE(set_argument(arguments, "no-keeping", "yes").ok());
+  EXPECT_FALSE(query.kept);
+  EXPECT_EQ(arguments.back().get(), "yes");
+  EXPECT_TRUE(set_argument(arguments, "no-keeping", "no").ok());
+  EXPECT_TRUE(query.kept);
 }
 
 TEST(Declare, ArgumentsByName) {

@@ -189,7 +189,7 @@ void expect_round_trip(Query query) {
 TEST(PlanApi, ArgumentsRoundTrip) {
   expect_round_trip(serving());
   PlanTrainQuery query = training();
-  query.engine = TrainingEngine::compile, query.mixed = MixedTraining::autocast;
+  query.engine = TrainingEngine::compile, query.mixed = MixedPrecision::autocast;
   query.optimizer = TrainingOptimizer::sgd;
   expect_round_trip(query);
 }

@@ -23,15 +23,6 @@ EngineKind kind_of(TrainingEngine engine) {
   return EngineKind::cudagraph;
 }
 
-MixedPrecision mixed_of(MixedTraining mixed) {
-  switch (mixed) {
-    case MixedTraining::none: return MixedPrecision::none;
-    case MixedTraining::autocast: return MixedPrecision::autocast;
-    case MixedTraining::master: return MixedPrecision::master;
-  }
-  return MixedPrecision::master;
-}
-
 OptimizerKind kind_of(TrainingOptimizer optimizer) {
   switch (optimizer) {
     case TrainingOptimizer::adamw: return OptimizerKind::adamw;
@@ -62,13 +53,13 @@ Result<Run> run_from(const PlanTrainQuery& q) {
   auto workload = workload_of(q, *spec);
   if (!workload) return std::move(workload).error();
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  const std::string usual = q.mixed == MixedTraining::none ? own_format(*spec) : "bf16";
+  const std::string usual = q.mixed == MixedPrecision::none ? own_format(*spec) : "bf16";
   auto precision = precision_from(q.dtype.empty() ? usual : q.dtype);
   if (!precision) return field_error("dtype", precision.error().problem, precision.error().remedy);
   Run run{*std::move(spec), *std::move(workload), {}, {}};
   run.engine.kind = kind_of(q.engine);
   run.engine.precision = *std::move(precision);
-  run.engine.precision.mixed = mixed_of(q.mixed);
+  run.engine.precision.mixed = q.mixed;
   run.training.optimizer = kind_of(q.optimizer);
   run.training.wide_gradients = true;
   return run;

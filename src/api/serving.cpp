@@ -39,6 +39,7 @@ Result<std::vector<Request>> requests_from(const SimulateQuery& q, std::vector<s
     auto trace = read_trace(q.trace);
     if (!trace) return std::move(trace).error();
     for (const std::string& note : trace->notes) notes.push_back(q.trace + ": " + note);
+    if (trace->requests.empty()) return Error{q.trace, "", "holds no requests", "docs/serving.md has the columns"};
     return std::move(trace->requests);
   }
   const auto workload = workload_from(q.load, q.num_prompts, q.burstiness);

@@ -26,7 +26,11 @@ struct Case {
     return {time, launches};
   }
   double share(Seconds time) const { return found.total > seconds(0) ? time / found.total : 0; }
-  const Timeline* line() const { return found.timelines.empty() ? nullptr : &found.timelines.front(); }
+  // Of the first device; null where nothing took any time.
+  const Timeline* line() const {
+    const bool any = !found.timelines.empty() && found.timelines.front().window > seconds(0);
+    return any ? &found.timelines.front() : nullptr;
+  }
 };
 
 std::string ms(Seconds t) { return fmt::format("{:.3g} ms", in_milliseconds(t)); }

@@ -71,7 +71,7 @@ Result<EngineKind> engine_from(std::string_view name) {
   for (std::size_t i = 0; i < kEngineNames.size(); ++i)
     if (name == kEngineNames[i]) return static_cast<EngineKind>(i);
   std::vector<std::string> names(kEngineNames.begin(), kEngineNames.end());
-  return Error{"--engine", "", "is unknown: '" + std::string(name) + "'", "one of " + join(names, ", ")};
+  return field_error("engine", "is unknown: '" + std::string(name) + "'", "one of " + join(names, ", "));
 }
 
 Count Program::launches() const {

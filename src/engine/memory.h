@@ -6,20 +6,9 @@
 #include "engine/engine.h"
 #include "kernel/optimizer.h"
 #include "model/spec.h"
+#include "tilecast/run.h"
 
 namespace tilecast {
-
-struct MemoryNeed {
-  Bytes weights;
-  Bytes gradients;
-  Bytes optimizer;    // its states, and the fp32 copy of the parameters where there is one
-  Bytes activations;  // at their peak: kept for gradients, or alive between two kernels
-  // Activations go as gradients come: what of the two is never there at once.
-  Bytes handed_over;
-  Bytes cache;      // keys and values, states of linear attention
-  Bytes workspace;  // of libraries and the driver
-  Bytes total() const { return weights + gradients + optimizer + activations + cache + workspace - handed_over; }
-};
 
 struct TrainingSetup {
   TrainingOptions options;

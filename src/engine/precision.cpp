@@ -11,7 +11,7 @@ Format full_precision() { return *format_from("fp32"); }
 
 Result<Precision> precision_from(std::string_view dtype, std::string_view cache_dtype) {
   auto format = format_from(dtype);
-  if (!format) return Error{"--dtype", "", format.error().problem, format.error().remedy};
+  if (!format) return field_error("dtype", format.error().problem, format.error().remedy);
   Precision p;
   p.linear = p.experts = *format;
   // TF32 is how products read fp32 tensors; what lies between them is fp32.
@@ -20,7 +20,7 @@ Result<Precision> precision_from(std::string_view dtype, std::string_view cache_
   p.attention = plain(*format) ? *format : p.activation;
   if (cache_dtype == "fp8") p.cache = CacheType::fp8;
   else if (!cache_dtype.empty() && cache_dtype != "auto" && cache_dtype != "same")
-    return Error{"--kv-dtype", "", "must be auto or fp8, not '" + std::string(cache_dtype) + "'", ""};
+    return field_error("kv-dtype", "must be auto or fp8, not '" + std::string(cache_dtype) + "'");
   return p;
 }
 

@@ -6,14 +6,9 @@
 #include "kernel/attention.h"
 #include "kernel/format.h"
 #include "support/result.h"
+#include "tilecast/run.h"
 
 namespace tilecast {
-
-enum class MixedPrecision : std::uint8_t {
-  none,      // parameters, gradients and products share one format
-  autocast,  // fp32 parameters, cast to the products' format in every forward pass (PyTorch's autocast)
-  master,    // parameters in the products' format, an fp32 copy with the optimizer (Megatron, DeepSpeed)
-};
 
 struct Precision {
   Format linear;      // projections and feed-forward products

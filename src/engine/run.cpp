@@ -13,7 +13,7 @@ namespace {
 Result<Graph> forward_graph(const Run& run) {
   if (const auto* graph = std::get_if<Graph>(&run.model)) {
     if (run.workload.mode == Mode::decode || run.workload.mode == Mode::mixed)
-      return error("a graph with given shapes has one pass only", "use --mode prefill or train");
+      return field_error("mode", "a graph with given shapes has one pass only", "prefill or train");
     return *graph;
   }
   return build(std::get<ModelSpec>(run.model), run.workload);
@@ -60,8 +60,8 @@ Result<PreparedRun> prepare(const Run& run) {
 Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) {
   const bool train = run.workload.mode == Mode::train;
   if (train && serves(run.engine.kind))
-    return Error{"--engine", "", std::string(name_of(run.engine.kind)) + " does not train",
-                 "pytorch, compile or cudagraph"};
+    return field_error("engine", std::string(name_of(run.engine.kind)) + " does not train",
+                       "pytorch, compile or cudagraph");
   PreparedRun prepared;
   EngineOptions engine = run.engine;
   engine.dropout = engine.dropout && train;

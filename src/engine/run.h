@@ -53,7 +53,7 @@ Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const G
 std::string beyond_context(const Run& run);
 
 struct RunForecast {
-  StepForecast step;
+  ProgramForecast step;
   MemoryNeed memory;
   Bytes usable;
   Count cache_tokens = 0;  // as in RunMemory

@@ -47,7 +47,7 @@ namespace {
 
 // Steps follow each other, so the card is warm: its clock is what the average power of a step allows. Kernels that the
 // tensor pipe holds back take the longer for it.
-void warm_up(StepForecast& step, const Program& program, const Gpu& gpu, double joules) {
+void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu, double joules) {
   const Physics physics = default_physics(gpu);
   Seconds all;
   for (std::size_t i = 0; i < step.calls.size(); ++i)
@@ -87,9 +87,9 @@ Result<Priced> price_call(const KernelCall& call, const Gpu& gpu, const Context&
 
 }  // namespace
 
-Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
+Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                    const ModelSource* weights) {
-  StepForecast step;
+  ProgramForecast step;
   step.calls.reserve(program.calls.size());
   double joules = 0;
   const Physics physics = default_physics(gpu);

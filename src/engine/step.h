@@ -22,7 +22,7 @@ struct CallForecast {
   double drawn = 0;       // joules of one run beside the idle card's (estimate/power.h); 0 where not known
 };
 
-struct StepForecast {
+struct ProgramForecast {
   Seconds gpu;    // kernels back to back
   Seconds host;   // launches back to back
   Seconds total;  // the longer of the two, and what stands between steps
@@ -34,7 +34,7 @@ struct StepForecast {
 };
 
 // `sequences` is the number of requests in the batch, for the host's work on each. Errors name the call.
-Result<StepForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
+Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                    const ModelSource* weights);
 
 // The interval of a sum whose parts err together: kernels of one family share most of their error, all kernels of a

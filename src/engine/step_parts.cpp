@@ -10,7 +10,7 @@ std::optional<Resource> StepPart::limited_by() const {
   return most == limits.end() ? std::nullopt : std::optional(most->first);
 }
 
-std::vector<StepPart> step_parts(const Program& program, const StepForecast& step,
+std::vector<StepPart> step_parts(const Program& program, const ProgramForecast& step,
                                  const std::function<std::string(const KernelCall&)>& group) {
   std::vector<StepPart> parts;
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
@@ -28,18 +28,18 @@ std::vector<StepPart> step_parts(const Program& program, const StepForecast& ste
   return parts;
 }
 
-std::vector<StepPart> step_classes(const Program& program, const StepForecast& step) {
+std::vector<StepPart> step_classes(const Program& program, const ProgramForecast& step) {
   return step_parts(program, step, [](const KernelCall& call) {
     return call.unknown ? "unknown (memory traffic only)" : std::string(name_of(call.op_class));
   });
 }
 
-StepPart whole_step(const Program& program, const StepForecast& step) {
+StepPart whole_step(const Program& program, const ProgramForecast& step) {
   auto parts = step_parts(program, step, [](const KernelCall&) { return "step"; });
   return parts.empty() ? StepPart{"step", {}, {}, 0, {}} : std::move(parts.front());
 }
 
-Seen seen_of(const Program& program, const StepForecast& step) {
+Seen seen_of(const Program& program, const ProgramForecast& step) {
   Seconds calibrated, seen, sibling, all;  // each holds those before it
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const CallForecast& c = step.calls[i];

@@ -21,13 +21,13 @@ struct StepPart {
 };
 
 // In the order in which the groups first appear.
-std::vector<StepPart> step_parts(const Program& program, const StepForecast& step,
+std::vector<StepPart> step_parts(const Program& program, const ProgramForecast& step,
                                  const std::function<std::string(const KernelCall&)>& group);
 // By class of operator, kernels that nothing is known of apart.
-std::vector<StepPart> step_classes(const Program& program, const StepForecast& step);
-StepPart whole_step(const Program& program, const StepForecast& step);
+std::vector<StepPart> step_classes(const Program& program, const ProgramForecast& step);
+StepPart whole_step(const Program& program, const ProgramForecast& step);
 
 // How the card stands to the kernels that take the time: of more than half of it, the weakest claim.
-Seen seen_of(const Program& program, const StepForecast& step);
+Seen seen_of(const Program& program, const ProgramForecast& step);
 
 }  // namespace tilecast

@@ -8,7 +8,7 @@ namespace {
 // Three kernels: 2 x 5 ms, 1 x 4 ms and 4 x 1 ms.
 struct Made {
   Program program;
-  StepForecast step;
+  ProgramForecast step;
   Made() {
     add("a", OpClass::attention, 2, milliseconds(5), Resource::dram, Seen::yes);
     add("b", OpClass::other, 1, milliseconds(4), Resource::tensor, Seen::sibling);

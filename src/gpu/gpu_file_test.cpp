@@ -43,7 +43,8 @@ TEST(GpuFile, RefusesImpossibleFigures) {
   EXPECT_THAT(with("/dram/gb_per_s", -1), HasSubstr("dram.gb_per_s"));
   EXPECT_THAT(with("/clock_mhz/max", 1000), HasSubstr("below the quoted clock"));
   EXPECT_THAT(with("/shared_memory/per_cta_kib", 512), HasSubstr("shared_memory.per_cta_kib"));
-  EXPECT_THAT(with("/vector_ops_per_clock_per_sm/xu", 0), HasSubstr("must be positive"));
+  EXPECT_THAT(with("/vector_ops_per_clock_per_sm/xu", 0), HasSubstr("must lie between 0.001"));
+  EXPECT_THAT(with("/vector_ops_per_clock_per_sm/xu", 1e-308), HasSubstr("must lie between 0.001"));
   EXPECT_THAT(with("/architecture", "hooper"), HasSubstr("unknown architecture"));
   EXPECT_THAT(with("/vendor", "ACME"), HasSubstr("vendor"));
 }

@@ -2,13 +2,9 @@
 #pragma once
 
 #include "model/graph.h"
+#include "tilecast/run.h"
 
 namespace tilecast {
-
-enum class Recompute : std::uint8_t {
-  none,  // every activation that a gradient needs is kept
-  full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
-};
 
 // Follows the name of a section that runs forward again.
 inline constexpr std::string_view kRecomputedMark = " (recomputed)";

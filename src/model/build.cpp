@@ -217,17 +217,17 @@ void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, c
 
 Status check(const ModelSpec& spec, const Workload& workload) {
   if (workload.requests.empty() || workload.tokens() <= 0)
-    return error("the workload has no tokens", "give --batch and --seq");
+    return error("the workload has no tokens", "give batch and seq");
   const bool generates = spec.decoder && spec.lm_head;
   if ((workload.mode == Mode::decode || workload.mode == Mode::mixed) && !generates)
-    return error(spec.name + " does not generate tokens", "use --mode prefill for its one pass");
+    return error(spec.name + " does not generate tokens", "use mode prefill for its one pass");
   const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;
   if (stack.positions != Positions::learned || spec.patches || stack.max_positions == 0) return Ok{};
   for (const Requests& r : workload.requests)
     if (r.new_tokens + r.cached > stack.max_positions)
       return error(fmt::format("{} has {} learned positions, fewer than {} tokens", spec.name, stack.max_positions,
                                r.new_tokens + r.cached),
-                   "give a shorter --seq or --context");
+                   "give a shorter seq or context");
   return Ok{};
 }
 

@@ -5,26 +5,10 @@
 
 #include "kernel/fields.h"
 #include "support/result.h"
+#include "tilecast/run.h"
 #include "units/units.h"
 
 namespace tilecast {
-
-enum class Mode : std::uint8_t {
-  prefill,  // all tokens of new prompts; of an encoder, its one pass
-  decode,   // one token (or a few) of each request against its cache
-  mixed,    // some requests of each kind in one batch
-  train,    // forward, backward and the optimizer's step
-};
-constexpr std::string_view name_of(Mode m) {
-  return m == Mode::prefill ? "prefill" : m == Mode::decode ? "decode" : m == Mode::mixed ? "mixed" : "train";
-}
-
-// Requests alike: `new_tokens` each, after `cached` ones whose keys are kept.
-struct Requests {
-  Count count = 1;
-  Count new_tokens = 0;
-  Count cached = 0;
-};
 
 struct Workload {
   Mode mode = Mode::prefill;

@@ -127,13 +127,16 @@ std::string chakra_groups(const CommGroups& groups) {
   return text + (groups.empty() ? "}\n" : "\n}\n");
 }
 
-Status write_chakra(const std::string& folder, const std::string& prefix, const CommGroups& groups, int ranks,
-                    const std::function<RankTrace(int rank)>& trace_of) {
+Status check_chakra_groups(const CommGroups& groups) {
+  if (groups.size() <= kMostChakraGroups) return Ok{};
+  return error(fmt::format("the layout has {} groups of ranks, ASTRA-sim has numbers for {}", groups.size(),
+                           kMostChakraGroups),
+               "export fewer GPUs");
+}
+
+Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,
+                          const std::function<std::string(int rank)>& trace_of) {
   namespace fs = std::filesystem;
-  if (groups.size() > kMostChakraGroups)
-    return error(fmt::format("the layout has {} groups of ranks, ASTRA-sim has numbers for {}", groups.size(),
-                             kMostChakraGroups),
-                 "export fewer GPUs");
   const std::string stem = (fs::path(folder) / prefix).string();
   // Workload.cc takes any path with this word in it for no file.
   if (stem.find("empty") != std::string::npos)
@@ -150,12 +153,19 @@ Status write_chakra(const std::string& folder, const std::string& prefix, const 
       for (const std::string& file : written) fs::remove(file, failure);
     return status;
   };
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < ranks; ++rank)
+    if (Status status = write(fmt::format("{}.{}.et", stem, rank), trace_of(rank)); !status) return status;
+  return write(stem + ".json", groups);
+}
+
+Status write_chakra(const std::string& folder, const std::string& prefix, const CommGroups& groups, int ranks,
+                    const std::function<RankTrace(int rank)>& trace_of) {
+  if (auto fine = check_chakra_groups(groups); !fine) return fine;
+  return write_chakra_files(folder, prefix, chakra_groups(groups), ranks, [&](int rank) {
     const RankTrace trace = trace_of(rank);
     assert(trace.rank == rank);
-    if (Status status = write(fmt::format("{}.{}.et", stem, rank), chakra_trace(trace, groups)); !status) return status;
-  }
-  return write(stem + ".json", chakra_groups(groups));
+    return chakra_trace(trace, groups);
+  });
 }
 
 }  // namespace tilecast

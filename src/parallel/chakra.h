@@ -18,6 +18,13 @@ std::string chakra_trace(const RankTrace& trace, const CommGroups& groups);
 // The content of `<prefix>.json`: {"1": [0, 1], "2": [2, 3]}. Group 0 is ASTRA-sim's own name for all ranks.
 std::string chakra_groups(const CommGroups& groups);
 
+// Refuses more groups than ASTRA-sim has numbers for.
+Status check_chakra_groups(const CommGroups& groups);
+// Writes `groups` to `<prefix>.json` and the texts that `trace_of` makes to `<prefix>.<rank>.et`, one in memory at a time.
+// All of them or, where one cannot be written, none.
+Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,
+                          const std::function<std::string(int rank)>& trace_of);
+
 // Writes both for ranks 0 to ranks-1, one trace in memory at a time. All of them or, where one cannot be written, none.
 Status write_chakra(const std::string& folder, const std::string& prefix, const CommGroups& groups, int ranks,
                     const std::function<RankTrace(int rank)>& trace_of);

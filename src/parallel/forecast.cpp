@@ -379,7 +379,7 @@ class Forecasting {
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with) {
   const auto* spec = std::get_if<ModelSpec>(&run.run.model);
   if (!spec) return error("a graph with given shapes cannot be spread over GPUs", "give the model's configuration");
-  if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give --batch and --seq");
+  if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give batch and seq");
   if (auto fine = check(run.layout, *spec); !fine) return std::move(fine).error();
   if (run.layout.cp > 1)
     for (const Requests& r : run.run.workload.requests) {

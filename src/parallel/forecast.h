@@ -66,7 +66,7 @@ struct ParallelForecast {
   bool seen() const { return seen_share > 0.5; }
 
   Program program;    // a rank's kernels as if it had all layers
-  StepForecast rank;  // ... priced
+  ProgramForecast rank;  // ... priced
   std::vector<Exchange> exchanges;
   std::vector<CollectiveForecast> exchange_times;  // one for each of `exchanges`
   std::vector<Seconds> step_exposed;  // of those that come once in a step, the last of `exchanges`: what nothing hides
@@ -81,7 +81,7 @@ struct StepPricing {
   const CommConstants* links = nullptr;
   std::string links_of = std::string(kPlainSource);  // whose measurements of collectives are meant
   // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
-  std::function<Result<StepForecast>(const Program&, const Gpu&, Count sequences)> step = {};
+  std::function<Result<ProgramForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };
 
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with);

@@ -157,7 +157,7 @@ Result<Sharding> sharding_from(std::string_view name) {
   if (name == "fsdp") return Sharding::parameters;
   for (std::size_t i = 0; i < kShardingNames.size(); ++i)
     if (name == kShardingNames[i]) return static_cast<Sharding>(i);
-  return Error{"--sharding", "", "is unknown: '" + std::string(name) + "'", "none, zero1, zero2, zero3 or fsdp"};
+  return field_error("sharding", "is unknown: '" + std::string(name) + "'", "none, zero1, zero2, zero3 or fsdp");
 }
 
 std::string text_of(const RankLayout& l) {

@@ -10,19 +10,11 @@
 #include <vector>
 
 #include "support/result.h"
+#include "tilecast/layout.h"
 #include "units/units.h"
 
 namespace tilecast {
 
-enum class PipelineSchedule : std::uint8_t {
-  gpipe,        // all forward, then all backward
-  one_f_one_b,  // PipeDream-flush: backward as soon as it can
-  interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
-  zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
-};
-inline constexpr std::array<std::string_view, 4> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
-                                                                           "zero-bubble"};
-constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
 Result<PipelineSchedule> pipeline_schedule_from(std::string_view name);
 
 // One micro-batch in one virtual stage.

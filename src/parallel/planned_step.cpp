@@ -20,7 +20,7 @@ Result<PipelineTimeline> step_timeline(const ParallelRun& run, const ParallelFor
   if (const Count tasks = 2 * Count{p.micro_batches} * p.chunks * p.ranks; tasks > kMostTasks)
     return error(
         fmt::format("a step of {} pipeline tasks is more than the {} that can be written out", tasks, kMostTasks),
-        "give a larger --micro-batch");
+        "give a larger micro-batch");
   if (run.run.workload.mode == Mode::train) return simulate(p);
   PipelineTimeline t;
   t.busy.resize(slot(p.ranks)), t.kept.assign(slot(p.ranks), 1);

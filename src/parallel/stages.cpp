@@ -53,7 +53,7 @@ std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const Rank
   return counts;
 }
 
-double host_stretch(const StepForecast& step) {
+double host_stretch(const ProgramForecast& step) {
   return step.host_bound() && step.gpu > seconds(0) ? step.host / step.gpu : 1;
 }
 
@@ -67,7 +67,7 @@ void PassCost::finish(double share) {
   }
 }
 
-std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const StepForecast& step) {
+std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const ProgramForecast& step) {
   std::vector<SectionCost> costs(graph.sections.size());
   std::map<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < graph.sections.size(); ++i) {

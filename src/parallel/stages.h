@@ -33,10 +33,10 @@ struct SectionCost {
 };
 
 // How much longer kernels take because the host launches them too slowly.
-double host_stretch(const StepForecast& step);
+double host_stretch(const ProgramForecast& step);
 
 // One for each section of the rank's graph; the program is the graph's, with gradients where it trains.
-std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const StepForecast& step);
+std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const ProgramForecast& step);
 
 // How often each section of the graph runs in each virtual stage: [stage][section].
 std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const RankLayout& layout, const Graph& graph);

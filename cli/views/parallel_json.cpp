@@ -1,0 +1,102 @@
+// Steps over many GPUs, for programs (docs/json.md).
+#include "cli/terminal/flag_names.h"
+#include "cli/views/predict_view.h"
+#include "cli/views/step_json.h"
+
+namespace tilecast {
+
+Json layout_json(const RankLayout& l) {
+  return Json{{"tp", l.tp},
+              {"cp", l.cp},
+              {"dp", l.dp},
+              {"pp", l.pp},
+              {"ep", l.ep},
+              {"expert_tp", l.expert_width()},
+              {"sequence_parallel", l.sequence_parallel},
+              {"context", name_of(l.context)},
+              {"schedule", name_of(l.schedule)},
+              {"chunks", l.chunks},
+              {"sharding", name_of(l.sharding)},
+              {"shard_group", l.shard_group},
+              {"overlap", l.overlap}};
+}
+
+namespace {
+
+double ms(Seconds t) { return in_seconds(t) * 1e3; }
+
+Json stage_json(const StepStage& s) {
+  return Json{{"layers", s.layers},
+              {"forward_ms", ms(s.forward)},
+              {"backward_ms", ms(s.backward)},
+              {"memory_bytes", memory_json(s.memory.need)},
+              {"usable_bytes", in_bytes(s.memory.usable)},
+              {"cache_room_tokens", s.memory.cache_tokens}};
+}
+
+Json exchange_json(const StepExchange& e) {
+  return Json{{"name", e.name},
+              {"axis", name_of(e.axis)},
+              {"pass", e.pass},
+              {"op", e.op},
+              {"bytes", in_bytes(e.size)},
+              {"ranks", e.ranks},
+              {"times", e.times},
+              {"beside_compute", e.beside},
+              {"latency_us", in_microseconds(e.latency)},
+              {"algorithm", e.algorithm}};
+}
+
+Json refused_json(const StepSetting& s, const Error& why) {
+  return Json{{"model", s.model},           {"cluster", s.cluster},        {"gpu", s.gpu},
+              {"mode", name_of(s.mode)},    {"engine", name_of(s.engine)}, {"dtype", s.dtype},
+              {"error", as_flag(why).line()}};
+}
+
+Json row_json(const Row<StepForecast>& row) {
+  if (!row.answer) return refused_json(row.setting, row.answer.error());
+  const StepForecast& f = *row.answer;
+  const StepSetting& s = f.setting;
+  const StepOverMany& many = *f.many;
+  Json axes = Json::object(), stages = Json::array(), exchanges = Json::array();
+  for (const StepAxis& axis : many.axes)
+    if (axis.total > seconds(0))
+      axes[name_of(axis.axis)] = Json{{"total_ms", ms(axis.total)}, {"exposed_ms", ms(axis.exposed)}};
+  for (const StepStage& stage : many.stages) stages.push_back(stage_json(stage));
+  for (const StepExchange& exchange : many.exchanges) exchanges.push_back(exchange_json(exchange));
+  return Json{{"model", s.model},
+              {"cluster", s.cluster},
+              {"gpu", s.gpu},
+              {"gpus", s.gpus},
+              {"layout", layout_json(s.layout)},
+              {"mode", name_of(s.mode)},
+              {"engine", name_of(s.engine)},
+              {"dtype", s.dtype},
+              {"micro_batches", many.micro_batches},
+              {"step_ms", ms(f.time)},
+              {"interval_ms", {ms(f.interval.low), ms(f.interval.high)}},
+              {"bound_ms", ms(f.bound)},
+              {"tokens_per_second", f.tokens_per_second},
+              {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
+              {"mfu", f.mfu},
+              {"compute_ms", ms(many.compute)},
+              {"bubble_ms", ms(many.bubble)},
+              {"optimizer_ms", ms(many.optimizer)},
+              {"exposed_ms", ms(many.exposed)},
+              {"axes", axes},
+              {"stages", stages},
+              {"usable_bytes", in_bytes(many.usable)},
+              {"fits", many.fits},
+              {"seen", many.seen_share > 0.5},
+              {"exchanges", exchanges}};
+}
+
+}  // namespace
+
+std::string parallel_json(const StepRows& rows) {
+  Json list = Json::array();
+  for (const Row<StepForecast>& row : rows) list.push_back(row_json(row));
+  return json_text(list);
+}
+
+}  // namespace tilecast

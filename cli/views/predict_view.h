@@ -1,0 +1,35 @@
+// Views of steps; each takes values and returns text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/views/step_rows.h"
+
+namespace tilecast {
+
+std::string grouped(Count n);                      // 131072 -> "131,072"
+std::string describe(const StepSetting& setting);  // "decode 32 × 1 token after 2,048"
+std::string notes_text(const std::vector<std::string>& notes);
+
+// One GPU each.
+std::string predict_table(const StepRows& rows);
+std::string breakdown_text(const StepForecast& step);
+std::string compare_table(std::span<const StepForecast> steps);
+std::string kernels_table(const StepForecast& step);
+// For programs; field names are stable (docs/json.md).
+std::string predict_json(const StepRows& rows);
+
+// Many.
+std::string gpus_text(std::string_view cluster, int gpus, int gpus_per_node);  // "16 GPUs of HGX-H100 (2 nodes)"
+std::string parallel_table(const StepRows& rows);
+std::string parallel_breakdown(const StepForecast& step);
+std::string parallel_json(const StepRows& rows);
+
+// Memory: of one GPU each, and of ranks.
+std::string memory_table(const MemoryRows& rows);
+std::string parallel_memory_table(const MemoryRows& rows);
+
+}  // namespace tilecast

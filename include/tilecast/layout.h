@@ -1,0 +1,77 @@
+// How a model is spread over GPUs.
+//
+// Ranks are numbered as Megatron numbers them: tensor parallel ranks are neighbours, then context, then data, then
+// pipeline. Experts are spread over the ranks of a stage, whatever else those do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilecast {
+
+enum class PipelineSchedule : std::uint8_t {
+  gpipe,        // all forward, then all backward
+  one_f_one_b,  // PipeDream-flush: backward as soon as it can
+  interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
+  zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
+};
+inline constexpr std::array<std::string_view, 4> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
+                                                                           "zero-bubble"};
+constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
+constexpr const auto& enum_names(PipelineSchedule) { return kPipelineScheduleNames; }
+
+// What of a model's state data parallel ranks share out among themselves.
+enum class Sharding : std::uint8_t {
+  none,        // DDP: every rank has all of it
+  optimizer,   // ZeRO 1, Megatron's distributed optimizer
+  gradients,   // ZeRO 2
+  parameters,  // ZeRO 3, FSDP: weights are gathered layer by layer
+};
+inline constexpr std::array<std::string_view, 4> kShardingNames = {"none", "zero1", "zero2", "zero3"};
+constexpr std::string_view name_of(Sharding s) { return kShardingNames[static_cast<std::size_t>(s)]; }
+constexpr const auto& enum_names(Sharding) { return kShardingNames; }
+
+// How the parts of a sequence reach all ranks that attend to them.
+enum class ContextScheme : std::uint8_t { ring, all_gather };
+inline constexpr std::array<std::string_view, 2> kContextSchemeNames = {"ring", "all-gather"};
+constexpr std::string_view name_of(ContextScheme s) { return kContextSchemeNames[static_cast<std::size_t>(s)]; }
+constexpr const auto& enum_names(ContextScheme) { return kContextSchemeNames; }
+
+struct RankLayout {
+  int tp = 1, cp = 1, dp = 1, pp = 1;
+  bool sequence_parallel = false;  // norms and sums of tensor parallel ranks are shared out by token
+  ContextScheme context = ContextScheme::ring;
+
+  int ep = 1;         // ranks that share the experts
+  int expert_tp = 0;  // ranks that share an expert's width; 0: tp without expert parallelism, else 1
+
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int chunks = 1;                      // runs of layers a pipeline rank holds
+  std::vector<int> stage_layers = {};  // layers of each virtual stage; empty: as even as they go
+
+  Sharding sharding = Sharding::none;
+  int shard_group = 0;  // data parallel ranks that hold one copy together (hybrid sharding); 0: all
+  bool overlap = true;  // exchanges of gradients and parameters run beside the computation
+
+  int ranks() const { return tp * cp * dp * pp; }
+  int virtual_stages() const { return pp * chunks; }
+  // Ranks over which a dense weight is replicated, and an expert's.
+  int replicas() const { return cp * dp; }
+  int expert_width() const { return expert_tp > 0 ? expert_tp : ep > 1 ? 1 : tp; }
+  int expert_replicas() const { return tp * cp * dp / (ep * expert_width()); }
+  int shards() const { return shard_group > 0 ? shard_group : replicas(); }
+  friend bool operator==(const RankLayout&, const RankLayout&) = default;
+};
+
+std::string text_of(const RankLayout& layout);  // "tp 8, pp 2, dp 4"
+
+// Which groups of ranks exchange something.
+enum class Axis : std::uint8_t { tensor, context, expert, data, expert_data, pipeline };
+inline constexpr std::array<std::string_view, 6> kAxisNames = {"tensor", "context",     "expert",
+                                                               "data",   "expert data", "pipeline"};
+constexpr std::string_view name_of(Axis a) { return kAxisNames[static_cast<std::size_t>(a)]; }
+
+}  // namespace tilecast

@@ -1,0 +1,97 @@
+// How a model's step is run: what it is asked to do, by which engine, in which precision. Shared by every question about
+// whole models (tilecast/step.h, memory.h and those that build on them).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "tilecast/units.h"
+
+namespace tilecast {
+
+enum class Mode : std::uint8_t {
+  prefill,  // all tokens of new prompts; of an encoder, its one pass
+  decode,   // one token (or a few) of each request against its cache
+  mixed,    // some requests of each kind in one batch
+  train,    // forward, backward and the optimizer's step
+};
+inline constexpr std::array<std::string_view, 4> kModeNames = {"prefill", "decode", "mixed", "train"};
+constexpr std::string_view name_of(Mode m) { return kModeNames[static_cast<std::size_t>(m)]; }
+constexpr const auto& enum_names(Mode) { return kModeNames; }
+
+// Requests alike: `new_tokens` each, after `cached` ones whose keys are kept.
+struct Requests {
+  Count count = 1;
+  Count new_tokens = 0;
+  Count cached = 0;
+};
+
+enum class EngineKind : std::uint8_t {
+  pytorch,    // eager: a kernel for every operator as Hugging Face's code spells it
+  compile,    // torch.compile: pointwise chains and reductions fused, launched one by one
+  cudagraph,  // one fused kernel an operator, replayed in a CUDA graph
+  vllm,
+  sglang,
+  trtllm,
+};
+inline constexpr std::array<std::string_view, 6> kEngineNames = {"pytorch", "compile", "cudagraph",
+                                                                 "vllm",    "sglang",  "trtllm"};
+constexpr std::string_view name_of(EngineKind e) { return kEngineNames[static_cast<std::size_t>(e)]; }
+constexpr const auto& enum_names(EngineKind) { return kEngineNames; }
+constexpr bool serves(EngineKind e) {
+  return e == EngineKind::vllm || e == EngineKind::sglang || e == EngineKind::trtllm;
+}
+
+// Releases of one engine differ in their host program and their attention kernel more than cards do.
+enum class EngineEra : std::uint8_t {
+  current,    // vLLM's V1 with asynchronous scheduling, SGLang and TensorRT-LLM with overlapped ones
+  year_2023,  // PyTorch 1.13 and 2.0: FlashAttention in Triton
+  year_2024,  // vLLM before 0.6, TensorRT-LLM before 0.12: the scheduler waits for each step's tokens
+};
+inline constexpr std::array<std::string_view, 3> kEngineEraNames = {"current", "2023", "2024"};
+constexpr std::string_view name_of(EngineEra e) { return kEngineEraNames[static_cast<std::size_t>(e)]; }
+constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
+
+// PyTorch's attention: one kernel, or products and a softmax.
+enum class AttentionForm : std::uint8_t { fused, eager };
+inline constexpr std::array<std::string_view, 2> kAttentionFormNames = {"fused", "eager"};
+constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
+constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
+
+enum class MixedPrecision : std::uint8_t {
+  none,      // parameters, gradients and products share one format
+  autocast,  // fp32 parameters, cast to the products' format in every forward pass (PyTorch's autocast)
+  master,    // parameters in the products' format, an fp32 copy with the optimizer (Megatron, DeepSpeed)
+};
+inline constexpr std::array<std::string_view, 3> kMixedPrecisionNames = {"none", "autocast", "master"};
+constexpr std::string_view name_of(MixedPrecision m) { return kMixedPrecisionNames[static_cast<std::size_t>(m)]; }
+constexpr const auto& enum_names(MixedPrecision) { return kMixedPrecisionNames; }
+
+enum class Recompute : std::uint8_t {
+  none,  // every activation that a gradient needs is kept
+  full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
+};
+inline constexpr std::array<std::string_view, 2> kRecomputeNames = {"none", "full"};
+constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<std::size_t>(r)]; }
+constexpr const auto& enum_names(Recompute) { return kRecomputeNames; }
+
+enum class TrainingOptimizer : std::uint8_t { adamw, adam, sgd };
+inline constexpr std::array<std::string_view, 3> kTrainingOptimizerNames = {"adamw", "adam", "sgd"};
+constexpr std::string_view name_of(TrainingOptimizer o) { return kTrainingOptimizerNames[static_cast<std::size_t>(o)]; }
+constexpr const auto& enum_names(TrainingOptimizer) { return kTrainingOptimizerNames; }
+
+// What a run keeps in a GPU's memory at its peak.
+struct MemoryNeed {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;    // its states, and the fp32 copy of the parameters where there is one
+  Bytes activations;  // at their peak: kept for gradients, or alive between two kernels
+  // Activations go as gradients come: what of the two is never there at once.
+  Bytes handed_over;
+  Bytes cache;      // keys and values, states of linear attention
+  Bytes workspace;  // of libraries and the driver
+  Bytes total() const { return weights + gradients + optimizer + activations + cache + workspace - handed_over; }
+};
+
+}  // namespace tilecast

@@ -1,0 +1,72 @@
+#include "tilecast/memory.h"
+
+#include <algorithm>
+
+#include "api/declare.h"
+#include "api/step_run.h"
+#include "api/step_values.h"
+
+namespace tilecast {
+namespace {
+
+// The cheapest method: it refuses what cannot run, and how long a step takes is not asked.
+constexpr Method kQuick = Method::roofline;
+
+Result<MemoryForecast> over_ranks(const AskedStep& asked, const ChosenMethod& quick) {
+  const auto spread = forecast_parallel(asked.over_ranks(), *asked.cluster, pricing_of(quick));
+  if (!spread) return spread.error();
+  MemoryForecast out;
+  out.setting = asked.setting, out.stages = memory_of(*spread), out.notes = notes_on(asked.run);
+  return out;
+}
+
+Result<MemoryForecast> answer(const MemoryQuery& query, StepLookups& known) {
+  const auto asked = known.asked(query.step);
+  if (!asked) return asked.error();
+  const Result<ChosenMethod>& quick = known.method(kQuick, "");
+  if (!quick) return quick.error();
+  if (asked->cluster) return over_ranks(*asked, *quick);
+  const Result<PreparedRun>& prepared = known.prepared(query.step, asked->run);
+  if (!prepared) return prepared.error();
+  const auto run = forecast_run(asked->run, *prepared, *asked->gpu, quick->method, quick->weights());
+  if (!run) return run.error();
+  const auto largest = largest_that_fits(asked->run, *asked->gpu);
+  if (!largest) return largest.error();
+  MemoryForecast out;
+  out.setting = asked->setting, out.stages = {{run->memory, run->usable, run->cache_tokens}};
+  out.largest_batch = largest->batch, out.longest_sequence = largest->length, out.ended_by_model = largest->by_model;
+  out.notes = notes_on(asked->run);
+  return out;
+}
+
+}  // namespace
+
+Result<MemoryForecast> forecast(const MemoryQuery& query) {
+  StepLookups known;
+  return answer(query, known);
+}
+
+std::vector<Result<MemoryForecast>> forecast(std::span<const MemoryQuery> queries) {
+  StepLookups known;
+  std::vector<Result<MemoryForecast>> answers;
+  answers.reserve(queries.size());
+  for (const MemoryQuery& query : queries) answers.push_back(answer(query, known));
+  return answers;
+}
+
+const Question& memory_question() {
+  static const Question question{
+      "memory",
+      "what a model needs of a GPU's memory, and the largest that fits",
+      {"memory Llama-3.1-70B --gpu H200-SXM,B200 --mode decode --batch 16 --context 8192",
+       "memory Llama-3.1-70B --gpu H100-SXM --tp 4 --mode decode --batch 16 --context 8192"}};
+  return question;
+}
+
+std::vector<BoundArgument> arguments_of(MemoryQuery& q) {
+  std::vector<BoundArgument> all = arguments_of(q.step);
+  std::erase_if(all, [](const BoundArgument& a) { return a.about.name == "method" || a.about.name == "weights"; });
+  return all;
+}
+
+}  // namespace tilecast

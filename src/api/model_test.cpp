@@ -1,0 +1,78 @@
+// Models through the public API alone.
+#include "tilecast/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/arguments_testing.h"
+#include "support/test_files.h"
+
+namespace tilecast {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(ModelApi, DescribesAModelByName) {
+  const auto model = describe_model({.model = "Llama-3.1-8B"});
+  ASSERT_TRUE(model.ok()) << model.error().line();
+  EXPECT_EQ(model->parameters, 8'030'261'248);
+  EXPECT_EQ(model->layers, 32);
+  EXPECT_EQ(model->cache_elements_per_token, 2 * 32 * 8 * 128);
+  EXPECT_EQ(in_bytes(model->cache_per_token), 2 * 2 * 32 * 8 * 128);
+  EXPECT_EQ(model->context, 131072);
+  EXPECT_EQ(model->dtype, "bf16");
+  EXPECT_TRUE(model->generates);
+}
+
+TEST(ModelApi, ListsTheLibrary) {
+  const auto models = known_models();
+  EXPECT_GT(models.size(), 100u);
+  const auto found = std::find_if(models.begin(), models.end(), [](auto& m) { return m.name == "Llama-3.1-8B"; });
+  ASSERT_NE(found, models.end());
+  EXPECT_EQ(found->parameters, 8'030'261'248);
+  EXPECT_FALSE(found->source.empty());
+  EXPECT_THAT(model_classes(), Contains("Llama"));
+}
+
+TEST(ModelApi, ReadsConfigurationsAndFolders) {
+  const TestFolder folder;
+  const std::string path = folder.plain("config.json", R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
+      "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 128, "vocab_size": 1000})");
+  for (const std::string& name : {path, path.substr(0, path.rfind('/'))}) {
+    const auto model = describe_model({.model = name});
+    ASSERT_TRUE(model.ok()) << model.error().line();
+    EXPECT_EQ(model->layers, 2);
+    // 12 x 64^2 + 13 x 64 of a layer; the tables of words and positions; the last norm.
+    EXPECT_EQ(model->parameters, 2 * (12 * 64 * 64 + 13 * 64) + 1128 * 64 + 2 * 64);
+  }
+}
+
+TEST(ModelApi, ReadsGraphs) {
+  const TestFolder folder;
+  const std::string path = folder.plain("net.json", R"({"name": "net", "sections": [{"name": "all", "operators": [
+      {"name": "product", "kernel": "gemm", "dims": {"m": 8, "n": 16, "k": 32}}]}]})");
+  const auto model = describe_model({.model = path});
+  ASSERT_TRUE(model.ok()) << model.error().line();
+  EXPECT_EQ(model->architecture, "graph");
+  EXPECT_FALSE(model->generates);
+}
+
+TEST(ModelApi, ErrorsNameTheField) {
+  EXPECT_THAT(line_of(describe_model({})), StartsWith("model: is missing"));
+  EXPECT_THAT(line_of(describe_model({.model = "Lama-3.1-8B"})), HasSubstr("did you mean"));
+  EXPECT_THAT(line_of(describe_model({.model = "Llama-3.1-8B", .dims = {"batch=2"}})), StartsWith("dim: "));
+  EXPECT_THAT(line_of(describe_model({.model = "no-such.onnx", .dims = {"batch"}})),
+              StartsWith("dim: 'batch' is no name=value"));
+}
+
+TEST(ModelApi, ArgumentsRoundTrip) {
+  expect_round_trip(ModelQuery{.model = "x.onnx", .dims = {"batch=2", "seq=3"}, .allow_unknown = true});
+  expect_examples_taken<ModelQuery>();
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,234 @@
+#include "api/step_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/declare.h"
+#include "api/model_of.h"
+#include "cluster/comm_constants.h"
+#include "cluster/registry.h"
+#include "gpu/registry.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+Result<Requests> request_from(std::string_view text) {
+  Requests r;
+  const std::string field = "requests";
+  if (const auto x = text.find('x'); x != std::string_view::npos) {
+    const auto count = part_count(text.substr(0, x), field);
+    if (!count) return count.error();
+    r.count = *count;
+    text.remove_prefix(x + 1);
+  }
+  if (const auto plus = text.find('+'); plus != std::string_view::npos) {
+    const auto cached = part_count(text.substr(plus + 1), field);
+    if (!cached) return cached.error();
+    r.cached = *cached;
+    text = text.substr(0, plus);
+  }
+  const auto fresh = part_count(text, field);
+  if (!fresh) return fresh.error();
+  r.new_tokens = *fresh;
+  if (r.count < 1 || r.new_tokens < 1)
+    return field_error(field, "needs requests and new tokens of at least one", "for example 8x1+2048,2x512");
+  return r;
+}
+
+// Images have no sequence to give; prompts do.
+bool has_sequence(const Model& model) {
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  return spec && !spec->patches && !(spec->audio && !spec->decoder);
+}
+
+Result<Workload> workload_of(const StepQuery& q, const Model& model) {
+  Workload w;
+  w.mode = q.mode, w.source_len = q.source, w.all_logits = q.all_logits, w.keep_cache = q.keep_cache;
+  if (!q.requests.empty()) {
+    auto requests = requests_from(q.requests);
+    if (!requests) return std::move(requests).error();
+    if (q.mode == Mode::train) return field_error("requests", "has no meaning in training", "use batch and seq");
+    w.requests = *std::move(requests);
+    return w;
+  }
+  if (q.mode == Mode::mixed)
+    return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
+  const Count batch = q.global_batch.value_or(q.batch);
+  if (q.mode == Mode::decode) {
+    if (q.context == 0) return field_error("context", "is missing: tokens already cached", "for example 2048");
+    w.requests = {{batch, q.new_tokens, q.context}};
+    return w;
+  }
+  if (q.seq == 0 && has_sequence(model))
+    return field_error("seq", "is missing: tokens of a sequence", "for example 2048");
+  w.requests = {{batch, std::max<Count>(q.seq, 1), q.context}};
+  return w;
+}
+
+TrainingSetup training_of(const StepQuery& q) {
+  TrainingSetup t;
+  t.options.recompute = q.recompute;
+  switch (q.optimizer) {
+    case TrainingOptimizer::adamw: t.optimizer = OptimizerKind::adamw; break;
+    case TrainingOptimizer::adam: t.optimizer = OptimizerKind::adam; break;
+    case TrainingOptimizer::sgd: t.optimizer = OptimizerKind::sgd; break;
+  }
+  t.accumulation = q.accumulate, t.update = q.update, t.fused_optimizer = q.fused_optimizer;
+  t.wide_gradients = q.over_many() && q.wide_gradients;
+  return t;
+}
+
+Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
+  // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
+  const std::string dtype = !q.dtype.empty()                   ? q.dtype
+                            : q.mixed == MixedPrecision::none ? checkpoint_dtype(model)
+                                                              : "bf16";
+  auto precision = precision_from(dtype, q.kv_dtype);
+  if (!precision) return std::move(precision).error();
+  if (q.era == EngineEra::year_2023) return field_error("era", "must be current or 2024, not '2023'");
+  EngineOptions engine;
+  const bool serving = q.mode != Mode::train && generates(model);
+  engine.kind = q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
+  engine.precision = *std::move(precision);
+  engine.precision.mixed = q.mixed;
+  engine.eager_attention = q.attention == AttentionForm::eager;
+  engine.dropout = q.dropout, engine.era = q.era;
+  engine.static_cache = q.static_cache, engine.fused_norms = q.fused_norms;
+  return engine;
+}
+
+// Sequences of a micro-batch; 0: all that a rank has.
+Count micro_batch_of(const StepQuery& q, const Run& run) {
+  if (q.micro_batch) return *q.micro_batch;
+  // `accumulate` says how many micro-batches there are, where their size is not given.
+  if (run.workload.mode != Mode::train || q.accumulate <= 1) return 0;
+  return std::max<Count>(1, run.workload.sequences() / q.layout.dp / q.accumulate);
+}
+
+std::string_view item_of(const Model& model) {
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  if (spec && spec->patches) return "image";
+  return spec && spec->audio && !spec->decoder ? "clip" : "token";
+}
+
+// Everything of a query but what says where and how it is priced.
+std::string key_of(StepQuery query) {
+  std::string key;
+  for (const BoundArgument& argument : arguments_of(query)) {
+    const std::string& name = argument.about.name;
+    if (name == "gpu" || name == "method" || name == "weights") continue;
+    key += argument.get() + '\n';
+  }
+  return key;
+}
+
+template <class Key, class Value, class Make>
+const Value& remembered(std::map<Key, Value>& known, const Key& key, const Make& make) {
+  const auto at = known.find(key);
+  return at != known.end() ? at->second : known.emplace(key, make()).first->second;
+}
+
+}  // namespace
+
+Result<std::vector<Requests>> requests_from(std::string_view text) {
+  std::vector<Requests> all;
+  for (const std::string& part : split(text, ',')) {
+    const auto one = request_from(part);
+    if (!one) return one.error();
+    all.push_back(*one);
+  }
+  return all;
+}
+
+Result<Run> run_of(const StepQuery& query, const Model& model) {
+  auto workload = workload_of(query, model);
+  if (!workload) return std::move(workload).error();
+  auto engine = engine_of(query, model);
+  if (!engine) return std::move(engine).error();
+  return Run{model, *std::move(workload), *std::move(engine), training_of(query)};
+}
+
+StepSetting setting_of(const Run& run) {
+  StepSetting s;
+  s.model = name_of(run.model);
+  s.mode = run.workload.mode, s.requests = run.workload.requests;
+  s.item = item_of(run.model), s.given_shapes = std::holds_alternative<Graph>(run.model);
+  if (const auto* spec = std::get_if<ModelSpec>(&run.model)) s.left_out = spec->left_out;
+  s.engine = run.engine.kind, s.dtype = run.engine.precision.linear.name;
+  return s;
+}
+
+std::vector<std::string> notes_on(const Run& run) {
+  std::vector<std::string> notes;
+  if (std::string beyond = beyond_context(run); !beyond.empty()) notes.push_back(std::move(beyond));
+  return notes;
+}
+
+StepPricing pricing_of(const ChosenMethod& chosen) {
+  StepPricing with;
+  with.method = chosen.method, with.weights = chosen.weights(), with.links = &shipped_comm_constants();
+  return with;
+}
+
+const Result<Model>& StepLookups::model(const StepQuery& q) {
+  const std::string key = q.model + '\n' + joined(q.dims) + (q.allow_unknown ? "\n+" : "\n");
+  return remembered(models_, key, [&] { return model_of({q.model, q.dims, q.allow_unknown}); });
+}
+
+const Result<Gpu>& StepLookups::gpu(const std::string& name) {
+  return remembered(gpus_, name, [&] { return load_gpu(name); });
+}
+
+const Result<Cluster>& StepLookups::cluster(const std::string& name, int ranks) {
+  return remembered(clusters_, std::pair(name, ranks), [&] { return cluster_of(name, ranks); });
+}
+
+const Result<ChosenMethod>& StepLookups::method(Method method, const std::string& weights) {
+  return remembered(methods_, std::pair(method, weights), [&] { return chosen_method(method, weights); });
+}
+
+const Result<PreparedRun>& StepLookups::prepared(const StepQuery& query, const Run& run) {
+  return remembered(prepared_, key_of(query), [&] { return prepare(run); });
+}
+
+Status StepLookups::place(const StepQuery& q, AskedStep& asked) {
+  StepSetting& s = asked.setting;
+  if (!q.over_many()) {
+    if (q.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    const Result<Gpu>& card = gpu(q.gpu);
+    if (!card) return in_field(card.error(), "gpu");
+    asked.gpu = &*card;
+    s.gpu = card->name, s.gpu_memory = card->dram.size;
+    return Ok{};
+  }
+  if (q.cluster.empty() && q.gpu.empty()) return field_error("cluster", "is missing", "for example hgx-h100");
+  const int ranks = q.layout.ranks();
+  const Result<Cluster>& found = cluster(q.cluster.empty() ? fmt::format("{}x{}", ranks, q.gpu) : q.cluster, ranks);
+  if (!found) return in_field(found.error(), q.cluster.empty() ? "gpu" : "cluster");
+  asked.cluster = &*found;
+  s.gpu = found->gpu.name, s.gpu_memory = found->gpu.dram.size;
+  s.cluster = found->name, s.gpus = ranks, s.gpus_per_node = found->gpus_per_node;
+  return Ok{};
+}
+
+Result<AskedStep> StepLookups::asked(const StepQuery& query) {
+  if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
+  if (auto fine = check_sizes(query.layout); !fine) return std::move(fine).error();
+  AskedStep asked;
+  if (auto fine = place(query, asked); !fine) return std::move(fine).error();
+  const Result<Model>& found = model(query);
+  if (!found) return in_field(found.error(), "model");
+  auto run = run_of(query, *found);
+  if (!run) return std::move(run).error();
+  asked.run = *std::move(run);
+  StepSetting s = setting_of(asked.run);
+  s.gpu = asked.setting.gpu, s.gpu_memory = asked.setting.gpu_memory, s.cluster = asked.setting.cluster;
+  s.gpus = asked.setting.gpus, s.gpus_per_node = asked.setting.gpus_per_node, s.layout = query.layout;
+  asked.setting = std::move(s);
+  if (asked.cluster) asked.micro_batch = micro_batch_of(query, asked.run);
+  return asked;
+}
+
+}  // namespace tilecast

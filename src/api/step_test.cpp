@@ -1,0 +1,217 @@
+// A model's step through the public API alone.
+#include "tilecast/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/arguments_testing.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+StepQuery decode_query(Count batch = 8) {
+  return {.model = "Llama-3.1-8B", .gpu = "H100-SXM", .mode = Mode::decode, .batch = batch, .context = 1024};
+}
+
+StepQuery training_query() {
+  StepQuery query{.model = "GPT-2", .cluster = "hgx-h100", .mode = Mode::train, .seq = 512};
+  query.layout.dp = 2, query.layout.pp = 2;
+  query.global_batch = 16, query.micro_batch = 2;
+  return query;
+}
+
+TEST(StepApi, ADecodeStepIsTheSumOfItsKernels) {
+  const auto step = forecast(decode_query());
+  ASSERT_TRUE(step.ok()) << step.error().line();
+  Seconds sum, bound, classes, sections;
+  Count launches = 0;
+  for (const StepKernel& k : step->kernels) {
+    sum += k.each * static_cast<double>(k.times), bound += k.bound * static_cast<double>(k.times);
+    EXPECT_LT(k.section, step->sections.size());
+    EXPECT_LE(k.interval.low, k.each) << k.name;
+    EXPECT_GE(k.interval.high, k.each) << k.name;
+    launches += k.times;
+  }
+  for (const StepShare& share : step->by_class) classes += share.time, launches -= share.launches;
+  for (const StepShare& share : step->by_section) sections += share.time;
+  EXPECT_NEAR(sum / step->gpu, 1, 1e-9);
+  EXPECT_NEAR(bound / step->bound, 1, 1e-9);
+  EXPECT_NEAR(classes / step->gpu, 1, 1e-9);
+  EXPECT_NEAR(sections / step->gpu, 1, 1e-9);
+  EXPECT_EQ(launches, 0);
+  EXPECT_GE(step->time, std::max(step->gpu, step->host));
+  EXPECT_NEAR(step->tokens_per_second, 8 / in_seconds(step->time), 1e-6 * step->tokens_per_second);
+  EXPECT_FALSE(step->many);
+}
+
+// Every kernel of a step is one that tilecast/kernel.h answers for: the largest product, at its own name and dims.
+TEST(StepApi, ItsKernelsAreKernelQueries) {
+  StepQuery query = decode_query();
+  query.method = Method::roofline;
+  const auto step = forecast(query);
+  ASSERT_TRUE(step.ok()) << step.error().line();
+  int products = 0;
+  for (const StepKernel& k : step->kernels) {
+    if (k.family != "gemm") continue;
+    const auto one = forecast(KernelQuery{.family = k.family, .dims = k.dims, .gpu = "H100-SXM", .dtype = k.dtype,
+                                          .method = Method::roofline});
+    ASSERT_TRUE(one.ok()) << one.error().line();
+    EXPECT_NEAR(one->bound / k.bound, 1, 1e-6) << k.name;
+    ++products;
+  }
+  EXPECT_GE(products, 4);
+}
+
+TEST(StepApi, FillsInWhatAQueryLeavesOpen) {
+  const auto setting = setting_of(decode_query());
+  ASSERT_TRUE(setting.ok()) << setting.error().line();
+  EXPECT_EQ(setting->engine, EngineKind::vllm);
+  EXPECT_EQ(setting->dtype, "bf16");
+  EXPECT_EQ(setting->gpus, 1);
+  ASSERT_EQ(setting->requests.size(), 1u);
+  EXPECT_EQ(setting->requests[0].cached, 1024);
+  const auto images = setting_of({.model = "ViT-B-16", .gpu = "H100-SXM", .batch = 4});
+  ASSERT_TRUE(images.ok()) << images.error().line();
+  EXPECT_EQ(images->item, "image");
+  EXPECT_EQ(images->engine, EngineKind::pytorch);
+}
+
+TEST(StepApi, MoreRequestsTakeLonger) {
+  std::vector<StepQuery> queries;
+  for (const Count batch : {1, 16, 64, 256}) queries.push_back(decode_query(batch));
+  const auto steps = forecast(queries);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    ASSERT_TRUE(steps[i].ok()) << steps[i].error().line();
+    if (i == 0) continue;
+    EXPECT_GT(steps[i]->time, steps[i - 1]->time);
+    EXPECT_GT(steps[i]->tokens_per_second, steps[i - 1]->tokens_per_second);
+    EXPECT_GT(steps[i]->memory.need.cache, steps[i - 1]->memory.need.cache);
+  }
+}
+
+// What queries share must not leak from one to the next.
+TEST(StepApi, ABatchAnswersAsEachAlone) {
+  std::vector<StepQuery> queries(4, decode_query());
+  queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "A100-SXM-80GB", queries[3].dtype = "fp8";
+  const auto together = forecast(queries);
+  ASSERT_EQ(together.size(), 4u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto alone = forecast(queries[i]);
+    ASSERT_TRUE(alone.ok() && together[i].ok());
+    EXPECT_EQ(in_seconds(alone->time), in_seconds(together[i]->time)) << i;
+    EXPECT_EQ(alone->kernels.size(), together[i]->kernels.size()) << i;
+  }
+  EXPECT_NE(in_seconds(together[0]->time), in_seconds(together[2]->time));
+  EXPECT_THAT(line_of(together[3]), HasSubstr("fp8"));  // the pair that cannot run says so in its place
+  EXPECT_EQ(line_of(setting_of(queries[3])), "fine");   // though the question is one
+}
+
+TEST(StepApi, PartsOfAStepOverManyGpusSumToIt) {
+  const auto step = forecast(training_query());
+  ASSERT_TRUE(step.ok()) << step.error().line();
+  ASSERT_TRUE(step->many);
+  const StepOverMany& many = *step->many;
+  EXPECT_NEAR((many.compute + many.bubble + many.optimizer + many.exposed) / step->time, 1, 1e-9);
+  EXPECT_EQ(step->setting.gpus, 4);
+  EXPECT_EQ(many.micro_batches, 4);
+  ASSERT_EQ(many.stages.size(), 2u);
+  EXPECT_EQ(many.stages[0].layers + many.stages[1].layers, 12);
+  EXPECT_GT(many.bubble, seconds(0));
+  EXPECT_TRUE(many.fits);
+  Seconds exposed;
+  for (const StepAxis& axis : many.axes) exposed += axis.exposed;
+  EXPECT_NEAR(exposed / many.exposed, 1, 1e-9);
+  EXPECT_FALSE(many.exchanges.empty());
+}
+
+TEST(StepApi, DrawsSteps) {
+  const auto alone = forecast(decode_query()), spread = forecast(training_query());
+  ASSERT_TRUE(alone.ok() && spread.ok());
+  const auto end_of = [](const Result<std::string>& text) {
+    double end = 0;
+    for (const auto& e : nlohmann::json::parse(*text)["traceEvents"])
+      if (e["ph"] == "X") end = std::max(end, e["ts"].get<double>() + e["dur"].get<double>());
+    return end;
+  };
+  EXPECT_NEAR(end_of(chrome_trace({&*alone, 1})), in_microseconds(alone->gpu), 1e-6 * in_microseconds(alone->gpu));
+  EXPECT_NEAR(end_of(chrome_trace({&*spread, 1})), in_microseconds(spread->time), 1e-6 * in_microseconds(spread->time));
+  const std::vector<StepForecast> both = {*alone, *spread};
+  EXPECT_THAT(line_of(chrome_trace(both)), HasSubstr("not drawn together"));
+}
+
+TEST(StepApi, WritesEveryRanksPartForSimulators) {
+  const auto alone = forecast(decode_query()), spread = forecast(training_query());
+  ASSERT_TRUE(alone.ok() && spread.ok());
+  EXPECT_THAT(line_of(chakra_traces(*alone)), HasSubstr("exchanges nothing"));
+  const auto traces = chakra_traces(*spread);
+  ASSERT_TRUE(traces.ok()) << traces.error().line();
+  EXPECT_EQ(traces->ranks, 4);
+  EXPECT_TRUE(nlohmann::json::parse(traces->groups).is_object());
+  for (int rank = 0; rank < 4; ++rank) EXPECT_GT(traces->trace(rank).size(), 1000u) << rank;
+}
+
+TEST(StepApi, ErrorsNameTheField) {
+  const auto refused = [](auto change) {
+    StepQuery query = decode_query();
+    change(query);
+    return line_of(forecast(query));
+  };
+  EXPECT_THAT(refused([](auto& q) { q.model = "Lama-3.1-8B"; }), StartsWith("model: unknown model"));
+  EXPECT_THAT(refused([](auto& q) { q.model.clear(); }), StartsWith("model: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.gpu.clear(); }), StartsWith("gpu: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.gpu = "H1000"; }), StartsWith("gpu: unknown GPU"));
+  EXPECT_THAT(refused([](auto& q) { q.gpu.clear(), q.layout.tp = 2; }), StartsWith("cluster: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.cluster = "hgx-h1"; }), StartsWith("cluster: unknown cluster"));
+  EXPECT_THAT(refused([](auto& q) { q.context = 0; }), StartsWith("context: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.mode = Mode::prefill; }), StartsWith("seq: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.mode = Mode::mixed; }), StartsWith("mode: mixed needs requests"));
+  EXPECT_THAT(refused([](auto& q) { q.requests = "8x"; }), StartsWith("requests: "));
+  EXPECT_THAT(refused([](auto& q) { q.requests = "8x1+2048", q.mode = Mode::train; }),
+              StartsWith("requests: has no meaning in training"));
+  EXPECT_THAT(refused([](auto& q) { q.batch = 0; }), StartsWith("batch: must lie between 1 and"));
+  EXPECT_THAT(refused([](auto& q) { q.new_tokens = 0; }), StartsWith("new-tokens: must lie between 1 and"));
+  EXPECT_THAT(refused([](auto& q) { q.seq = -1; }), StartsWith("seq: must lie between 0 and"));
+  EXPECT_THAT(refused([](auto& q) { q.dtype = "bf17"; }), StartsWith("dtype: "));
+  EXPECT_THAT(refused([](auto& q) { q.kv_dtype = "int3"; }), StartsWith("kv-dtype: must be auto, fp8"));
+  EXPECT_THAT(refused([](auto& q) { q.mode = Mode::train, q.seq = 8, q.engine = EngineKind::vllm; }),
+              StartsWith("engine: vllm does not train"));
+  EXPECT_THAT(refused([](auto& q) { q.era = EngineEra::year_2023; }), StartsWith("era: "));
+  EXPECT_THAT(refused([](auto& q) { q.method = Method::neusight; }), StartsWith("method: "));
+  EXPECT_THAT(refused([](auto& q) { q.dims = {"batch=2"}; }), StartsWith("dim: "));
+  EXPECT_THAT(refused([](auto& q) { q.layout.tp = 7; }), HasSubstr("tp: 7 does not divide"));
+  EXPECT_THAT(refused([](auto& q) { q.layout.tp = 0; }), StartsWith("tp: must lie between 1 and"));
+  EXPECT_THAT(refused([](auto& q) { q.global_batch = 0; }), StartsWith("global-batch: must lie between 1 and"));
+}
+
+TEST(StepApi, ArgumentsRoundTrip) {
+  StepQuery query = training_query();
+  query.gpu = "B200", query.dtype = "fp8", query.kv_dtype = "fp8", query.engine = EngineKind::sglang;
+  query.era = EngineEra::year_2024, query.attention = AttentionForm::eager, query.keep_cache = false;
+  query.recompute = Recompute::full, query.optimizer = TrainingOptimizer::sgd, query.mixed = MixedPrecision::master;
+  query.update = false, query.dims = {"batch=2", "x=3"}, query.requests = "8x1+2048";
+  query.layout.schedule = PipelineSchedule::zero_bubble, query.layout.sharding = Sharding::parameters;
+  query.layout.context = ContextScheme::all_gather, query.layout.stage_layers = {5, 7}, query.layout.overlap = false;
+  query.method = Method::analytic, query.weights = "my.weights";
+  expect_round_trip(query);
+  expect_round_trip(StepQuery{});
+  expect_examples_taken<StepQuery>();
+}
+
+TEST(StepApi, ArgumentsRefuseWhatTheyDoNotTake) {
+  EXPECT_THAT(refusal_of<StepQuery>("mode", "odd"), StartsWith("mode: must be prefill, decode, mixed, train"));
+  EXPECT_THAT(refusal_of<StepQuery>("engine", "tgi"), StartsWith("engine: must be pytorch"));
+  EXPECT_THAT(refusal_of<StepQuery>("sharding", "odd"), HasSubstr("zero1"));
+  EXPECT_THAT(refusal_of<StepQuery>("schedule", "odd"), HasSubstr("1f1b"));
+  EXPECT_THAT(refusal_of<StepQuery>("stage-layers", "13,x"), StartsWith("stage-layers: must be a whole number"));
+  EXPECT_THAT(refusal_of<StepQuery>("micro-batch", "0"), StartsWith("micro-batch: must lie between 1 and"));
+  EXPECT_THAT(refusal_of<StepQuery>("batch", "2000000000"), StartsWith("batch: must lie between 1 and"));
+  EXPECT_EQ(refusal_of<StepQuery>("sharding", "fsdp"), "taken");
+}
+
+}  // namespace
+}  // namespace tilecast

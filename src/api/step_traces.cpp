@@ -1,0 +1,88 @@
+// Steps drawn, and written out for simulators of networks.
+#include <algorithm>
+
+#include "api/step_values.h"
+#include "cluster/comm_constants.h"
+#include "parallel/chakra.h"
+#include "parallel/planned_step.h"
+#include "support/chrome_trace.h"
+
+namespace tilecast {
+namespace {
+
+constexpr int kSections = 1, kKernels = 2;  // threads of a process
+
+// Every repetition of a section is drawn, kernels back to back. Returns when the last ends.
+Seconds draw_section(ChromeTrace& trace, int process, const StepForecast& step, std::size_t first, std::size_t end,
+                     Seconds now) {
+  const StepSection& section = step.sections[step.kernels[first].section];
+  for (Count repeat = 0; repeat < section.repeats; ++repeat) {
+    const Seconds start = now;
+    for (std::size_t i = first; i < end; ++i) {
+      const StepKernel& k = step.kernels[i];
+      const Seconds duration = k.each * static_cast<double>(k.times / std::max<Count>(1, section.repeats));
+      const std::string kernel = k.family + " " + k.shape;
+      trace.span(process, kKernels, {k.name, k.op_class, now, duration},
+                 {{"kernel", kernel}, {"limited_by", name_of(k.limited_by)}});
+      now += duration;
+    }
+    std::string name = section.name;
+    if (section.repeats > 1) name += " " + std::to_string(repeat + 1);
+    trace.span(process, kSections, {name, section.pass, start, now - start});
+  }
+  return now;
+}
+
+void draw_kernels(ChromeTrace& trace, int process, const StepForecast& step) {
+  trace.process(process, step.setting.gpu + " " + std::string(name_of(step.setting.engine)));
+  Seconds now;
+  for (std::size_t first = 0; first < step.kernels.size();) {
+    std::size_t end = first;
+    while (end < step.kernels.size() && step.kernels[end].section == step.kernels[first].section) ++end;
+    now = draw_section(trace, process, step, first, end, now);
+    first = end;
+  }
+}
+
+}  // namespace
+
+Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
+  const auto spread = std::count_if(steps.begin(), steps.end(), [](const StepForecast& s) { return s.detail != nullptr; });
+  if (spread == 0) {
+    ChromeTrace trace;
+    int process = 0;
+    for (const StepForecast& step : steps) draw_kernels(trace, ++process, step);
+    return trace.text();
+  }
+  std::vector<StepLanes> all;
+  for (const StepForecast& step : steps) {
+    if (!step.detail)
+      return error("steps of one GPU and of many are not drawn together", "draw them one after the other");
+    auto lanes =
+        step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
+    if (!lanes) return std::move(lanes).error();
+    all.push_back(*std::move(lanes));
+  }
+  return lanes_json(all);
+}
+
+Result<ChakraTraces> chakra_traces(const StepForecast& step) {
+  if (!step.detail || step.setting.gpus == 1)
+    return field_error("layout", "a step of one GPU exchanges nothing", "give tp, pp, dp or cp");
+  auto nodes = step_nodes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
+  if (!nodes) return std::move(nodes).error();
+  if (auto fine = check_chakra_groups(nodes->groups); !fine) return std::move(fine).error();
+  ChakraTraces traces;
+  traces.ranks = nodes->ranks, traces.merged = nodes->merged, traces.groups = chakra_groups(nodes->groups);
+  // The nodes may refer to the forecast they are of.
+  traces.trace = [detail = step.detail, nodes = *std::move(nodes)](int rank) {
+    return chakra_trace(nodes.trace_of(rank), nodes.groups);
+  };
+  return traces;
+}
+
+Status write_chakra(const ChakraTraces& traces, const std::string& folder, const std::string& prefix) {
+  return write_chakra_files(folder, prefix, traces.groups, traces.ranks, traces.trace);
+}
+
+}  // namespace tilecast
