@@ -41,6 +41,7 @@ TEST(FuzzCorpus, Weights) { EXPECT_GT(run_corpus("weights", fuzz_weights), 0); }
 TEST(FuzzCorpus, CommConstants) { EXPECT_GT(run_corpus("comm_constants", fuzz_comm_constants), 0); }
 TEST(FuzzCorpus, Prices) { EXPECT_GT(run_corpus("prices", fuzz_prices), 0); }
 TEST(FuzzCorpus, ImportedTable) { EXPECT_GT(run_corpus("imported_table", fuzz_imported_table), 0); }
+TEST(FuzzCorpus, WholeModelTable) { EXPECT_GT(run_corpus("whole_model_table", fuzz_whole_model_table), 0); }
 TEST(FuzzCorpus, FlagText) { EXPECT_GT(run_corpus("flag_text", fuzz_flag_text), 0); }
 TEST(FuzzCorpus, Protobuf) { EXPECT_GT(run_corpus("protobuf", fuzz_protobuf), 0); }
 TEST(FuzzCorpus, PrintableText) { EXPECT_GT(run_corpus("printable_text", fuzz_printable_text), 0); }

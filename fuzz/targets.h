@@ -55,6 +55,9 @@ std::string fuzz_prices(std::string_view input);
 // Whatever a table of another project holds, plain or compressed, each importer ends in rows or an Error.
 std::string fuzz_imported_table(std::string_view input);
 
+// Whatever a table of whole models or serving runs holds, each reader ends in cases and counted rows, or an Error.
+std::string fuzz_whole_model_table(std::string_view input);
+
 // Whatever stands behind a flag that takes more than a number (--slo, --sweep, --input, --requests, --by, --dtype), it
 // is understood or refused, and what is understood can be worked with.
 std::string fuzz_flag_text(std::string_view input);

@@ -8,14 +8,18 @@
 namespace tilecast {
 
 Result<std::string> run_collectives(const CollectivesCommand& command) {
-  auto rows = read_collectives(command.data);
+  LeftOutRows left_out;
+  auto rows = read_collectives(command.data, &left_out);
   if (!rows) return std::move(rows).error();
   auto judged = judge_collectives(*std::move(rows));
   if (!judged) return std::move(judged).error();
   if (!command.fit.empty())
     if (auto written = write_text_file(command.fit, comm_constants_text(judged->constants)); !written)
       return std::move(written).error();
-  return collective_report(*judged);
+  std::string text = collective_report(*judged);
+  if (!left_out.empty()) text += "\n";
+  for (const auto& [why, count] : left_out) text += fmt::format("left out: {} rows, {}\n", count, why);
+  return text;
 }
 
 }  // namespace tilecast

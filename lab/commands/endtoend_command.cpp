@@ -22,11 +22,13 @@ namespace {
 
 using Results = Result<std::vector<EndToEndResult>>;
 
-// Counts go beside the results, and what was left out to the terminal as well.
-void add_counts(std::vector<EndToEndResult>& results, std::string_view source, Count judged,
-                const LeftOutRows& left_out) {
+// Said before the judging, which can take minutes.
+void say_left_out(std::string_view source, const LeftOutRows& left_out) {
   for (const auto& [why, rows] : left_out)
     fmt::print(stderr, "{}: {} rows left out: {}\n", source, rows, printable(why));
+}
+void add_counts(std::vector<EndToEndResult>& results, std::string_view source, Count judged,
+                const LeftOutRows& left_out) {
   for (EndToEndResult& one : row_counts(std::string(source), judged, left_out)) results.push_back(std::move(one));
 }
 
@@ -43,9 +45,11 @@ template <class Case, class Judge>
 Results judge_read(const SourceMapping& source, const Result<ReadCases<Case>>& read, const ModelSource& weights,
                    const Judge& judge) {
   if (!read) return read.error();
+  say_left_out(source.name, read->left_out);
   LeftOutRows without;
   auto judged = judge(read->cases, Method::tilecast, &weights, &without);
   if (!judged) return judged;
+  say_left_out(source.name, without);
   LeftOutRows left_out = read->left_out;
   Count rows = read->rows;
   for (const auto& [why, cases] : without) leave_out(left_out, why, cases), rows -= cases;
@@ -99,8 +103,8 @@ Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
     for (const auto& [why, rows] : alone->left_out) leave_out(operators_left_out, why, rows);
   }
   add_counts(all, "neusight", read->rows, left_out);
-  for (const auto& [why, rows] : operators_left_out)
-    fmt::print(stderr, "neusight-operators: {} rows left out: {}\n", rows, printable(why));
+  say_left_out("neusight", left_out);
+  say_left_out("neusight-operators", operators_left_out);
   return all;
 }
 

@@ -19,7 +19,7 @@
 namespace tilecast {
 namespace {
 
-struct Case {
+struct SgemmCase {
   std::string_view gpu;
   bool batched;
   GemmProblem problem;
@@ -29,7 +29,7 @@ struct Case {
 
 // Computed in double precision by the Python reference of the fit, at random shapes where the best candidate leads by
 // more than a tenth: rounding does not decide them. Ada, Hopper and RTX 2080 Ti borrow networks but keep their SMs.
-constexpr Case kCases[] = {
+constexpr SgemmCase kCases[] = {
     {"V100-PCIe", false, {1, 75, 1481, 73}, 32, 128, 1, 256, false},
     {"V100-PCIe", false, {1, 13, 275, 624}, 32, 32, 16, 128, true},
     {"V100-PCIe", false, {1, 11, 39, 533}, 32, 32, 1, 128, false},
@@ -69,7 +69,7 @@ constexpr Case kCases[] = {
 };
 
 TEST(CublasSimt, AgreesWithTheReference) {
-  for (const Case& c : kCases) {
+  for (const SgemmCase& c : kCases) {
     const GemmChoice choice = choose_simt(c.problem, c.batched, *find_gpu(c.gpu));
     SCOPED_TRACE(std::string(c.gpu) + (c.batched ? " bmm " : " linear ") + std::to_string(c.problem.m) + " x " +
                  std::to_string(c.problem.n) + " x " + std::to_string(c.problem.k));

@@ -12,12 +12,12 @@ namespace tilecast {
 namespace {
 
 // What two GPUs must share to be compared.
-struct Case {
+struct SameWork {
   std::string_view family, dtype, engine, source;
   Runtime runtime;
   Warmth warmth;
   std::uint64_t shape;
-  auto operator<=>(const Case&) const = default;
+  auto operator<=>(const SameWork&) const = default;
 };
 
 // Sums of logarithms, for geometric means.
@@ -77,7 +77,7 @@ double SpeedupPair::error() const { return std::abs(predicted / measured - 1); }
 bool SpeedupPair::clear() const { return std::max(measured, 1 / measured) > 1 + kClear; }
 
 std::vector<SpeedupPair> speedup_pairs(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes) {
-  std::map<Case, std::map<std::string_view, Times>> cases;
+  std::map<SameWork, std::map<std::string_view, Times>> cases;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (outcomes[i].failed) continue;
     const Measurement& row = rows[i];

@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-struct Rows {
+struct TimedShapes {
   std::vector<Measurement> rows;
   std::vector<Outcome> outcomes;
 
@@ -31,7 +31,7 @@ struct Rows {
 // Two shapes on A and B. Shape 1: measured 20/10 = 2, predicted 24/10 = 2.4, error 0.2, right. Shape 2: measured
 // 10/10.5, predicted 11/10: error |1.1 / 0.95238 - 1| = 0.155, wrong, but no clear difference.
 TEST(Speedup, ErrorsByHand) {
-  Rows data;
+  TimedShapes data;
   data.add("A", 1, 20, 24);
   data.add("B", 1, 10, 10);
   data.add("B", 2, 10.5, 10);
@@ -57,7 +57,7 @@ TEST(Speedup, ErrorsByHand) {
 }
 
 TEST(Speedup, ComparesOnlyWhatIsTheSame) {
-  Rows data;
+  TimedShapes data;
   data.add("A", 1, 10, 10);
   data.add("B", 2, 10, 10);                                   // another shape
   data.add("B", 1, 10, 10).engine = "sglang";                 // another engine
@@ -74,7 +74,7 @@ TEST(Speedup, ComparesOnlyWhatIsTheSame) {
 
 // 4 and 16 us stand as 8, 8 and 8 as 8: measured 8/2 = 4, predicted 8/4 = 2.
 TEST(Speedup, SeveralRowsStandAsTheirGeometricMean) {
-  Rows data;
+  TimedShapes data;
   data.add("A", 1, 4, 8);
   data.add("A", 1, 16, 8);
   data.add("B", 1, 2, 4);
@@ -87,7 +87,7 @@ TEST(Speedup, SeveralRowsStandAsTheirGeometricMean) {
 
 // A-B has three shapes with error 0, A-C and B-C one each with errors 0.5 and 0.5: the average is over pairs of GPUs.
 TEST(Speedup, NoPairOfGpusDominates) {
-  Rows data;
+  TimedShapes data;
   for (Count m = 1; m <= 3; ++m) {
     data.add("A", m, 20, 20);
     data.add("B", m, 10, 10);

@@ -121,9 +121,11 @@ TEST(CollectiveRows, ReadTheSources) {
   const TestFolder folder;
   std::filesystem::create_directories(folder.file("aiconfigurator"));
   std::filesystem::create_directories(folder.file("synperf/collective"));
-  folder.gzip("aiconfigurator/nccl.csv.gz",
-              "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\n"
-              "h100_sxm,alltoall,half,8,1024,0.02\nb60,all_gather,half,2,1024,1\nh100_sxm,all_gather,int8,2,128,1\n");
+  folder.gzip(
+      "aiconfigurator/nccl.csv.gz",
+      "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+      "h100_sxm,alltoall,half,8,1024,0.02\nb60,all_gather,half,2,1024,1\nh100_sxm,all_gather,int8,2,128,1\n"
+      "x1_sxm,alltoall,half,8,1024,0.02\nh100_sxm,gather_all,half,8,1024,0.02\nb300,alltoall,half,8,1024,0.02\n");
   folder.gzip("aiconfigurator/custom_allreduce.csv.gz",
               "gpu,framework,kernel_source,num_gpus,message_size,latency\n"
               "a100_sxm,sglang,SGLang_CustomAllReduce_eager,2,128,0.04\n");
@@ -142,9 +144,17 @@ TEST(CollectiveRows, ReadTheSources) {
               "gb200,alltoall_dispatch,NVLinkTwoSided,fp8,64,7168,8,256,32,0.0193\n"
               "gb200,alltoall_combine,NVLinkOneSided,nvfp4,64,7168,8,256,4,0.0203\n"
               "gb200,alltoall_combine_low_precision,NVLinkTwoSided,nvfp4,64,7168,8,256,4,0.0218\n");
-  auto rows = read_collectives(folder.file(""));
+  LeftOutRows left_out;
+  auto rows = read_collectives(folder.file(""), &left_out);
   ASSERT_TRUE(rows.ok()) << rows.error().line();
-  ASSERT_EQ(rows->size(), 10U);  // oneCCL's row is not NCCL's; 128 B are too few; H200's repeats H100's
+  EXPECT_EQ(left_out.at("unknown GPU 'x1_sxm'"), 1);
+  EXPECT_EQ(left_out.at("'b60': oneCCL, a library of other collectives"), 1);
+  EXPECT_EQ(left_out.at("messages of less than 256 B or more than 1 GiB"), 1);
+  EXPECT_EQ(left_out.at("H100's rows under H200's name"), 1);
+  EXPECT_EQ(left_out.at("unknown collective 'gather_all'"), 1);
+  ASSERT_EQ(rows->size(), 11U);  // oneCCL's row is not NCCL's; 128 B are too few; H200's repeats H100's
+  EXPECT_EQ((*rows)[1].gpu, "B300");
+  rows->erase(rows->begin() + 1);
   const auto first = rows->begin() + 2, last = rows->begin() + 9;
   const std::vector<CollectiveRow> exchanges(first, last);
   rows->erase(first, last);

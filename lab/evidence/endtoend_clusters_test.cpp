@@ -117,7 +117,7 @@ TEST(NemoCases, LeaveOutWhatIsNotDescribed) {
                                 row("8", "1,1,CP1", "4", "FP8", "Long Input Sequences 4;mbs=1;vp=") +
                                 row("8", "1 (2),1,CP1", "LLAMA2-7B", "FP8", "mbs=1;vp=") +
                                 row("8", "1,1,CP1", "LLAMA2-7B", "", "mbs=1;vp=") +
-                                row("8", "1,1,CP1", "Nobodys_Model", "BF16", "mbs=1;vp="));
+                                row("8", "1,1,CP1", "Nemotron_9_Nano", "BF16", "mbs=1;vp="));
   const auto cases = nemo_cases(path, kNemoSource);
   ASSERT_TRUE(cases) << cases.error().line();
   ASSERT_EQ(cases->cases.size(), 1u) << cases->cases.back().label.detail << " " << cases->cases.back().label.model;
@@ -127,6 +127,8 @@ TEST(NemoCases, LeaveOutWhatIsNotDescribed) {
   EXPECT_TRUE(one.spread->layout.sequence_parallel);
   EXPECT_DOUBLE_EQ(one.figures[0].measured, 64 * 1700);
   EXPECT_DOUBLE_EQ(one.figures[0].tokens, 128 * 4096);
+  EXPECT_EQ(cases->left_out.size(), 5u);
+  EXPECT_EQ(cases->left_out.at("unknown model 'Nemotron_9_Nano'"), 1);
 }
 
 // Nonsense in a row is one line or no case, never a crash.

@@ -23,9 +23,11 @@ constexpr std::array<NameRule, 3> kFormats = {
 
 using Notes = std::map<std::string, std::string>;
 
+constexpr Count kMostOfASide = 1'000'000;  // layers, heads, widths: more is nonsense
+
 Count number(const Notes& notes, const std::string& key, Count otherwise = 0) {
   const auto found = notes.find(key);
-  return found == notes.end() ? otherwise : count_in(found->second);
+  return found == notes.end() ? otherwise : std::clamp<Count>(count_in(found->second), 0, kMostOfASide);
 }
 bool says(const Notes& notes, const std::string& key) {
   const auto found = notes.find(key);

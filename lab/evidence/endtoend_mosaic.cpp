@@ -84,7 +84,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   spread.micro_batch = std::max<Count>(1, count_in(notes["mbs"]));
   one.spread = std::move(spread);
   Figure throughput{"throughput", row.number("value"), {{0, 1, Part::step}}};
-  throughput.tokens = static_cast<double>(batch * length);
+  throughput.tokens = static_cast<double>(batch) * static_cast<double>(length);
   one.figures.push_back(std::move(throughput));
   one.must_fit = 0;
   one.runs.push_back(std::move(run));

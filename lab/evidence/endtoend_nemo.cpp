@@ -163,7 +163,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   one.label = {source, asked->cluster.gpu.name, "megatron", row["model"], "train", "", batch, length};
   one.label.detail = fmt::format("{} GPUs, {}, {}", own.ranks(), row["precision"], text_of(own));
   Figure throughput{"throughput", row.number("value") * own.ranks(), {{0, 1, Part::step}}};
-  throughput.tokens = static_cast<double>(batch * length);
+  throughput.tokens = static_cast<double>(batch) * static_cast<double>(length);
   one.figures.push_back(std::move(throughput));
   one.spread = OverGpus{own, std::move(asked->cluster), micro};
   one.must_fit = 0;

@@ -128,8 +128,12 @@ std::string spread_report(const Results& all) {
 
 std::string argonne_report(const Results& whole) {
   if (whole.empty()) return {};
-  Results all, spread, fitting;
-  for (const EndToEndResult& r : whole) (r.label.detail.find(", tp") == std::string::npos ? all : spread).push_back(r);
+  Results all, spread, fitting, others;
+  for (const EndToEndResult& r : whole) {
+    const bool studied = r.label.gpu.starts_with("A100") || r.label.gpu.starts_with("H100");
+    if (!studied && r.fits) others.push_back(r);
+    if (studied) (r.label.detail.find(", tp") == std::string::npos ? all : spread).push_back(r);
+  }
   for (const EndToEndResult& r : all)
     if (r.fits) fitting.push_back(r);
   const auto table = [&](const char* title, const auto& word) {
@@ -159,7 +163,16 @@ std::string argonne_report(const Results& whole) {
          (spread.empty()
               ? ""
               : "The same over several GPUs, tensor parallel; 0.8 ms a step were fitted to the A100s' rows:\n\n") +
-         spread_report(spread);
+         spread_report(spread) +
+         (others.empty() ? ""
+                         : "Other cards, apart: the engines' kernels there, and what their hosts add, are taken to be "
+                           "those of NVIDIA's cards, which vLLM's builds of 2024 for AMD's were not.\n\n" +
+                               table_by(
+                                   {"GPU", "engine", "model"}, others,
+                                   [](const EndToEndResult& r) {
+                                     return Words{r.label.gpu, r.label.engine, r.label.model};
+                                   },
+                                   "all"));
 }
 
 std::string trtllm_report(const Results& all) {

@@ -74,8 +74,9 @@ TEST(ArgonneCases, TakeTwoEnginesOnOneGpuAndSeveral) {
                    "s,Nvidia H100 GPU,1,1,1,,x/Llama-2-7b-hf,fp16,TensorRT-LLM,,64,2048,2048,,e2e_latency,60,s,\n");
   const auto cases = argonne_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 4u);  // every card that Tilecast knows
+  ASSERT_EQ(cases->cases.size(), 4u);
   EXPECT_EQ(cases->cases[2].label.gpu, "MI300X");
+  EXPECT_EQ(cases->left_out.at("another figure of the run: 'throughput'"), 1);
   const EndToEndCase& first = cases->cases.front();
   EXPECT_EQ(first.label.gpu, "A100-SXM-40GB");
   EXPECT_FALSE(first.spread);
@@ -250,8 +251,13 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   r.quantity = "total", r.measured = 2, r.forecast = 2.2;
   EndToEndResult waves = r;
   waves.fits = false, waves.forecast = 9;
-  const std::string text = end_to_end_report({r, waves});
+  EndToEndResult other = r;
+  other.label.gpu = "MI300X", other.forecast = 1;
+  const std::string text = end_to_end_report({r, waves, other});
   EXPECT_THAT(text, HasSubstr("1 of 2 rows"));
+  EXPECT_THAT(text, HasSubstr("| H100-SXM | from A100 | 1 | 10.0 %"));
+  EXPECT_THAT(text, HasSubstr("| MI300X | vllm | Llama | 1 | 50.0 % |"));  // apart
+  EXPECT_EQ(text.find("| **all** | | 2 |"), std::string::npos) << text;
   EXPECT_THAT(text, HasSubstr("| H100-SXM | vllm | Llama | 1 | 10.0 % | 10.0 % | 10.0 % | +10.0 % |"));
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";
   r.others = {{"neusight", 1.0}};

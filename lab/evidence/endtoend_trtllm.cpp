@@ -66,7 +66,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   const bool first = row["metric"] == "ttft";
   const double rate = row.number("value") * (row["metric"] == "output_throughput_per_gpu" ? gpus : 1);
   Figure figure{first ? "first token" : "total",
-                first ? row.number("value") * 1e-3 : static_cast<double>(batch * answer) / rate,
+                first ? row.number("value") * 1e-3 : static_cast<double>(batch) * static_cast<double>(answer) / rate,
                 {}};
   const auto add = [&](Workload workload, double weight) -> Status {
     auto run = run_of_row(*what, std::move(workload));

@@ -13,19 +13,19 @@
 namespace tilecast {
 namespace {
 
-struct Case {
+struct SteppedRun {
   std::string name;
   ParallelRun run;
   Cluster cluster;
   ParallelForecast forecast;
 };
 
-Case case_of(std::string name, const char* model, RankLayout layout, Mode mode = Mode::train,
-             EngineKind engine = EngineKind::cudagraph) {
+SteppedRun case_of(std::string name, const char* model, RankLayout layout, Mode mode = Mode::train,
+                   EngineKind engine = EngineKind::cudagraph) {
   Workload w;
   w.mode = mode;
   w.requests = {{4 * layout.dp, mode == Mode::decode ? 1 : 2048, mode == Mode::decode ? 2048 : 0}};
-  Case c{std::move(name), {*run_of(model, engine, "bf16", w), layout, 1}, *find_cluster("HGX-H100-8"), {}};
+  SteppedRun c{std::move(name), {*run_of(model, engine, "bf16", w), layout, 1}, *find_cluster("HGX-H100-8"), {}};
   c.cluster.nodes = 4;
   auto forecast = forecast_parallel(c.run, c.cluster, {Method::roofline, nullptr, &shipped_comm_constants()});
   EXPECT_TRUE(forecast) << c.name << ": " << forecast.error().line();
@@ -46,9 +46,9 @@ RankLayout with(RankLayout l, F&& set) {
 
 constexpr const char *kDense = "Llama-3.1-8B", *kExperts = "Qwen3-30B-A3B";
 
-std::vector<Case> cases() {
+std::vector<SteppedRun> cases() {
   using L = RankLayout;
-  std::vector<Case> all;
+  std::vector<SteppedRun> all;
   all.push_back(case_of("tp", kDense, layout(2, 1, 1, 1)));
   all.push_back(case_of("dp", kDense, layout(1, 1, 4, 1)));
   all.push_back(case_of("tp dp pp zero1 sp", kDense, with(layout(2, 1, 2, 2), [](L& l) {
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-StepNodes nodes_of(const Case& c, Count most = kMostNodes) {
+StepNodes nodes_of(const SteppedRun& c, Count most = kMostNodes) {
   auto nodes = step_nodes(c.run, c.forecast, c.cluster, shipped_comm_constants(), most);
   EXPECT_TRUE(nodes) << c.name << ": " << nodes.error().line();
   return *std::move(nodes);
@@ -91,7 +91,7 @@ std::vector<RankTrace> traces_of(const StepNodes& nodes) {
 int stage_ranks(const RankLayout& l) { return l.tp * l.cp * l.dp; }
 
 // How often each section runs in a step on the ranks of a stage.
-std::vector<double> runs_of(const Case& c, std::size_t place) {
+std::vector<double> runs_of(const SteppedRun& c, std::size_t place) {
   const ModelSpec& spec = std::get<ModelSpec>(c.run.run.model);
   const Graph graph = *rank_graph(spec, c.run.layout, batches_of(c.run)->each);
   const auto counts = section_counts(spec, c.run.layout, graph);
@@ -201,7 +201,7 @@ class Replay {
 };
 
 TEST(PlannedStep, AllRanksCanRunIt) {
-  for (const Case& c : cases())
+  for (const SteppedRun& c : cases())
     for (const Count most : {kMostNodes, Count{100}}) {
       const StepNodes nodes = nodes_of(c, most);
       ASSERT_EQ(nodes.ranks, c.run.layout.ranks());
@@ -218,7 +218,7 @@ TEST(PlannedStep, AllRanksCanRunIt) {
 
 // Ranks that took collectives of two groups in different orders would wait for each other for ever.
 TEST(PlannedStep, EveryCollectiveWaitsForTheOneBefore) {
-  for (const Case& c : cases()) {
+  for (const SteppedRun& c : cases()) {
     const RankTrace trace = nodes_of(c).trace_of(0);
     std::vector<int> reached;  // of each node, the last collective it waits for, by number
     int collectives = 0;
@@ -236,7 +236,7 @@ TEST(PlannedStep, EveryCollectiveWaitsForTheOneBefore) {
 }
 
 TEST(PlannedStep, ComputesAndSendsWhatTheForecastDoes) {
-  for (const Case& c : cases())
+  for (const SteppedRun& c : cases())
     for (const Count most : {kMostNodes, Count{100}}) {
       const ParallelForecast& f = c.forecast;
       const StepNodes nodes = nodes_of(c, most);
@@ -274,7 +274,7 @@ TEST(PlannedStep, ComputesAndSendsWhatTheForecastDoes) {
 }
 
 TEST(PlannedStep, WithoutANetworkRanksTakeThePipelinesTime) {
-  for (const Case& c : cases()) {
+  for (const SteppedRun& c : cases()) {
     const ParallelForecast& f = c.forecast;
     const StepNodes nodes = nodes_of(c, 100);
     const auto ends = Replay(nodes.groups, traces_of(nodes), 0).run();
@@ -313,7 +313,7 @@ TEST(PlannedStep, AddsUpToTheForecast) {
   for (const int pp : {1, 2}) {
     RankLayout l = layout(2, 1, 4, pp);
     l.overlap = false, l.sharding = Sharding::optimizer, l.ep = 4;
-    const Case c = case_of("experts", kExperts, l);
+    const SteppedRun c = case_of("experts", kExperts, l);
     const StepNodes nodes = nodes_of(c);
     const auto ends = Replay(nodes.groups, traces_of(nodes), 1).run();
     ASSERT_TRUE(ends);
@@ -326,11 +326,11 @@ TEST(PlannedStep, AddsUpToTheForecast) {
 TEST(PlannedStep, GradientsHideBehindTheLastBackwardPass) {
   RankLayout l = layout(1, 1, 8, 1);
   l.sharding = Sharding::optimizer;
-  const Case c = case_of("dp", kDense, l);
+  const SteppedRun c = case_of("dp", kDense, l);
   const StepNodes nodes = nodes_of(c);
   const auto beside = Replay(nodes.groups, traces_of(nodes), 1).run();
   l.overlap = false;
-  const Case apart = case_of("dp", kDense, l);
+  const SteppedRun apart = case_of("dp", kDense, l);
   const StepNodes other = nodes_of(apart);
   const auto after = Replay(other.groups, traces_of(other), 1).run();
   ASSERT_TRUE(beside && after);
@@ -342,7 +342,7 @@ TEST(PlannedStep, GradientsHideBehindTheLastBackwardPass) {
 }
 
 TEST(PlannedStep, GroupsAreNumberedAsMegatronDoes) {
-  const Case c = case_of("experts", kExperts, with(layout(2, 1, 4, 2), [](RankLayout& l) { l.ep = 4; }));
+  const SteppedRun c = case_of("experts", kExperts, with(layout(2, 1, 4, 2), [](RankLayout& l) { l.ep = 4; }));
   const StepNodes nodes = nodes_of(c);
   const std::set<std::vector<int>> groups(nodes.groups.begin(), nodes.groups.end());
   EXPECT_EQ(groups.size(), nodes.groups.size());
@@ -357,7 +357,7 @@ TEST(PlannedStep, GroupsAreNumberedAsMegatronDoes) {
 }
 
 TEST(PlannedStep, MergesLayersAlikeWhereThereAreManyNodes) {
-  const Case c = case_of("tp pp", kDense, layout(2, 1, 1, 2));
+  const SteppedRun c = case_of("tp pp", kDense, layout(2, 1, 1, 2));
   const StepNodes all = nodes_of(c), few = nodes_of(c, 300);
   EXPECT_EQ(all.merged, 1);
   EXPECT_EQ(few.merged, 2);  // 16 layers of 6 nodes, 4 micro-batches; the embedding of 3
@@ -367,7 +367,7 @@ TEST(PlannedStep, MergesLayersAlikeWhereThereAreManyNodes) {
 }
 
 TEST(PlannedStep, LanesEndWithTheStep) {
-  for (const Case& c : cases()) {
+  for (const SteppedRun& c : cases()) {
     const auto lanes = step_lanes(c.run, c.forecast, c.cluster, shipped_comm_constants());
     ASSERT_TRUE(lanes) << c.name;
     EXPECT_EQ(lanes->alike * c.run.layout.pp, c.run.layout.ranks());

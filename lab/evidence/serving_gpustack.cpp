@@ -53,6 +53,9 @@ std::vector<std::string> words_of(const std::string& notes) {
   }
   return words;
 }
+constexpr double kMostRanks = 1000;  // of an axis
+constexpr double kMostLimit = 1e9;   // tokens or sequences that a flag may speak of
+
 bool has(const std::vector<std::string>& words, std::string_view flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
 }
@@ -108,7 +111,7 @@ std::string unusable(const MeasuredRun& run, const std::vector<std::string>& wor
 // As the command spreads the model; a table's own column says tp 1 of runs over several GPUs.
 RankLayout layout_of(const std::vector<std::string>& words, const ModelSpec& model) {
   const auto size = [&](std::initializer_list<std::string_view> flags) {
-    return std::max(1, static_cast<int>(value_of(words, flags).value_or(1)));
+    return static_cast<int>(std::clamp(value_of(words, flags).value_or(1), 1.0, kMostRanks));
   };
   RankLayout layout;
   layout.tp = size({"--tensor-parallel-size", "-tp", "--tp-size", "--tp"});
@@ -174,11 +177,12 @@ Result<ServingCase> case_of(RunAsked asked, const std::vector<Request>& lengths)
   // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
   if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
   d.overlapped = overlaps(words, engine);
-  d.max_tokens = static_cast<Count>(
-      value_of(words, {"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"}).value_or(0));
-  d.max_sequences =
-      static_cast<Count>(value_of(words, {"--max-num-seqs", "--max-batch-size", "--max-running-requests"}).value_or(0));
-  d.chunk = static_cast<Count>(value_of(words, {"--chunked-prefill-size"}).value_or(0));
+  const auto limit = [&](std::initializer_list<std::string_view> flags) {
+    return static_cast<Count>(std::clamp(value_of(words, flags).value_or(0), 0.0, kMostLimit));
+  };
+  d.max_tokens = limit({"--max-num-batched-tokens", "--max-num-tokens", "--max-prefill-tokens"});
+  d.max_sequences = limit({"--max-num-seqs", "--max-batch-size", "--max-running-requests"});
+  d.chunk = limit({"--chunked-prefill-size"});
   d.memory_fraction =
       value_of(words, {"--gpu-memory-utilization", "--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"})
           .value_or(0);

@@ -91,7 +91,8 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
 }
 
 int size_of(const TableRow& row, const std::string& column) {
-  return std::max(1, static_cast<int>(row.number(column.c_str())));
+  constexpr double kMostRanks = 1000;  // of an axis
+  return static_cast<int>(std::clamp(row.number(column), 1.0, kMostRanks));
 }
 
 // Of the whole, or of the pool that columns begin with ("prefill_", "decode_"). Nothing, and `why`, where ranks do not
@@ -251,6 +252,7 @@ Result<PointAsked> point_asked(const TableRow& row) {
   if (!precision) return unknown_name("format", row["gemm_quant_mode"] + "/" + row["moe_quant_mode"]);
   const Count concurrency = concurrency_of(row);
   if (concurrency < 1) return left_out_row("no concurrency");
+  if (concurrency > 100'000) return left_out_row("more than 100000 requests at a time");
   return PointAsked{*std::move(model), *engine_from(*engine), *std::move(precision), cluster, concurrency};
 }
 

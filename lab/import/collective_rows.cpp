@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 
+#include "cluster/registry.h"
+#include "lab/import/source_mapping.h"
 #include "support/csv.h"
 #include "support/input.h"
 
@@ -13,9 +15,20 @@ namespace {
 
 constexpr double kLeastBytes = 256, kMostBytes = 1024.0 * 1024 * 1024;
 
-const std::map<std::string, std::string, std::less<>> kGpus = {
-    {"a100_sxm", "A100-SXM-80GB"}, {"h100_sxm", "H100-SXM"}, {"h200_sxm", "H200-SXM"},
-    {"b200_sxm", "B200"},          {"gb200", "GB200"},       {"l40s", "L40S"}};
+constexpr std::array<std::string_view, 5> kFiles = {
+    "aiconfigurator/nccl.csv.gz", "aiconfigurator/custom_allreduce.csv.gz", "aiconfigurator/deepep_normal.csv.gz",
+    "aiconfigurator/deepep_ll.csv.gz", "aiconfigurator/trtllm_alltoall.csv.gz"};
+// Its cards are aliases in data/gpus.
+constexpr std::array<NameRule, 2> kGpus = {
+    {{"b60", "", "oneCCL, a library of other collectives"},
+     {"rtx_pro_6000_server", "", "its collectives came after the constants were fitted, and are kept to judge them"}}};
+constexpr SourceMapping kMapping{
+    .name = "aiconfigurator",
+    .from = "github.com/ai-dynamo/aiconfigurator",
+    .licence = "Apache-2.0",
+    .files = kFiles,
+    .gpus = kGpus,
+    .protocol = {"one node, the library's own benchmark; engines' all-reduces in graphs and eagerly"}};
 
 // A table's columns by name, its rows by cell.
 class Table {
@@ -48,19 +61,29 @@ class Table {
   std::vector<std::size_t> columns_;
 };
 
-using Rows = std::vector<CollectiveRow>;
+// What has been read so far; a card's name is looked up once.
+struct CollectiveRows {
+  std::vector<CollectiveRow> rows = {};
+  LeftOutRows left_out = {};
+  std::map<std::string, Result<Gpu>, std::less<>> cards = {};
+
+  void push_back(CollectiveRow row) { rows.push_back(std::move(row)); }
+};
 // Adds what a line of a table says to the rows; lines that are none of ours add nothing.
-using Fill = Status (*)(const Table& table, CollectiveRow row, Rows& into);
+using Fill = Status (*)(const Table& table, CollectiveRow row, CollectiveRows& into);
 
 Status read_table(const std::string& path, const std::vector<std::string>& columns, const CollectiveRow& pattern,
-                  Fill fill, Rows& into) {
+                  Fill fill, CollectiveRows& into) {
   auto table = Table::open(path, columns);
   if (!table) return std::move(table).error();
   while (true) {
     const auto more = table->next();
     if (!more) return more.error();
     if (!*more) return Ok{};
-    if (table->bad()) continue;
+    if (table->bad()) {
+      leave_out(into.left_out, "no row: fields are missing or too many");
+      continue;
+    }
     if (auto done = fill(*table, pattern, into); !done) return done;
   }
 }
@@ -77,45 +100,52 @@ Result<std::array<double, N>> numbers_of(const Table& table) {
   return numbers;
 }
 
-bool fill_gpu(std::string_view name, CollectiveRow& row) {
-  const auto gpu = kGpus.find(name);
-  if (gpu == kGpus.end()) return false;
-  row.gpu = gpu->second;
+bool fill_gpu(std::string_view name, CollectiveRow& row, CollectiveRows& into) {
+  auto card = into.cards.find(name);
+  if (card == into.cards.end()) card = into.cards.emplace(std::string(name), gpu_of(kMapping, name)).first;
+  const Result<Gpu>& gpu = card->second;
+  if (!gpu) return leave_out(into.left_out, gpu.error().problem), false;
+  if (!built_in_cluster_of(gpu->name))
+    return leave_out(into.left_out, "no cluster of " + gpu->name + " is known"), false;
+  row.gpu = gpu->name;
   return true;
 }
 
 // Columns of collectives: ranks, items, milliseconds, then what says which.
-Status add_call(const Table& table, CollectiveRow row, double bytes_per_item, Rows& into) {
+Status add_call(const Table& table, CollectiveRow row, double bytes_per_item, CollectiveRows& into) {
   const auto numbers = numbers_of<3>(table);
   if (!numbers) return numbers.error();
   row.call.ranks = static_cast<int>((*numbers)[0]);
   row.call.bytes = bytes((*numbers)[1] * bytes_per_item);
   row.measured = milliseconds((*numbers)[2]);
   if (in_bytes(row.call.bytes) >= kLeastBytes && in_bytes(row.call.bytes) <= kMostBytes) into.push_back(std::move(row));
+  else leave_out(into.left_out, "messages of less than 256 B or more than 1 GiB");
   return Ok{};
 }
 
-Status fill_nccl(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_nccl(const Table& table, CollectiveRow row, CollectiveRows& into) {
   const auto op = collective_from(table[4]);  // "alltoall" is all_to_all to a forgiving reader
-  if (!op || !fill_gpu(table[3], row)) return Ok{};
+  if (!op) return leave_out(into.left_out, unknown_name("collective", table[4]).problem), Ok{};
+  if (!fill_gpu(table[3], row, into)) return Ok{};
   row.call.op = *op;
   const bool integers = row.call.integers = table[5] == "int8";
   return add_call(table, std::move(row), integers ? 1 : 2, into);
 }
 
-Status fill_custom(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_custom(const Table& table, CollectiveRow row, CollectiveRows& into) {
   const auto library = comm_library_from(table[4]);
-  if (!library || !fill_gpu(table[3], row)) return Ok{};
+  if (!library) return leave_out(into.left_out, unknown_name("library", table[4]).problem), Ok{};
+  if (!fill_gpu(table[3], row, into)) return Ok{};
   row.call.library = *library;
   row.call.eager = table[5].ends_with("_eager");
   return add_call(table, std::move(row), 2, into);  // bf16
 }
 
-Status fill_synperf(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_synperf(const Table& table, CollectiveRow row, CollectiveRows& into) {
   return add_call(table, std::move(row), 1, into);
 }
 
-void add_exchange(CollectiveRow row, ExchangeOp op, double us, Rows& into) {
+void add_exchange(CollectiveRow row, ExchangeOp op, double us, CollectiveRows& into) {
   row.exchange->op = op;
   row.measured = microseconds(us);
   into.push_back(std::move(row));
@@ -127,9 +157,12 @@ const std::vector<std::string> kDeepEpColumns = {"node_num", "hidden_size", "num
 constexpr int kTestNodes = 4;
 
 template <std::size_t N>
-Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>& numbers, bool& ours) {
+Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>& numbers, bool& ours,
+                  CollectiveRows& into) {
   const std::string_view gpu = table[N], version = table[N + 1];
-  ours = fill_gpu(gpu, row) && !(gpu == "h200_sxm" && version == "0.5.6.post2");
+  const bool copied = gpu == "h200_sxm" && version == "0.5.6.post2";
+  if (copied) leave_out(into.left_out, "H100's rows under H200's name");
+  ours = !copied && fill_gpu(gpu, row, into);
   if (!ours) return Ok{};
   const auto read = numbers_of<N>(table);
   if (!read) return read.error();
@@ -145,10 +178,10 @@ Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>&
   return Ok{};
 }
 
-Status fill_deepep_normal(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_deepep_normal(const Table& table, CollectiveRow row, CollectiveRows& into) {
   std::array<double, 8> n{};
   bool ours = false;
-  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  if (auto done = deepep_row(table, row, n, ours, into); !done || !ours) return done;
   // Between nodes a kernel that tells counts runs first; within one it was left out of the measurement.
   const auto dispatch_notify = to_double(table[10]), combine_notify = to_double(table[11]);
   row.exchange->kind = ExchangeKind::deepep;
@@ -159,19 +192,19 @@ Status fill_deepep_normal(const Table& table, CollectiveRow row, Rows& into) {
   return Ok{};
 }
 
-Status fill_deepep_ll(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_deepep_ll(const Table& table, CollectiveRow row, CollectiveRows& into) {
   std::array<double, 7> n{};
   bool ours = false;
-  if (auto done = deepep_row(table, row, n, ours); !done || !ours) return done;
+  if (auto done = deepep_row(table, row, n, ours, into); !done || !ours) return done;
   row.exchange->kind = ExchangeKind::deepep_ll;
   add_exchange(row, ExchangeOp::dispatch, n[5], into);
   add_exchange(row, ExchangeOp::combine, n[6], into);
   return Ok{};
 }
 
-Status fill_trtllm(const Table& table, CollectiveRow row, Rows& into) {
+Status fill_trtllm(const Table& table, CollectiveRow row, CollectiveRows& into) {
   const std::string_view op = table[7], source = table[8], dtype = table[9];
-  if (!fill_gpu(table[6], row)) return Ok{};
+  if (!fill_gpu(table[6], row, into)) return Ok{};
   const auto n = numbers_of<6>(table);
   if (!n) return n.error();
   ExpertExchange x;
@@ -193,7 +226,7 @@ Status fill_trtllm(const Table& table, CollectiveRow row, Rows& into) {
   return Ok{};
 }
 
-Status read_exchanges(const std::string& folder, const CollectiveRow& pattern, Rows& into) {
+Status read_exchanges(const std::string& folder, const CollectiveRow& pattern, CollectiveRows& into) {
   const auto with = [](std::vector<std::string> columns, std::initializer_list<const char*> more) {
     columns.insert(columns.end(), more.begin(), more.end());
     return columns;
@@ -229,8 +262,8 @@ constexpr std::array<SynperfFile, 4> kSynperf = {
 
 }  // namespace
 
-Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
-  Rows rows;
+Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder, LeftOutRows* left_out) {
+  CollectiveRows rows;
   CollectiveRow pattern;
   pattern.source = kPlainSource;
   if (auto done =
@@ -255,7 +288,8 @@ Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder) {
       if (auto done = read_table(path, {"num_workers", "size", median}, pattern, fill_synperf, rows); !done)
         return std::move(done).error();
     }
-  return rows;
+  if (left_out) *left_out = std::move(rows.left_out);
+  return std::move(rows.rows);
 }
 
 bool is_apart(const CollectiveRow& row) { return !row.exchange && row.gpu == "L40S" && row.call.ranks > 2; }
