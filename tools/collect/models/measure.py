@@ -44,7 +44,7 @@ class Session:
         self.steps, self.options = steps, options
         self.sensors = sensors.Sensors()
         card = str(torch.cuda.get_device_properties(0).uuid)[:8]
-        self.rows = rows.Rows(options.out, card, software(), options.skip)
+        self.rows = rows.Rows(options.out, options.gpu, card, software(), options.skip)
         self.began, self.failures = time.monotonic(), 0
         torch.manual_seed(20261115)
         print(sensors.describe(), "|", software(), "| card", card, "|", _processor(), flush=True)
@@ -261,6 +261,7 @@ def _on_alarm(_signal, _frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--gpu", default="H200-SXM", help="the card's name, as `tilecast gpus` has it")
     parser.add_argument("--out", default="models", help="folder of the result files")
     parser.add_argument("--part", default="inference,training,compile", help="comma-separated")
     parser.add_argument("--models", default="", help="comma-separated; all when empty")

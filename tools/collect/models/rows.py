@@ -4,7 +4,7 @@ import csv
 import os
 import statistics
 
-from ..store import GPU, SOURCE, read_rows
+from ..store import SOURCE, read_rows
 from .plan import CASE_COLUMNS
 
 COLUMNS = ["gpu", "source", *CASE_COLUMNS, "metric", "value", "p10", "p90", "repeats", "card",
@@ -17,9 +17,9 @@ BASE = "h200_models"
 
 
 class Rows:
-    def __init__(self, folder, card, software, skip=()):
+    def __init__(self, folder, gpu, card, software, skip=()):
         os.makedirs(folder, exist_ok=True)
-        self.card, self.software = card, software
+        self.gpu, self.card, self.software = gpu, card, software
         path = lambda end: os.path.join(folder, f"{BASE}{end}.csv")
         self.done = set()
         for known in [*skip, path(""), path("_kernels")]:
@@ -43,7 +43,7 @@ class Rows:
 
     def kernel_list(self, case, groups):
         for group in groups:
-            _write(self.kernels, [GPU, SOURCE, *case.key, *group])
+            _write(self.kernels, [self.gpu, SOURCE, *case.key, *group])
 
     def failed(self, case, stage, reason):
         with open(self.failures, "a") as file:
@@ -51,7 +51,7 @@ class Rows:
 
     def _row(self, case, metric, value, low, high, repeats, notes):
         text = lambda number: f"{number:.6g}" if isinstance(number, float) else str(number)
-        _write(self.rows, [GPU, SOURCE, *case.key, metric, text(value), text(low), text(high),
+        _write(self.rows, [self.gpu, SOURCE, *case.key, metric, text(value), text(low), text(high),
                            repeats, self.card, notes])
 
 
