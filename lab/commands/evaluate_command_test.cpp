@@ -76,7 +76,7 @@ TEST_F(EvaluateCommandTest, AllMethodsOnTheSameRows) {
   EXPECT_EQ(list[0]["rows"], list[2]["rows"]);
   const Ran text = evaluate("--by family,regime --method all");
   EXPECT_THAT(text.out, HasSubstr("tilecast  analytic  roofline"));
-  EXPECT_THAT(text.out, HasSubstr("not run: neusight: --weights: is missing"));
+  EXPECT_THAT(text.out, HasSubstr("not run: neusight: weights: is missing"));
 }
 
 TEST_F(EvaluateCommandTest, WeightsAreJudgedOnWhatTheyHaveNotSeen) {

@@ -72,7 +72,7 @@ TEST(Judge, RefusesToCallASeenGpuUnseen) {
   ASSERT_FALSE(seen);
   EXPECT_EQ(
       seen.error().line(),
-      "--unseen: the weights of tilecast have seen 7 rows of H100-SXM (gemm/bf16) (train with --leave-out H100-SXM)");
+      "unseen: the weights of tilecast have seen 7 rows of H100-SXM (gemm/bf16) (train with --leave-out H100-SXM)");
   EXPECT_THAT(check_unseen(options, {"B200"}, rows).error().line(), HasSubstr("no row of B200"));
   EXPECT_THAT(check_unseen(options, {"B20"}, rows).error().line(), HasSubstr("did you mean"));
 }
