@@ -12,12 +12,17 @@ using namespace constants;
 
 namespace {
 
+// Matrix cores from CDNA3 on (kernel/mfma_tiles.h).
+bool in_turn(const Gpu& gpu) {
+  return gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+}
+
 // Energy of a bf16 operation, by the way the tensor pipe is fed.
 double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kWgmmaEnergy;
     case TensorGeneration::tcgen05: return kTcgenEnergy;
-    default: return kMmaEnergy;
+    default: return in_turn(gpu) ? kMfmaEnergy : kMmaEnergy;
   }
 }
 
@@ -64,8 +69,12 @@ Physics default_physics(const Gpu& gpu) {
   p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   p.joules_per_fma = picojoules_per_fma(gpu) * 1e-12;
   p.follower_floor = gpu.tuned(kFollowerFloor);
-  p.overlap = {gpu.tuned(kProductOverlap), gpu.tuned(kOtherOverlap), gpu.tuned(kAttentionExpOverlap),
-               gpu.tuned(kExpOverlap), gpu.tuned(kStreamOverlap)};
+  p.overlap = {gpu.tuned(in_turn(gpu) ? kMfmaOverlap : kProductOverlap),
+               gpu.tuned(kOtherOverlap),
+               gpu.tuned(kAttentionExpOverlap),
+               gpu.tuned(kExpOverlap),
+               gpu.tuned(kStreamOverlap),
+               in_turn(gpu)};
   return p;
 }
 

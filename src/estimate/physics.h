@@ -19,6 +19,7 @@ struct Overlap {
   double attention_exp = constants::kAttentionExpOverlap.value;  // attention's exponentials and its products
   double exp = constants::kExpOverlap.value;                     // special functions and arithmetic elsewhere
   double stream = constants::kStreamOverlap.value;               // a stream's arithmetic and its bytes
+  bool pipes_in_turn = false;  // a product's waves read shared memory and multiply in turn: those times add
 };
 
 struct Physics {
