@@ -67,9 +67,9 @@ inline constexpr Number kAmdFeed{"pipeline.feed",
                                  published,
                                  "L1 bandwidth of a compute unit",
                                  "AMD CDNA1 and CDNA2 ISA guides",
-                                 "cdna1 cdna2"};
+                                 "amd"};
 inline constexpr Tunable kMfmaFeed =
-    Constant{"pipeline.feed",   20,           "bytes/clock", fitted, "bytes of tiles that reach a compute unit from L2",
+    Constant{"gemm.mfma.feed",  20,           "bytes/clock", fitted, "bytes of tiles that reach a compute unit from L2",
              sources::kMfmaFit, "cdna3 cdna4"};
 inline constexpr Number kMfmaSharedShare{
     "gemm.mfma.shared_share", 0.6, "1", fitted, "of the LDS's bandwidth that a product reaches", sources::kMfmaFit,

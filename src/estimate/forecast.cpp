@@ -74,7 +74,8 @@ Seconds l2_time(const Launch& launch, const Load& load, Bytes missed, const Gpu&
   const Demand all = launch.total();
   if (has_main_loop(launch) && all.l2_load > bytes(0)) {
     const double hits = std::max(0.0, 1 - missed / (all.l2_load + all.l2_store));
-    const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) * hits / (physics.feed * gpu.clock.max);
+    const Bytes feed = launch.character == Character::product ? physics.product_feed : physics.feed;
+    const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) * hits / (feed * gpu.clock.max);
     const Seconds chip = (all.l2_load + all.l2_store) * hits / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
     return std::max(port, chip);
   }

@@ -45,6 +45,15 @@ const Tunable& dram_efficiency_of(const Gpu& gpu) {
 
 }  // namespace
 
+Overlap overlap_of(const Gpu& gpu) {
+  return {gpu.tuned(in_turn(gpu) ? kMfmaOverlap : kProductOverlap),
+          gpu.tuned(kOtherOverlap),
+          gpu.tuned(kAttentionExpOverlap),
+          gpu.tuned(kExpOverlap),
+          gpu.tuned(kStreamOverlap),
+          in_turn(gpu)};
+}
+
 Physics default_physics(const Gpu& gpu) {
   const PipelineLatency latency = pipeline_latency(gpu);
   Physics p;
@@ -54,6 +63,7 @@ Physics default_physics(const Gpu& gpu) {
   p.product_efficiency = product_efficiency(gpu);
   p.attention_efficiency = gpu.tuned(kAttentionShare) * p.product_efficiency;
   p.feed = bytes(latency.feed);
+  p.product_feed = in_turn(gpu) ? bytes(gpu.tuned(kMfmaFeed)) : p.feed;
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;
@@ -69,12 +79,7 @@ Physics default_physics(const Gpu& gpu) {
   p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   p.joules_per_fma = picojoules_per_fma(gpu) * 1e-12;
   p.follower_floor = gpu.tuned(kFollowerFloor);
-  p.overlap = {gpu.tuned(in_turn(gpu) ? kMfmaOverlap : kProductOverlap),
-               gpu.tuned(kOtherOverlap),
-               gpu.tuned(kAttentionExpOverlap),
-               gpu.tuned(kExpOverlap),
-               gpu.tuned(kStreamOverlap),
-               in_turn(gpu)};
+  p.overlap = overlap_of(gpu);
   return p;
 }
 

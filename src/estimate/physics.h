@@ -30,6 +30,7 @@ struct Physics {
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
   Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2
+  Bytes product_feed = feed;                                       // the same in a product's main loop
   double step_clocks = constants::kMmaPipeline.step_clocks.value;  // latency of one dependent main-loop step
   double task_clocks = constants::kMmaPipeline.task_clocks.value;  // prologue and epilogue that nothing overlaps
   double wave_share = 1;  // share of `task_clocks` that every further task on an SM adds
@@ -46,6 +47,7 @@ struct Physics {
 };
 
 Physics default_physics(const Gpu& gpu);
+Overlap overlap_of(const Gpu& gpu);
 
 Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime);
 

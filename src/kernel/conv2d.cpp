@@ -6,6 +6,7 @@
 #include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/gemm.h"
+#include "kernel/mfma_tiles.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -113,7 +114,9 @@ Operand scratch(std::string_view name, Bytes size, bool written) {
 
 Plan implicit_plan(const Conv2d& s, const Format& format, const MathPath& math, const Gpu& gpu) {
   const GemmProblem problem = implicit_problem(s);
-  GemmChoice choice = choose_gemm(problem, math, gpu);
+  GemmChoice choice =
+      takes_mfma(math, gpu) ? choose_mfma(problem, format, math, gpu, {}) : choose_gemm(problem, math, gpu);
+  choice.joining_clocks = 0;  // a pass of its own sums up
   if (s.backward != ConvBackward::weight) choice.split = 1;  // only filter gradients sum over everything
   Launch launch = gemm_launch(problem, format, math, true, choice);
   launch.name = "implicit_gemm";

@@ -82,7 +82,7 @@ struct Cost {
                         in_bytes(format.weight_bytes(work.columns * work.k / split)) +
                         in_bytes(format.output_bytes(work.rows * work.columns));
     const double hits = std::max(0.0, 1 - in_bytes(work.dram) / (tasks * each));
-    const double l2 = std::max(busiest * each / latency.feed,
+    const double l2 = std::max(busiest * each / gpu.tuned(kMfmaFeed),
                                tasks * each / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency))) * hits;
     const double waiting = busiest * steps * latency.step_clocks / resident;
     const double rounds = std::max(1.0, std::ceil(busiest / tile.ctas_per_sm));
@@ -134,7 +134,7 @@ GemmChoice finished(GemmChoice choice, const Cost& cost, bool direct) {
 
 bool takes_mfma(const MathPath& math, const Gpu& gpu) {
   const bool cdna3 = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
-  return cdna3 && math.pipe == Pipe::tensor && bits_of(math.input) <= 16;
+  return cdna3 && math.pipe == Pipe::tensor;
 }
 
 bool has_direct_weights(const Format& format, const Context& context) {

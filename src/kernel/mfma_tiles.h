@@ -11,7 +11,7 @@
 
 namespace tilecast {
 
-// Whether a product of this path has such a plan on the card: operands of 16 bits and fewer.
+// Whether a product of this path has such a plan on the card.
 bool takes_mfma(const MathPath& math, const Gpu& gpu);
 
 // Weights laid out beforehand as lanes want them go from memory into registers, past the LDS; so do those of hipBLASLt's

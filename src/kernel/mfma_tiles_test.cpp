@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "constants/product.h"
 #include "gpu/registry.h"
 #include "kernel/gemm.h"
@@ -26,14 +28,14 @@ Gemm product(Count m, Count n, Count k) {
   return shape;
 }
 
-TEST(MfmaTiles, AreForNarrowOperandsOnCdna3AndLater) {
+TEST(MfmaTiles, AreForMatrixCoresOfCdna3AndLater) {
   const auto takes = [](const char* gpu, const char* dtype) {
     return takes_mfma(*math_path(*format_from(dtype), *find_gpu(gpu)), *find_gpu(gpu));
   };
   EXPECT_TRUE(takes("MI300X", "bf16"));
   EXPECT_TRUE(takes("MI308X", "fp8_static"));
   EXPECT_TRUE(takes("MI355X", "fp8_block"));
-  EXPECT_FALSE(takes("MI300X", "fp32"));
+  EXPECT_TRUE(takes("MI300X", "fp32"));
   EXPECT_FALSE(takes("MI210", "bf16"));
   EXPECT_FALSE(takes("H100-SXM", "fp8"));
 }
@@ -52,17 +54,23 @@ TEST(MfmaTiles, FitTheShape) {
 // A 128 x 128 tile of four waves, each of 64 x 64 results: per byte of k it stores 128 + 128 in the LDS and reads 2 x
 // 128 of either; results pass through it too. Weights that go straight into registers halve it.
 TEST(MfmaTiles, CountTheLds) {
-  const Launch plain = plan_of(product(4096, 4096, 4096), "fp8_block_static", "a8w8_blockscale", "MI300X").launches[0];
-  const Launch direct =
-      plan_of(product(4096, 4096, 4096), "fp8_block_static", "a8w8_blockscale_bpreshuffle", "MI300X").launches[0];
-  ASSERT_EQ(plain.tile.m, 128);
-  ASSERT_EQ(plain.tile.n, 128);
-  const double activation = (128 + 256) * 4096 * (8 + 32.0 / 128) / 8;  // scales included
+  const Gpu gpu = *find_gpu("MI300X");
+  const Format format = *format_from("fp8_block_static");
+  const MathPath math = *math_path(format, gpu);
+  const GemmProblem problem{1, 19 * 128, 16 * 128, 4096};  // a tile for each of the 304 compute units
+  GemmChoice choice = choose_mfma(problem, format, math, gpu, {});
+  ASSERT_EQ(choice.tile.m, 128);
+  ASSERT_EQ(choice.tile.n, 128);
+  ASSERT_EQ(choice.split, 1);
+  const Demand plain = gemm_launch(problem, format, math, true, choice).tasks[0].each;
+  choice.direct_weights = true;
+  const Demand direct = gemm_launch(problem, format, math, true, choice).tasks[0].each;
+  const double operand = (128 + 256) * 4096 * (8 + 32.0 / 128) / 8;  // scales included
   const double results = constants::kMfmaEpilogue * 128 * 128;
-  EXPECT_NEAR(in_bytes(plain.tasks[0].each.shared), 2 * activation + results, 1);
-  ASSERT_EQ(direct.tile.m * direct.tile.n, 128 * 128);
-  EXPECT_NEAR(in_bytes(direct.tasks[0].each.shared), activation + results, 1);
-  EXPECT_GT(in_ops(plain.tasks[0].each.vector), 0);  // the scales
+  EXPECT_NEAR(in_bytes(plain.shared), 2 * operand + results, 1);
+  EXPECT_NEAR(in_bytes(direct.shared), operand + results, 1);
+  // The scales: a quarter of a slot for each result and block of 128.
+  EXPECT_NEAR(in_ops(plain.vector), 2 * constants::kScaleSlots * 128 * 128 * 32, 1);
 }
 
 TEST(MfmaTiles, SplitLongSumsOfFewTiles) {

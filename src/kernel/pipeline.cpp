@@ -23,11 +23,6 @@ const PipelineConstants& pipeline_of(const Gpu& gpu) {
   }
 }
 
-double feed_of(const Gpu& gpu) {
-  if (is_cdna3(gpu)) return gpu.tuned(kMfmaFeed);
-  return gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed);
-}
-
 double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kReferenceClock; }
 
 }  // namespace
@@ -37,7 +32,7 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
   const Tunable& split = is_cdna3(gpu) ? kMfmaSplitClocks : kSplitClocks;
   const double stretch = std::pow(relative_clock(gpu), gpu.tuned(kLatencyExponent));
   return {gpu.tuned(p.step_clocks) * stretch, gpu.tuned(p.task_clocks) * stretch, gpu.tuned(p.wave_share),
-          gpu.tuned(split) * stretch, feed_of(gpu)};
+          gpu.tuned(split) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
 }
 
 // What a step loses besides its arithmetic takes clocks of its own, so a card whose tensor pipe is slower than those
