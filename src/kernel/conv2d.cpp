@@ -135,6 +135,24 @@ Plan implicit_plan(const Conv2d& s, const Format& format, const MathPath& math, 
   return plan;
 }
 
+// MIOpen's fastest solvers want channels last: what it gets as PyTorch lays it out (NCHW) it transposes before and after,
+// three quarters of the best solvers in its table for the MI300X. A pass reads and writes its tensor once.
+Plan between_transposes(Plan product, const Format& format) {
+  const Operands operands = product.launches.front().operands;
+  Plan plan;
+  Plan after;
+  for (const Operand& operand : operands) {
+    if (operand.role == Operand::Role::workspace) continue;
+    const double elements = in_bytes(operand.size) / in_bytes(format.output_bytes(1));
+    Launch turn = pass(operand.written ? "transpose_back" : "transpose", elements, operand.size, operand.size, 1);
+    turn.operands.add(scratch("turned", operand.size, !operand.written));
+    (operand.written ? after : plan).launches.push_back(turn);
+  }
+  for (Launch& launch : product.launches) plan.launches.push_back(std::move(launch));
+  for (Launch& launch : after.launches) plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
 // Winograd F(t x t, 3 x 3): every t x t block of results costs (t + 2)^2 products per pair of channels, done as that
 // many matrix products over all blocks (Lavin and Gray, arXiv 1509.09308). cuDNN fuses F(2x2) into one kernel besides
 // the filter's transform, and runs F(4x4) as separate transforms around a batched product (kernel names of NeuSight's
@@ -268,6 +286,7 @@ Result<Plan> plan(const Conv2d& shape, const Format& format, const Gpu& gpu, con
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   Plan best = implicit_plan(shape, format, *math, gpu);
+  if (takes_mfma(*math, gpu)) return between_transposes(std::move(best), format);
   if (!winograd_fits(shape, *math, gpu)) return best;
   for (const Count block : {2, 4}) {
     Plan other = winograd_plan(shape, format, *math, gpu, block);
