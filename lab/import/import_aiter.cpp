@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 2> kFiles = {"aiter/gemm.csv.gz", "aiter/
 constexpr std::array<std::string_view, 2> kToldBy = {"cu_num", "latency_us"};
 // The source knows architecture and compute units alone: 304 of them have MI300X and MI325X, which differ in memory.
 constexpr std::array<NameRule, 1> kGpus = {{{"MI300X-class (gfx942, 304 CU)", "MI300X"}}};
-// Activations arrive quantised and the kernel alone is timed: the formats that quantise nothing. Block-scaled kinds have
-// a name of their own below.
+// Activations arrive quantised and the kernel alone is timed: the formats that quantise nothing. Block-scaled kinds
+// have a name of their own below.
 constexpr std::string_view kBlockScaled = "fp8_block_static";
 constexpr std::array<NameRule, 2> kFormats = {{{"fp8_e4m3", "fp8_static"}, {"int8", "int8_static"}}};
 constexpr std::array<SourceColumn, 7> kColumns = {
@@ -137,7 +137,8 @@ FillRow moe_table(Cells& cells, Names& names) {
 
 FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
   if (csv.find_column("stage")) return every_row_left_out("one candidate of a tuning run, good or bad");
-  // Of the chunked rule the table has the kernel between chunks alone, and decoding rows do not say which card ran them.
+  // Of the chunked rule the table has the kernel between chunks alone, and decoding rows do not say which card ran
+  // them.
   if (csv.find_column("kernel_family")) return every_row_left_out("a part of a gated delta rule, or a card not stated");
   return csv.find_column("num_experts") ? moe_table(cells, names) : gemm_table(cells, names);
 }

@@ -143,8 +143,8 @@ TEST(ImportSources, MiopenReadsTheBestSolverOfAConvolution) {
       "algorithm,latency_us\n";
   const auto row = [&](const char* direction, const char* kernel, const char* steps, const char* solver,
                        const char* layout = "NCHW") {
-    text += fmt::format("\"MI300X (gfx942, 304 CU)\",{},fp16,{},16,8,112x96,{},24,{},1x1,2,{},41.7\n", direction, layout,
-                        kernel, steps, solver);
+    text += fmt::format("\"MI300X (gfx942, 304 CU)\",{},fp16,{},16,8,112x96,{},24,{},1x1,2,{},41.7\n", direction,
+                        layout, kernel, steps, solver);
   };
   row("forward", "3x3", "1x1,2x2", "1,a,GEMM");
   row("backward_data", "1x3", "0x0,1x1", "1,a,Winograd");

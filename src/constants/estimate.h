@@ -83,9 +83,13 @@ inline constexpr Number kHbmComputePower{
 inline constexpr Number kGddrComputePower{
     "power.compute_share", 0.68,           "1", measured, "of the limit that is left for arithmetic",
     sources::kPlateaus,    "gddr gddr-ecc"};
-inline constexpr Number kMmaEnergy{
-    "power.operation",           1.2, "pJ", measured, "a bf16 operation of the tensor pipe", sources::kPlateaus,
-    "pascal volta mma cdna1 cdna2 intel"};
+inline constexpr Number kMmaEnergy{"power.operation",
+                                   1.2,
+                                   "pJ",
+                                   measured,
+                                   "a bf16 operation of the tensor pipe",
+                                   sources::kPlateaus,
+                                   "pascal volta mma cdna1 cdna2 intel"};
 inline constexpr Number kMfmaEnergy{"power.operation",
                                     0.66,
                                     "pJ",
@@ -159,13 +163,14 @@ inline constexpr Tunable kProductOverlap = Constant{"overlap.product",
                                                     "a product's main loop and what comes from DRAM",
                                                     "bf16 GEMM (docs/method.md, forecast)",
                                                     "nvidia cdna1 cdna2 intel"};
-inline constexpr Tunable kMfmaOverlap = Constant{"overlap.product",
-                                                 1.07,
-                                                 "1",
-                                                 fitted,
-                                                 "the same of kernels with one tile on its way at a time: next to nothing",
-                                                 "AITER's tuned products on MI300X; MI308X left out",
-                                                 "cdna3 cdna4"};
+inline constexpr Tunable kMfmaOverlap =
+    Constant{"overlap.product",
+             1.07,
+             "1",
+             fitted,
+             "the same of kernels with one tile on its way at a time: next to nothing",
+             "AITER's tuned products on MI300X; MI308X left out",
+             "cdna3 cdna4"};
 inline constexpr Tunable kOtherOverlap = Constant{"overlap.other",
                                                   2.0,
                                                   "1",

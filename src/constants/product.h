@@ -29,17 +29,17 @@ struct PipelineFigures {
 };
 constexpr PipelineConstants pipeline_constants(std::string_view cards, const PipelineFigures& f,
                                                std::string_view source = sources::kPipelineFit) {
-  return {
-      Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
-               "one dependent main-loop step at the reference clock", source, cards},
-      Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
-               "prologue and epilogue of a task that nothing overlaps", source, cards},
-      Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
-               "share of task_clocks that every further task on the SM adds", source, cards},
-      Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
-               "share of the peak at the reference clock that a long product sustains", source, cards},
-      Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
-             "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100, B200 and MI300X", cards}};
+  return {Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
+                   "one dependent main-loop step at the reference clock", source, cards},
+          Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
+                   "prologue and epilogue of a task that nothing overlaps", source, cards},
+          Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
+                   "share of task_clocks that every further task on the SM adds", source, cards},
+          Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
+                   "share of the peak at the reference clock that a long product sustains", source, cards},
+          Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
+                 "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100, B200 and MI300X",
+                 cards}};
 }
 inline constexpr PipelineConstants kMmaPipeline =
     pipeline_constants("pascal volta mma cdna1 cdna2 intel",
@@ -52,12 +52,16 @@ inline constexpr PipelineConstants kMfmaPipeline = pipeline_constants(
     "cdna3 cdna4", {.step_clocks = 220, .task_clocks = 2300, .wave_share = 0.05, .efficiency = 0.618, .rate = 2048},
     sources::kMfmaFit);
 
-inline constexpr Tunable kSplitClocks = Constant{
-    "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit,
-    "nvidia cdna1 cdna2 intel"};
-inline constexpr Tunable kMfmaSplitClocks =
-    Constant{"pipeline.split_clocks", 11500,         "clocks", fitted, "zeroing the result and adding parts to it by atomics",
-             sources::kMfmaFit,       "cdna3 cdna4"};
+inline constexpr Tunable kSplitClocks = Constant{"pipeline.split_clocks",
+                                                 5000,
+                                                 "clocks",
+                                                 fitted,
+                                                 "joining the partial sums of a split of k",
+                                                 sources::kPipelineFit,
+                                                 "nvidia cdna1 cdna2 intel"};
+inline constexpr Tunable kMfmaSplitClocks = Constant{
+    "pipeline.split_clocks", 11500,        "clocks", fitted, "zeroing the result and adding parts to it by atomics",
+    sources::kMfmaFit,       "cdna3 cdna4"};
 inline constexpr Tunable kPipelineFeed =
     Constant{"pipeline.feed",       143,           "bytes/clock", fitted, "bytes of tiles that reach an SM from L2",
              sources::kPipelineFit, "nvidia intel"};
@@ -72,18 +76,23 @@ inline constexpr Tunable kMfmaFeed =
     Constant{"gemm.mfma.feed",  20,           "bytes/clock", fitted, "bytes of tiles that reach a compute unit from L2",
              sources::kMfmaFit, "cdna3 cdna4"};
 inline constexpr Number kMfmaSharedShare{
-    "gemm.mfma.shared_share", 0.6, "1", fitted, "of the LDS's bandwidth that a product reaches", sources::kMfmaFit,
+    "gemm.mfma.shared_share", 0.6,          "1", fitted, "of the LDS's bandwidth that a product reaches",
+    sources::kMfmaFit,        "cdna3 cdna4"};
+inline constexpr Number kMfmaEpilogue{"gemm.mfma.epilogue",
+                                      7.6,
+                                      "bytes/result",
+                                      fitted,
+                                      "through the LDS on a result's way out: written, read, converted",
+                                      sources::kMfmaFit,
+                                      "cdna3 cdna4"};
+inline constexpr Number kScaleSlots{
+    "gemm.mfma.scale_slots",
+    0.25,
+    "slots/result",
+    assumed,
+    "scaling the sums of a block of k: two results a packed instruction, half of it hidden",
+    "CDNA3 ISA guide: V_PK_FMA_F32; not separable from the LDS's time in AITER's rows",
     "cdna3 cdna4"};
-inline constexpr Number kMfmaEpilogue{
-    "gemm.mfma.epilogue",  7.6, "bytes/result", fitted, "through the LDS on a result's way out: written, read, converted",
-    sources::kMfmaFit, "cdna3 cdna4"};
-inline constexpr Number kScaleSlots{"gemm.mfma.scale_slots",
-                                    0.25,
-                                    "slots/result",
-                                    assumed,
-                                    "scaling the sums of a block of k: two results a packed instruction, half of it hidden",
-                                    "CDNA3 ISA guide: V_PK_FMA_F32; not separable from the LDS's time in AITER's rows",
-                                    "cdna3 cdna4"};
 inline constexpr Number kScaleDepth{
     "gemm.scale_depth", 128, "elements", published, "of k that share a scale", "DeepSeek-V3's block-scaled fp8"};
 inline constexpr Tunable kLatencyExponent =

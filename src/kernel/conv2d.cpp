@@ -116,7 +116,7 @@ Plan implicit_plan(const Conv2d& s, const Format& format, const MathPath& math, 
   const GemmProblem problem = implicit_problem(s);
   GemmChoice choice =
       takes_mfma(math, gpu) ? choose_mfma(problem, format, math, gpu, {}) : choose_gemm(problem, math, gpu);
-  choice.joining_clocks = 0;  // a pass of its own sums up
+  choice.joining_clocks = 0;                                 // a pass of its own sums up
   if (s.backward != ConvBackward::weight) choice.split = 1;  // only filter gradients sum over everything
   Launch launch = gemm_launch(problem, format, math, true, choice);
   launch.name = "implicit_gemm";
@@ -135,8 +135,8 @@ Plan implicit_plan(const Conv2d& s, const Format& format, const MathPath& math, 
   return plan;
 }
 
-// MIOpen's fastest solvers want channels last: what it gets as PyTorch lays it out (NCHW) it transposes before and after,
-// three quarters of the best solvers in its table for the MI300X. A pass reads and writes its tensor once.
+// MIOpen's fastest solvers want channels last: what it gets as PyTorch lays it out (NCHW) it transposes before and
+// after, three quarters of the best solvers in its table for the MI300X. A pass reads and writes its tensor once.
 Plan between_transposes(Plan product, const Format& format) {
   const Operands operands = product.launches.front().operands;
   Plan plan;

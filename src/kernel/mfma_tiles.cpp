@@ -20,8 +20,9 @@ constexpr int kStepBytes = 128;  // of an operand row in one main-loop step
 constexpr int kThreads = 256;    // four waves of 64
 constexpr std::array<int, 4> kSplits = {1, 2, 4, 8};
 
-// Sides that CK, AITER's assembly and hipBLASLt have instances of (kernel names of AITER's tuned tables). A block-scaled
-// instance keeps the sums of a 128-deep block beside the running ones, which leaves registers for 128 x 128 results.
+// Sides that CK, AITER's assembly and hipBLASLt have instances of (kernel names of AITER's tuned tables). A
+// block-scaled instance keeps the sums of a 128-deep block beside the running ones, which leaves registers for 128 x
+// 128 results.
 constexpr std::array<int, 10> kRows = {16, 32, 48, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::array<int, 7> kColumns = {32, 64, 96, 128, 192, 224, 256};
 constexpr int kMostBlockScaled = 128, kLeastBlockColumns = 64, kSplitResults = 128 * 128;
@@ -83,13 +84,14 @@ struct Cost {
                         in_bytes(format.output_bytes(work.rows * work.columns));
     const double hits = std::max(0.0, 1 - in_bytes(work.dram) / (tasks * each));
     const double l2 = std::max(busiest * each / gpu.tuned(kMfmaFeed),
-                               tasks * each / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency))) * hits;
+                               tasks * each / (in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency))) *
+                      hits;
     const double waiting = busiest * steps * latency.step_clocks / resident;
     const double rounds = std::max(1.0, std::ceil(busiest / tile.ctas_per_sm));
     const double prologue = latency.task_clocks * (1 + latency.wave_share * (rounds - 1));
     const double loop = std::max({busiest * computing(tile, steps, work.direct), waiting, l2}) + prologue;
-    const double dram = work.dram.base() / (gpu.dram.bandwidth.base() * gpu.tuned(kHbmEfficiency)) *
-                        gpu.clock.max.base();
+    const double dram =
+        work.dram.base() / (gpu.dram.bandwidth.base() * gpu.tuned(kHbmEfficiency)) * gpu.clock.max.base();
     return p_norm(loop, dram, gpu.tuned(kMfmaOverlap)) + (split > 1 ? latency.split_clocks : 0.0);
   }
 
@@ -148,7 +150,8 @@ GemmChoice choose_mfma(const GemmProblem& p, const Format& format, const MathPat
   const double m = real(p.m), n = real(p.n), k = real(p.k);
   Work work;
   work.k = k, work.direct = has_direct_weights(format, context);
-  work.dram = (format.activation_bytes(m * k) + format.weight_bytes(n * k) + format.output_bytes(m * n)) * real(p.batch);
+  work.dram =
+      (format.activation_bytes(m * k) + format.weight_bytes(n * k) + format.output_bytes(m * n)) * real(p.batch);
   const Count all_steps = ceil_div(static_cast<Count>(k * cost.element()), kStepBytes);
   Search search;
   each_tile(is_block_scaled(format), gpu, [&](const GemmTile& tile) {

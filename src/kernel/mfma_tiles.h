@@ -14,8 +14,8 @@ namespace tilecast {
 // Whether a product of this path has such a plan on the card.
 bool takes_mfma(const MathPath& math, const Gpu& gpu);
 
-// Weights laid out beforehand as lanes want them go from memory into registers, past the LDS; so do those of hipBLASLt's
-// 16-bit kernels (DirectToVgpr), but not of CK's batched ones.
+// Weights laid out beforehand as lanes want them go from memory into registers, past the LDS; so do those of
+// hipBLASLt's 16-bit kernels (DirectToVgpr), but not of CK's batched ones.
 bool has_direct_weights(const Format& format, const Context& context);
 
 // The tile and split that tuning finds: the least cost over those offered.

@@ -63,8 +63,13 @@ struct Rank {
 
   Operand input() const {
     const double h = real(shape.hidden);
-    if (bare) return {"tokens", format.activation_bytes(real(tokens()) * h), Operand::Role::activation, true, false,
-                      format.activation_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
+    if (bare)
+      return {"tokens",
+              format.activation_bytes(real(tokens()) * h),
+              Operand::Role::activation,
+              true,
+              false,
+              format.activation_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
     return {"tokens",
             format.output_bytes(real(tokens()) * h),
             Operand::Role::activation,
