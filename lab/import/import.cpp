@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kMostReasons = 1000;  // kept apart in a report
 
-constexpr std::array<const KernelSource*, kSources> kKernelSources = {&kAiconfiguratorKernels, &kNeusightKernels,
-                                                                      &kSynperfKernels,        &kAiterKernels,
-                                                                      &kVidurKernels,          &kLlmservingsimKernels};
+constexpr std::array<const KernelSource*, kSources> kKernelSources = {
+    &kAiconfiguratorKernels, &kNeusightKernels,      &kSynperfKernels, &kAiterKernels,
+    &kVidurKernels,          &kLlmservingsimKernels, &kMiopenKernels};
 
 const KernelSource& kernels_of(Source source) { return *kKernelSources[static_cast<std::size_t>(source)]; }
 

@@ -13,8 +13,8 @@
 
 namespace tilecast {
 
-enum class Source : std::uint8_t { aiconfigurator, neusight, synperf, aiter, vidur, llmservingsim };
-inline constexpr std::size_t kSources = 6;
+enum class Source : std::uint8_t { aiconfigurator, neusight, synperf, aiter, vidur, llmservingsim, miopen };
+inline constexpr std::size_t kSources = 7;
 
 const SourceMapping& mapping_of(Source source);
 Result<Source> source_from(std::string_view name);

@@ -133,6 +133,12 @@ std::string_view shape_of(Cells& c, const Columns& at, Measurement& row) {
     return keep(row, shape);
   }
   if (row.engine == "vllm") return vllm_row(c, at, op, tp, row);
+  if (op == "act_fn") {
+    Elementwise shape;  // SiLU alone: the product with the other half is not in the module
+    shape.elements = c.count(at.tokens) * (c.count(at.inter) / tp);
+    shape.inputs = 1, shape.op = PointwiseOp::silu;
+    return keep(row, shape);
+  }
   return "a module of several kernels, or one Tilecast has no family for";
 }
 

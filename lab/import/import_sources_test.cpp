@@ -76,38 +76,102 @@ TEST(ImportSources, SynperfRefusesPassesItDoesNotKnow) {
   EXPECT_EQ(in.left_out("unknown GPU 'NVIDIA H21'"), 1);
 }
 
-TEST(ImportSources, AiterReadsProductsAndExperts) {
+TEST(ImportSources, AiterReadsProducts) {
   TestFolder folder;
+  std::string text = "kind,gpu,cu_num,batch,m,n,k,dtype_w,dtype_out,library,latency_us,err\n";
+  text += "a8w8_blockscale,\"MI300X-class (gfx942, 304 CU)\",304,1,16,256,4096,fp8_e4m3,bf16,ck,13.5,0\n";
+  text += "batched_bf16,MI325X,304,16,1,1280,8192,bf16,bf16,ck,111.9,\n";
+  text += "a8w8_bpreshuffle,MI308X,80,1,16,256,4096,int8,bf16,asm,13.5,0\n";
+  text += "a8w8_bpreshuffle,MI308X,80,1,16,256,4096,fp8_e4m3,bf16,ck,13.5,0\n";
+  text += "a8w8,MI300X,304,1,16,256,4096,fp8_e4m3,bf16,ck,13.5,0.2\n";
+  text += "a8w8,MI999X,304,1,16,256,4096,fp8_e4m3,bf16,ck,13.5,0\n";
+  text += "a3w3,MI300X,304,1,16,256,4096,fp8_e4m3,bf16,ck,13.5,0\n";
+  text += "bf16,MI300X,304,1,16,256,4096,bf16,fp32,ck,13.5,0\n";
+  text += "a8w8,MI300X,304,1,16,256,4096,fp3,bf16,ck,13.5,0\n";
   ImportedRows in;
-  in.read(Source::aiter,
-          folder.plain("gemm.csv",
-                       "kind,gpu,cu_num,batch,m,n,k,dtype_a,dtype_w,library,latency_us,err\n"
-                       "a8w8_blockscale,\"MI300X-class (gfx942, 304 CU)\",304,1,16,256,4096,f,fp8_e4m3,ck,13.5,0\n"
-                       "batched_bf16,MI325X,304,16,1,1280,8192,b,bf16,ck,111.9,\n"
-                       "a8w8,MI300X,304,1,16,256,4096,i,int8,ck,13.5,0\n"
-                       "a8w8,MI300X,304,1,16,256,4096,f,fp8_e4m3,ck,13.5,0.2\n"
-                       "a8w8,MI999X,304,1,16,256,4096,f,fp8_e4m3,ck,13.5,0\n"));
+  in.read(Source::aiter, folder.plain("gemm.csv", text));
   ASSERT_TRUE(in.report) << in.report.error().line();
-  ASSERT_EQ(in.rows.size(), 2u);
+  ASSERT_EQ(in.rows.size(), 4u);
   EXPECT_EQ(in.rows[0].gpu, "MI300X");
-  EXPECT_EQ(in.rows[0].kernel.format.name, "fp8_static");
-  EXPECT_EQ(in.rows[0].kernel_source, "ck_a8w8_blockscale");
+  EXPECT_EQ(in.rows[0].kernel.format.name, "fp8_block_static");
+  EXPECT_EQ(in.rows[0].kernel_source, "a8w8_blockscale");
   EXPECT_EQ(in.rows[0].context.warmth, Warmth::cold);
   EXPECT_DOUBLE_EQ(in_microseconds(in.rows[0].latency), 13.5);
   EXPECT_EQ(in.rows[1].gpu, "MI325X");
   EXPECT_EQ(dims_text(in.rows[1].kernel.shape), "batch=16;m=1;n=1280;k=8192;layout=tn");
+  EXPECT_EQ(in.rows[2].gpu, "MI308X");
+  EXPECT_EQ(in.rows[2].kernel.format.name, "int8_static");
+  EXPECT_EQ(in.rows[3].kernel.format.name, "fp8_static");
   EXPECT_EQ(in.left_out("unknown GPU 'MI999X'"), 1);
+  EXPECT_EQ(in.left_out("unknown kind of product 'a3w3'"), 1);
+  EXPECT_EQ(in.left_out("unknown format 'fp3'"), 1);
+  EXPECT_EQ(in.left_out("a result that is not bf16"), 1);
   EXPECT_EQ(in.left_out("more than 5 % of the result is wrong"), 1);
-  EXPECT_EQ(in.report->left_out.size(), 3u);  // and int8
+}
 
-  ImportedRows moe;
-  moe.read(Source::aiter, folder.plain("moe.csv",
-                                       "kind,gpu,cu_num,tokens,hidden_size,inter_size,num_experts,topk,dtype_w,gated,"
-                                       "one_stage,latency_us,err1,err2\n"
-                                       "fused,MI300X,304,7,3072,384,256,8,fp8_e4m3,1,0,29.9,14.4%,16.7%\n"
-                                       "fused,MI300X,304,7,3072,384,256,8,fp8_e4m3,1,0,29.9,14.4%,61%\n"));
-  ASSERT_EQ(moe.rows.size(), 1u);
-  EXPECT_EQ(dims_text(moe.rows[0].kernel.shape), "tokens=7;hidden=3072;inter=384;experts=256;topk=8;style=grouped");
+TEST(ImportSources, AiterReadsExperts) {
+  TestFolder folder;
+  std::string text =
+      "kind,gpu,cu_num,tokens,hidden_size,inter_size,num_experts,topk,dtype_w,quant,gated,latency_us,err1,err2\n";
+  const auto row = [&](const char* kind, const char* format, const char* gated, const char* error) {
+    text += fmt::format("{},MI308X,80,7,3072,384,256,8,{},{},29.9,14.4%,{}\n", kind, format, gated, error);
+  };
+  row("fused", "fp8_e4m3,per_1x128", "1", "16.7%");
+  row("fused", "fp8_e4m3,per_Token", "1", "16.7%");
+  row("hybrid", "int8,per_Tensor", "0", "");
+  row("fused", "bf16,No", "1", "61%");
+  row("fused", "bf16,per_Galaxy", "1", "");
+  row("split", "bf16,No", "1", "");
+  ImportedRows in;
+  in.read(Source::aiter, folder.plain("moe.csv", text));
+  ASSERT_TRUE(in.report) << in.report.error().line();
+  ASSERT_EQ(in.rows.size(), 3u);
+  EXPECT_EQ(dims_text(in.rows[0].kernel.shape), "tokens=7;hidden=3072;inter=384;experts=256;topk=8;style=grouped");
+  EXPECT_EQ(in.rows[0].kernel.format.name, "fp8_block_static");
+  EXPECT_EQ(in.rows[1].kernel.format.name, "fp8_static");
+  EXPECT_EQ(in.rows[2].kernel.format.name, "int8_static");
+  EXPECT_FALSE(std::get<Moe>(in.rows[2].kernel.shape).gated);
+  EXPECT_EQ(in.left_out("more than half of the result is wrong"), 1);
+  EXPECT_EQ(in.left_out("unknown quantisation 'per_Galaxy'"), 1);
+  EXPECT_EQ(in.left_out("unknown kind of experts 'split'"), 1);
+}
+
+TEST(ImportSources, MiopenReadsTheBestSolverOfAConvolution) {
+  TestFolder folder;
+  std::string text =
+      "gpu,direction,dtype,layout,batch,in_channels,in_size,kernel,out_channels,pad,stride,dilation,groups,rank,solver,"
+      "algorithm,latency_us\n";
+  const auto row = [&](const char* direction, const char* kernel, const char* steps, const char* solver,
+                       const char* layout = "NCHW") {
+    text += fmt::format("\"MI300X (gfx942, 304 CU)\",{},fp16,{},16,8,112x96,{},24,{},1x1,2,{},41.7\n", direction,
+                        layout, kernel, steps, solver);
+  };
+  row("forward", "3x3", "1x1,2x2", "1,a,GEMM");
+  row("backward_data", "1x3", "0x0,1x1", "1,a,Winograd");
+  row("backward_weights", "3x3", "1x1,1x1", "1,a,ImplicitGEMM");
+  row("backward_weights", "3x3", "1x1,1x1", "2,b,GEMM");
+  row("forward", "3x3", "0x1,1x1", "1,a,GEMM");
+  row("forward", "3x3", "1x1,1x1", "1,naive,Direct");
+  row("forward", "3x3", "1x1,1x1", "1,a,GEMM", "NHWC");
+  row("sideways", "3x3", "1x1,1x1", "1,a,GEMM");
+  row("forward", "three", "1x1,1x1", "1,a,GEMM");
+  ImportedRows in;
+  in.read(Source::miopen, folder.plain("conv.csv", text));
+  ASSERT_TRUE(in.report) << in.report.error().line();
+  ASSERT_EQ(in.rows.size(), 3u);
+  EXPECT_EQ(in.rows[0].gpu, "MI300X");
+  EXPECT_EQ(in.rows[0].context.runtime, Runtime::eager);
+  EXPECT_EQ(dims_text(in.rows[0].kernel.shape),
+            "batch=16;in-channels=8;out-channels=24;height=112;width=96;kernel=3;stride=2;padding=1;groups=2");
+  EXPECT_EQ(std::get<Conv2d>(in.rows[1].kernel.shape).kernel_w, 3);
+  EXPECT_EQ(std::get<Conv2d>(in.rows[1].kernel.shape).backward, ConvBackward::data);
+  EXPECT_EQ(std::get<Conv2d>(in.rows[2].kernel.shape).backward, ConvBackward::weight);
+  EXPECT_EQ(in.left_out("a solver slower than the best"), 1);
+  EXPECT_EQ(in.left_out("padding or steps that differ between rows and columns"), 1);
+  EXPECT_EQ(in.left_out("only the naive solver was there"), 1);
+  EXPECT_EQ(in.left_out("a layout that is not NCHW"), 1);
+  EXPECT_EQ(in.left_out("a direction that is neither forward nor a gradient"), 1);
+  EXPECT_EQ(in.report->bad, 1);
 }
 
 TEST(ImportSources, VidurReadsLayersOfABlock) {
@@ -125,7 +189,7 @@ TEST(ImportSources, VidurReadsLayersOfABlock) {
   row("A100 SXM 80GB", "mlp_act", ",", "9");
   row("A100 SXM 80GB", "mlp_act", ",", "9", "0");
   row("A100 SXM 80GB", "emb", ",", "9");
-  row("A100 SXM 80GB", "add", ",", "2");
+  row("A100 SXM 80GB", "add", ",", "5");
   row("A100 SXM 80GB", "dream", ",", "9");
   row("Z9", "add", ",", "9");
   ImportedRows in;
@@ -134,11 +198,13 @@ TEST(ImportSources, VidurReadsLayersOfABlock) {
   ASSERT_EQ(in.rows.size(), 6u);
   EXPECT_EQ(in.rows[0].gpu, "H100-SXM");
   EXPECT_EQ(dims_text(in.rows[0].kernel.shape), "m=64;n=6144;k=4096");
+  EXPECT_EQ(in.rows[0].kernel.format.name, "fp16");
   EXPECT_EQ(family_of(in.rows[1].kernel.shape), "rmsnorm");
+  EXPECT_EQ(in.rows[1].kernel.format.name, "bf16");  // the same bytes
   EXPECT_EQ(dims_text(in.rows[2].kernel.shape), "tokens=64;heads=16;kv-heads=4");
   EXPECT_EQ(dims_text(in.rows[3].kernel.shape), "rows=64;cols=5504");
   EXPECT_EQ(std::get<Elementwise>(in.rows[4].kernel.shape).elements, 64 * 5504);
-  EXPECT_EQ(in.left_out("shorter than 5 us, and times have steps of 1 us"), 1);
+  EXPECT_EQ(in.left_out("at most 5 us, and times have steps of 1 us"), 1);
   EXPECT_EQ(in.left_out("an operator Tilecast has no family for"), 1);
   EXPECT_EQ(in.left_out("unknown GPU 'Z9'"), 1);
 }
@@ -158,10 +224,13 @@ TEST(ImportSources, LlmservingsimReadsLayersAndAttention) {
   row("H100", "Hugging Face eager", "o_proj", "5,,,,");
   row("H100", "Hugging Face eager", "input_layernorm", "5,,,,");
   row("H100", "llama.cpp", "o_proj", "5,,,,");
+  row("RTX 3090", "Hugging Face eager", "act_fn", "5,,,,");
   ImportedRows in;
   in.read(Source::llmservingsim, folder.plain("layers.csv", text));
   ASSERT_TRUE(in.report) << in.report.error().line();
-  ASSERT_EQ(in.rows.size(), 4u);
+  ASSERT_EQ(in.rows.size(), 5u);
+  EXPECT_EQ(in.rows[4].gpu, "RTX-3090");
+  EXPECT_EQ(std::get<Elementwise>(in.rows[4].kernel.shape).elements, 5 * 7168);
   EXPECT_EQ(dims_text(in.rows[0].kernel.shape), "m=5;n=3072;k=4096");
   EXPECT_EQ(dims_text(in.rows[1].kernel.shape), "q-len=16;kv-len=116;heads=16;kv-heads=4");
   EXPECT_EQ(dims_text(in.rows[2].kernel.shape), "batch=3;kv-len=99;heads=16;kv-heads=4");
@@ -177,7 +246,7 @@ TEST(ImportSources, TablesAreToldApartByTheirColumns) {
   Names names;
   const std::map<std::string, std::string> tables = {
       {"synperf", "M,N,K,avg_duration,hardware\n96,64,32,27,NVIDIA H20\n"},
-      {"aiter", "kind,gpu,cu_num,batch,m,n,k,dtype_w,library,latency_us,err\na,MI300X,304,1,1,2,3,bf16,ck,9,\n"},
+      {"aiter", "kind,gpu,cu_num,batch,m,n,k,dtype_w,dtype_out,latency_us,err\nbf16,MI300X,304,1,1,2,3,bf16,bf16,9,\n"},
       {"aiconfigurator", std::string(kGemmHead) + "h100_sxm,vllm,1,k,bfloat16,1,2,3,0.1\n"}};
   for (const auto& [source, text] : tables) {
     std::string_view found;
@@ -237,7 +306,7 @@ TEST(ImportSources, EveryMappingSaysWhereItComesFrom) {
 TEST(ImportSources, ReadThePublishedTables) {
   const std::string folder = TILECAST_SOURCE_DIR "/../shared/data";
   if (!std::filesystem::exists(folder + "/aiter")) GTEST_SKIP() << "needs ../shared/data/aiter";
-  for (const Source source : {Source::aiter, Source::vidur, Source::llmservingsim}) {
+  for (const Source source : {Source::aiter, Source::vidur, Source::llmservingsim, Source::miopen}) {
     const auto files = files_of(mapping_of(source), folder);
     ASSERT_TRUE(files) << files.error().line();
     for (const std::string& file : *files) {

@@ -113,6 +113,6 @@ struct KernelSource {
 };
 
 extern const KernelSource kAiconfiguratorKernels, kNeusightKernels, kSynperfKernels, kAiterKernels, kVidurKernels,
-    kLlmservingsimKernels;
+    kLlmservingsimKernels, kMiopenKernels;
 
 }  // namespace tilecast

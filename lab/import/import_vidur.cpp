@@ -1,4 +1,5 @@
-// Vidur's profiles: the layers of one transformer block, fp16, one rank's shard.
+// Vidur's profiles: the layers of one transformer block, fp16, one rank's shard. Norms, rotation and gates are the
+// kernels of vLLM, from which Sarathi-Serve took them.
 #include <array>
 
 #include "lab/import/import_table.h"
@@ -24,8 +25,8 @@ constexpr SourceMapping kMapping{
     .protocol = {"the layers of a block run 20 times in turn, kernel time under the profiler, median", Runtime::graph,
                  Warmth::model}};
 
-// Times have steps of a microsecond; below this a step is a fifth of the time and more.
-const Seconds kLeast = microseconds(5);
+// Times have steps of a microsecond; up to here a step is a fifth of the time and more.
+const Seconds kMostUncertain = microseconds(5);
 
 struct Columns {
   explicit Columns(Cells& c)
@@ -103,16 +104,22 @@ std::string_view shape_of(Cells& c, const Columns& at, Measurement& row) {
   return "an operator Tilecast has no family for";
 }
 
+// Kernels that only move and scale elements are one template for both 16-bit types, move the same bytes and compute in
+// fp32: they are evidence for bf16, which models run in. Products keep their type, whose kernels and power differ.
+std::string_view format_name(std::string_view op, std::string_view dtype) {
+  return dtype == "fp16" && !op.ends_with("_proj") ? "bf16" : dtype;
+}
+
 FillRow open(const CsvReader&, Cells& cells, Names& names) {
   return [at = Columns(cells), &names](Cells& c, Measurement& row) -> std::string_view {
     if (const Gpu* gpu = c.gpu(at.gpu)) row.gpu = names.intern(gpu->name);
     row.source = row.engine = "vidur";
     row.engine_version = {};
     row.kernel_source = names.intern(c.text(at.op));
-    row.kernel.format = c.format(c.text(at.dtype));
+    row.kernel.format = c.format(format_name(c.text(at.op), c.text(at.dtype)));
     row.context = c.context(row.engine, row.kernel_source);
     row.latency = microseconds(c.number(at.latency));
-    if (row.latency < kLeast) return "shorter than 5 us, and times have steps of 1 us";
+    if (row.latency <= kMostUncertain) return "at most 5 us, and times have steps of 1 us";
     return shape_of(c, at, row);
   };
 }

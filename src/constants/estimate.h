@@ -83,9 +83,20 @@ inline constexpr Number kHbmComputePower{
 inline constexpr Number kGddrComputePower{
     "power.compute_share", 0.68,           "1", measured, "of the limit that is left for arithmetic",
     sources::kPlateaus,    "gddr gddr-ecc"};
-inline constexpr Number kMmaEnergy{
-    "power.operation",           1.2, "pJ", measured, "a bf16 operation of the tensor pipe", sources::kPlateaus,
-    "pascal volta mma amd intel"};
+inline constexpr Number kMmaEnergy{"power.operation",
+                                   1.2,
+                                   "pJ",
+                                   measured,
+                                   "a bf16 operation of the tensor pipe",
+                                   sources::kPlateaus,
+                                   "pascal volta mma cdna1 cdna2 intel"};
+inline constexpr Number kMfmaEnergy{"power.operation",
+                                    0.66,
+                                    "pJ",
+                                    assumed,
+                                    "a bf16 operation of the matrix cores",
+                                    "5 nm as Hopper's; MI300X sustains 1,320 TFLOP/s of fp8 at 750 W in AITER's rows",
+                                    "cdna3 cdna4"};
 inline constexpr Number kWgmmaEnergy{"power.operation",  0.84,   "pJ", measured, "a bf16 operation of the tensor pipe",
                                      sources::kPlateaus, "wgmma"};
 inline constexpr Number kTcgenEnergy{
@@ -150,7 +161,16 @@ inline constexpr Tunable kProductOverlap = Constant{"overlap.product",
                                                     "1",
                                                     fitted,
                                                     "a product's main loop and what comes from DRAM",
-                                                    "bf16 GEMM (docs/method.md, forecast)"};
+                                                    "bf16 GEMM (docs/method.md, forecast)",
+                                                    "nvidia cdna1 cdna2 intel"};
+inline constexpr Tunable kMfmaOverlap =
+    Constant{"overlap.product",
+             1.07,
+             "1",
+             fitted,
+             "the same of kernels with one tile on its way at a time: next to nothing",
+             "AITER's tuned products on MI300X; MI308X left out",
+             "cdna3 cdna4"};
 inline constexpr Tunable kOtherOverlap = Constant{"overlap.other",
                                                   2.0,
                                                   "1",

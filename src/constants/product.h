@@ -8,6 +8,8 @@ namespace tilecast::constants {
 namespace sources {
 inline constexpr std::string_view kPipelineFit =
     "bf16 GEMM of the cards with measured rows, fitted together in a prototype (docs/method.md, forecast)";
+inline constexpr std::string_view kMfmaFit =
+    "AITER's tuned products on MI300X, fp8, int8 and bf16, weighed by sides of the weights; MI308X left out";
 inline constexpr std::string_view kWgmmaChoice =
     "local search for most tiles, padded operations and splits right on half of 3,488 cuBLAS choices on Hopper";
 inline constexpr std::string_view kMoeRows = "AIConfigurator's MoE rows on A100, H200 and GB200";
@@ -25,29 +27,41 @@ struct PipelineConstants {
 struct PipelineFigures {
   double step_clocks, task_clocks, wave_share, efficiency, rate;
 };
-constexpr PipelineConstants pipeline_constants(std::string_view cards, const PipelineFigures& f) {
-  return {
-      Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
-               "one dependent main-loop step at the reference clock", sources::kPipelineFit, cards},
-      Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
-               "prologue and epilogue of a task that nothing overlaps", sources::kPipelineFit, cards},
-      Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
-               "share of task_clocks that every further task on the SM adds", sources::kPipelineFit, cards},
-      Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
-               "share of the peak at the reference clock that a long product sustains", sources::kPipelineFit, cards},
-      Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
-             "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100 and B200", cards}};
+constexpr PipelineConstants pipeline_constants(std::string_view cards, const PipelineFigures& f,
+                                               std::string_view source = sources::kPipelineFit) {
+  return {Constant{"pipeline.step_clocks", f.step_clocks, "clocks", fitted,
+                   "one dependent main-loop step at the reference clock", source, cards},
+          Constant{"pipeline.task_clocks", f.task_clocks, "clocks", fitted,
+                   "prologue and epilogue of a task that nothing overlaps", source, cards},
+          Constant{"pipeline.wave_share", f.wave_share, "1", fitted,
+                   "share of task_clocks that every further task on the SM adds", source, cards},
+          Constant{"pipeline.efficiency", f.efficiency, "1", fitted,
+                   "share of the peak at the reference clock that a long product sustains", source, cards},
+          Number{"pipeline.rate", f.rate, "operations/clock/SM", published,
+                 "fp16 rate of the cards the efficiency was fitted on", "data sheets of A100, H100, B200 and MI300X",
+                 cards}};
 }
 inline constexpr PipelineConstants kMmaPipeline =
-    pipeline_constants("pascal volta mma amd intel",
+    pipeline_constants("pascal volta mma cdna1 cdna2 intel",
                        {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.81, .rate = 1024});
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
     "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.84, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
     "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.80, .rate = 8192});
+inline constexpr PipelineConstants kMfmaPipeline = pipeline_constants(
+    "cdna3 cdna4", {.step_clocks = 220, .task_clocks = 2300, .wave_share = 0.05, .efficiency = 0.618, .rate = 2048},
+    sources::kMfmaFit);
 
-inline constexpr Tunable kSplitClocks = Constant{
-    "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit};
+inline constexpr Tunable kSplitClocks = Constant{"pipeline.split_clocks",
+                                                 5000,
+                                                 "clocks",
+                                                 fitted,
+                                                 "joining the partial sums of a split of k",
+                                                 sources::kPipelineFit,
+                                                 "nvidia cdna1 cdna2 intel"};
+inline constexpr Tunable kMfmaSplitClocks = Constant{
+    "pipeline.split_clocks", 11500,        "clocks", fitted, "zeroing the result and adding parts to it by atomics",
+    sources::kMfmaFit,       "cdna3 cdna4"};
 inline constexpr Tunable kPipelineFeed =
     Constant{"pipeline.feed",       143,           "bytes/clock", fitted, "bytes of tiles that reach an SM from L2",
              sources::kPipelineFit, "nvidia intel"};
@@ -58,6 +72,29 @@ inline constexpr Number kAmdFeed{"pipeline.feed",
                                  "L1 bandwidth of a compute unit",
                                  "AMD CDNA1 and CDNA2 ISA guides",
                                  "amd"};
+inline constexpr Tunable kMfmaFeed =
+    Constant{"gemm.mfma.feed",  20,           "bytes/clock", fitted, "bytes of tiles that reach a compute unit from L2",
+             sources::kMfmaFit, "cdna3 cdna4"};
+inline constexpr Number kMfmaSharedShare{
+    "gemm.mfma.shared_share", 0.6,          "1", fitted, "of the LDS's bandwidth that a product reaches",
+    sources::kMfmaFit,        "cdna3 cdna4"};
+inline constexpr Number kMfmaEpilogue{"gemm.mfma.epilogue",
+                                      7.6,
+                                      "bytes/result",
+                                      fitted,
+                                      "through the LDS on a result's way out: written, read, converted",
+                                      sources::kMfmaFit,
+                                      "cdna3 cdna4"};
+inline constexpr Number kScaleSlots{
+    "gemm.mfma.scale_slots",
+    0.25,
+    "slots/result",
+    assumed,
+    "scaling the sums of a block of k: two results a packed instruction, half of it hidden",
+    "CDNA3 ISA guide: V_PK_FMA_F32; not separable from the LDS's time in AITER's rows",
+    "cdna3 cdna4"};
+inline constexpr Number kScaleDepth{
+    "gemm.scale_depth", 128, "elements", published, "of k that share a scale", "DeepSeek-V3's block-scaled fp8"};
 inline constexpr Tunable kLatencyExponent =
     Constant{"pipeline.latency_exponent", 0.43, "1", fitted, "latencies in clocks grow with this power of the clock",
              sources::kPipelineFit};

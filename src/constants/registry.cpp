@@ -43,9 +43,16 @@ void add_product_1(List& list) {
   list.add_all(kMmaPipeline);
   list.add_all(kWgmmaPipeline);
   list.add_all(kTcgenPipeline);
+  list.add_all(kMfmaPipeline);
   list.add(kSplitClocks);
+  list.add(kMfmaSplitClocks);
   list.add(kPipelineFeed);
   list.add(kAmdFeed);
+  list.add(kMfmaFeed);
+  list.add(kMfmaSharedShare);
+  list.add(kMfmaEpilogue);
+  list.add(kScaleSlots);
+  list.add(kScaleDepth);
   list.add(kLatencyExponent);
   list.add(kEfficiencyExponent);
   list.add(kSlowPipeExponent);
@@ -184,6 +191,7 @@ void add_estimate_1(List& list) {
   list.add(kHbmComputePower);
   list.add(kGddrComputePower);
   list.add(kMmaEnergy);
+  list.add(kMfmaEnergy);
   list.add(kWgmmaEnergy);
   list.add(kTcgenEnergy);
   list.add(kTuringFma);
@@ -198,6 +206,7 @@ void add_estimate_1(List& list) {
   list.add(kSteadyPower);
   list.add(kSteadyRoot);
   list.add(kProductOverlap);
+  list.add(kMfmaOverlap);
   list.add(kOtherOverlap);
   list.add(kAttentionExpOverlap);
   list.add(kExpOverlap);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "constants/estimate.h"
+#include "constants/product.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -56,7 +57,8 @@ Seconds waiting_time(const Launch& launch, const Load& load, double missed, cons
 Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
   if (!has_main_loop(launch)) return seconds(0);
   const double rounds = std::ceil(static_cast<double>(load.tasks_busiest) / load.occupancy);
-  return seconds(physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1)) / gpu.clock.max.base());
+  const double clocks = physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1));
+  return seconds((clocks + launch.joining_clocks) / gpu.clock.max.base());
 }
 
 // Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so
@@ -64,6 +66,7 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
 double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
   if (launch.character != Character::product) return physics.vector_efficiency;
   const TensorGeneration generation = gpu.tensor_generation();
+  if (physics.overlap.pipes_in_turn) return kMfmaSharedShare;
   return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? kAsyncSharedReuse : 1.0;
 }
 
@@ -71,7 +74,8 @@ Seconds l2_time(const Launch& launch, const Load& load, Bytes missed, const Gpu&
   const Demand all = launch.total();
   if (has_main_loop(launch) && all.l2_load > bytes(0)) {
     const double hits = std::max(0.0, 1 - missed / (all.l2_load + all.l2_store));
-    const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) * hits / (physics.feed * gpu.clock.max);
+    const Bytes feed = launch.character == Character::product ? physics.product_feed : physics.feed;
+    const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) * hits / (feed * gpu.clock.max);
     const Seconds chip = (all.l2_load + all.l2_store) * hits / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
     return std::max(port, chip);
   }
@@ -120,8 +124,10 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
 }
 
 double math_time(const ResourceTimes& times, Character character, const Overlap& overlap) {
-  const double pipes =
-      std::max({of(times, Resource::tensor), of(times, Resource::vector), of(times, Resource::shared)});
+  const bool in_turn = overlap.pipes_in_turn && character == Character::product;
+  const double tensor = of(times, Resource::tensor), vector = of(times, Resource::vector);
+  const double shared = of(times, Resource::shared);
+  const double pipes = in_turn ? tensor + vector + shared : std::max({tensor, vector, shared});
   // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
   const double p = character == Character::attention ? overlap.attention_exp : overlap.exp;
   return p_norm(pipes, of(times, Resource::xu), p);

@@ -157,8 +157,8 @@ double floor_law(const Gpu& gpu) {
 LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context) {
   const auto input = [&](const Plan& plan, const Estimate& e, const Gpu& card) {
-    return LearnedInput{terms_of(plan, e), raw_features(kernel, plan, e, card, context), analytic.assumed_bound,
-                        gpu.calibration ? calibration_variant(kernel, context) : std::string()};
+    return LearnedInput{terms_of(plan, e, overlap_of(card)), raw_features(kernel, plan, e, card, context),
+                        analytic.assumed_bound, gpu.calibration ? calibration_variant(kernel, context) : std::string()};
   };
   if (!gpu.inherits() || gpu.as_parent) return input(own_plan, analytic, gpu);
   const auto parents_plan = plan(kernel, *gpu.parent, context);

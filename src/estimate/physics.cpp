@@ -12,12 +12,17 @@ using namespace constants;
 
 namespace {
 
+// Matrix cores from CDNA3 on (kernel/mfma_tiles.h).
+bool in_turn(const Gpu& gpu) {
+  return gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+}
+
 // Energy of a bf16 operation, by the way the tensor pipe is fed.
 double picojoules_per_op(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kWgmmaEnergy;
     case TensorGeneration::tcgen05: return kTcgenEnergy;
-    default: return kMmaEnergy;
+    default: return in_turn(gpu) ? kMfmaEnergy : kMmaEnergy;
   }
 }
 
@@ -40,6 +45,15 @@ const Tunable& dram_efficiency_of(const Gpu& gpu) {
 
 }  // namespace
 
+Overlap overlap_of(const Gpu& gpu) {
+  return {gpu.tuned(in_turn(gpu) ? kMfmaOverlap : kProductOverlap),
+          gpu.tuned(kOtherOverlap),
+          gpu.tuned(kAttentionExpOverlap),
+          gpu.tuned(kExpOverlap),
+          gpu.tuned(kStreamOverlap),
+          in_turn(gpu)};
+}
+
 Physics default_physics(const Gpu& gpu) {
   const PipelineLatency latency = pipeline_latency(gpu);
   Physics p;
@@ -49,6 +63,7 @@ Physics default_physics(const Gpu& gpu) {
   p.product_efficiency = product_efficiency(gpu);
   p.attention_efficiency = gpu.tuned(kAttentionShare) * p.product_efficiency;
   p.feed = bytes(latency.feed);
+  p.product_feed = in_turn(gpu) ? bytes(gpu.tuned(kMfmaFeed)) : p.feed;
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;
@@ -64,8 +79,7 @@ Physics default_physics(const Gpu& gpu) {
   p.joules_per_op = picojoules_per_op(gpu) * 1e-12;
   p.joules_per_fma = picojoules_per_fma(gpu) * 1e-12;
   p.follower_floor = gpu.tuned(kFollowerFloor);
-  p.overlap = {gpu.tuned(kProductOverlap), gpu.tuned(kOtherOverlap), gpu.tuned(kAttentionExpOverlap),
-               gpu.tuned(kExpOverlap), gpu.tuned(kStreamOverlap)};
+  p.overlap = overlap_of(gpu);
   return p;
 }
 

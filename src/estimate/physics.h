@@ -19,6 +19,7 @@ struct Overlap {
   double attention_exp = constants::kAttentionExpOverlap.value;  // attention's exponentials and its products
   double exp = constants::kExpOverlap.value;                     // special functions and arithmetic elsewhere
   double stream = constants::kStreamOverlap.value;               // a stream's arithmetic and its bytes
+  bool pipes_in_turn = false;  // a product's waves read shared memory and multiply in turn: those times add
 };
 
 struct Physics {
@@ -29,6 +30,7 @@ struct Physics {
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
   Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2
+  Bytes product_feed = feed;                                       // the same in a product's main loop
   double step_clocks = constants::kMmaPipeline.step_clocks.value;  // latency of one dependent main-loop step
   double task_clocks = constants::kMmaPipeline.task_clocks.value;  // prologue and epilogue that nothing overlaps
   double wave_share = 1;  // share of `task_clocks` that every further task on an SM adds
@@ -45,6 +47,7 @@ struct Physics {
 };
 
 Physics default_physics(const Gpu& gpu);
+Overlap overlap_of(const Gpu& gpu);
 
 Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime);
 

@@ -19,11 +19,11 @@ std::size_t longest_launch(const Estimate& e) {
   return longest;
 }
 
-Terms terms_of(const Plan& plan, const Estimate& analytic) {
+Terms terms_of(const Plan& plan, const Estimate& analytic, const Overlap& overlap) {
   const std::size_t longest = longest_launch(analytic);
   Terms terms;
   terms.looped = has_main_loop(plan.launches[longest]);
-  terms.overlap = static_cast<float>(overlap_exponent(plan.launches[longest]));
+  terms.overlap = static_cast<float>(overlap_exponent(plan.launches[longest], overlap));
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const LaunchEstimate& e = analytic.launches[i];
     const auto add = [](float& sum, double value) { sum += static_cast<float>(value); };
@@ -32,7 +32,7 @@ Terms terms_of(const Plan& plan, const Estimate& analytic) {
       add(terms.helpers, in_microseconds(e.latency - e.floor));
       continue;
     }
-    add(terms.math, in_microseconds(seconds(math_time(e.achieved, plan.launches[i].character))));
+    add(terms.math, in_microseconds(seconds(math_time(e.achieved, plan.launches[i].character, overlap))));
     add(terms.l2, us(e.achieved, Resource::l2));
     add(terms.dram, us(e.achieved, Resource::dram));
     add(terms.waiting, us(e.achieved, Resource::latency));

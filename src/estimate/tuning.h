@@ -9,6 +9,7 @@
 #include <array>
 
 #include "estimate/estimate.h"
+#include "estimate/physics.h"
 
 namespace tilecast {
 
@@ -24,7 +25,8 @@ struct Terms {
   float overlap = 2;   // exponent that joins DRAM with the rest: 1 adds, large takes the longer
   bool looped = true;  // false: a streaming kernel, whose loads queue behind its first round trip
 };
-Terms terms_of(const Plan& plan, const Estimate& analytic);
+// `overlap`: of the card that the estimate is for.
+Terms terms_of(const Plan& plan, const Estimate& analytic, const Overlap& overlap = {});
 
 // The launch that takes longest.
 std::size_t longest_launch(const Estimate& estimate);

@@ -67,6 +67,18 @@ TEST(JoinParts, ExponentialsOverlapMoreOutsideAttention) {
   EXPECT_DOUBLE_EQ(math_time(times, Character::product), std::pow(256.0 + 81, 0.25));
 }
 
+// Waves that read shared memory and multiply in turn: the times of a product's pipes add up.
+TEST(JoinParts, PipesInTurnAddUp) {
+  ResourceTimes times{};
+  times[static_cast<std::size_t>(Resource::tensor)] = seconds(4);
+  times[static_cast<std::size_t>(Resource::vector)] = seconds(1);
+  times[static_cast<std::size_t>(Resource::shared)] = seconds(3);
+  EXPECT_DOUBLE_EQ(math_time(times, Character::product), 4);
+  const Overlap overlap = overlap_of(*find_gpu("MI300X"));
+  EXPECT_DOUBLE_EQ(math_time(times, Character::product, overlap), 8);
+  EXPECT_DOUBLE_EQ(math_time(times, Character::attention, overlap), 4);
+}
+
 // Untuned terms of one launch give the analytic forecast back.
 TEST(Tuning, UntunedIsTheAnalyticForecast) {
   const Context context;
@@ -80,7 +92,7 @@ TEST(Tuning, UntunedIsTheAnalyticForecast) {
       if (planned->launches.size() != 1) continue;
       const Estimate e = estimate(*planned, gpu, context, Method::analytic);
       if (e.launches[0].latency - e.launches[0].floor <= e.bound) continue;  // held up by its bound
-      EXPECT_NEAR(tuned_time(terms_of(*planned, e), Tuning{}, 1) / in_microseconds(e.latency), 1, 1e-4)
+      EXPECT_NEAR(tuned_time(terms_of(*planned, e, overlap_of(gpu)), Tuning{}, 1) / in_microseconds(e.latency), 1, 1e-4)
           << name << " " << family_of(kernel.shape);
     }
   }

@@ -64,6 +64,7 @@ TEST(GpuData, TheListIsComplete) {
                            "MI210",
                            "MI250",
                            "MI300X",
+                           "MI308X",
                            "MI325X",
                            "MI355X",
                            "Arc Pro B60"})
@@ -86,7 +87,8 @@ TEST(GpuData, PeaksAgreeWithTheVendors) {
         Known{"L4", DType::bf16, DType::fp32, 121}, Known{"H20", DType::bf16, DType::fp32, 148},
         Known{"H100-SXM", DType::bf16, DType::fp32, 989.4}, Known{"H200-SXM", DType::fp8, DType::fp32, 1979},
         Known{"B200", DType::bf16, DType::fp32, 2250}, Known{"GB200", DType::fp4, DType::fp32, 10000},
-        Known{"MI300X", DType::bf16, DType::fp32, 1307.4}, Known{"MI210", DType::fp32, DType::fp32, 45.3}}) {
+        Known{"MI300X", DType::bf16, DType::fp32, 1307.4}, Known{"MI308X", DType::fp8, DType::fp32, 688},
+        Known{"MI210", DType::fp32, DType::fp32, 45.3}}) {
     const auto gpu = find_gpu(known.gpu);
     ASSERT_TRUE(gpu) << known.gpu;
     const double derived = in_teraops_per_second(gpu->tensor_peak(known.input, known.accumulate, gpu->clock.quoted));

@@ -109,5 +109,19 @@ TEST(Conv2d, ContradictionsAreRefused) {
   EXPECT_EQ(shape.check().error().field, "groups");
 }
 
+// MIOpen turns the input and the filter before an implicit product, and the result after it.
+TEST(Conv2d, IsTransposedOnCdna3) {
+  Conv2d shape;
+  shape.batch = 16, shape.in_channels = 64, shape.out_channels = 128, shape.height = 28, shape.width = 28;
+  const auto made = plan(shape, *format_from("fp16"), *find_gpu("MI300X"), Context{});
+  ASSERT_TRUE(made) << made.error().line();
+  ASSERT_EQ(made->launches.size(), 4u);
+  EXPECT_EQ(made->launches[2].name, "implicit_gemm");
+  EXPECT_EQ(made->launches[3].name, "transpose_back");
+  const double input = 16.0 * 64 * 28 * 28 * 2;
+  EXPECT_NEAR(in_bytes(made->launches[0].total().l2_load), input, 1);
+  EXPECT_NEAR(in_bytes(made->launches[0].total().l2_store), input, 1);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -10,7 +10,7 @@ namespace {
 // Bits include scales: fp8 blocks of 128x128 (weights) and 1x128 (activations) carry an fp32 scale; nvfp4 an fp8 scale
 // per 16 elements; mxfp4 an 8-bit exponent per 32; int4 weight-only an fp16 scale per 128 (the groups AWQ and GPTQ
 // default to).
-constexpr std::array<Format, 17> kFormats = {{
+constexpr std::array<Format, 19> kFormats = {{
     {"bf16", DType::bf16, DType::fp32, 16, 16, DType::bf16},
     {"fp16", DType::fp16, DType::fp32, 16, 16, DType::fp16},
     {"tf32", DType::tf32, DType::fp32, 32, 32, DType::fp32},
@@ -20,6 +20,7 @@ constexpr std::array<Format, 17> kFormats = {{
     {"fp8_static", DType::fp8, DType::fp32, 8, 8, DType::bf16},
     {"fp8_token", DType::fp8, DType::fp32, 8, 8, DType::bf16, Quantise::dynamic},
     {"fp8_block", DType::fp8, DType::fp32, 8 + 32.0 / (128 * 128), 8 + 32.0 / 128, DType::bf16, Quantise::dynamic},
+    {"fp8_block_static", DType::fp8, DType::fp32, 8 + 32.0 / (128 * 128), 8 + 32.0 / 128, DType::bf16},
     {"nvfp4", DType::fp4, DType::fp32, 4 + 8.0 / 16, 4 + 8.0 / 16, DType::bf16, Quantise::dynamic},
     {"mxfp6", DType::fp6, DType::fp32, 6 + 8.0 / 32, 6 + 8.0 / 32, DType::bf16, Quantise::dynamic},
     {"mxfp4", DType::fp4, DType::fp32, 4 + 8.0 / 32, 4 + 8.0 / 32, DType::bf16, Quantise::dynamic},
@@ -27,6 +28,7 @@ constexpr std::array<Format, 17> kFormats = {{
     {"w4a16_mxfp4", DType::bf16, DType::fp32, 4 + 8.0 / 32, 16, DType::bf16, Quantise::none, true},
     {"w4a8_mxfp4_mxfp8", DType::fp8, DType::fp32, 4 + 8.0 / 32, 8 + 8.0 / 32, DType::bf16, Quantise::dynamic},
     {"int8", DType::int8, DType::int32, 8, 8, DType::bf16, Quantise::dynamic},
+    {"int8_static", DType::int8, DType::int32, 8, 8, DType::bf16},
     {"int8_wo", DType::bf16, DType::fp32, 8, 16, DType::bf16, Quantise::none, true},
     {"int4_wo", DType::bf16, DType::fp32, 4 + 16.0 / 128, 16, DType::bf16, Quantise::none, true},
 }};

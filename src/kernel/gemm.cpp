@@ -6,6 +6,7 @@
 #include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/gemm_traffic.h"
+#include "kernel/mfma_tiles.h"
 #include "kernel/quantize.h"
 #include "kernel/scaled_mm.h"
 #include "support/arithmetic.h"
@@ -24,11 +25,12 @@ Status check_product(Count batch, Count m, Count n, Count k) {
 
 // Reading and writing of one CTA's shared memory: tiles are written once and read by every instruction group that needs
 // them; a group covers reuse_m x reuse_n results.
-Bytes shared_traffic(const GemmTile& tile, double k, double element) {
-  const double fill = (tile.m + tile.n) * k * element;
-  const double reads = 1.0 * tile.m * tile.n * k * element *
-                       (1.0 / std::min(tile.reuse_m, tile.m) + 1.0 / std::min(tile.reuse_n, tile.n));
-  return bytes(fill + reads);
+Bytes shared_traffic(const GemmChoice& choice, double k, double element) {
+  const GemmTile& tile = choice.tile;
+  const double results = 1.0 * tile.m * tile.n;
+  const double x = tile.m + results / std::min(tile.reuse_n, tile.n);
+  const double w = choice.direct_weights ? 0.0 : tile.n + results / std::min(tile.reuse_m, tile.m);
+  return bytes((x + w) * k * element) + choice.shared_per_result * results;
 }
 
 // Adding up the partial sums of split-K: cublasLt's splitKreduce_kernel, CTAs of 32 x 16 threads over 32 columns and as
@@ -87,7 +89,8 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   auto plan = quantise_first(p, format, gpu, context);
   if (!plan) return plan;
   const GemmChoice choice =
-      weights && takes_scaled_mm(format, context)
+      takes_mfma(*math, gpu) ? choose_mfma(p, format, *math, gpu, context)
+      : weights && takes_scaled_mm(format, context)
           ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == "trtllm")
           : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
@@ -153,6 +156,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   launch.tile = {tile.m, tile.n, choice.tile_k};
   launch.split = choice.split;
   launch.stages = choice.stages;
+  launch.joining_clocks = choice.joining_clocks;
   launch.ctas = choice.persistent ? std::min(tasks, choice.concurrent) : tasks;
   if (choice.persistent) launch.dispatch = Dispatch::persistent;
   // Shared memory that admits just the resident CTAs the tile is known to have.
@@ -164,7 +168,8 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   Demand each;
   (math.pipe == Pipe::tensor ? each.tensor : each.vector) = ops(2.0 * tile.m * tile.n * depth);
   if (format.unpack_weights) each.vector += ops(2 * kUnpackSlots * tile.n * depth);
-  each.shared = shared_traffic(tile, depth, element);
+  each.vector += ops(2 * choice.scale_slots * tile.m * tile.n * real(steps));
+  each.shared = shared_traffic(choice, depth, element);
   each.l2_load = asked_by_cta(p, format, choice, grid);
   each.l2_store = (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).

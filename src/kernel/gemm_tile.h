@@ -30,6 +30,10 @@ struct GemmChoice {
   bool persistent = false;           // at most one round of CTAs walks the tiles
   Count concurrent = 0;              // CTAs the GPU runs at once; zero: not known, and no re-reads are forecast
   int coalesced = 1;                 // SMs whose simultaneous requests for the same line L2 serves once
+  bool direct_weights = false;       // weights go into registers past shared memory
+  Bytes shared_per_result;           // through shared memory on a result's way out
+  double scale_slots = 0;            // vector slots of a result in every step, for its scales
+  double joining_clocks = 0;         // that adding up the parts of a split takes after the main loop
 };
 
 // Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.

@@ -53,6 +53,7 @@ struct Rank {
   MathPath math;
   MoeLoads loads;
   bool triton = false;
+  bool bare = false;  // both products alone, the activation inside the first: AITER's kernels as its tables time them
 
   Count tokens() const { return std::min(shape.tokens, loads.total); }  // with rows here, at most
   // (token, expert) pairs that the kernels between and after the products pass over. The Triton style keeps the pairs
@@ -62,6 +63,13 @@ struct Rank {
 
   Operand input() const {
     const double h = real(shape.hidden);
+    if (bare)
+      return {"tokens",
+              format.activation_bytes(real(tokens()) * h),
+              Operand::Role::activation,
+              true,
+              false,
+              format.activation_bytes(real(std::min(tokens(), loads.certain_tokens)) * h)};
     return {"tokens",
             format.output_bytes(real(tokens()) * h),
             Operand::Role::activation,
@@ -168,6 +176,21 @@ void add_zero_blocks(Launch& launch, const Rank& r, const GemmTile& tile, Count 
   launch.tasks.push_back({blocks, each, 0});
 }
 
+// The activation inside the first product halves what a gated one writes; the second adds weighted rows to the result.
+void fuse_ends(Launch& launch, const Rank& r, bool down) {
+  const double share = down ? 1.0 : real(r.shape.local_inter()) / r.first_columns();
+  for (TaskGroup& group : launch.tasks) group.each.l2_store = group.each.l2_store * share;
+  const double rows = real(r.loads.total), inter = real(r.shape.local_inter()), h = real(r.shape.hidden);
+  if (!down) {
+    launch.operands.add(r.input());
+    launch.operands.add(Rank::between("hidden", r.format.output_bytes(rows * inter), true));
+    return;
+  }
+  launch.operands.add(Rank::between("hidden", r.format.activation_bytes(rows * inter), false));
+  launch.operands.add({"result", r.format.output_bytes(real(r.tokens()) * h), Operand::Role::activation, false, true,
+                       r.format.output_bytes(real(std::min(r.tokens(), r.loads.certain_tokens)) * h)});
+}
+
 Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, bool down) {
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
@@ -187,6 +210,7 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
       ops(2 * real(r.loads.certain_rows) * real(n) * real(k));
   launch.operands.add(r.weights(down ? "w2" : "w13", real(n), real(k), pieces.dram));
+  if (r.bare) return fuse_ends(launch, r, down), launch;
   add_zero_blocks(launch, r, choice.tile, n);
   const double rows = real(r.loads.total);
   const bool gathers = r.triton && !down && r.format.quantise == Quantise::none;
@@ -246,10 +270,16 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
-  const Rank rank{shape, format, *math, moe_loads(shape), triton};
+  const bool bare = context.engine == "aiter";
+  const Rank rank{shape, format, *math, bare ? random_moe_loads(shape) : moe_loads(shape), triton, bare};
   Plan plan;
   if (shape.pass != MoePass::both) {
     plan.launches.push_back(product_launch(rank, gpu, context, shape.pass == MoePass::down));
+    return plan;
+  }
+  if (bare) {
+    plan.launches.push_back(product_launch(rank, gpu, context, false));
+    plan.launches.push_back(product_launch(rank, gpu, context, true));
     return plan;
   }
   plan.launches.push_back(align_launch(rank));

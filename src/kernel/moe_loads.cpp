@@ -150,4 +150,58 @@ MoeLoads moe_loads(const Moe& shape) {
   return loads;
 }
 
+namespace {
+
+// Relative chances of so many rows, from `first` on: the binomial distribution as far as it is worth counting.
+struct Chances {
+  Count first = 0;
+  std::vector<double> of;
+};
+Chances binomial_chances(Count tokens, double share) {
+  const double n = static_cast<double>(tokens), mean = n * share;
+  const Count reach = static_cast<Count>(8 * std::sqrt(mean * (1 - share)) + 8);
+  const Count mode = std::min(tokens, static_cast<Count>(mean));
+  Chances chances{std::max<Count>(0, mode - reach), {}};
+  const Count last = std::min(tokens, mode + reach);
+  chances.of.assign(static_cast<std::size_t>(last - chances.first + 1), 1.0);
+  const double odds = share / (1 - share);
+  const auto at = [&](Count rows) -> double& { return chances.of[static_cast<std::size_t>(rows - chances.first)]; };
+  for (Count rows = mode; rows < last; ++rows)
+    at(rows + 1) = at(rows) * odds * (n - static_cast<double>(rows)) / static_cast<double>(rows + 1);
+  for (Count rows = mode; rows > chances.first; --rows)
+    at(rows - 1) = at(rows) * static_cast<double>(rows) / (odds * (n - static_cast<double>(rows) + 1));
+  return chances;
+}
+
+// Quantiles (i + 1/2) / count, descending.
+std::vector<Count> quantiles(const Chances& chances, std::size_t count) {
+  const double all = std::accumulate(chances.of.begin(), chances.of.end(), 0.0);
+  std::vector<Count> values;
+  double below = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(count) * all;
+    while (at + 1 < chances.of.size() && below + chances.of[at] < wanted) below += chances.of[at++];
+    values.push_back(chances.first + static_cast<Count>(at));
+  }
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace
+
+MoeLoads random_moe_loads(const Moe& shape) {
+  MoeLoads loads = moe_loads(shape);
+  if (shape.distribution != ExpertDistribution::balanced || shape.topk == shape.experts) return loads;
+  const double share = static_cast<double>(shape.topk) / static_cast<double>(shape.experts);
+  std::vector<Count> rows =
+      quantiles(binomial_chances(shape.tokens, share), static_cast<std::size_t>(shape.local_experts()));
+  const Count sum = std::accumulate(rows.begin(), rows.end(), Count{0});
+  settle(rows, loads.total - sum, shape.tokens);
+  std::erase(rows, Count{0});
+  loads.rows = std::move(rows);
+  loads.assumed_experts = std::min(loads.assumed_experts, static_cast<Count>(loads.rows.size()));
+  return loads;
+}
+
 }  // namespace tilecast

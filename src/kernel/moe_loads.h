@@ -31,4 +31,9 @@ struct MoeLoads {
 // given      `counts`.
 MoeLoads moe_loads(const Moe& shape);
 
+// Loads of tokens that choose their experts evenly but at random, as a benchmark of random scores measures: an expert's
+// rows are a draw of a binomial distribution, and we take its quantiles (i + 1/2) / experts. What is certain of
+// `balanced` loads is certain of these.
+MoeLoads random_moe_loads(const Moe& shape);
+
 }  // namespace tilecast

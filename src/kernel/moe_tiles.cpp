@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "constants/product.h"
+#include "kernel/mfma_tiles.h"
 
 namespace tilecast {
 
@@ -85,6 +86,7 @@ GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, co
 
 GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& format, const MathPath& math, const Gpu& gpu,
                               const Context& context) {
+  if (takes_mfma(math, gpu)) return choose_grouped_mfma(problem, format, math, gpu, context);
   GemmChoice choice = choose_grouped(problem, math, gpu);
   // vLLM and SGLang call FlashInfer's CUTLASS experts without tuning, and on Hopper the first configuration of the list
   // is 128 x 16 (cutlass_heuristic.cpp, get_candidate_configs_sm90): rows four times slower than TensorRT-LLM's, which

@@ -11,11 +11,15 @@ using namespace constants;
 
 namespace {
 
-constexpr const PipelineConstants& pipeline_of(TensorGeneration generation) {
-  switch (generation) {
+bool is_cdna3(const Gpu& gpu) {
+  return gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+}
+
+const PipelineConstants& pipeline_of(const Gpu& gpu) {
+  switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kWgmmaPipeline;
     case TensorGeneration::tcgen05: return kTcgenPipeline;
-    default: return kMmaPipeline;
+    default: return is_cdna3(gpu) ? kMfmaPipeline : kMmaPipeline;
   }
 }
 
@@ -24,10 +28,11 @@ double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kRe
 }  // namespace
 
 PipelineLatency pipeline_latency(const Gpu& gpu) {
-  const PipelineConstants& p = pipeline_of(gpu.tensor_generation());
+  const PipelineConstants& p = pipeline_of(gpu);
+  const Tunable& split = is_cdna3(gpu) ? kMfmaSplitClocks : kSplitClocks;
   const double stretch = std::pow(relative_clock(gpu), gpu.tuned(kLatencyExponent));
   return {gpu.tuned(p.step_clocks) * stretch, gpu.tuned(p.task_clocks) * stretch, gpu.tuned(p.wave_share),
-          gpu.tuned(kSplitClocks) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
+          gpu.tuned(split) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
 }
 
 // What a step loses besides its arithmetic takes clocks of its own, so a card whose tensor pipe is slower than those
@@ -36,12 +41,12 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
 // it.
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
-  const double fitted_rate = pipeline_of(gpu.tensor_generation()).rate;
+  const double fitted_rate = pipeline_of(gpu).rate;
   return rate > 0 ? std::pow(std::min(1.0, rate / fitted_rate), gpu.tuned(kSlowPipeExponent)) : 1;
 }
 
 double product_efficiency(const Gpu& gpu) {
-  const double at_reference = gpu.tuned(pipeline_of(gpu.tensor_generation()).efficiency);
+  const double at_reference = gpu.tuned(pipeline_of(gpu).efficiency);
   const double reached =
       std::min<double>(kMostEfficiency, at_reference * std::pow(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
   return 1 / (1 + (1 / reached - 1) * slower_pipe(gpu));

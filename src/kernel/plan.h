@@ -126,6 +126,7 @@ struct Launch {
   Operands operands;
   MathPath math;                    // of the products, where there are any
   double math_share = 1;            // of the pipe's usual rate, where the kernel has to use older instructions
+  double joining_clocks = 0;        // that nothing overlaps, after the tasks: the parts of a split are added up
   DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.
   Demand required;
