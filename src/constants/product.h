@@ -40,11 +40,11 @@ constexpr PipelineConstants pipeline_constants(std::string_view cards, const Pip
 }
 inline constexpr PipelineConstants kMmaPipeline =
     pipeline_constants("pascal volta mma amd intel",
-                       {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.81, .rate = 1024});
+                       {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.92, .rate = 1024});
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
-    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.84, .rate = 4096});
+    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.88, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
-    "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.80, .rate = 8192});
+    "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.88, .rate = 8192});
 
 inline constexpr Tunable kSplitClocks = Constant{
     "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit};
@@ -62,7 +62,7 @@ inline constexpr Tunable kLatencyExponent =
     Constant{"pipeline.latency_exponent", 0.43, "1", fitted, "latencies in clocks grow with this power of the clock",
              sources::kPipelineFit};
 inline constexpr Tunable kEfficiencyExponent = Constant{
-    "pipeline.efficiency_exponent", -0.35, "1", fitted, "and the share of the peak with this", sources::kPipelineFit};
+    "pipeline.efficiency_exponent", 0, "1", fitted, "and the share of the peak with this", sources::kPipelineFit};
 inline constexpr Tunable kSlowPipeExponent =
     Constant{"pipeline.slow_pipe_exponent",
              1.5,

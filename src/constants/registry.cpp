@@ -4,6 +4,7 @@
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
+#include "constants/power.h"
 #include "constants/product.h"
 #include "constants/serve.h"
 #include "constants/streaming.h"
@@ -27,6 +28,7 @@ class List {
   void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
+  void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
   void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
   void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
@@ -37,6 +39,35 @@ class List {
  private:
   void each(const auto&... constants) { (add(constants), ...); }
 };
+
+void add_power(List& list) {
+  for (const SiliconConstants* c :
+       {&kPascalHbmSilicon, &kPascalSilicon, &kVoltaSilicon, &kTuringSilicon, &kAmpereHbmSilicon, &kAmpereSilicon,
+        &kAdaSilicon, &kHopperSilicon, &kBlackwellHbmSilicon, &kBlackwellSilicon, &kOtherSilicon})
+    list.add_all(*c);
+  list.add(kVectorEnergy);
+  list.add(kNarrowTensorEnergy);
+  list.add(kWideTensorEnergy);
+  list.add(kTcgenTensorEnergy);
+  list.add(kSpecialEnergy);
+  list.add(kDoubleWidth);
+  list.add(kTf32Width);
+  list.add(kDoubleTensorWidth);
+  list.add(kHalfWidth);
+  list.add(kByteWidth);
+  list.add(kNarrowWidth);
+  for (const MemoryEnergy& energy : kMemoryEnergies) list.add(energy.byte);
+  list.add(kOnChipByte);
+  list.add(kHbmIdle);
+  list.add(kGddrIdle);
+  list.add(kSmIdle);
+  list.add(kVoltageSlope);
+  list.add(kVoltageFloor);
+  list.add(kBurstLimit);
+  list.add(kLeastClock);
+  list.add(kThermalTime);
+  list.add(kThermalExponent);
+}
 
 void add_product_1(List& list) {
   list.add(kReferenceClock);
@@ -181,22 +212,6 @@ void add_estimate_1(List& list) {
   list.add(kDramLatency);
   list.add(kEagerFloor);
   list.add(kFollowerFloor);
-  list.add(kHbmComputePower);
-  list.add(kGddrComputePower);
-  list.add(kMmaEnergy);
-  list.add(kWgmmaEnergy);
-  list.add(kTcgenEnergy);
-  list.add(kTuringFma);
-  list.add(kPascalFma);
-  list.add(kByteEnergy);
-  list.add(kMeteredByte);
-  list.add(kTcgenMeteredByte);
-  list.add(kByteWideToggling);
-  list.add(kNarrowToggling);
-  list.add(kThermalTime);
-  list.add(kThermalExponent);
-  list.add(kSteadyPower);
-  list.add(kSteadyRoot);
   list.add(kProductOverlap);
   list.add(kOtherOverlap);
   list.add(kAttentionExpOverlap);
@@ -373,6 +388,7 @@ List listed() {
   add_product_2(list);
   add_streaming(list);
   add_attention(list);
+  add_power(list);
   add_estimate_1(list);
   add_estimate_2(list);
   add_engine(list);

@@ -43,7 +43,7 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   Physics physics = default_physics(gpu);
   if (simplified.peak_clocks) {
     physics.product_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
-    physics.compute_power = watts(1e9);
+    physics.power.limit = physics.power.burst = watts(1e9);
   }
   return physics;
 }
@@ -52,6 +52,20 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
 bool assumes(const Launch& launch) {
   return std::any_of(launch.operands.begin(), launch.operands.end(),
                      [](const Operand& operand) { return operand.assumed.has_value(); });
+}
+
+// What of a launch's time follows the SMs' clock: all but what DRAM adds.
+void split_by_clock(PowerWork& work, const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
+  ResourceTimes on_chip = times;
+  on_chip[static_cast<std::size_t>(Resource::dram)] = seconds(0);
+  work.clocked = join_times(on_chip, launch, overlap);
+  work.fixed = std::max(seconds(0), join_times(times, launch, overlap) - work.clocked);
+}
+
+// At a share of the highest clock.
+void slow_down(ResourceTimes& times, double clock) {
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (i != static_cast<std::size_t>(Resource::dram)) times[i] = times[i] / clock;
 }
 
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
@@ -72,6 +86,10 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   if (simplified.no_cache) assumed.warmth = Warmth::cold;
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
+  e.work = energy_of(physics.power, launch, e.traffic.total());
+  split_by_clock(e.work, e.achieved, launch, physics.overlap);
+  e.clock = clock_of(physics.power, e.work, context.run);
+  slow_down(e.achieved, e.clock);
   e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;
 }

@@ -6,6 +6,7 @@
 
 #include "constants/estimate.h"
 #include "constants/product.h"
+#include "estimate/power.h"
 #include "gpu/gpu.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
@@ -39,25 +40,11 @@ struct Physics {
   Seconds eager_floor = microseconds(constants::kEagerFloor);  // a kernel launched by itself, empty
   double follower_floor = constants::kFollowerFloor.value;  // of a floor that kernels after the first in a graph take
   Overlap overlap;
-  Watts compute_power;        // power left for arithmetic
-  double joules_per_op = 0;   // energy of one tensor operation in bf16
-  double joules_per_fma = 0;  // energy of one fp32 operation of a product on the vector pipe; zero: no limit
+  PowerLaw power;
 };
 
 Physics default_physics(const Gpu& gpu);
 
 Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime);
-
-// Share of the highest clock that the power limit leaves a product of this rate, for kernels long enough to heat up.
-double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length);
-
-// Energy of a plan's tensor operations.
-double tensor_joules(const Physics& physics, const Plan& plan);
-// ... and of its bytes from DRAM: what the clock of a step follows.
-double joules_of(const Physics& physics, const Plan& plan, Bytes dram);
-// How much longer products take in a run that wants, on average, this share of the power left for arithmetic.
-double steady_stretch(const Gpu& gpu, double wanted);
-// The part of that which a kernel of this length has not already brought about by itself.
-double steady_stretch_of(double stretch, Seconds alone);
 
 }  // namespace tilecast

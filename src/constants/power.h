@@ -1,0 +1,127 @@
+// What operations and bytes cost in joules, what a card draws without them, and how voltage follows the clock.
+//
+// Energies are those of 16 nm silicon at its highest voltage; `power.switching` turns them into another process's.
+#pragma once
+
+#include "constants/constant.h"
+
+namespace tilecast::constants {
+
+namespace sources {
+inline constexpr std::string_view kFp32Plateaus =
+    "NeuSight's fp32 products beyond 30 ms: T4 at 70 W 3.9, P4 at 75 W 4.7, A100 PCIe at 250 W 16.5 TFLOP/s; V100 at "
+    "250 W and A100 at 300 W are not held back";
+inline constexpr std::string_view kTensorPlateaus =
+    "products beyond 10 ms at the power limit in AIConfigurator's gemm and power_gemm tables";
+inline constexpr std::string_view kNodes =
+    "steps of the foundries' nodes at one voltage, rounded to what fp32 products of T4, P4, A100 and H200 take";
+inline constexpr std::string_view kTopClocks = "highest clock nvidia-smi lists for cards of the architecture";
+inline constexpr std::string_view kMeter = "H200's energy counter (data/measurements/h200_power.csv)";
+}  // namespace sources
+
+// Process and architecture.
+struct SiliconConstants {
+  Number switching, top_clock;
+};
+constexpr SiliconConstants silicon_constants(std::string_view cards, double switching, double top_clock) {
+  return {Number{"power.switching", switching, "1", fitted, "energy of an operation over 16 nm silicon's",
+                 sources::kNodes, cards},
+          Number{"power.top_clock", top_clock, "GHz", published,
+                 "clock at the highest voltage; 0: the card's own highest clock", sources::kTopClocks, cards}};
+}
+inline constexpr SiliconConstants kPascalHbmSilicon = silicon_constants("6.0", 1.0, 1.48);
+inline constexpr SiliconConstants kPascalSilicon = silicon_constants("6.1", 1.0, 1.911);
+inline constexpr SiliconConstants kVoltaSilicon = silicon_constants("volta", 0.93, 1.53);
+inline constexpr SiliconConstants kTuringSilicon = silicon_constants("turing", 0.93, 2.1);
+inline constexpr SiliconConstants kAmpereHbmSilicon = silicon_constants("8.0", 0.68, 1.41);
+inline constexpr SiliconConstants kAmpereSilicon = silicon_constants("8.6", 0.78, 2.1);
+inline constexpr SiliconConstants kAdaSilicon = silicon_constants("ada", 0.52, 3.105);
+inline constexpr SiliconConstants kHopperSilicon = silicon_constants("hopper", 0.52, 1.98);
+inline constexpr SiliconConstants kBlackwellHbmSilicon = silicon_constants("tcgen05", 0.42, 2.07);
+inline constexpr SiliconConstants kBlackwellSilicon = silicon_constants("12.0 12.1", 0.50, 3.09);
+inline constexpr SiliconConstants kOtherSilicon = silicon_constants("amd intel", 0.55, 0);
+
+// Operations, a multiply-add being two.
+inline constexpr Tunable kVectorEnergy =
+    Constant{"power.vector_operation", 20, "pJ", fitted, "an fp32 operation of the vector pipe, its operands' way included",
+             sources::kFp32Plateaus};
+inline constexpr Tunable kNarrowTensorEnergy = Constant{
+    "power.tensor_operation", 3.9, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "gddr gddr-ecc volta pascal"};
+inline constexpr Tunable kWideTensorEnergy = Constant{
+    "power.tensor_operation", 2.35, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "8.0 wgmma amd"};
+inline constexpr Tunable kTcgenTensorEnergy = Constant{
+    "power.tensor_operation", 2.0, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "tcgen05"};
+inline constexpr Number kSpecialEnergy{"power.special", 40, "pJ", assumed, "a special-function result",
+                                       "as two fp32 operations"};
+inline constexpr Number kDoubleWidth{"power.width", 2, "1", assumed, "energy of an operation over fp32's or bf16's",
+                                     "twice the wires", "", "fp64 on the vector pipe"};
+inline constexpr Number kTf32Width{"power.width", 1.8, "1", measured, "energy of an operation over fp32's or bf16's",
+                                   "H200 at its limit (data/measurements/h200_sustained.csv)", "",
+                                   "tf32 on the tensor pipe"};
+inline constexpr Number kDoubleTensorWidth{"power.width", 8, "1", assumed,
+                                           "energy of an operation over fp32's or bf16's",
+                                           "its multipliers' area over bf16's, about", "", "fp64 on the tensor pipe"};
+inline constexpr Number kHalfWidth{"power.width", 0.5, "1", assumed, "energy of an operation over fp32's or bf16's",
+                                   "two share the wires of one", "", "16 bits on the vector pipe"};
+inline constexpr Number kByteWidth{"power.width", 0.57, "1", measured, "energy of an operation over fp32's or bf16's",
+                                   "H200 and GB200 at their limits, fp8 against bf16: 0.55, 0.62", "",
+                                   "8 bits on the tensor pipe"};
+inline constexpr Number kNarrowWidth{"power.width", 0.37, "1", measured, "energy of an operation over fp32's or bf16's",
+                                     "B200 and GB200 at their limits, nvfp4 against bf16: 0.39, 0.38", "",
+                                     "4 and 6 bits on the tensor pipe"};
+
+// Bytes: what the memory takes, and the way between it and an SM.
+struct MemoryEnergy {
+  std::string_view type;  // as GPU descriptions name it
+  Number byte;
+};
+constexpr MemoryEnergy memory_energy(std::string_view type, double picojoules, ConstantKind kind,
+                                     std::string_view source) {
+  return {type, Number{"power.memory_byte", picojoules, "pJ", kind, "a byte in the memory and its interface", source,
+                       "", type}};
+}
+inline constexpr MemoryEnergy kMemoryEnergies[] = {
+    memory_energy("HBM2", 31, published, "3.9 pJ a bit (O'Connor et al., MICRO 2017)"),
+    memory_energy("HBM2e", 31, assumed, "as HBM2"),
+    memory_energy("HBM3", 31, assumed, "as HBM2: the voltage fell as the rate rose"),
+    memory_energy("HBM3e", 30, assumed, "as HBM3"),
+    memory_energy("GDDR5", 72, assumed, "a fifth more than GDDR6"),
+    memory_energy("GDDR5X", 64, assumed, "between GDDR5 and GDDR6"),
+    memory_energy("GDDR6", 60, published, "7.5 pJ a bit (Micron's GDDR6X brief)"),
+    memory_energy("GDDR6X", 58, published, "7.25 pJ a bit (Micron's GDDR6X brief)"),
+    memory_energy("GDDR7", 48, assumed, "a fifth less than GDDR6"),
+};
+inline constexpr Number kOnChipByte{"power.chip_byte", 160, "pJ", measured, "a byte between the memory or L2 and an SM",
+                                    "streams on an H200: 115 pJ a byte in all"};
+
+// What flows without work.
+inline constexpr Tunable kHbmIdle =
+    Constant{"power.memory_idle", 0.022, "W/(GB/s)", measured, "of memory that is clocked and idle", sources::kMeter,
+             "hbm"};
+inline constexpr Tunable kGddrIdle =
+    Constant{"power.memory_idle", 0.075, "W/(GB/s)", fitted, "of memory that is clocked and idle",
+             "idle cards in P0: T4 27 W, L4 28 W, L40S 85 W", "gddr gddr-ecc"};
+inline constexpr Tunable kSmIdle = Constant{"power.sm_idle", 0.2, "W", fitted, "of an SM: leakage, clocks, its share of L2",
+                                            "idle cards in P0: T4 27 W, L4 28 W, L40S 85 W, H200 140 W"};
+
+// Voltage and regimes.
+inline constexpr Tunable kVoltageSlope = Constant{"power.voltage_slope", 0.61, "1", fitted,
+                                                  "share of the voltage that falls in proportion to the clock",
+                                                  "H200 at 1.0 and 1.33 of its limit (data/measurements/h200_power.csv)"};
+inline constexpr Tunable kVoltageFloor = Constant{"power.voltage_floor", 0.68, "1", fitted,
+                                                  "least voltage over the highest",
+                                                  "T4 and P4 against A100; GA102 runs at 0.71 V below 1.1 GHz"};
+inline constexpr Tunable kBurstLimit = Constant{"power.burst_limit", 1.33, "1", measured,
+                                                "what a card may draw for milliseconds, over its limit",
+                                                "products that run half of the time on an H200: 930 W of 700"};
+inline constexpr Number kLeastClock{"power.least_clock", 0.1, "1", assumed, "of the highest clock; no limit takes more",
+                                    "lowest clocks of the cards: 135 to 345 MHz"};
+inline constexpr Number kThermalTime{
+    "power.thermal_time", 1.1, "ms", measured, "ideal time over which throttling sets in", "falls begin at 1 to 6 ms"};
+inline constexpr Number kThermalExponent{"power.thermal_exponent", 1.5, "1", fitted, "how sharply it does",
+                                         sources::kTensorPlateaus};
+
+}  // namespace tilecast::constants
