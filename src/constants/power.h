@@ -16,6 +16,8 @@ inline constexpr std::string_view kTensorPlateaus =
 inline constexpr std::string_view kNodes =
     "steps of the foundries' nodes at one voltage, rounded to what fp32 products of T4, P4, A100 and H200 take";
 inline constexpr std::string_view kTopClocks = "highest clock nvidia-smi lists for cards of the architecture";
+inline constexpr std::string_view kRegimes =
+    "an H200's meter and cycle counter at its limit (data/measurements/h200_regimes.csv.gz)";
 inline constexpr std::string_view kMeter = "H200's energy counter (data/measurements/h200_power.csv)";
 }  // namespace sources
 
@@ -38,36 +40,36 @@ inline constexpr SiliconConstants kAmpereSilicon = silicon_constants("8.6", 0.78
 inline constexpr SiliconConstants kAdaSilicon = silicon_constants("ada", 0.52, 3.105);
 inline constexpr SiliconConstants kHopperSilicon = silicon_constants("hopper", 0.52, 1.98);
 inline constexpr SiliconConstants kBlackwellHbmSilicon = silicon_constants("tcgen05", 0.42, 2.07);
-inline constexpr SiliconConstants kBlackwellSilicon = silicon_constants("12.0 12.1", 0.50, 3.09);
+inline constexpr SiliconConstants kBlackwellSilicon = silicon_constants("12.0 12.1", 0.42, 3.09);
 inline constexpr SiliconConstants kOtherSilicon = silicon_constants("amd intel", 0.55, 0);
 
 // Operations, a multiply-add being two.
 inline constexpr Tunable kVectorEnergy =
-    Constant{"power.vector_operation", 20, "pJ", fitted, "an fp32 operation of the vector pipe, its operands' way included",
+    Constant{"power.vector_operation", 20.5, "pJ", fitted, "an fp32 operation of the vector pipe, its operands' way included",
              sources::kFp32Plateaus};
 inline constexpr Tunable kNarrowTensorEnergy = Constant{
-    "power.tensor_operation", 3.9, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "power.tensor_operation", 3.6, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "gddr gddr-ecc volta pascal"};
 inline constexpr Tunable kWideTensorEnergy = Constant{
-    "power.tensor_operation", 2.35, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "power.tensor_operation", 2.25, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "8.0 wgmma amd"};
 inline constexpr Tunable kTcgenTensorEnergy = Constant{
-    "power.tensor_operation", 2.0, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "power.tensor_operation", 1.6, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "tcgen05"};
-inline constexpr Number kSpecialEnergy{"power.special", 40, "pJ", assumed, "a special-function result",
-                                       "as two fp32 operations"};
-inline constexpr Number kDoubleWidth{"power.width", 2, "1", assumed, "energy of an operation over fp32's or bf16's",
-                                     "twice the wires", "", "fp64 on the vector pipe"};
-inline constexpr Number kTf32Width{"power.width", 1.8, "1", measured, "energy of an operation over fp32's or bf16's",
-                                   "H200 at its limit (data/measurements/h200_sustained.csv)", "",
+inline constexpr Number kSpecialEnergy{"power.special", 26, "pJ", measured, "a special-function result",
+                                       sources::kRegimes};
+inline constexpr Number kDoubleWidth{"power.width", 2.8, "1", measured, "energy of an operation over fp32's or bf16's",
+                                     sources::kRegimes, "", "fp64 on the vector pipe"};
+inline constexpr Number kTf32Width{"power.width", 1.95, "1", measured, "energy of an operation over fp32's or bf16's",
+                                   sources::kRegimes, "",
                                    "tf32 on the tensor pipe"};
-inline constexpr Number kDoubleTensorWidth{"power.width", 8, "1", assumed,
-                                           "energy of an operation over fp32's or bf16's",
-                                           "its multipliers' area over bf16's, about", "", "fp64 on the tensor pipe"};
+inline constexpr Number kDoubleTensorWidth{"power.width", 10.6, "1", measured,
+                                           "energy of an operation over fp32's or bf16's", sources::kRegimes, "",
+                                           "fp64 on the tensor pipe"};
 inline constexpr Number kHalfWidth{"power.width", 0.5, "1", assumed, "energy of an operation over fp32's or bf16's",
                                    "two share the wires of one", "", "16 bits on the vector pipe"};
-inline constexpr Number kByteWidth{"power.width", 0.57, "1", measured, "energy of an operation over fp32's or bf16's",
-                                   "H200 and GB200 at their limits, fp8 against bf16: 0.55, 0.62", "",
+inline constexpr Number kByteWidth{"power.width", 0.55, "1", measured, "energy of an operation over fp32's or bf16's",
+                                   "H200 and GB200 at their limits, fp8 against bf16: 0.55, 0.6", "",
                                    "8 bits on the tensor pipe"};
 inline constexpr Number kNarrowWidth{"power.width", 0.37, "1", measured, "energy of an operation over fp32's or bf16's",
                                      "B200 and GB200 at their limits, nvfp4 against bf16: 0.39, 0.38", "",
@@ -108,19 +110,24 @@ inline constexpr Tunable kSmIdle = Constant{"power.sm_idle", 0.2, "W", fitted, "
                                             "idle cards in P0: T4 27 W, L4 28 W, L40S 85 W, H200 140 W"};
 
 // Voltage and regimes.
-inline constexpr Tunable kVoltageSlope = Constant{"power.voltage_slope", 0.61, "1", fitted,
+inline constexpr Tunable kVoltageSlope = Constant{"power.voltage_slope", 0.55, "1", measured,
                                                   "share of the voltage that falls in proportion to the clock",
-                                                  "H200 at 1.0 and 1.33 of its limit (data/measurements/h200_power.csv)"};
+                                                  "the same products on an H200 in bursts and long: 0.43 to 0.61 "
+                                                  "(data/measurements/h200_regimes.csv.gz)"};
 inline constexpr Tunable kVoltageFloor = Constant{"power.voltage_floor", 0.68, "1", fitted,
                                                   "least voltage over the highest",
                                                   "T4 and P4 against A100; GA102 runs at 0.71 V below 1.1 GHz"};
-inline constexpr Tunable kBurstLimit = Constant{"power.burst_limit", 1.33, "1", measured,
+inline constexpr Tunable kBurstLimit = Constant{"power.burst_limit", 1.31, "1", measured,
                                                 "what a card may draw for milliseconds, over its limit",
-                                                "products that run half of the time on an H200: 930 W of 700"};
+                                                "products that run part of the time on an H200: 915 to 940 W of 700 "
+                                                "(data/measurements/h200_regimes.csv.gz)"};
+inline constexpr Number kHeldLimit{"power.held_limit", 0.98, "1", measured, "of the limit that long runs are held at",
+                                   "682 to 692 W of 700 on an H200, 985 of 1000 on a B200, 1170 of 1200 on a GB200"};
 inline constexpr Number kLeastClock{"power.least_clock", 0.1, "1", assumed, "of the highest clock; no limit takes more",
                                     "lowest clocks of the cards: 135 to 345 MHz"};
 inline constexpr Number kThermalTime{
-    "power.thermal_time", 1.1, "ms", measured, "ideal time over which throttling sets in", "falls begin at 1 to 6 ms"};
+    "power.thermal_time", 2.5, "ms", measured, "length of a benchmark's kernel at which half of the fall has set in",
+    "falls begin at 1 to 6 ms in AIConfigurator's tables; an H200's clock falls 10 to 80 ms after a pause"};
 inline constexpr Number kThermalExponent{"power.thermal_exponent", 1.5, "1", fitted, "how sharply it does",
                                          sources::kTensorPlateaus};
 

@@ -42,9 +42,17 @@ inline constexpr PipelineConstants kMmaPipeline =
     pipeline_constants("pascal volta mma amd intel",
                        {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.92, .rate = 1024});
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
-    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.88, .rate = 4096});
+    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.92, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
     "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.88, .rate = 8192});
+
+// Products on the vector pipe. Where half of an SM's fp32 lanes share their way with integers, addresses take some of it.
+inline constexpr Tunable kSimtEfficiency =
+    Constant{"pipeline.simt_efficiency", 0.97, "1", measured, "share of the fp32 peak that a long product sustains",
+             "NeuSight's longest batched products: 0.99 on V100, 0.97 on A100, 0.94 on P100", "pascal volta turing 8.0 amd"};
+inline constexpr Tunable kSharedLanesSimtEfficiency =
+    Constant{"pipeline.simt_efficiency", 0.77, "1", measured, "share of the fp32 peak that a long product sustains",
+             "0.75 on an H200 (data/measurements/h200_sustained.csv)", "8.6 ada hopper blackwell intel"};
 
 inline constexpr Tunable kSplitClocks = Constant{
     "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit};

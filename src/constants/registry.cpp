@@ -64,6 +64,7 @@ void add_power(List& list) {
   list.add(kVoltageSlope);
   list.add(kVoltageFloor);
   list.add(kBurstLimit);
+  list.add(kHeldLimit);
   list.add(kLeastClock);
   list.add(kThermalTime);
   list.add(kThermalExponent);
@@ -74,6 +75,8 @@ void add_product_1(List& list) {
   list.add_all(kMmaPipeline);
   list.add_all(kWgmmaPipeline);
   list.add_all(kTcgenPipeline);
+  list.add(kSimtEfficiency);
+  list.add(kSharedLanesSimtEfficiency);
   list.add(kSplitClocks);
   list.add(kPipelineFeed);
   list.add(kAmdFeed);

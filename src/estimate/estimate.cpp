@@ -42,8 +42,9 @@ Load evened(Load load, const Launch& launch, const Gpu& gpu) {
 Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   Physics physics = default_physics(gpu);
   if (simplified.peak_clocks) {
-    physics.product_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
+    physics.product_efficiency = physics.simt_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
     physics.power.limit = physics.power.burst = watts(1e9);
+    physics.power.tensor_clock = 1;
   }
   return physics;
 }
@@ -89,6 +90,8 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.work = energy_of(physics.power, launch, e.traffic.total());
   split_by_clock(e.work, e.achieved, launch, physics.overlap);
   e.clock = clock_of(physics.power, e.work, context.run);
+  if (launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0))
+    e.clock = std::min(e.clock, physics.power.tensor_clock);
   slow_down(e.achieved, e.clock);
   e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;

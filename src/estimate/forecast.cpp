@@ -14,7 +14,8 @@ namespace {
 
 double efficiency_of(const Launch& launch, const Physics& physics) {
   switch (launch.character) {
-    case Character::product: return physics.product_efficiency;
+    case Character::product:
+      return launch.math.pipe == Pipe::vector ? physics.simt_efficiency : physics.product_efficiency;
     case Character::attention:
     case Character::scan: return physics.attention_efficiency;
     case Character::streaming:

@@ -11,6 +11,18 @@ namespace {
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
+// Ampere's graphics chips and all that followed issue integers on half of their fp32 lanes.
+bool shares_lanes(const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::ampere: return !is_hbm(gpu);
+    case Architecture::ada:
+    case Architecture::hopper:
+    case Architecture::blackwell:
+    case Architecture::xe2: return true;
+    default: return false;
+  }
+}
+
 const Tunable& dram_efficiency_of(const Gpu& gpu) {
   return is_hbm(gpu) ? kHbmEfficiency : gpu.dram.ecc ? kGddrEccEfficiency : kGddrEfficiency;
 }
@@ -24,6 +36,7 @@ Physics default_physics(const Gpu& gpu) {
   p.l2_efficiency = gpu.tuned(kL2Efficiency);
   p.vector_efficiency = gpu.tuned(kVectorEfficiency);
   p.product_efficiency = product_efficiency(gpu);
+  p.simt_efficiency = gpu.tuned(shares_lanes(gpu) ? kSharedLanesSimtEfficiency : kSimtEfficiency);
   p.attention_efficiency = gpu.tuned(kAttentionShare) * p.product_efficiency;
   p.feed = bytes(latency.feed);
   p.step_clocks = latency.step_clocks;

@@ -27,6 +27,7 @@ struct Physics {
   double l2_efficiency = constants::kL2Efficiency.value;     // share of peak L2 bandwidth
   // Share of the tensor or FMA peak at the highest clock that a long product reaches.
   double product_efficiency = constants::kMmaPipeline.efficiency.value;
+  double simt_efficiency = constants::kSimtEfficiency.value;  // the same of products on the vector pipe
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
   Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2

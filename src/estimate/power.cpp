@@ -68,7 +68,7 @@ PowerLaw power_law(const Gpu& gpu) {
   const double unit = silicon.switching * kPico;
   const double clock = in_gigahertz(gpu.clock.max);
   PowerLaw law;
-  law.limit = gpu.power;
+  law.limit = gpu.power * kHeldLimit;
   law.burst = gpu.power * gpu.tuned(kBurstLimit);
   law.idle = watts(gpu.tuned(is_hbm(gpu) ? kHbmIdle : kGddrIdle) * in_gigabytes_per_second(gpu.dram.bandwidth) +
                    gpu.tuned(kSmIdle) * gpu.sms);
@@ -77,6 +77,10 @@ PowerLaw power_law(const Gpu& gpu) {
   law.special = kSpecialEnergy * unit;
   law.chip_byte = kOnChipByte * unit;
   law.memory_byte = memory_picojoules(gpu) * kPico;
+  // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 with
+  // nothing but zeros to multiply (data/measurements/h200_regimes.csv.gz), H20 the same.
+  if (gpu.architecture == Architecture::hopper && gpu.clock.quoted > hertz(0))
+    law.tensor_clock = std::min(1.0, gpu.clock.quoted / gpu.clock.max);
   law.reach = clock / std::max<double>(clock, silicon.top_clock);
   law.slope = gpu.tuned(kVoltageSlope);
   law.floor = gpu.tuned(kVoltageFloor);

@@ -25,6 +25,7 @@ struct PowerLaw {
   double special = 0;       // a special-function result
   double chip_byte = 0;     // a byte between L2 and an SM
   double memory_byte = 0;   // a byte of DRAM; its voltage does not follow the clock
+  double tensor_clock = 1;  // share of the highest clock that tensor pipes reach
   double reach = 1;         // the card's highest clock over that of the highest voltage
   double slope = 0, floor = 1;  // of the voltage
 };
@@ -54,7 +55,7 @@ double voltage(const PowerLaw& law, double clock);
 // Joules beside the idle card's, and all that it draws.
 double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
-// The highest share of the clock at which work draws no more than this.
+// The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
 // ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself to what the
 // limit does.
