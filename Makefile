@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test lab asan asan-ci tsan bench fuzz golden weights accuracy fit collect format lint clean FORCE
+.PHONY: demo test lab asan tsan tsan-ci bench fuzz golden weights accuracy fit collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -41,12 +41,11 @@ asan tsan: build/.packages
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j $(JOBS)
 
-# The sanitized tests that fit into continuous integration: every room that reads input or plans kernels, the public API, all readers over their corpora.
-SANITIZED = support constants gpu kernel schedule model engine cluster parallel tune measure diagnose api cli_terminal cli_views lab_import fuzz
-asan-ci: build/.packages
-	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
-	@cmake --build --preset asan --target tilecast $(addprefix test_,$(SANITIZED)) -j $(JOBS)
-	@ctest --preset asan -j $(JOBS) -R "^($(shell echo $(SANITIZED) | tr ' ' '|'))/"
+# What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once.
+tsan-ci: build/.packages
+	@cmake --preset tsan > build/configure-tsan.log 2>&1 || { cat build/configure-tsan.log; exit 1; }
+	@cmake --build --preset tsan --target test_support test_measure test_api -j $(JOBS)
+	@ctest --preset tsan -j $(JOBS) -R "^(support/Workers|measure/|api/Threads)"
 
 bench: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_bench -j $(JOBS)
@@ -81,9 +80,8 @@ collect:
 format:
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 
-lint: build/release/build.ninja
-	@cmake -B build/release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
-	@git ls-files 'src/*.cpp' 'cli/*.cpp' 'lab/*.cpp' | grep -v _test | xargs -P $(JOBS) -n 4 clang-tidy -p build/release --quiet
+lint: build/.packages
+	@tools/lint
 
 clean:
 	@rm -rf build

@@ -78,9 +78,7 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
 Command answered(const Refusal& refusal, Command command) {
   return [&refusal, command = std::move(command)]() -> Result<std::string> {
     if (refusal) return *refusal;
-    auto text = command();
-    if (!text) return as_flag(std::move(text).error());
-    return text;
+    return command();
   };
 }
 

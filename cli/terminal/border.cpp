@@ -33,10 +33,6 @@ int print_output(const std::string& program, const std::string& text) {
 
 int print_refusal(const std::string& program, const Error& error) { return print_failure(program, error, kRefused); }
 
-int print_result(const std::string& program, const Result<std::string>& output) {
-  return output ? print_output(program, *output) : print_refusal(program, output.error());
-}
-
 int guarded(const std::string& program, const std::function<int()>& run) {
   try {
     return run();

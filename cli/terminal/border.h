@@ -19,9 +19,6 @@ int print_output(const std::string& program, const std::string& text);
 // One line on standard error.
 int print_refusal(const std::string& program, const Error& error);
 
-// Prints what a command gives or why it gives nothing.
-int print_result(const std::string& program, const Result<std::string>& output);
-
 // What `run` returns; an exception that escapes it is one line on standard error.
 int guarded(const std::string& program, const std::function<int()>& run);
 

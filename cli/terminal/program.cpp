@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "cli/terminal/border.h"
+#include "cli/terminal/flag_names.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -62,7 +64,9 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
     app.exit(stop, help, help);
     return print_output(program, help.str());
   }
-  return print_result(program, chosen());
+  auto answer = chosen();
+  if (!answer) return print_refusal(program, as_flag(std::move(answer).error()));
+  return print_output(program, *answer);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Result<std::filesystem::path> plot_folder(const std::string& document) {
   std::error_code failure;
   for (const char* name : {"plots", "accuracy"}) {
     std::filesystem::create_directory(folder / name, failure);
-    if (failure) return Error{"--out", "", (folder / name).string() + " cannot be made", "check the folder"};
+    if (failure) return Error{"", "out", (folder / name).string() + " cannot be made", "check the folder"};
   }
   return folder;
 }
@@ -113,8 +113,8 @@ Result<std::string> calibrations_only(const AccuracyCommand& command, const std:
 }  // namespace
 
 Result<std::string> run_accuracy(const AccuracyCommand& command) {
-  if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
-  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+  if (command.sample < 1) return Error{"", "sample", "must be one or more", ""};
+  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
   auto paths = tables_of_sources(command.data, {});
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
@@ -131,7 +131,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.threads = kThreads;
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
-  if (!command.only.empty()) return Error{"--only", "", "must be calibration, not '" + command.only + "'", ""};
+  if (!command.only.empty()) return Error{"", "only", "must be calibration, not '" + command.only + "'", ""};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();

@@ -22,14 +22,14 @@ bool wants_tilecast(const EvaluateCommand& command) { return command.method == "
 Status check(const EvaluateCommand& command) {
   if (auto known = known_method(command.method); !known) return known;
   if (!command.weights.empty() && !command.leave_one_out.empty())
-    return Error{"--leave-one-out", "", "trains its own weights", "leave --weights away"};
+    return Error{"", "leave-one-out", "trains its own weights", "leave --weights away"};
   if (!command.unseen.empty() &&
       (!command.leave_one_out.empty() || (command.weights.empty() && !wants_tilecast(command))))
-    return Error{"--unseen", "", "is about weights, and none are judged", "leave --leave-one-out and --method away"};
-  if (command.sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
-  if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
-  if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
-  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
+    return Error{"", "unseen", "is about weights, and none are judged", "leave --leave-one-out and --method away"};
+  if (command.sample < 0) return Error{"", "sample", "must be zero (all) or more", ""};
+  if (command.epochs < 0 || command.epochs > 100000) return Error{"", "epochs", "must lie between 0 and 100000", ""};
+  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", ""};
+  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
   return Ok{};
 }
 
@@ -69,10 +69,10 @@ Result<SampledRows> rows_of(const EvaluateCommand& command, const std::vector<Ke
   auto& rows = sampled->rows;
   if (!command.families.empty())
     std::erase_if(rows, [&](const Measurement& row) { return !one_of(command.families, family_of(row.kernel.shape)); });
-  if (rows.empty()) return Error{"--data", "", "holds no row to judge", "check --families"};
+  if (rows.empty()) return Error{"", "data", "holds no row to judge", "check --families"};
   if (std::find(by.begin(), by.end(), Key::trap) == by.end())
     notes.traps = static_cast<Count>(std::erase_if(rows, [](const Measurement& row) { return !trap_of(row).empty(); }));
-  if (rows.empty()) return Error{"--data", "", "holds only known traps of the data", "--by trap judges them"};
+  if (rows.empty()) return Error{"", "data", "holds only known traps of the data", "--by trap judges them"};
   return sampled;
 }
 
@@ -117,7 +117,7 @@ Status keep_judgeable(const EvaluateCommand& command, const JudgeOptions& option
   if (auto unseen = check_unseen(options, command.unseen, rows); !unseen) return unseen;
   rows = judgeable(std::move(rows), options);
   if (!rows.empty()) return Ok{};
-  return Error{"--data", "", "holds no shape that is held out of training", "weights are judged on no other"};
+  return Error{"", "data", "holds no shape that is held out of training", "weights are judged on no other"};
 }
 
 std::string shown(const EvaluateCommand& command, const std::vector<Key>& by, const std::vector<Measurement>& rows,

@@ -9,9 +9,9 @@
 namespace tilecast {
 
 Result<std::string> run_papers(const PapersCommand& command) {
-  if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
-  if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
-  if (command.threads < 1 || command.threads > 64) return Error{"--threads", "", "must lie between 1 and 64", ""};
+  if (command.epochs < 0 || command.epochs > 100000) return Error{"", "epochs", "must lie between 0 and 100000", ""};
+  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", ""};
+  if (command.threads < 1 || command.threads > 64) return Error{"", "threads", "must lie between 1 and 64", ""};
   PapersOptions options;
   if (command.epochs > 0)
     options.methods.neusight.epochs = options.methods.synperf.epochs = static_cast<int>(command.epochs);
@@ -26,7 +26,7 @@ Result<std::string> run_papers(const PapersCommand& command) {
   constexpr std::array<std::string_view, 4> kNames = {"neusight", "synperf", "tilecast", "roofline"};
   for (const std::string& name : command.methods)
     if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
-      return Error{"--methods", "", "must be of neusight, synperf, tilecast and roofline, not '" + name + "'", ""};
+      return Error{"", "methods", "must be of neusight, synperf, tilecast and roofline, not '" + name + "'", ""};
   return papers_report(command.data, options, {});
 }
 

@@ -65,7 +65,7 @@ Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named
     paths.insert(paths.end(), below->begin(), below->end());
   }
   if (!folder && !sources.empty())
-    return Error{"--sources", "", "chooses tables of a folder, and --data names none", "leave it out"};
+    return Error{"", "sources", "chooses tables of a folder, and --data names none", "leave it out"};
   return paths;
 }
 

@@ -23,8 +23,8 @@ namespace {
 
 // Training of a paper's method: every row but those of left-out GPUs, other families, known traps and held-out shapes.
 Result<std::string> train_paper(Method method, const TrainCommand& command, const SampledRows& sampled) {
-  if (command.epochs < 0 || command.epochs > 100000) return Error{"--epochs", "", "must lie between 0 and 100000", ""};
-  if (command.most_rows < 0) return Error{"--most-rows", "", "must be zero (all) or more", ""};
+  if (command.epochs < 0 || command.epochs > 100000) return Error{"", "epochs", "must lie between 0 and 100000", ""};
+  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", ""};
   const auto listed = [](const std::vector<std::string>& list, std::string_view name) {
     return std::any_of(list.begin(), list.end(),
                        [&](const std::string& one) { return name_key(one) == name_key(name); });
@@ -96,13 +96,13 @@ Result<std::string> repack(const TrainCommand& command, const SampledRows& sampl
 Result<std::string> run_train(const TrainCommand& command) {
   const auto method = method_from(command.method);
   if (!method) return method.error();
-  if (*method == Method::roofline) return Error{"--method", "", "roofline has nothing to learn", "leave it out"};
+  if (*method == Method::roofline) return Error{"", "method", "roofline has nothing to learn", "leave it out"};
   for (const std::string& gpu : command.leave_out)
     if (auto known = find_gpu(gpu); !known) return std::move(known).error();
-  if (command.trees < 1 || command.trees > 5000) return Error{"--trees", "", "must lie between 1 and 5000", ""};
-  if (command.threads < 1 || command.threads > 64) return Error{"--threads", "", "must lie between 1 and 64", ""};
+  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
+  if (command.threads < 1 || command.threads > 64) return Error{"", "threads", "must lie between 1 and 64", ""};
   const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
-  if (sample < 0) return Error{"--sample", "", "must be zero (all) or more", ""};
+  if (sample < 0) return Error{"", "sample", "must be zero (all) or more", ""};
   if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();  // not after minutes of training
   Names names;
   auto tables = tables_of(command.data, command.sources);
@@ -110,7 +110,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
   if (needs_weights(*method) && !command.update.empty())
-    return Error{"--update", "", "is for weights of tilecast", "leave it away"};
+    return Error{"", "update", "is for weights of tilecast", "leave it away"};
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
@@ -119,7 +119,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())
-    return Error{"--data", "", "holds no row to train on", "check --families and --leave-out"};
+    return Error{"", "data", "holds no row to train on", "check --families and --leave-out"};
   if (!command.update.empty()) {
     auto old = load_weights(command.update);
     if (!old) return std::move(old).error();

@@ -34,7 +34,7 @@ Result<std::vector<Outcome>> learned(const std::vector<Measurement>& rows, const
   std::set<std::string> folds;
   for (const Measurement& row : rows) folds.insert(fold_of(row, *options.leave_out));
   if (folds.size() < 2)
-    return Error{"--leave-one-out", "", "all rows are of " + (folds.empty() ? "nothing" : *folds.begin()),
+    return Error{"", "leave-one-out", "all rows are of " + (folds.empty() ? "nothing" : *folds.begin()),
                  "leaving it out leaves nothing to train on"};
   std::vector<Outcome> outcomes = forecast_leaving_out(rows, *options.leave_out, options.train, options.progress);
   mark_seen_without_fold(rows, *options.leave_out, outcomes);
@@ -79,7 +79,7 @@ Status known_method(std::string_view name) {
   std::vector<std::string> known;
   for (const MethodEntry& entry : method_entries()) known.emplace_back(entry.name);
   if (name == "all" || std::find(known.begin(), known.end(), name) != known.end()) return Ok{};
-  return Error{"--method", "", "unknown method '" + std::string(name) + "'",
+  return Error{"", "method", "unknown method '" + std::string(name) + "'",
                "one of " + join(known, ", ") + ", or all"};
 }
 
@@ -173,11 +173,11 @@ Status check_unseen(const JudgeOptions& options, const std::vector<std::string>&
                     const std::vector<Measurement>& rows) {
   for (const std::string& name : gpus) {
     const auto gpu = find_gpu(name);
-    if (!gpu) return Error{"--unseen", "", gpu.error().problem, gpu.error().remedy};
+    if (!gpu) return Error{"", "unseen", gpu.error().problem, gpu.error().remedy};
     if (std::string seen = sighting(options, gpu->name, rows); !seen.empty())
-      return Error{"--unseen", "", std::move(seen), "train with --leave-out " + gpu->name};
+      return Error{"", "unseen", std::move(seen), "train with --leave-out " + gpu->name};
     if (std::none_of(rows.begin(), rows.end(), [&](const Measurement& row) { return row.gpu == gpu->name; }))
-      return Error{"--unseen", "", "--data holds no row of " + gpu->name, ""};
+      return Error{"", "unseen", "--data holds no row of " + gpu->name, ""};
   }
   return Ok{};
 }

@@ -55,7 +55,7 @@ Result<std::unique_ptr<PaperForecaster>> train_method(Method method, const std::
     trained = trained_method(std::move(weights));
   }
   if (empty)
-    return Error{"--data", "", "holds no row that " + std::string(name_of(method)) + " can be trained on",
+    return Error{"", "data", "holds no row that " + std::string(name_of(method)) + " can be trained on",
                  "docs/papers.md says which it takes"};
   return std::make_unique<PaperForecaster>(std::move(trained));
 }

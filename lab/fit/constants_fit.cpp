@@ -221,7 +221,7 @@ ConstantsFit shipped_constants() {
 
 Result<ConstantsFit> fit_constants(std::span<const Measurement* const> rows, const ConstantsFit& start,
                                    const ConstantsFitOptions& options) {
-  if (rows.empty()) return Error{"--data", "", "holds no row to fit to", "check --families and --leave-out"};
+  if (rows.empty()) return Error{"", "data", "holds no row to fit to", "check --families and --leave-out"};
   return Descent(rows, start, options).run();
 }
 

@@ -12,7 +12,7 @@ constexpr std::string_view kFirstLine = "tilecast fit 1";
 std::string key_of(const Tunable& c) { return fmt::format("{}|{}|{}", c.name, c.of, c.cards); }
 
 Error bad_state(const std::string& problem) {
-  return Error{"--state", "", problem, "remove the file to begin anew, or name another"};
+  return Error{"", "state", problem, "remove the file to begin anew, or name another"};
 }
 
 // The number after `word`.

@@ -161,7 +161,7 @@ Result<std::string> papers_report(const std::string& folder, const PapersOptions
     text += *report;
   }
   if (text.empty())
-    return Error{"--only", "", "must be neusight, amd, synperf, conv or moe, not '" + options.only + "'", ""};
+    return Error{"", "only", "must be neusight, amd, synperf, conv or moe, not '" + options.only + "'", ""};
   return text;
 }
 

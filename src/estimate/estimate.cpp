@@ -102,7 +102,7 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
 Result<Method> method_from(std::string_view name) {
   for (std::size_t i = 0; i < kMethodNames.size(); ++i)
     if (kMethodNames[i] == name) return static_cast<Method>(i);
-  return Error{"--method", "", "unknown method '" + std::string(name) + "'",
+  return Error{"", "method", "unknown method '" + std::string(name) + "'",
                "one of tilecast, analytic, roofline, neusight, synperf"};
 }
 
@@ -137,7 +137,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       total.limited_by = e.limited_by;
       character = plan.launches[i].character;
     }
-    total.launches.push_back(std::move(e));
+    total.launches.push_back(e);
   }
   total.ceiling = total.bound;
   total.efficiency = total.latency > seconds(0) ? total.bound / total.latency : 1;

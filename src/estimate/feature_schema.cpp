@@ -13,8 +13,8 @@ namespace {
 // A shape of the family with all fields at their defaults.
 template <std::size_t at = 0>
 std::optional<Shape> default_shape(std::string_view family) {
-  if constexpr (at == std::variant_size_v<Shape>) return std::nullopt;
-  else if (std::variant_alternative_t<at, Shape>::kFamily.name == family) return Shape(std::in_place_index<at>);
+  if constexpr (at == std::variant_size_v<AnyShape>) return std::nullopt;
+  else if (std::variant_alternative_t<at, AnyShape>::kFamily.name == family) return Shape(std::in_place_index<at>);
   else return default_shape<at + 1>(family);
 }
 

@@ -93,7 +93,7 @@ std::unique_ptr<TrainedMethod> trained_method(SynperfWeights weights) {
 Result<std::unique_ptr<TrainedMethod>> load_method(Method method, const std::string& path) {
   assert(needs_weights(method));
   if (path.empty())
-    return Error{"--weights", "", "is missing: the weights of " + std::string(name_of(method)) + " are not shipped",
+    return Error{"", "weights", "is missing: the weights of " + std::string(name_of(method)) + " are not shipped",
                  how_to_train(method)};
   const auto bytes = read_text_file(path, kMostPackedBytes);
   if (!bytes) return bytes.error();
@@ -114,7 +114,7 @@ Result<Estimate> method_estimate(const TrainedMethod& trained, const Kernel& ker
                                  const Context& context) {
   const auto found = trained.time(kernel, plan, gpu, {});
   if (!found)
-    return Error{"--weights", "",
+    return Error{"", "weights",
                  "know nothing of " + model_key(kernel) + " on " + gpu.name + " under method " +
                      std::string(name_of(trained.method())),
                  "train on rows of this family and format"};

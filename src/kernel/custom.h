@@ -36,7 +36,7 @@ struct Custom {
     visit("threads", s.threads, "threads of a CTA (default 128)");
     visit("registers", s.registers, "registers of a thread (default 32)");
     visit("shared-kib", s.shared_kib, "shared memory of a CTA in KiB (default 0)");
-    visit("tensor-ops", s.tensor_ops, "tensor-pipe operations in --dtype, a multiply-add is two");
+    visit("tensor-ops", s.tensor_ops, "tensor-pipe operations in the format asked for, a multiply-add is two");
     visit("vector-ops", s.vector_ops, "FMA-pipe operations, a multiply-add or a lone add is two");
     visit("xu-ops", s.xu_ops, "special-function results (exp, rsqrt ...)");
     visit("load-bytes", s.load_bytes, "different bytes read from global memory");

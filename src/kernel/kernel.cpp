@@ -43,6 +43,13 @@ std::vector<Family> families_of(const std::variant<S...>*) {
 
 }  // namespace
 
+Shape::Shape() = default;
+Shape::Shape(const Shape&) = default;
+Shape::Shape(Shape&&) noexcept = default;
+Shape& Shape::operator=(const Shape&) = default;
+Shape& Shape::operator=(Shape&&) noexcept = default;
+Shape::~Shape() = default;
+
 const std::vector<Family>& families() {
   static const std::vector<Family> all = families_of(static_cast<const Shape*>(nullptr));
   return all;

@@ -39,7 +39,7 @@
 namespace tilecast {
 
 // clang-format off
-using Shape = std::variant<
+using AnyShape = std::variant<
     Gemm,
     Bmm,
     Conv2d,
@@ -66,6 +66,18 @@ using Shape = std::variant<
     Scan,
     Custom>;
 // clang-format on
+
+// A variant whose copies and ends are compiled once, in kernel.cpp, and not in every source that holds a kernel.
+struct Shape : AnyShape {
+  using AnyShape::AnyShape;
+  using AnyShape::operator=;
+  Shape();
+  Shape(const Shape&);
+  Shape(Shape&&) noexcept;
+  Shape& operator=(const Shape&);
+  Shape& operator=(Shape&&) noexcept;
+  ~Shape();
+};
 
 struct Kernel {
   Shape shape;

@@ -6,15 +6,13 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <variant>
 
 #include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
-
-template <class T>
-constexpr bool is_list = std::is_same_v<T, std::vector<Count>>;
 
 // Which of `names` a text means, if any. They match with '-' and '_' alike: the command line says q-len, tables may say
 // q_len. Nearly all are equal letter for letter, which is seen without building keys.
@@ -72,56 +70,88 @@ Status read_value(std::string_view name, std::string_view text, std::vector<Coun
   return Ok{};
 }
 
-template <class E>
-requires std::is_enum_v<E> Status read_value(std::string_view name, std::string_view text, E& out) {
-  const auto& names = enum_names(E{});
-  if (const auto place = place_of(text, names)) return out = static_cast<E>(*place), Ok{};
+// A field of a shape at run time: templates stop here, so that reading and writing are compiled once and not for every family.
+struct ChoiceField {
+  std::span<const std::string_view> names;
+  void* member;
+  std::size_t (*get)(const void*);
+  void (*set)(void*, std::size_t);
+};
+struct Field {
+  std::string_view name;
+  Need need;
+  std::variant<Count*, double*, bool*, std::vector<Count>*, ChoiceField> member;
+};
+using Fields = std::vector<Field>;
+
+template <class T>
+decltype(Field::member) member_of(T& member) {
+  if constexpr (std::is_enum_v<T>)
+    return ChoiceField{enum_names(T{}), &member,
+                       [](const void* at) { return static_cast<std::size_t>(*static_cast<const T*>(at)); },
+                       [](void* at, std::size_t place) { *static_cast<T*>(at) = static_cast<T>(place); }};
+  else
+    return &member;
+}
+
+template <class S>
+Fields fields_of(S& shape) {
+  Fields fields;
+  S::fields(shape, [&](std::string_view name, auto& member, std::string_view, Need need = Need::optional) {
+    fields.push_back({name, need, member_of(member)});
+  });
+  return fields;
+}
+
+Status read_value(std::string_view name, std::string_view text, const ChoiceField& out) {
+  if (const auto place = place_of(text, out.names)) return out.set(out.member, *place), Ok{};
   return field_error(std::string(name), fmt::format("unknown choice '{}'", text),
-                     "one of " + join({names.begin(), names.end()}, ", "));
+                     "one of " + join({out.names.begin(), out.names.end()}, ", "));
+}
+
+Status read_field(const Field& field, std::string_view text) {
+  return std::visit(
+      [&](const auto& member) {
+        if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(member)>>)
+          return read_value(field.name, text, *member);
+        else return read_value(field.name, text, member);
+      },
+      field.member);
 }
 
 // A field as given: its name and its value.
 using Given = std::pair<std::string_view, std::string_view>;
 
-template <class S>
-const std::vector<std::string>& field_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    const S blank;
-    S::fields(blank,
-              [&](std::string_view name, auto&, std::string_view, Need = Need::optional) { all.emplace_back(name); });
-    return all;
-  }();
-  return names;
+std::optional<Error> read_fields(std::string_view family, const Fields& fields, std::span<const Given> given) {
+  std::vector<std::string_view> names;
+  for (const Field& field : fields) names.push_back(field.name);
+  std::vector<std::optional<std::size_t>> places;  // that each value is for
+  for (const Given& one : given) places.push_back(place_of(one.first, names));
+  for (std::size_t here = 0; here < fields.size(); ++here) {
+    bool found = false;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (places[i] != here) continue;
+      if (found) return field_error(std::string(names[here]), "is given twice");
+      found = true;
+      if (auto read = read_field(fields[here], given[i].second); !read) return std::move(read).error();
+    }
+    if (!found && fields[here].need == Need::required)
+      return field_error(std::string(names[here]), "is missing", fmt::format("{} needs it", family));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (places[i]) continue;
+    const std::string name(given[i].first);
+    const std::vector<std::string> all(names.begin(), names.end());
+    return field_error(name, fmt::format("is no field of {}", family),
+                       suggestion(name, all, "it has " + join(all, ", ")));
+  }
+  return std::nullopt;
 }
 
 template <class S>
 Result<Shape> read_shape(std::span<const Given> given) {
   S shape;
-  std::optional<Error> failure;
-  std::vector<std::optional<std::size_t>> fields;  // that each value is for
-  for (const Given& one : given) fields.push_back(place_of(one.first, field_names<S>()));
-  std::size_t field = 0;
-  S::fields(shape, [&](std::string_view name, auto& member, std::string_view, Need need = Need::optional) {
-    const std::size_t here = field++;
-    if (failure) return;
-    bool found = false;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (fields[i] != here) continue;
-      if (found) return void(failure = field_error(std::string(name), "is given twice"));
-      found = true;
-      if (auto read = read_value(name, given[i].second, member); !read) failure = std::move(read).error();
-    }
-    if (!found && need == Need::required)
-      failure = field_error(std::string(name), "is missing", fmt::format("{} needs it", S::kFamily.name));
-  });
-  for (std::size_t i = 0; i < given.size() && !failure; ++i) {
-    if (fields[i]) continue;
-    const std::string name(given[i].first);
-    failure = field_error(name, fmt::format("is no field of {}", S::kFamily.name),
-                          suggestion(name, field_names<S>(), "it has " + join(field_names<S>(), ", ")));
-  }
-  if (failure) return *std::move(failure);
+  if (auto failure = read_fields(S::kFamily.name, fields_of(shape), given)) return *std::move(failure);
   if (auto checked = shape.check(); !checked) return std::move(checked).error();
   return Shape(std::move(shape));
 }
@@ -136,7 +166,7 @@ std::optional<Result<Shape>> read_family(std::string_view family, std::span<cons
 }
 
 Result<Shape> read_given(std::string_view family, std::span<const Given> given) {
-  constexpr const Shape* kAll = nullptr;
+  constexpr const AnyShape* kAll = nullptr;
   if (auto shape = read_family(family, given, kAll)) return *std::move(shape);
   const auto found = find_family(family);
   if (!found) return found.error();
@@ -158,23 +188,26 @@ Result<std::vector<Given>> given_in(std::string_view text) {
   return given;
 }
 
-template <class T>
-void append_value(std::string& out, const T& value) {
-  if constexpr (std::is_enum_v<T>) {
-    out += enum_names(T{})[static_cast<std::size_t>(value)];
-  } else if constexpr (is_list<T>) {
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      if (i) out += ',';
-      append_value(out, value[i]);
-    }
-  } else if constexpr (std::is_same_v<T, bool>) {
-    out += value ? '1' : '0';
-  } else if constexpr (std::is_same_v<T, Count>) {
-    const fmt::format_int digits(value);
-    out.append(digits.data(), digits.size());
-  } else {
-    fmt::format_to(std::back_inserter(out), "{}", value);
+void append_value(std::string& out, Count value) {
+  const fmt::format_int digits(value);
+  out.append(digits.data(), digits.size());
+}
+void append_value(std::string& out, double value) { fmt::format_to(std::back_inserter(out), "{}", value); }
+void append_value(std::string& out, bool value) { out += value ? '1' : '0'; }
+void append_value(std::string& out, const std::vector<Count>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i) out += ',';
+    append_value(out, values[i]);
   }
+}
+
+void append_field(std::string& out, const Field& field) {
+  std::visit(
+      [&](const auto& member) {
+        if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(member)>>) append_value(out, *member);
+        else out += member.names[member.get(member.member)];
+      },
+      field.member);
 }
 
 // The default of every field as text, in order of declaration.
@@ -182,31 +215,33 @@ template <class S>
 const std::vector<std::string>& default_texts() {
   static const std::vector<std::string> texts = [] {
     std::vector<std::string> all;
-    const S blank;
-    S::fields(blank, [&](std::string_view, auto& member, std::string_view, Need = Need::optional) {
-      append_value(all.emplace_back(), member);
-    });
+    S blank;
+    for (const Field& field : fields_of(blank)) append_field(all.emplace_back(), field);
     return all;
   }();
   return texts;
 }
 
+// What is to be written of a shape: its fields and their defaults. Fields point into the shape, which stays as it is.
+std::pair<Fields, const std::vector<std::string>*> written(const Shape& shape) {
+  return std::visit(
+      [](const auto& s) {
+        using S = std::remove_cvref_t<decltype(s)>;
+        return std::pair(fields_of(const_cast<S&>(s)), &default_texts<S>());
+      },
+      shape);
+}
+
 // use(name, text) for each field that is required or differs from its default.
 template <class Use>
 void each_written(const Shape& shape, Use&& use) {
-  std::visit(
-      [&](const auto& s) {
-        const auto& defaults = default_texts<std::remove_cvref_t<decltype(s)>>();
-        std::string text;
-        std::size_t i = 0;
-        s.fields(s, [&](std::string_view name, auto& member, std::string_view, Need need = Need::optional) {
-          text.clear();
-          append_value(text, member);
-          const std::string& usual = defaults[i++];
-          if (need == Need::required || text != usual) use(name, text);
-        });
-      },
-      shape);
+  const auto [fields, defaults] = written(shape);
+  std::string text;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    text.clear();
+    append_field(text, fields[i]);
+    if (fields[i].need == Need::required || text != (*defaults)[i]) use(fields[i].name, text);
+  }
 }
 
 }  // namespace

@@ -36,11 +36,10 @@ Status refuse_unknown(const OnnxNet& net, const OnnxFile& file) {
   const std::string names = join({unknown.begin(), unknown.end()}, ", ");
   if (function)
     return error(fmt::format("calls functions it defines itself: {}", names),
-                 "inline them with onnx.inliner, or say "
-                 "--allow-unknown");
+                 "inline them with onnx.inliner, or set allow-unknown");
   return error(
       fmt::format("{} not supported: {}", unknown.size() == 1 ? "an operator is" : "operators are", names),
-      "--allow-unknown prices them as memory traffic; supported are " + join(supported_onnx_operators(), ", "));
+      "with allow-unknown they are priced as memory traffic; supported are " + join(supported_onnx_operators(), ", "));
 }
 
 // What an operator without a rule makes: the file has to say.

@@ -82,7 +82,7 @@ TEST(OnnxBroken, ShapesThatDoNotFit) {
   product.input("x", {Count{4}, Count{5}}), product.weight("w", {6, 7});
   product.output(product.node("MatMul", "y", {"x", "w"}));
   EXPECT_EQ(refusal(product.file()),
-            "test.onnx: node 'y' (MatMul): cannot multiply [4, 5] by [6, 7] (check the dimensions given with --dim)");
+            "test.onnx: node 'y' (MatMul): cannot multiply [4, 5] by [6, 7] (check the dimensions that were given)");
   Writer reshape;
   reshape.input("x", {Count{4}, Count{5}}), reshape.integers("shape", {3, -1});
   reshape.output(reshape.node("Reshape", "y", {"x", "shape"}));

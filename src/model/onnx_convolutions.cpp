@@ -54,7 +54,7 @@ Result<Count> results(const Window& w, bool ceil_mode = false) {
   if (room < 0)
     return error(fmt::format("its window spans {} positions, but the padded input has {}", w.span(),
                              w.size + w.before + w.after),
-                 "check the dimensions given with --dim");
+                 "check the dimensions that were given");
   Count count = (ceil_mode ? ceil_div(room, w.stride) : room / w.stride) + 1;
   // A last window that would start in the padding after the end is left out.
   if (ceil_mode && (count - 1) * w.stride >= w.size + w.before) --count;
@@ -74,7 +74,7 @@ Status infer_windows(OnnxInfer& n, const std::vector<Window>& windows, Count cha
 
 Error no_filter(const std::vector<Count>& image, const std::vector<Count>& filter) {
   return error(fmt::format("a filter of {} does not fit an input of {}", onnx_dims_text(filter), onnx_dims_text(image)),
-               "check the dimensions given with --dim");
+               "check the dimensions that were given");
 }
 
 std::vector<Count> taps_of(const std::vector<Count>& filter) { return {filter.begin() + 2, filter.end()}; }

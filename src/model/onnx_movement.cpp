@@ -25,7 +25,7 @@ Status infer_concat(OnnxInfer& n) {
     other[*axis] = dims[*axis];
     if (other != dims)
       return error(fmt::format("cannot join {} to {}", onnx_dims_text(n.dims(i)), onnx_dims_text(n.dims(0))),
-                   "check the dimensions given with --dim");
+                   "check the dimensions that were given");
     if (!n.in(i).content) content.reset();
     if (content) content->insert(content->end(), n.in(i).content->begin(), n.in(i).content->end());
   }

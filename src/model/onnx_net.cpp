@@ -139,20 +139,18 @@ class Builder {
   }
 
   static Error unset(const std::vector<std::string>& missing) {
-    std::string flags;
-    for (const std::string& key : missing) flags += fmt::format(" --dim {}=N", key);
     return error(fmt::format("{} {} no value", missing.size() == 1 ? "dimension" : "dimensions",
                              join(missing, ", ") + (missing.size() == 1 ? " has" : " have")),
-                 "give" + flags);
+                 fmt::format("say what they are: dim {}=N", join(missing, "=N, dim ")));
   }
   Status refuse_unused(const std::set<std::string>& keys) const {
     for (const auto& [key, size] : options_.dims) {
       const std::vector<std::string> known(keys.begin(), keys.end());
       if (keys.count(key) == 0)
-        return field_error(fmt::format("--dim {}", key), "is no open dimension of this model",
+        return field_error(fmt::format("dim {}", key), "is no open dimension of this model",
                            known.empty() ? "it has none" : suggestion(key, known, "it has " + join(known, ", ")));
       if (size < 0 || size > kMostDimension)
-        return field_error(fmt::format("--dim {}", key),
+        return field_error(fmt::format("dim {}", key),
                            fmt::format("must lie between 0 and {}, not {}", kMostDimension, size));
     }
     return Ok{};

@@ -15,7 +15,7 @@ Count batches(const std::vector<Count>& dims) { return onnx_elements(front(dims)
 
 Error misfit(const std::vector<Count>& a, const std::vector<Count>& b) {
   return error(fmt::format("cannot multiply {} by {}", onnx_dims_text(a), onnx_dims_text(b)),
-               "check the dimensions given with --dim");
+               "check the dimensions that were given");
 }
 
 // Vectors become matrices of one row or column.

@@ -84,7 +84,7 @@ Result<std::vector<Count>> onnx_broadcast(const std::vector<Count>& a, const std
     const Count x = back <= a.size() ? a[a.size() - back] : 1, y = back <= b.size() ? b[b.size() - back] : 1;
     if (x != y && x != 1 && y != 1)
       return error(fmt::format("shapes {} and {} do not fit together", onnx_dims_text(a), onnx_dims_text(b)),
-                   "check the dimensions given with --dim");
+                   "check the dimensions that were given");
     dims[dims.size() - back] = x == 1 ? y : x;
   }
   return dims;

@@ -361,13 +361,13 @@ TEST(Onnx, OpenDimensionsMustBeSet) {
   Writer w;
   w.input("x", {"batch", "", Count{8}});
   w.output(w.node("Relu", "y", {"x"}));
-  EXPECT_EQ(refusal(w.file()), "test.onnx: dimensions batch, x.1 have no value (give --dim batch=N --dim x.1=N)");
+  EXPECT_EQ(refusal(w.file()), "test.onnx: dimensions batch, x.1 have no value (say what they are: dim batch=N, dim x.1=N)");
   OnnxOptions options;
   options.dims = {{"batch", 2}, {"x.1", 3}};
   EXPECT_EQ(lines(imported(w.file(), options)), Lines{"elementwise elements=48;op=relu"});
   options.dims["bath"] = 1;
   EXPECT_EQ(refusal(w.file(), options),
-            "test.onnx: --dim bath: is no open dimension of this model (did you mean batch?)");
+            "test.onnx: dim bath: is no open dimension of this model (did you mean batch?)");
 }
 
 TEST(Onnx, UnknownOperatorsAreNamedOrPriced) {
@@ -378,7 +378,7 @@ TEST(Onnx, UnknownOperatorsAreNamedOrPriced) {
   w.output(w.node("Relu", "y", {"middle"}));
   const std::string line = refusal(w.file());
   EXPECT_THAT(line, HasSubstr("an operator is not supported: my.ops.Frobnicate"));
-  EXPECT_THAT(line, HasSubstr("--allow-unknown"));
+  EXPECT_THAT(line, HasSubstr("allow-unknown"));
   EXPECT_THAT(line, HasSubstr("ConvTranspose"));
   OnnxOptions options;
   options.allow_unknown = true;

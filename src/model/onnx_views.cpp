@@ -62,7 +62,7 @@ Status infer_reshape(OnnxInfer& n) {
   if (open) dims[*open] = known > 0 ? all / known : 0;
   if (onnx_elements(dims) != all)
     return error(fmt::format("{} cannot become {}", onnx_dims_text(from), onnx_dims_text(*wanted)),
-                 "check the dimensions given with --dim");
+                 "check the dimensions that were given");
   return set_view(n, std::move(dims));
 }
 

@@ -19,7 +19,7 @@ using namespace constants;
 namespace {
 
 Error batch_error(std::string field, std::string problem, std::string remedy) {
-  return Error{"layout", std::move(field), std::move(problem), std::move(remedy)};
+  return Error{"", std::move(field), std::move(problem), std::move(remedy)};
 }
 
 }  // namespace
@@ -383,7 +383,7 @@ Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster
   if (run.layout.cp > 1)
     for (const Requests& r : run.run.workload.requests) {
       if (run.run.workload.mode == Mode::decode || r.new_tokens == 1)
-        return Error{"layout", "cp", "shares out a prompt's tokens; a decode step has none to share", "leave cp at 1"};
+        return Error{"", "cp", "shares out a prompt's tokens; a decode step has none to share", "leave cp at 1"};
       if (auto fine = check(run.layout, *spec, r.new_tokens); !fine) return std::move(fine).error();
     }
   if (auto fine = check(run.layout, cluster); !fine) return std::move(fine).error();

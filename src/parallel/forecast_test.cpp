@@ -247,7 +247,7 @@ TEST(Spread, RefusesBatchesThatDoNotDivide) {
   const auto global = forecast_parallel({train, layout_of(1, 1, 4, 1), 1}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(global);
   EXPECT_EQ(global.error().line(),
-            "layout: global-batch: 6 sequences do not divide among 4 data parallel ranks (nearest: 4 or 8)");
+            "global-batch: 6 sequences do not divide among 4 data parallel ranks (nearest: 4 or 8)");
   const auto micro = forecast_parallel({train, layout_of(1, 1, 2, 1), 2}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(micro);
   EXPECT_EQ(micro.error().field, "micro-batch");

@@ -12,7 +12,7 @@ namespace tilecast {
 namespace {
 
 Error refusal(std::string field, std::string problem, std::string remedy) {
-  return Error{"layout", std::move(field), std::move(problem), std::move(remedy)};
+  return Error{"", std::move(field), std::move(problem), std::move(remedy)};
 }
 
 // "4 or 8": the largest legal values below and above.

@@ -115,7 +115,7 @@ Status check(const DeploymentOptions& o) {
     return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
   if (!o.spread) return Ok{};
   const RankLayout& layout = o.spread->layout;
-  if (layout.cp > 1) return Error{"layout", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
+  if (layout.cp > 1) return Error{"", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
   if (auto fine = check(layout, o.model); !fine) return fine;
   return check(layout, o.spread->cluster);
 }

@@ -64,7 +64,8 @@ double days_of(int year, int month, int day) {
   const int y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
   const int era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
   const int of_year = (153 * m + 2) / 5 + day - 1;
-  return era * 146097.0 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+  const int leap_days = of_era / 4 - of_era / 100;
+  return era * 146097.0 + of_era * 365 + leap_days + of_year - 719468;
 }
 
 // "2023-11-16 18:17:03.9799600": seconds since 1970.

@@ -7,6 +7,14 @@ import ctypes
 import subprocess
 
 SM_CLOCK, MEMORY_CLOCK = 1, 2
+POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT; the plain power reading is a mean over a second
+
+
+class _Field(ctypes.Structure):
+    """nvmlFieldValue_t"""
+    _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint),
+                ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+                ("kind", ctypes.c_int), ("bad", ctypes.c_int), ("value", ctypes.c_ulonglong)]
 
 
 class Sensors:
@@ -40,6 +48,30 @@ class Sensors:
         value = ctypes.c_uint()
         bad = self.nvml.nvmlDeviceGetTemperature(self.handle, 0, ctypes.byref(value))
         return "" if bad else value.value
+
+    def instant_watts(self):
+        """Power now, without the mean over a second; "" where the card does not say."""
+        field = _Field(field=POWER_INSTANT)
+        if self.nvml is None or self.nvml.nvmlDeviceGetFieldValues(
+                self.handle, 1, ctypes.byref(field)) or field.bad:
+            return ""
+        return round((field.value & 0xFFFFFFFF) / 1000, 1)
+
+    def energy_joules(self):
+        """The card's energy counter; "" where it has none."""
+        value = ctypes.c_ulonglong()
+        if self.nvml is None or self.nvml.nvmlDeviceGetTotalEnergyConsumption(
+                self.handle, ctypes.byref(value)):
+            return ""
+        return value.value / 1e3
+
+    def throttle_reasons(self):
+        """NVML's bits for what holds the clock down: 1 idle, 4 power cap, 32 and 64 thermal."""
+        value = ctypes.c_ulonglong()
+        if self.nvml is None or self.nvml.nvmlDeviceGetCurrentClocksThrottleReasons(
+                self.handle, ctypes.byref(value)):
+            return ""
+        return value.value
 
 
 def describe():

@@ -1,15 +1,27 @@
-// Flags of kernels, GPUs and clusters, of traces, tuning and calibration.
+// The flags of every command. CLI11 takes long to compile, so that all of it is here, in arguments.cpp and in the terminal's program.cpp.
+#include "cli/flags/flags.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/commands/calibrate_command.h"
+#include "cli/commands/collective_command.h"
+#include "cli/commands/diagnose_command.h"
+#include "cli/commands/gpu_command.h"
+#include "cli/commands/kernel_command.h"
+#include "cli/commands/plan_serve_command.h"
+#include "cli/commands/plan_train_command.h"
+#include "cli/commands/predict_command.h"
+#include "cli/commands/simulate_command.h"
+#include "cli/commands/tune_command.h"
 #include "cli/flags/arguments.h"
-#include "cli/flags/flags.h"
+#include "cli/terminal/program.h"
 #include "support/text.h"
+#include "tilecast/model.h"
+#include "tilecast/version.h"
 
 namespace tilecast {
-
 namespace {
-
 // One subcommand per kernel family, with a flag per dimension.
 void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
   for (const KernelFamily& family : kernel_families()) {
@@ -44,8 +56,6 @@ void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
     });
   }
 }
-
-}  // namespace
 
 void add_kernel_command(CLI::App& app, KernelOptions& options, Command& chosen) {
   CLI::App* kernel = app.add_subcommand("kernel", kernel_question().summary);
@@ -142,6 +152,111 @@ void add_calibrate_command(CLI::App& app, CalibrateOptions& options, Command& ch
   sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   sub->footer(examples_text(calibrate_question()));
   sub->callback([&] { chosen = answered(options.refusal, [&options] { return run_calibrate(options); }); });
+}
+
+// What `predict` and `memory` ask one by one.
+void add_lists(CLI::App& sub, StepLists& lists) {
+  sub.add_option("--gpu", lists.gpus, "GPU names or description files, comma separated")->delimiter(',');
+  sub.add_option("--dtype", lists.dtypes, "number formats, comma separated (default: the checkpoint's)")
+      ->delimiter(',');
+  sub.add_option("--engine", lists.engines,
+                 "pytorch (eager), compile, cudagraph, vllm, sglang, trtllm, comma separated (default: vllm where the "
+                 "model generates, else pytorch)")
+      ->delimiter(',');
+  sub.add_option("--cluster", lists.clusters, "clusters by name (`tilecast clusters`) or file (docs/clusters.md)")
+      ->delimiter(',')
+      ->group("Many GPUs");
+}
+const std::vector<std::string> kLists = {"gpu", "dtype", "engine", "cluster"};
+
+void add_model_commands(CLI::App& app, ModelCommandOptions& options, Command& chosen) {
+  PredictOptions& p = options.predict;
+  CLI::App* predict = app.add_subcommand("predict", step_question().summary);
+  add_arguments(*predict, arguments_of(p.query), p.refusal, kLists);
+  add_lists(*predict, p.lists);
+  predict->add_option("--export-chakra", p.chakra, "also write execution traces for ASTRA-sim there (docs/chakra.md)")
+      ->group("Many GPUs");
+  predict->add_flag("--compare", p.compare, "classes of operators side by side");
+  predict->add_flag("--kernels", p.kernels, "every kernel of the step");
+  predict->add_option("--trace", p.trace,
+                      "also write a Chrome trace (opens in Perfetto); with --cluster, one lane a pipeline rank");
+  predict->add_flag("--json", p.json, "machine-readable output (docs/json.md)");
+  predict->footer(examples_text(step_question()));
+  predict->callback([&] { chosen = answered(p.refusal, [&p] { return run_predict(p); }); });
+
+  MemoryOptions& m = options.memory;
+  CLI::App* memory = app.add_subcommand("memory", memory_question().summary);
+  add_arguments(*memory, arguments_of(m.query), m.refusal, kLists);
+  add_lists(*memory, m.lists);
+  memory->add_flag("--json", m.json, "machine-readable output (docs/json.md)");
+  memory->footer(examples_text(memory_question()));
+  memory->callback([&] { chosen = answered(m.refusal, [&m] { return run_memory(m); }); });
+
+  ModelsOptions& list = options.models;
+  CLI::App* models = app.add_subcommand("models", models_question().summary);
+  models->add_flag("--json", list.json, "machine-readable output");
+  models->add_flag("--classes", list.classes, "the classes whose config.json is understood, instead");
+  models->footer(examples_text(models_question()));
+  models->callback([&] { chosen = [&list] { return run_models(list); }; });
+}
+
+constexpr const char* kJsonHelp = "machine-readable output (docs/json.md)";
+
+void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions& serve, Command& chosen) {
+  CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
+  plan->require_subcommand(1);
+
+  CLI::App* serving = plan->add_subcommand("serve", plan_serve_question().summary);
+  add_arguments(*serving, arguments_of(serve.query), serve.refusal);
+  serving->add_flag("--json", serve.json, kJsonHelp);
+  serving->footer(examples_text(plan_serve_question()));
+  serving->callback([&] { chosen = answered(serve.refusal, [&serve] { return run_plan_serve(serve); }); });
+
+  CLI::App* training = plan->add_subcommand("train", plan_train_question().summary);
+  add_arguments(*training, arguments_of(train.query), train.refusal);
+  training->add_flag("--json", train.json, kJsonHelp);
+  training->footer(examples_text(plan_train_question()));
+  training->callback([&] { chosen = answered(train.refusal, [&train] { return run_plan_train(train); }); });
+}
+
+void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("simulate", simulate_question().summary);
+  add_arguments(*sub, arguments_of(options.query), options.refusal);
+  sub->add_option("--requests", options.requests, "also write every request to this CSV file");
+  sub->add_option("--timeline", options.timeline, "also write a Chrome trace of the steps (opens in Perfetto)");
+  sub->add_flag("--json", options.json, kJsonHelp);
+  sub->footer(examples_text(simulate_question()));
+  sub->callback([&] { chosen = answered(options.refusal, [&options] { return run_simulate(options); }); });
+}
+
+}  // namespace
+
+int run_tilecast(int argc, char** argv) {
+  CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
+  app.require_subcommand(1);
+  app.footer("Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
+  app.set_version_flag("--version", "tilecast " + std::string(version()));
+  KernelOptions kernel_options;
+  GpuOptions gpu_options;
+  ModelCommandOptions model_options;
+  CollectiveOptions collective_options;
+  SimulateOptions simulate_options;
+  Command chosen;
+  add_kernel_command(app, kernel_options, chosen);
+  add_model_commands(app, model_options, chosen);
+  PlanTrainOptions plan_train_options;
+  PlanServeOptions plan_serve_options;
+  add_plan_commands(app, plan_train_options, plan_serve_options, chosen);
+  add_simulate_command(app, simulate_options, chosen);
+  DiagnoseOptions diagnose_options;
+  add_diagnose_command(app, diagnose_options, chosen);
+  TuneOptions tune_options;
+  add_tune_commands(app, tune_options, chosen);
+  add_gpu_commands(app, gpu_options, chosen);
+  add_cluster_commands(app, collective_options, chosen);
+  CalibrateOptions calibrate_options;
+  add_calibrate_command(app, calibrate_options, chosen);
+  return run_program(app, chosen, argc, argv);
 }
 
 }  // namespace tilecast
