@@ -37,10 +37,10 @@ inline constexpr SiliconConstants kVoltaSilicon = silicon_constants("volta", 0.9
 inline constexpr SiliconConstants kTuringSilicon = silicon_constants("turing", 0.93, 2.1);
 inline constexpr SiliconConstants kAmpereHbmSilicon = silicon_constants("8.0", 0.68, 1.41);
 inline constexpr SiliconConstants kAmpereSilicon = silicon_constants("8.6", 0.78, 2.1);
-inline constexpr SiliconConstants kAdaSilicon = silicon_constants("ada", 0.52, 3.105);
+inline constexpr SiliconConstants kAdaSilicon = silicon_constants("ada", 0.47, 3.105);
 inline constexpr SiliconConstants kHopperSilicon = silicon_constants("hopper", 0.52, 1.98);
 inline constexpr SiliconConstants kBlackwellHbmSilicon = silicon_constants("tcgen05", 0.42, 2.07);
-inline constexpr SiliconConstants kBlackwellSilicon = silicon_constants("12.0 12.1", 0.42, 3.09);
+inline constexpr SiliconConstants kBlackwellSilicon = silicon_constants("12.0 12.1", 0.38, 3.09);
 inline constexpr SiliconConstants kOtherSilicon = silicon_constants("amd intel", 0.55, 0);
 
 // Operations, a multiply-add being two.
@@ -51,7 +51,7 @@ inline constexpr Tunable kNarrowTensorEnergy = Constant{
     "power.tensor_operation", 3.6, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "gddr gddr-ecc volta pascal"};
 inline constexpr Tunable kWideTensorEnergy = Constant{
-    "power.tensor_operation", 2.25, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "power.tensor_operation", 2.05, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "8.0 wgmma amd"};
 inline constexpr Tunable kTcgenTensorEnergy = Constant{
     "power.tensor_operation", 1.6, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,

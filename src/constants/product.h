@@ -138,6 +138,13 @@ inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
                                                "the same where instructions are nearer to Turing's",
                                                "no rows; between 0.14 and 1",
                                                "volta mma amd intel"};
+inline constexpr std::string_view kFarRows = "long linear rows of P100 in NeuSight's training table";
+inline constexpr Number kFarRowsEdge{"gemm.far_rows_edge", 20, "KiB", fitted,
+                                     "rows farther apart find neither their page open nor their translation at hand",
+                                     kFarRows, "pascal"};
+inline constexpr Number kFarRowsSlope{
+    "gemm.far_rows_slope", 0.36, "1", fitted, "of the time, that each doubling of the distance adds", kFarRows,
+    "pascal"};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
                                          262144,
                                          "floats",

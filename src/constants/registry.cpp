@@ -93,6 +93,8 @@ void add_product_1(List& list) {
   list.add(kUnpackSlots);
   list.add(kMisalignedShare);
   list.add(kMisalignedShareBefore);
+  list.add(kFarRowsEdge);
+  list.add(kFarRowsSlope);
   list.add(kWorkspaceFloats);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);

@@ -83,10 +83,26 @@ TEST(ConstantsUsed, ListedValuesAreThePipelines) {
       if (c->name == "physics.dram_efficiency") {
         EXPECT_EQ(physics.dram_efficiency, c->value) << gpu.name;
       }
-      if (c->name == "power.operation") {
-        EXPECT_EQ(physics.joules_per_op, c->value * 1e-12) << gpu.name;
+      if (c->name == "pipeline.simt_efficiency") {
+        EXPECT_EQ(physics.simt_efficiency, c->value) << gpu.name;
       }
     }
+  }
+}
+
+TEST(ConstantsUsed, ListedEnergiesAreThePowerLaws) {
+  for (const Gpu& gpu : built_in_gpus()) {
+    double switching = 0, tensor = 0, memory = 0, sm = 0;
+    for (const Constant* c : constants_of(gpu)) {
+      if (c->name == "power.switching") switching = c->value;
+      if (c->name == "power.tensor_operation") tensor = c->value;
+      if (c->name == "power.memory_idle") memory = c->value;
+      if (c->name == "power.sm_idle") sm = c->value;
+    }
+    const PowerLaw law = power_law(gpu);
+    EXPECT_NEAR(law.tensor, switching * tensor * 1e-12, 1e-18) << gpu.name;
+    EXPECT_NEAR(in_watts(law.idle), memory * in_gigabytes_per_second(gpu.dram.bandwidth) + sm * gpu.sms, 1e-9)
+        << gpu.name;
   }
 }
 

@@ -116,14 +116,14 @@ TEST(Power, LongRunsOfMeasuredCards) {
   const Kernel square{Gemm{8192, 8192, 8192}, *format_from("fp32")};
   for (const Row& r : {Row{"T4", "fp32", 3.9, 0.2},
                        {"P4", "fp32", 4.7, 0.2},
-                       {"L4", "fp32", 8.7, 0.2},
+                       {"L4", "fp32", 8.7, 0.15},
                        {"V100-PCIe", "fp32", 13.5, 0.15},
                        {"A100-PCIe-40GB", "fp32", 16.4, 0.1},
                        {"A100-PCIe-80GB", "fp32", 18, 0.1},
                        {"H200-SXM", "bf16", 660, 0.08},
                        {"B200", "bf16", 1380, 0.1},
                        {"A100-SXM-80GB", "bf16", 253, 0.1},
-                       {"L40S", "bf16", 190, 0.12}}) {
+                       {"L40S", "bf16", 200, 0.12}}) {
     Kernel kernel = square;
     kernel.format = *format_from(r.format);
     const double ops = 2.0 * 8192 * 8192 * 8192;
