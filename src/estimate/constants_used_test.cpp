@@ -92,17 +92,16 @@ TEST(ConstantsUsed, ListedValuesAreThePipelines) {
 
 TEST(ConstantsUsed, ListedEnergiesAreThePowerLaws) {
   for (const Gpu& gpu : built_in_gpus()) {
-    double switching = 0, tensor = 0, memory = 0, sm = 0;
+    double switching = 0, tensor = 0, share = 0, board = 0;
     for (const Constant* c : constants_of(gpu)) {
       if (c->name == "power.switching") switching = c->value;
       if (c->name == "power.tensor_operation") tensor = c->value;
-      if (c->name == "power.memory_idle") memory = c->value;
-      if (c->name == "power.sm_idle") sm = c->value;
+      if (c->name == "power.idle_share") share = c->value;
+      if (c->name == "power.idle_board") board = c->value;
     }
     const PowerLaw law = power_law(gpu);
     EXPECT_NEAR(law.tensor, switching * tensor * 1e-12, 1e-18) << gpu.name;
-    EXPECT_NEAR(in_watts(law.idle), memory * in_gigabytes_per_second(gpu.dram.bandwidth) + sm * gpu.sms, 1e-9)
-        << gpu.name;
+    EXPECT_NEAR(in_watts(law.idle), share * in_watts(gpu.power) + board, 1e-9) << gpu.name;
   }
 }
 

@@ -80,8 +80,8 @@ double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math
                                                                                           : kMisalignedShareBefore;
 }
 
-// A step of the main loop reads a few elements of every row of its tiles, each row in another page of DRAM once they lie
-// far apart. Pascal fetches no more than those elements at a time; cards after it fetch and keep more.
+// A step of the main loop reads a few elements of every row of its tiles, each row in another page of DRAM once they
+// lie far apart. Pascal fetches no more than those elements at a time; cards after it fetch and keep more.
 double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
   if (gpu.architecture != Architecture::pascal || math.pipe != Pipe::vector) return 1;
   const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
