@@ -63,4 +63,13 @@ inline constexpr std::array<std::string_view, 3> kWarmthNames = {"model", "warm"
 constexpr std::string_view name_of(Warmth w) { return kWarmthNames[static_cast<std::size_t>(w)]; }
 constexpr const auto& enum_names(Warmth) { return kWarmthNames; }
 
+// How long the card works like this: power and clocks follow (docs/method.md, power and clocks).
+enum class RunLength : std::uint8_t {
+  burst,      // some milliseconds after a pause, as micro-benchmarks do
+  sustained,  // 20 ms and longer, as models do: the clock is what the power limit leaves
+};
+inline constexpr std::array<std::string_view, 2> kRunLengthNames = {"burst", "sustained"};
+constexpr std::string_view name_of(RunLength r) { return kRunLengthNames[static_cast<std::size_t>(r)]; }
+constexpr const auto& enum_names(RunLength) { return kRunLengthNames; }
+
 }  // namespace tilecast

@@ -31,6 +31,7 @@ struct KernelQuery {
   Method method = Method::tilecast;
   Runtime runtime = Runtime::graph;
   Warmth warmth = Warmth::model;
+  RunLength run = RunLength::burst;
   Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates
   std::string engine = {};  // who launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: whoever was measured most
   std::string kernel_source = {};  // which of its kernels

@@ -38,7 +38,8 @@ Common::Common(Cells& c, bool steady)
       version(c.column("version")),
       kernel_source(c.column("kernel_source")),
       latency(c.column("latency")),
-      source(steady ? "aiconfigurator-power" : "aiconfigurator") {}
+      source(steady ? "aiconfigurator-power" : "aiconfigurator"),
+      run(steady ? RunLength::sustained : RunLength::burst) {}
 
 const Gpu* Common::fill(Cells& c, Measurement& row, Names& names) const {
   const Gpu* found = c.gpu(gpu);
@@ -48,6 +49,7 @@ const Gpu* Common::fill(Cells& c, Measurement& row, Names& names) const {
   row.engine_version = names.intern(c.text(version));
   row.kernel_source = names.intern(c.text(kernel_source));
   row.context = c.context(row.engine, row.kernel_source);
+  row.context.run = run;
   row.latency = milliseconds(c.number(latency));
   return found;
 }

@@ -11,6 +11,7 @@ struct Common {
   Common(Cells& cells, bool steady);
   Column gpu, framework, version, kernel_source, latency;
   std::string_view source;
+  RunLength run;
 
   // Fills everything but shape and format. Returns the GPU, or nothing when it is unknown (the cells know).
   const Gpu* fill(Cells& c, Measurement& row, Names& names) const;

@@ -63,6 +63,7 @@ Result<Context> context_of(const KernelQuery& query) {
   Context context;
   context.runtime = query.runtime;
   context.warmth = query.warmth;
+  context.run = query.run;
   context.weight_copies = static_cast<int>(query.weight_copies);
   context.engine = query.engine;
   context.kernel_source = query.kernel_source;
@@ -324,6 +325,9 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.runtime, {.name = "runtime", .help = "how kernels are launched", .example = "eager"});
   list.add(q.warmth,
            {.name = "warmth", .help = "what caches hold: model is weights cold, activations warm", .example = "cold"});
+  list.add(q.run, {.name = "run",
+                   .help = "how long the card works like this: a burst of milliseconds, or sustained as in models",
+                   .example = "sustained"});
   list.add(q.weight_copies, {.name = "weight-copies",
                              .help = "copies of the weights that a warm benchmark rotates",
                              .example = "6",

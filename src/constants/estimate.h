@@ -9,8 +9,6 @@ namespace sources {
 inline constexpr std::string_view kSweep = "smallest kernels on an H200 (data/measurements/h200_sweep.csv.gz)";
 inline constexpr std::string_view kNorms =
     "LayerNorm of few long rows on an H200, warm and cold, per loop iteration (h200_sweep.csv.gz)";
-inline constexpr std::string_view kPlateaus =
-    "power-limited plateaus of the measured cards (docs/method.md, power share)";
 inline constexpr std::string_view kResidency = "decode attention on the visible GPUs (docs/method.md, residency)";
 inline constexpr std::string_view kQuantiles =
     "tenth and ninetieth percentiles of measured over forecast on the sampled rows of docs/accuracy.md";
@@ -76,84 +74,6 @@ inline constexpr Tunable kFollowerFloor = Constant{"physics.follower_floor",
                                                    fitted,
                                                    "of a floor that kernels after the first in a graph take",
                                                    "kernels of one row start while the one before drains"};
-
-// Power.
-inline constexpr Number kHbmComputePower{
-    "power.compute_share", 0.80, "1", measured, "of the limit that is left for arithmetic", sources::kPlateaus, "hbm"};
-inline constexpr Number kGddrComputePower{
-    "power.compute_share", 0.68,           "1", measured, "of the limit that is left for arithmetic",
-    sources::kPlateaus,    "gddr gddr-ecc"};
-inline constexpr Number kMmaEnergy{"power.operation",
-                                   1.2,
-                                   "pJ",
-                                   measured,
-                                   "a bf16 operation of the tensor pipe",
-                                   sources::kPlateaus,
-                                   "pascal volta mma cdna1 cdna2 intel"};
-inline constexpr Number kMfmaEnergy{"power.operation",
-                                    0.66,
-                                    "pJ",
-                                    assumed,
-                                    "a bf16 operation of the matrix cores",
-                                    "5 nm as Hopper's; MI300X sustains 1,320 TFLOP/s of fp8 at 750 W in AITER's rows",
-                                    "cdna3 cdna4"};
-inline constexpr Number kWgmmaEnergy{"power.operation",  0.84,   "pJ", measured, "a bf16 operation of the tensor pipe",
-                                     sources::kPlateaus, "wgmma"};
-inline constexpr Number kTcgenEnergy{
-    "power.operation", 0.71, "pJ", measured, "a bf16 operation of the tensor pipe", sources::kPlateaus, "tcgen05"};
-inline constexpr Number kTuringFma{"power.fma",
-                                   14,
-                                   "pJ",
-                                   measured,
-                                   "an fp32 operation of a product",
-                                   "T4 sustains 3.3 of its 8.1 TFLOP/s in NeuSight's training rows beyond 50 ms",
-                                   "turing"};
-inline constexpr Number kPascalFma{"power.fma",
-                                   9.3,
-                                   "pJ",
-                                   published,
-                                   "an fp32 operation of a product",
-                                   "P4 is quoted at 5.5 of the 7.8 TFLOP/s its highest clock would give",
-                                   "pascal"};
-inline constexpr Number kByteEnergy{"power.byte",
-                                    50e-12,
-                                    "J",
-                                    published,
-                                    "what a byte from DRAM takes of the power that products would have",
-                                    "HBM3's 5 pJ a bit, and a quarter more on the way"};
-inline constexpr Number kMeteredByte{"power.metered_byte",
-                                     115,
-                                     "pJ",
-                                     measured,
-                                     "all that a meter sees of a byte",
-                                     "H200's energy counter (data/measurements/h200_power.csv)",
-                                     "pascal volta mma wgmma"};
-inline constexpr Number kTcgenMeteredByte{"power.metered_byte",
-                                          85,
-                                          "pJ",
-                                          measured,
-                                          "all that a meter sees of a byte",
-                                          "AIConfigurator's power_gemm: 80 on B200, 97 on GB200",
-                                          "tcgen05"};
-inline constexpr Number kByteWideToggling{
-    "power.toggling", 0.55, "1", measured, "energy of an 8-bit operand's operation over bf16's", sources::kPlateaus};
-inline constexpr Number kNarrowToggling{
-    "power.toggling",         0.3, "1",           assumed, "energy of a 4-bit operand's operation over bf16's",
-    "half of 8 bits', about", "",  "4 and 6 bits"};
-inline constexpr Number kThermalTime{
-    "power.thermal_time", 1.1, "ms", measured, "ideal time over which throttling sets in", "falls begin at 1 to 6 ms"};
-inline constexpr Number kThermalExponent{"power.thermal_exponent", 1.5, "1", fitted, "how sharply it does",
-                                         sources::kPlateaus};
-inline constexpr std::string_view kSteadyRows =
-    "steady over burst time of the same products in AIConfigurator's power_gemm and gemm on H200, B200 and GB200";
-inline constexpr Number kSteadyPower{"power.steady_exponent",
-                                     5,
-                                     "1",
-                                     fitted,
-                                     "p of the p-norm that stretches products of a run that wants more power",
-                                     kSteadyRows,
-                                     "wgmma tcgen05"};
-inline constexpr Number kSteadyRoot{"power.steady_root", 0.2, "1", fitted, "one over it", kSteadyRows, "wgmma tcgen05"};
 
 // Overlap: p of the p-norms that join the parts of a kernel.
 inline constexpr Tunable kProductOverlap = Constant{"overlap.product",

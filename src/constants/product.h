@@ -43,14 +43,32 @@ constexpr PipelineConstants pipeline_constants(std::string_view cards, const Pip
 }
 inline constexpr PipelineConstants kMmaPipeline =
     pipeline_constants("pascal volta mma cdna1 cdna2 intel",
-                       {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.81, .rate = 1024});
+                       {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.92, .rate = 1024});
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
-    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.84, .rate = 4096});
+    "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.92, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
-    "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.80, .rate = 8192});
+    "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.88, .rate = 8192});
 inline constexpr PipelineConstants kMfmaPipeline = pipeline_constants(
-    "cdna3 cdna4", {.step_clocks = 220, .task_clocks = 2300, .wave_share = 0.05, .efficiency = 0.618, .rate = 2048},
+    "cdna3 cdna4", {.step_clocks = 220, .task_clocks = 2300, .wave_share = 0.05, .efficiency = 0.597, .rate = 2048},
     sources::kMfmaFit);
+
+// Products on the vector pipe. Where half of an SM's fp32 lanes share their way with integers, addresses take some of
+// it.
+inline constexpr Tunable kSimtEfficiency =
+    Constant{"pipeline.simt_efficiency",
+             0.97,
+             "1",
+             measured,
+             "share of the fp32 peak that a long product sustains",
+             "NeuSight's longest batched products: 0.99 on V100, 0.97 on A100, 0.94 on P100",
+             "pascal volta turing 8.0 amd"};
+inline constexpr Tunable kSharedLanesSimtEfficiency = Constant{"pipeline.simt_efficiency",
+                                                               0.77,
+                                                               "1",
+                                                               measured,
+                                                               "share of the fp32 peak that a long product sustains",
+                                                               "0.75 on an H200 (data/measurements/h200_sustained.csv)",
+                                                               "8.6 ada hopper blackwell intel"};
 
 inline constexpr Tunable kSplitClocks = Constant{"pipeline.split_clocks",
                                                  5000,
@@ -99,7 +117,7 @@ inline constexpr Tunable kLatencyExponent =
     Constant{"pipeline.latency_exponent", 0.43, "1", fitted, "latencies in clocks grow with this power of the clock",
              sources::kPipelineFit};
 inline constexpr Tunable kEfficiencyExponent = Constant{
-    "pipeline.efficiency_exponent", -0.35, "1", fitted, "and the share of the peak with this", sources::kPipelineFit};
+    "pipeline.efficiency_exponent", 0, "1", fitted, "and the share of the peak with this", sources::kPipelineFit};
 inline constexpr Tunable kSlowPipeExponent =
     Constant{"pipeline.slow_pipe_exponent",
              1.5,
@@ -167,6 +185,21 @@ inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
                                                "the same where instructions are nearer to Turing's",
                                                "no rows; between 0.14 and 1",
                                                "volta mma amd intel"};
+inline constexpr std::string_view kFarRows = "long linear rows of P100 in NeuSight's training table";
+inline constexpr Number kFarRowsEdge{"gemm.far_rows_edge",
+                                     20,
+                                     "KiB",
+                                     fitted,
+                                     "rows farther apart find neither their page open nor their translation at hand",
+                                     kFarRows,
+                                     "pascal"};
+inline constexpr Number kFarRowsSlope{"gemm.far_rows_slope",
+                                      0.36,
+                                      "1",
+                                      fitted,
+                                      "of the time, that each doubling of the distance adds",
+                                      kFarRows,
+                                      "pascal"};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
                                          262144,
                                          "floats",

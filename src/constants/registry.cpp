@@ -4,6 +4,7 @@
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
+#include "constants/power.h"
 #include "constants/product.h"
 #include "constants/serve.h"
 #include "constants/streaming.h"
@@ -27,6 +28,7 @@ class List {
   void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
+  void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
   void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
   void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
@@ -38,12 +40,53 @@ class List {
   void each(const auto&... constants) { (add(constants), ...); }
 };
 
+void add_power(List& list) {
+  list.add_all(kPascalHbmSilicon);
+  list.add_all(kPascalSilicon);
+  list.add_all(kVoltaSilicon);
+  list.add_all(kTuringSilicon);
+  list.add_all(kAmpereHbmSilicon);
+  list.add_all(kAmpereSilicon);
+  list.add_all(kAdaSilicon);
+  list.add_all(kHopperSilicon);
+  list.add_all(kBlackwellHbmSilicon);
+  list.add_all(kBlackwellSilicon);
+  list.add_all(kOtherSilicon);
+  list.add(kVectorEnergy);
+  list.add(kNarrowTensorEnergy);
+  list.add(kWideTensorEnergy);
+  list.add(kMfmaTensorEnergy);
+  list.add(kTcgenTensorEnergy);
+  list.add(kSpecialEnergy);
+  list.add(kDoubleWidth);
+  list.add(kTf32Width);
+  list.add(kDoubleTensorWidth);
+  list.add(kHalfWidth);
+  list.add(kByteWidth);
+  list.add(kNarrowWidth);
+  for (const MemoryEnergy& energy : kMemoryEnergies) list.add(energy.byte);
+  list.add(kOnChipByte);
+  list.add(kHbmIdle);
+  list.add(kGddrIdle);
+  list.add(kHbmBoard);
+  list.add(kGddrBoard);
+  list.add(kVoltageSlope);
+  list.add(kVoltageFloor);
+  list.add(kBurstLimit);
+  list.add(kHeldLimit);
+  list.add(kLeastClock);
+  list.add(kThermalTime);
+  list.add(kThermalExponent);
+}
+
 void add_product_1(List& list) {
   list.add(kReferenceClock);
   list.add_all(kMmaPipeline);
   list.add_all(kWgmmaPipeline);
   list.add_all(kTcgenPipeline);
   list.add_all(kMfmaPipeline);
+  list.add(kSimtEfficiency);
+  list.add(kSharedLanesSimtEfficiency);
   list.add(kSplitClocks);
   list.add(kMfmaSplitClocks);
   list.add(kPipelineFeed);
@@ -66,6 +109,8 @@ void add_product_1(List& list) {
   list.add(kUnpackSlots);
   list.add(kMisalignedShare);
   list.add(kMisalignedShareBefore);
+  list.add(kFarRowsEdge);
+  list.add(kFarRowsSlope);
   list.add(kWorkspaceFloats);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);
@@ -188,23 +233,6 @@ void add_estimate_1(List& list) {
   list.add(kDramLatency);
   list.add(kEagerFloor);
   list.add(kFollowerFloor);
-  list.add(kHbmComputePower);
-  list.add(kGddrComputePower);
-  list.add(kMmaEnergy);
-  list.add(kMfmaEnergy);
-  list.add(kWgmmaEnergy);
-  list.add(kTcgenEnergy);
-  list.add(kTuringFma);
-  list.add(kPascalFma);
-  list.add(kByteEnergy);
-  list.add(kMeteredByte);
-  list.add(kTcgenMeteredByte);
-  list.add(kByteWideToggling);
-  list.add(kNarrowToggling);
-  list.add(kThermalTime);
-  list.add(kThermalExponent);
-  list.add(kSteadyPower);
-  list.add(kSteadyRoot);
   list.add(kProductOverlap);
   list.add(kMfmaOverlap);
   list.add(kOtherOverlap);
@@ -382,6 +410,7 @@ List listed() {
   add_product_2(list);
   add_streaming(list);
   add_attention(list);
+  add_power(list);
   add_estimate_1(list);
   add_estimate_2(list);
   add_engine(list);

@@ -45,18 +45,33 @@ Interval interval_of_sum(const Program& program, const std::vector<CallForecast>
 
 namespace {
 
-// Steps follow each other, so the card is warm: its clock is what the average power of a step allows. Kernels that the
-// tensor pipe holds back take the longer for it.
-void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu, double joules) {
-  const Physics physics = default_physics(gpu);
-  Seconds all;
-  for (std::size_t i = 0; i < step.calls.size(); ++i)
-    all += step.calls[i].each * static_cast<double>(program.calls[i].times);
+// A kernel's energy and time, by launches; the time at the highest clock is scaled so that the kernel takes `latency`
+// at the clock it was forecast at, its floors among what no clock changes.
+void set_work(CallForecast& call, const Estimate& e) {
+  Seconds slowed, all;
+  for (const LaunchEstimate& launch : e.launches) {
+    call.work = call.work + launch.work;
+    slowed += launch.work.clocked / launch.clock;
+    all += launch.work.at(launch.clock) + launch.floor;
+  }
   if (!(all > seconds(0))) return;
-  const double stretch = steady_stretch(gpu, joules / all.base() / in_watts(physics.compute_power));
+  const double scale = call.unheated / all;
+  call.clock = slowed > seconds(0) ? call.work.clocked / slowed : 1;
+  call.work.clocked = call.work.clocked * scale;
+  call.work.fixed = call.unheated - slowed * scale;
+}
+
+// Steps follow each other, so the card is warm: its clock is what the average power of a step leaves. What each kernel
+// does at the clock takes the longer for it, unless it had fallen that far by itself.
+void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
+  const PowerLaw law = power_law(gpu);
+  PowerWork all;
+  for (std::size_t i = 0; i < step.calls.size(); ++i)
+    all = all + step.calls[i].work * static_cast<double>(program.calls[i].times);
+  const double clock = clock_under(law, all, law.limit);
   for (CallForecast& c : step.calls) {
-    if (c.limited_by != Resource::tensor) continue;
-    const double longer = steady_stretch_of(stretch, c.each);
+    if (!(clock < c.clock) || !(c.each > seconds(0))) continue;
+    const double longer = c.work.at(clock) / c.work.at(c.clock);
     c.each = c.each * longer;
     c.interval = {c.interval.low * longer, c.interval.high * longer};
     c.ceiling = c.ceiling * longer;
@@ -91,9 +106,6 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
                                       const ModelSource* weights) {
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
-  double joules = 0;
-  const Physics physics = default_physics(gpu);
-  const auto draw = power_draw(gpu);
   for (const KernelCall& call : program.calls) {
     Context context = call.context;
     if (context.kernel_source.empty())
@@ -107,15 +119,13 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Estimate& e = priced->estimate;
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
-    const double each = joules_of(physics, priced->plan, moved);
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, each, moved});
-    joules += each * static_cast<double>(call.times);
-    if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
+    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved});
+    set_work(step.calls.back(), e);
   }
-  if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
+  if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const auto times = static_cast<double>(program.calls[i].times);
     step.gpu += step.calls[i].each * times;

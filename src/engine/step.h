@@ -17,9 +17,9 @@ struct CallForecast {
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
   Seconds unheated = {};  // one run of it on a card that other kernels of the step leave cool; `each` is of a warm one
-  double joules = 0;      // of one run
+  PowerWork work = {};    // of one run, its time at the highest clock
+  double clock = 1;       // over the highest, on that cool card
   Bytes moved = {};       // to and from memory, of one run
-  double drawn = 0;       // joules of one run beside the idle card's (estimate/power.h); 0 where not known
 };
 
 struct ProgramForecast {

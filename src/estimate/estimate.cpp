@@ -42,8 +42,9 @@ Load evened(Load load, const Launch& launch, const Gpu& gpu) {
 Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   Physics physics = default_physics(gpu);
   if (simplified.peak_clocks) {
-    physics.product_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
-    physics.compute_power = watts(1e9);
+    physics.product_efficiency = physics.simt_efficiency = physics.attention_efficiency = physics.vector_efficiency = 1;
+    physics.power.limit = physics.power.burst = watts(1e9);
+    physics.power.tensor_clock = 1;
   }
   return physics;
 }
@@ -52,6 +53,34 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
 bool assumes(const Launch& launch) {
   return std::any_of(launch.operands.begin(), launch.operands.end(),
                      [](const Operand& operand) { return operand.assumed.has_value(); });
+}
+
+// At a share of the highest clock: all but DRAM follows it, and a stream's round trips, which wires decide.
+ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const bool fixed = i == static_cast<std::size_t>(Resource::dram) ||
+                       (i == static_cast<std::size_t>(Resource::latency) && !has_main_loop(launch));
+    if (!fixed) times[i] = times[i] / clock;
+  }
+  return times;
+}
+
+// What of a launch's time follows the SMs' clock.
+void split_by_clock(PowerWork& work, const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
+  ResourceTimes on_chip = times;
+  on_chip[static_cast<std::size_t>(Resource::dram)] = seconds(0);
+  if (!has_main_loop(launch)) on_chip[static_cast<std::size_t>(Resource::latency)] = seconds(0);
+  work.clocked = join_times(on_chip, launch, overlap);
+  work.fixed = std::max(seconds(0), join_times(times, launch, overlap) - work.clocked);
+}
+
+// The clock that power leaves a launch of these times at the highest one.
+double clock_for(const LaunchEstimate& e, const Launch& launch, const Physics& physics, RunLength run) {
+  const double clock = clock_of(physics.power, e.work, run, [&](double share) {
+    return join_times(at_clock(e.achieved, launch, share), launch, physics.overlap);
+  });
+  const bool tensor = launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0);
+  return tensor ? std::min(clock, physics.power.tensor_clock) : clock;
 }
 
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
@@ -72,6 +101,10 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   if (simplified.no_cache) assumed.warmth = Warmth::cold;
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
+  e.work = energy_of(physics.power, launch, e.traffic.total());
+  split_by_clock(e.work, e.achieved, launch, physics.overlap);
+  e.clock = clock_for(e, launch, physics, context.run);
+  e.achieved = at_clock(e.achieved, launch, e.clock);
   e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;
 }

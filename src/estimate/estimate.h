@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "estimate/power.h"
 #include "gpu/gpu.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
@@ -41,6 +42,8 @@ struct LaunchEstimate {
   Seconds floor;    // of being launched; in `achieved` it stands with the prologue, under `launch`
   Seconds latency;  // forecast of this launch alone, its floor included
   Resource limited_by = Resource::dram;
+  PowerWork work;    // its energy, and its time by what the clock changes, floor apart
+  double clock = 1;  // over the highest
 };
 
 struct Estimate {

@@ -15,7 +15,8 @@ namespace {
 
 double efficiency_of(const Launch& launch, const Physics& physics) {
   switch (launch.character) {
-    case Character::product: return physics.product_efficiency;
+    case Character::product:
+      return launch.math.pipe == Pipe::vector ? physics.simt_efficiency : physics.product_efficiency;
     case Character::attention:
     case Character::scan: return physics.attention_efficiency;
     case Character::streaming:
@@ -95,21 +96,11 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
   };
   const Demand& busiest = load.busiest;
   const bool product = launch.character == Character::product;
-  double math = efficiency_of(launch, physics) * launch.math_share;
-  if (launch.math.ops_per_clock > 0 && in_ops(busiest.tensor) > 0) {
-    // SMs that wait for the busiest one draw no arithmetic power.
-    const double busy = std::min<double>(gpu.sms, launch.total().tensor / busiest.tensor);
-    const OpsPerSecond rate = ops(launch.math.ops_per_clock * math * busy) * gpu.clock.max;
-    math *= power_share(physics, launch, rate, launch.total().tensor / rate);
+  const double math = efficiency_of(launch, physics) * launch.math_share;
+  if (launch.math.ops_per_clock > 0 && in_ops(busiest.tensor) > 0)
     put(Resource::tensor, on_sm(in_ops(busiest.tensor), launch.math.ops_per_clock * math));
-  }
   const double vector_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
   const bool simt = product && launch.math.pipe == Pipe::vector;
-  if (simt && in_ops(busiest.vector) > 0) {
-    const double busy = std::min<double>(gpu.sms, launch.total().vector / busiest.vector);
-    const OpsPerSecond rate = ops(vector_rate * math * busy) * gpu.clock.max;
-    math *= power_share(physics, launch, rate, launch.total().vector / rate);
-  }
   put(Resource::vector, on_sm(in_ops(busiest.vector), vector_rate * (simt ? math : physics.vector_efficiency)));
   put(Resource::xu, on_sm(in_ops(busiest.xu), gpu.xu_per_clock * physics.vector_efficiency));
   put(Resource::shared,

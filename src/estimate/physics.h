@@ -6,6 +6,7 @@
 
 #include "constants/estimate.h"
 #include "constants/product.h"
+#include "estimate/power.h"
 #include "gpu/gpu.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
@@ -27,6 +28,7 @@ struct Physics {
   double l2_efficiency = constants::kL2Efficiency.value;     // share of peak L2 bandwidth
   // Share of the tensor or FMA peak at the highest clock that a long product reaches.
   double product_efficiency = constants::kMmaPipeline.efficiency.value;
+  double simt_efficiency = constants::kSimtEfficiency.value;  // the same of products on the vector pipe
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
   Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2
@@ -41,26 +43,12 @@ struct Physics {
   Seconds eager_floor = microseconds(constants::kEagerFloor);  // a kernel launched by itself, empty
   double follower_floor = constants::kFollowerFloor.value;  // of a floor that kernels after the first in a graph take
   Overlap overlap;
-  Watts compute_power;        // power left for arithmetic
-  double joules_per_op = 0;   // energy of one tensor operation in bf16
-  double joules_per_fma = 0;  // energy of one fp32 operation of a product on the vector pipe; zero: no limit
+  PowerLaw power;
 };
 
 Physics default_physics(const Gpu& gpu);
 Overlap overlap_of(const Gpu& gpu);
 
 Seconds launch_floor(const Physics& physics, const Launch& launch, Runtime runtime);
-
-// Share of the highest clock that the power limit leaves a product of this rate, for kernels long enough to heat up.
-double power_share(const Physics& physics, const Launch& launch, OpsPerSecond rate, Seconds length);
-
-// Energy of a plan's tensor operations.
-double tensor_joules(const Physics& physics, const Plan& plan);
-// ... and of its bytes from DRAM: what the clock of a step follows.
-double joules_of(const Physics& physics, const Plan& plan, Bytes dram);
-// How much longer products take in a run that wants, on average, this share of the power left for arithmetic.
-double steady_stretch(const Gpu& gpu, double wanted);
-// The part of that which a kernel of this length has not already brought about by itself.
-double steady_stretch_of(double stretch, Seconds alone);
 
 }  // namespace tilecast

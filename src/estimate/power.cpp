@@ -1,8 +1,9 @@
 #include "estimate/power.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "constants/estimate.h"
+#include "constants/power.h"
 
 namespace tilecast {
 
@@ -10,29 +11,137 @@ using namespace constants;
 
 namespace {
 
-// Measured on an H200 by its energy counter, two seconds a case (data/measurements/h200_power.csv): streams of random
-// numbers take 115 to 124 pJ a byte at 2.8 to 4.4 TB/s (addition 118, product of one row 115, decoding attention 124),
-// a whole decode step of Llama 3.1 8B 115. A product of few rows in aiconfigurator's power_gemm: 112 on H200, 80 on
-// B200, 97 on GB200. HBM itself is some 4 pJ a bit of it; the rest is the way to the SMs.
-double picojoules_per_byte(const Gpu& gpu) {
-  return gpu.tensor_generation() == TensorGeneration::tcgen05 ? kTcgenMeteredByte : kMeteredByte;
+constexpr double kPico = 1e-12;
+constexpr int kBisections = 24;
+
+bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
+
+const SiliconConstants& silicon_of(const Gpu& gpu) {
+  const bool hbm = is_hbm(gpu);
+  switch (gpu.architecture) {
+    case Architecture::pascal: return hbm ? kPascalHbmSilicon : kPascalSilicon;
+    case Architecture::volta: return kVoltaSilicon;
+    case Architecture::turing: return kTuringSilicon;
+    case Architecture::ampere: return hbm ? kAmpereHbmSilicon : kAmpereSilicon;
+    case Architecture::ada: return kAdaSilicon;
+    case Architecture::hopper: return kHopperSilicon;
+    case Architecture::blackwell: return hbm ? kBlackwellHbmSilicon : kBlackwellSilicon;
+    default: return kOtherSilicon;
+  }
 }
+
+// Tensor pipes of the large HBM chips multiply wider fragments, so that operands travel less; wgmma reads them from
+// shared memory, tcgen05 keeps its sums beside the pipe.
+const Tunable& tensor_energy_of(const Gpu& gpu) {
+  if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTensorEnergy;
+  if (gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4) return kMfmaTensorEnergy;
+  const bool wide = is_hbm(gpu) && gpu.architecture != Architecture::volta && gpu.architecture != Architecture::pascal;
+  return wide ? kWideTensorEnergy : kNarrowTensorEnergy;
+}
+
+double memory_picojoules(const Gpu& gpu) {
+  for (const MemoryEnergy& energy : kMemoryEnergies)
+    if (gpu.dram.type == energy.type) return energy.byte;
+  return kMemoryEnergies[0].byte;
+}
+
+// An operation of the tensor pipe over a 16-bit one: wider operands have more wires to switch.
+double tensor_width(DType input) {
+  if (input == DType::fp64) return kDoubleTensorWidth;
+  if (bits_of(input) > bits_of(DType::fp16)) return kTf32Width;
+  if (bits_of(input) == bits_of(DType::fp16)) return 1;
+  return bits_of(input) == bits_of(DType::fp8) ? kByteWidth : kNarrowWidth;
+}
+
+// The same of the vector pipe over fp32.
+double vector_width(DType type) {
+  if (type == DType::fp64) return kDoubleWidth;
+  return bits_of(type) < bits_of(DType::fp32) ? kHalfWidth : 1.0;
+}
+
+// How far a kernel of this length heats the card up by itself.
+double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
 
 }  // namespace
 
-std::optional<PowerDraw> power_draw(const Gpu& gpu) {
+PowerLaw power_law(const Gpu& gpu) {
+  const SiliconConstants& silicon = silicon_of(gpu);
+  const double unit = silicon.switching * kPico;
+  const double clock = in_gigahertz(gpu.clock.max);
+  PowerLaw law;
+  law.limit = gpu.power * kHeldLimit;
+  law.burst = gpu.power * gpu.tuned(kBurstLimit);
+  const bool hbm = is_hbm(gpu);
+  law.idle = gpu.power * gpu.tuned(hbm ? kHbmIdle : kGddrIdle) + watts(gpu.tuned(hbm ? kHbmBoard : kGddrBoard));
+  law.tensor = gpu.tuned(tensor_energy_of(gpu)) * unit;
+  law.vector = gpu.tuned(kVectorEnergy) * unit;
+  law.special = kSpecialEnergy * unit;
+  law.chip_byte = kOnChipByte * unit;
+  law.memory_byte = memory_picojoules(gpu) * kPico;
+  // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 with
+  // nothing but zeros to multiply (data/measurements/h200_regimes.csv.gz), H20 the same.
+  if (gpu.architecture == Architecture::hopper && gpu.clock.quoted > hertz(0))
+    law.tensor_clock = std::min(1.0, gpu.clock.quoted / gpu.clock.max);
+  law.reach = clock / std::max<double>(clock, silicon.top_clock);
+  law.slope = gpu.tuned(kVoltageSlope);
+  law.floor = gpu.tuned(kVoltageFloor);
+  return law;
+}
+
+std::optional<PowerLaw> metered_law(const Gpu& gpu) {
   if (gpu.vendor != Vendor::nvidia || !(gpu.power > watts(0))) return std::nullopt;
-  // What arithmetic does not get of the limit (estimate/physics.h). On the H200 140 W: products and additions that run
-  // half and a quarter of the time give 145 and 141 W for the rest of it. After seconds without work it draws 78 W.
-  return PowerDraw{gpu.power, gpu.power - default_physics(gpu).compute_power, picojoules_per_byte(gpu) * 1e-12};
+  return power_law(gpu);
 }
 
-double drawn_joules(const PowerDraw& draw, const Physics& physics, const Plan& plan, Bytes dram) {
-  return tensor_joules(physics, plan) + in_bytes(dram) * draw.joules_per_byte;
+PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram) {
+  const Demand all = launch.total();
+  const bool streams = launch.character == Character::streaming || launch.character == Character::gather;
+  PowerWork work;
+  work.core = in_ops(all.tensor) * law.tensor * tensor_width(launch.math.input) +
+              in_ops(all.vector) * law.vector * vector_width(launch.vector_type) + in_ops(all.xu) * law.special;
+  // A main loop's way from L2 is part of its operations' energy; what it brings from DRAM is not.
+  const Bytes moved = streams ? std::max(dram, all.l2_load + all.l2_store) : dram;
+  work.core += in_bytes(moved) * law.chip_byte;
+  work.memory = in_bytes(dram) * law.memory_byte;
+  return work;
 }
 
-double within_limit(const PowerDraw& draw, double joules, Seconds time) {
-  return std::min(joules, in_watts(draw.limit - draw.idle) * time.base());
+double voltage(const PowerLaw& law, double clock) {
+  return std::max(law.floor, 1 - law.slope * (1 - clock * law.reach));
+}
+
+double joules_at(const PowerLaw& law, const PowerWork& work, double clock) {
+  const double v = voltage(law, clock);
+  return work.core * v * v + work.memory;
+}
+
+Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
+  const Seconds time = work.at(clock);
+  return time > seconds(0) ? law.idle + watts(joules_at(law, work, clock) / time.base()) : law.idle;
+}
+
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time) {
+  const auto exceeds = [&](double clock) {
+    return joules_at(law, work, clock) > in_watts(limit - law.idle) * time(clock).base();
+  };
+  if (!(law.limit > watts(0)) || !exceeds(1)) return 1;
+  double low = kLeastClock, high = 1;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (exceeds(middle) ? high : low) = middle;
+  }
+  return low;
+}
+
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
+  return clock_under(law, work, limit, [&](double clock) { return work.at(clock); });
+}
+
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time) {
+  const double sustained = clock_under(law, work, law.limit, time);
+  if (run == RunLength::sustained || sustained == 1) return sustained;
+  const double burst = clock_under(law, work, law.burst, time);
+  return burst - heated_by(time(1)) * (burst - sustained);
 }
 
 }  // namespace tilecast

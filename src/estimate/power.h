@@ -1,28 +1,68 @@
-// What a card draws while it works, for accounts of energy.
+// Power and clocks, one law for every card: what work draws at a clock, and the clock that a limit leaves.
 //
-//   watts = min(limit, idle + (operations x joules an operation + bytes x joules a byte) / time)
+//   watts(c) = idle + (core joules x V(c)^2 + memory joules) / (clocked seconds / c + fixed seconds)
 //
-// A model with four figures, and no more than that: what a kernel draws depends on its data too (a sum of zeros takes
-// 0.73 of a sum of random numbers) and on the card. docs/serving.md has its errors.
+// c is the clock over the highest, V(c) the voltage over the highest of the silicon, which falls with the clock down to
+// a floor. Energies come from process and architecture (constants/power.h). A burst of some milliseconds may draw more
+// than the limit for a moment; a long run may not. docs/method.md has the figures.
 #pragma once
 
+#include <functional>
 #include <optional>
 
-#include "estimate/physics.h"
+#include "gpu/gpu.h"
+#include "kernel/plan.h"
+#include "tilecast/forecast.h"
 
 namespace tilecast {
 
-struct PowerDraw {
-  Watts limit;                 // the board's
-  Watts idle;                  // at full clocks, nothing running
-  double joules_per_byte = 0;  // from or to DRAM, on its way through L2 included
+struct PowerLaw {
+  Watts limit;  // of the board; none known: nothing is held back
+  Watts burst;  // what it may draw for milliseconds
+  Watts idle;   // clocked, without work
+  // Joules at the highest voltage.
+  double tensor = 0;            // a 16-bit operation of the tensor pipe
+  double vector = 0;            // an fp32 operation of the vector pipe
+  double special = 0;           // a special-function result
+  double chip_byte = 0;         // a byte between L2 and an SM
+  double memory_byte = 0;       // a byte of DRAM; its voltage does not follow the clock
+  double tensor_clock = 1;      // share of the highest clock that tensor pipes reach
+  double reach = 1;             // the card's highest clock over that of the highest voltage
+  double slope = 0, floor = 1;  // of the voltage
 };
-// Nothing where the card's power is not known, or no card of its vendor was measured.
-std::optional<PowerDraw> power_draw(const Gpu& gpu);
+PowerLaw power_law(const Gpu& gpu);
+// The same where it may be counted in bills: nothing where no card of the vendor was metered.
+std::optional<PowerLaw> metered_law(const Gpu& gpu);
 
-// What a plan adds to the idle card's energy, before the limit.
-double drawn_joules(const PowerDraw& draw, const Physics& physics, const Plan& plan, Bytes dram);
-// ... and what is left of it where the limit holds back: a run of this length cannot take more.
-double within_limit(const PowerDraw& draw, double joules, Seconds time);
+// What takes time and energy: a launch, a kernel, a step.
+struct PowerWork {
+  double core = 0;    // joules at the highest voltage
+  double memory = 0;  // joules
+  Seconds clocked;    // at the highest clock; a lower one makes them longer
+  Seconds fixed;      // whatever the clock
+  Seconds at(double clock) const { return clocked / clock + fixed; }
+  friend PowerWork operator+(const PowerWork& a, const PowerWork& b) {
+    return {a.core + b.core, a.memory + b.memory, a.clocked + b.clocked, a.fixed + b.fixed};
+  }
+  friend PowerWork operator*(const PowerWork& w, double n) {
+    return {w.core * n, w.memory * n, w.clocked * n, w.fixed * n};
+  }
+};
+// Energy of a launch that moves `dram` bytes; its times are the caller's.
+PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram);
+
+// Voltage over the highest, at a share of the card's highest clock.
+double voltage(const PowerLaw& law, double clock);
+// Joules beside the idle card's, and all that it draws.
+double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
+Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
+// The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
+// ... where time follows the clock in a way of its own.
+using TimeAt = std::function<Seconds(double clock)>;
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time);
+// ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself
+// to what the limit does.
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time);
 
 }  // namespace tilecast

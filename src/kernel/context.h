@@ -18,6 +18,7 @@ struct Context {
   // Who launches, and which of its kernels, where known ("vllm", "vllm_flash_attn_fa3"): engines differ in the helper
   // kernels around a kernel and in the kernel itself. Static or interned text.
   std::string_view engine, kernel_source;
+  RunLength run = RunLength::burst;
 };
 
 }  // namespace tilecast

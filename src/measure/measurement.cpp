@@ -13,6 +13,7 @@
 namespace tilecast {
 namespace {
 
+constexpr std::string_view kSustained = "run=sustained";
 constexpr std::string_view kWeightCopies = "weight-copies=", kActivationCopies = "activation-copies=";
 
 Status read_copies(std::string_view text, int& copies) {
@@ -41,6 +42,7 @@ Result<Context> read_context(std::string_view runtime, std::string_view warmth) 
     if (item.starts_with(kWeightCopies)) read = read_copies(item.substr(kWeightCopies.size()), context.weight_copies);
     if (item.starts_with(kActivationCopies))
       read = read_copies(item.substr(kActivationCopies.size()), context.activation_copies);
+    if (item == kSustained) context.run = RunLength::sustained, read = Ok{};
     if (!read) return std::move(read).error();
   }
   return context;

@@ -58,6 +58,7 @@ void append_row(std::string& out, const Measurement& row) {
     fmt::format_to(std::back_inserter(out), ";weight-copies={}", row.context.weight_copies);
   if (row.context.activation_copies > 1)
     fmt::format_to(std::back_inserter(out), ";activation-copies={}", row.context.activation_copies);
+  if (row.context.run == RunLength::sustained) out += ";run=sustained";
   // Nine digits keep a microsecond figure to a femtosecond: more than any timer.
   fmt::format_to(std::back_inserter(out), ",{:.9g}", in_microseconds(row.latency));
 }

@@ -142,7 +142,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.draft_cost = o.draft_cost;
   pool.geometry = rank.geometry;
   pool.launches = rank.launches;
-  if (rank.pricer.draw) pool.idle = rank.pricer.draw->idle;
+  if (rank.pricer.metered) pool.idle = rank.pricer.law.idle;
   d.budget = cache_budget(o, pool.limits, rank);
   if (d.budget.blocks < 1)
     return Error{o.model.name, "",

@@ -11,6 +11,9 @@ namespace {
 
 Count layers_of(const ModelSpec& model) { return model.decoder ? model.decoder->layer_count() : 0; }
 
+// The SMs have next to nothing to do, and no clock makes it faster.
+PowerWork resting(Seconds time) { return {0, 0, seconds(0), time}; }
+
 // What ranks exchange in a step as calls beside the kernels. Kernels for the exchange of experts differ between prompts
 // and answers, so their names do: a table must not take one for the other.
 Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const Cluster& cluster,
@@ -23,13 +26,13 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
     const Section& section = graph.sections[e.section];
     const Seconds time = timed->latency * (e.times * static_cast<double>(section.repeats));
     const std::string name = e.experts ? e.name + " " + std::string(name_of(setting.workload.mode)) : e.name;
-    calls.push_back({section.name, name, OpClass::other, time, seconds(0), 0, 0, Role::other, section.part.kind});
+    calls.push_back({section.name, name, OpClass::other, time, resting(time), 1, Role::other, section.part.kind});
   }
   if (setting.layout.pp > 1) {
     const auto timed = forecast_collective(stage_send(setting), cluster, links);
     if (!timed) return timed.error();
     const Seconds time = timed->latency * static_cast<double>(setting.layout.pp - 1);
-    calls.push_back({graph.sections.front().name, "stage send", OpClass::other, time, seconds(0), 0});
+    calls.push_back({graph.sections.front().name, "stage send", OpClass::other, time, resting(time)});
   }
   return Ok{};
 }
@@ -38,7 +41,7 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
                       const ModelSource* weights) {
-  StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its stretch
+  StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its power
   pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
                   weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;

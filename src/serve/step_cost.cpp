@@ -137,10 +137,8 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
     const KernelCall& call = program.calls[i];
     const CallForecast& f = step->calls[i];
     const auto times = static_cast<double>(call.times);
-    const double share = f.limited_by == Resource::tensor ? steady_stretch_of(2, f.unheated) - 1 : 0;
-    calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times,
-                     f.unheated * times * share, f.joules * times, f.drawn * times, call.role,
-                     program.sections[call.section].part.kind});
+    calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times, f.work * times,
+                     f.clock, call.role, program.sections[call.section].part.kind});
   }
   return calls;
 }
@@ -148,12 +146,9 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
-  pricer.draw = power_draw(gpu);
-  const Physics physics = default_physics(gpu);
-  const bool heats = method == Method::tilecast || method == Method::analytic;
-  pricer.stretch = [gpu, heats, most = in_watts(physics.compute_power)](double watts) {
-    return heats ? steady_stretch(gpu, watts / most) : 1;
-  };
+  pricer.law = power_law(gpu);
+  pricer.metered = metered_law(gpu).has_value();
+  if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
                   weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
@@ -188,7 +183,7 @@ StepTable::Parts StepTable::price(const Workload& workload) const {
   }
   for (const CallTime& c : *calls) {
     Amount& part = of_head(c) ? parts.head : common_.count(c.section + "/" + c.name) ? parts.body : parts.attention;
-    part = part + Amount{c.cool.base(), c.stretched.base(), c.joules, c.drawn};
+    part = part + Amount{c.cool.base(), c.work.clocked.base() / c.clock, c.work};
   }
   return parts;
 }
@@ -285,8 +280,9 @@ StepCost::Spent StepTable::spent(const StepBatch& batch) const {
   }
   if (!batch.prefill.empty()) sum = sum + prefill_attention(batch.prefill);
   if (!(sum.cool > 0)) return {};
-  const Seconds time = seconds(sum.cool + (pricer_.stretch(sum.joules / sum.cool) - 1) * sum.stretched);
-  return {time, pricer_.draw ? within_limit(*pricer_.draw, sum.drawn, time) : 0};
+  const double clock = clock_under(pricer_.law, sum.work, pricer_.law.limit);
+  const double time = sum.cool + std::max(0.0, sum.work.clocked.base() / clock - sum.slowed);
+  return {seconds(time), pricer_.metered ? joules_at(pricer_.law, sum.work, clock) : 0};
 }
 
 }  // namespace tilecast

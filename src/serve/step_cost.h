@@ -55,23 +55,21 @@ class StepCost {
 struct CallTime {
   std::string section, name;  // which call of a step it is, whatever the step's size
   OpClass op_class = OpClass::other;
-  Seconds cool;       // where the rest of the step leaves the card cool
-  Seconds stretched;  // of that, what a lower clock makes longer in proportion
-  double joules = 0;
-  double drawn = 0;  // joules as a meter counts them (estimate/power.h)
+  Seconds cool;      // where the rest of the step leaves the card cool
+  PowerWork work;    // the same at the highest clock (estimate/power.h)
+  double clock = 1;  // over the highest, on that cool card
   Role role = Role::other;
   SectionKind part = SectionKind::other;  // of the section
 };
 // The kernels of a step of the deployment, whatever it consists of (one GPU, ranks with their collectives). Kernels
-// heat the card together, so a step is not the sum of its kernels: `stretch` is how much longer a clock takes at an
-// average power (estimate/physics.h).
+// heat the card together, so a step is not the sum of its kernels: its clock is what their power leaves.
 struct StepPricer {
   std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
-  std::function<double(double watts)> stretch;
+  PowerLaw law = {};  // of one GPU; without a limit no clock falls
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
   bool one_attention_kernel = false;
-  std::optional<PowerDraw> draw = {};  // of one GPU
+  bool metered = false;  // whether its joules count
 };
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
@@ -102,11 +100,11 @@ class StepTable final : public StepCost {
 
   // What some kernels of a step add up to.
   struct Amount {
-    double cool = 0, stretched = 0, joules = 0, drawn = 0;  // as in CallTime, in seconds and joules
-    Amount operator+(const Amount& o) const {
-      return {cool + o.cool, stretched + o.stretched, joules + o.joules, drawn + o.drawn};
-    }
-    Amount operator*(double f) const { return {cool * f, stretched * f, joules * f, drawn * f}; }
+    double cool = 0;    // seconds, as in CallTime
+    double slowed = 0;  // seconds of it that follow the clock
+    PowerWork work = {};
+    Amount operator+(const Amount& o) const { return {cool + o.cool, slowed + o.slowed, work + o.work}; }
+    Amount operator*(double f) const { return {cool * f, slowed * f, work * f}; }
   };
 
  private:

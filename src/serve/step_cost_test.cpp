@@ -184,7 +184,7 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
   Seconds windowed, whole;
   for (std::size_t i = 0; i < step->calls.size(); ++i)
     if (const auto* decode = std::get_if<AttentionDecode>(&prepared->program.calls[i].kernel.shape))
-      (decode->window > 0 ? windowed : whole) = step->calls[i].each;
+      (decode->window > 0 ? windowed : whole) = step->calls[i].unheated;
   ASSERT_GT(windowed, seconds(0));
   EXPECT_LE(windowed.base(), whole.base() * 1.2501);
 }
@@ -192,12 +192,11 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
 // Times that name their question: nothing but the question may decide the answer.
 StepPricer naming_pricer() {
   StepPricer pricer;
-  pricer.stretch = [](double) { return 1.0; };
   pricer.calls = [](const Workload& w) -> Result<std::vector<CallTime>> {
     const Requests& r = w.requests.front();
     const double time = 1e-3 * static_cast<double>(r.count) + 1e-6 * static_cast<double>(r.new_tokens) +
                         1e-9 * static_cast<double>(r.cached);
-    return std::vector<CallTime>{{"layer", "attention", OpClass::attention, seconds(time), seconds(0), 0, 0}};
+    return std::vector<CallTime>{{"layer", "attention", OpClass::attention, seconds(time), {}}};
   };
   return pricer;
 }
