@@ -52,7 +52,7 @@ const NamedSource* most_measured(const FamilyModel& model, const std::string& le
 // Words by which engines' names for one kernel are known.
 constexpr std::array<std::array<std::string_view, 3>, 4> kKin = {{{"fa3", "flash_attention_3", "attention_v3"},
                                                                    {"fa2", "flash_attention_2", "attention_v2"},
-                                                                   {"trtllm", "flash_attention_4", "tllm_gen"},
+                                                                   {"fa4", "flash_attention_4", "attention_v4"},
                                                                    {"triton", "flex_attention", "aotriton"}}};
 
 bool says(std::string_view name, const std::array<std::string_view, 3>& words) {

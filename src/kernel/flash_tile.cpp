@@ -185,6 +185,8 @@ int most_splits(Count slots, Count blocks) { return static_cast<int>(std::min({k
 int compiled_dim(Count dim, AttentionAlgorithm algorithm) {
   // cuDNN and xFormers have no kernels for 32 and 96.
   const bool few = algorithm == AttentionAlgorithm::cudnn || algorithm == AttentionAlgorithm::efficient;
+  // FlashAttention 4 is compiled for the shape it meets (flash_attn/cute: hdim_multiple_of 16).
+  if (algorithm == AttentionAlgorithm::blackwell && dim <= 128) return static_cast<int>(round_up(dim, 16));
   for (int compiled : {32, 64, 96, 128, 192, 256})
     if (dim <= compiled && !(few && (compiled == 32 || compiled == 96))) return compiled;
   return static_cast<int>(round_up(dim, 64));
