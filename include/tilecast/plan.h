@@ -124,6 +124,7 @@ struct PlanTrainQuery {
   Count seq = 0;           // tokens of a sequence
   std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
   TrainingEngine engine = TrainingEngine::cudagraph;
+  AttentionForm attention = AttentionForm::fused;
   MixedPrecision mixed = MixedPrecision::master;
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   double tokens = 1e12;         // of the whole training, for its cost

@@ -53,9 +53,18 @@ inline constexpr std::array<std::string_view, 3> kEngineEraNames = {"current", "
 constexpr std::string_view name_of(EngineEra e) { return kEngineEraNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 
-// PyTorch's attention: one kernel, or products and a softmax.
-enum class AttentionForm : std::uint8_t { fused, eager };
-inline constexpr std::array<std::string_view, 2> kAttentionFormNames = {"fused", "eager"};
+// Whose attention PyTorch runs.
+enum class AttentionForm : std::uint8_t {
+  fused,     // what scaled_dot_product_attention picks on the card
+  eager,     // products and a softmax
+  flash2,    // FlashAttention 2
+  flash3,    // FlashAttention 3: Hopper
+  flash4,    // FlashAttention 4: data-centre Blackwell
+  cudnn,     // cuDNN, as Transformer Engine and Megatron have it from Hopper on
+  xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
+};
+inline constexpr std::array<std::string_view, 7> kAttentionFormNames = {"fused",  "eager", "flash2",  "flash3",
+                                                                        "flash4", "cudnn", "xformers"};
 constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
 constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
 

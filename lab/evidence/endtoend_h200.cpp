@@ -76,6 +76,7 @@ Result<Run> run_of(const Identity& id) {
   if (!run) return run;
   if (autocast) run->engine.precision.mixed = MixedPrecision::autocast;
   run->engine.eager_attention = id.attention == "eager";
+  if (id.attention == "flash") run->engine.attention = AttentionForm::flash2;  // the runs allowed no other
   // tools/models: modules of our own with a fixed cache; in training torch's norms and the fused optimizer.
   run->engine.static_cache = id.ops == "plain";
   run->engine.fused_norms = run->training.fused_optimizer = id.ops == "plain" && trains(id);

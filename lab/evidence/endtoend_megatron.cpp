@@ -212,7 +212,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   }
   run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
   run.engine.fused_layers = true, run.engine.loss = LossForm::in_place;
-  run.engine.newest_attention = true;
+  run.engine.attention = AttentionForm::cudnn;  // Transformer Engine's from Hopper on
   run.engine.dropout = !says(notes, "swiglu");  // 0.1 unless asked; the tests of gated models ask for none
   run.engine.eager_attention = writes_scores(notes);
   run.training.fused_optimizer = run.training.wide_gradients = true;

@@ -157,7 +157,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   Run run{std::move(asked->spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   run.engine.kind = EngineKind::cudagraph, run.engine.precision = std::move(asked->precision);
   run.engine.loss = LossForm::in_place;
-  run.engine.newest_attention = true;
+  run.engine.attention = AttentionForm::cudnn;  // Transformer Engine's from Hopper on
   run.training.fused_optimizer = run.training.wide_gradients = true;
   EndToEndCase one;
   one.label = {source, asked->cluster.gpu.name, "megatron", row["model"], "train", "", batch, length};

@@ -118,6 +118,9 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
   list.add(q.dtype, {.name = "dtype", .help = "number format of the products (default bf16)", .example = "fp8"});
   list.add(q.engine,
            {.name = "engine", .help = "who launches kernels; cudagraph: one fused kernel each", .example = "pytorch"});
+  list.add(q.attention, {.name = "attention",
+                         .help = "whose kernel (fused: PyTorch's choice on the card), or eager",
+                         .example = "flash2"});
   list.add(q.mixed, {.name = "mixed",
                      .help = "none (one format), autocast (fp32 parameters) or master (fp32 copy in the optimizer)",
                      .example = "autocast"});

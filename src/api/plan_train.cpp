@@ -60,6 +60,8 @@ Result<Run> run_from(const PlanTrainQuery& q) {
   run.engine.kind = kind_of(q.engine);
   run.engine.precision = *std::move(precision);
   run.engine.precision.mixed = q.mixed;
+  run.engine.eager_attention = q.attention == AttentionForm::eager;
+  if (!run.engine.eager_attention) run.engine.attention = q.attention;
   run.training.optimizer = kind_of(q.optimizer);
   run.training.wide_gradients = true;
   return run;

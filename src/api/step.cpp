@@ -130,7 +130,9 @@ void declare_engine(Declare& list, StepQuery& q) {
                    .example = "2024",
                    .choices = {"current", "2024"}});
   list.add(q.attention,
-           {.name = "attention", .help = "pytorch: fused, or eager (products and a softmax)", .example = "eager"});
+           {.name = "attention",
+            .help = "pytorch: whose kernel (fused: PyTorch's choice on the card), or eager (products and a softmax)",
+            .example = "eager"});
   list.add(q.all_logits, {.name = "all-logits", .help = "the head runs on every token"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "keys and values are not kept"});
   list.add(q.recompute,

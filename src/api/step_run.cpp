@@ -93,6 +93,7 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   engine.precision = *std::move(precision);
   engine.precision.mixed = q.mixed;
   engine.eager_attention = q.attention == AttentionForm::eager;
+  if (!engine.eager_attention) engine.attention = q.attention;
   engine.dropout = q.dropout, engine.era = q.era;
   engine.static_cache = q.static_cache, engine.fused_norms = q.fused_norms;
   return engine;

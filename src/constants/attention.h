@@ -51,6 +51,8 @@ inline constexpr DecoderConstants kFlashinferDecoder = decoder_constants("FlashI
     {.task = 5000, .task_dim = 6600, .step = 1600, .kib = 23, .fp8_kib = 160, .row = 130, .join = 2000});
 inline constexpr DecoderConstants kFlashinferVectorDecoder = decoder_constants("FlashInfer, vector pipe",
     {.task = 4800, .task_dim = 140, .step = 500, .kib = 100, .fp8_kib = 100, .row = 20, .join = 2000});
+inline constexpr DecoderConstants kCudnnDecoder = decoder_constants("cuDNN",
+    {.task = 3000, .task_dim = 500, .step = 600, .kib = 18, .fp8_kib = 18, .row = 10, .join = 2000});
 inline constexpr DecoderConstants kTritonDecoder = decoder_constants("Triton",
     {.task = 12000, .task_dim = 16, .step = 1200, .kib = 96, .fp8_kib = 220, .row = 450, .join = 2000});
 // clang-format on
@@ -87,6 +89,67 @@ inline constexpr PrefillConstants kBlackwellPrefill = prefill_constants("TRT-LLM
 inline constexpr PrefillConstants kTritonPrefill = prefill_constants("Triton", "pascal volta mma amd intel", 3000, 5);
 inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
 inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
+
+// Main loops whose time is known by score. A CTA's products, and what of its softmax they do not hide.
+namespace sources {
+inline constexpr std::string_view kH200Half =
+    "half of the shapes of data/measurements/h200_attention.csv.gz, clocks as counted on the card";
+inline constexpr std::string_view kLikeCudnn = "as cuDNN's on Hopper, which is built alike";
+}  // namespace sources
+struct LoopConstants {
+  Tunable task, score, products, wide, window;
+};
+struct LoopFigures {
+  double task, score, products, wide, window;
+};
+constexpr LoopConstants loop_constants(std::string_view kernel, ConstantKind kind, std::string_view source,
+                                       std::string_view cards, const LoopFigures& f) {
+  const auto one = [&](std::string_view name, double value, std::string_view unit, std::string_view about) {
+    return Constant{name, value, unit, kind, about, source, cards, kernel};
+  };
+  return {one("attention.loop.task", f.task, "clocks", "of a tile: prologue, epilogue, first loads"),
+          one("attention.loop.score", f.score, "clocks", "of a score that no product hides"),
+          one("attention.loop.products", f.products, "1", "time of the products, over that at their instructions' rate"),
+          one("attention.loop.wide", f.wide, "1", "the same again, heads beyond 128: tiles are cut smaller"),
+          one("attention.loop.window", f.window, "clocks", "of a score under a window: every block is masked")};
+}
+// clang-format off
+inline constexpr LoopConstants kCudnnForward = loop_constants("cuDNN", fitted, sources::kH200Half, "wgmma",
+    {.task = 880, .score = 0.07, .products = 0.78, .wide = 1.26, .window = 0.09});
+inline constexpr LoopConstants kCudnnBackward = loop_constants("cuDNN, gradients", fitted, sources::kH200Half, "wgmma",
+    {.task = 8200, .score = 0.08, .products = 1.27, .wide = 1.8, .window = 0.01});
+inline constexpr LoopConstants kAsyncBackward = loop_constants("FlashAttention 3 and 4, gradients", assumed,
+    sources::kLikeCudnn, "", {.task = 8200, .score = 0.08, .products = 1.27, .wide = 1.8, .window = 0.01});
+inline constexpr LoopConstants kFa2Forward = loop_constants("FlashAttention 2", fitted, sources::kH200Half,
+    "wgmma tcgen05", {.task = 1900, .score = 0.04, .products = 1.45, .wide = 1.2, .window = 0.135});
+inline constexpr LoopConstants kFa2Backward = loop_constants("FlashAttention 2, gradients", fitted, sources::kH200Half,
+    "", {.task = 8500, .score = 0.076, .products = 1.75, .wide = 1.24, .window = 0.01});
+inline constexpr LoopConstants kEfficientForward = loop_constants("xFormers", fitted, sources::kH200Half, "",
+    {.task = 2000, .score = 0.23, .products = 2.3, .wide = 1.2, .window = 0.1});
+inline constexpr LoopConstants kEfficientBackward = loop_constants("xFormers, gradients", fitted, sources::kH200Half,
+    "", {.task = 8000, .score = 0.52, .products = 3.4, .wide = 1.2, .window = 0.1});
+// clang-format on
+inline constexpr Tunable kPaddedProducts = Constant{"attention.loop.padded",
+                                                    1.12,
+                                                    "1",
+                                                    measured,
+                                                    "products where FlashAttention 2 has to guard its loads: heads "
+                                                    "narrower than the kernel's",
+                                                    "heads of 72 and 80 beside 96 on an H200 (h200_attention.csv.gz)"};
+inline constexpr Number kMmaSyncShare{"attention.mma_sync_share",
+                                      0.63,
+                                      "1",
+                                      published,
+                                      "of the tensor pipe's rate that mma.sync reaches",
+                                      "62.9 % (Luo et al., Dissecting the NVIDIA Hopper Architecture, 2024)",
+                                      "wgmma"};
+inline constexpr Number kMmaSyncShareTcgen{"attention.mma_sync_share",
+                                           0.31,
+                                           "1",
+                                           assumed,
+                                           "of the tensor pipe's rate that mma.sync reaches",
+                                           "operations a clock of an SM as on Hopper",
+                                           "tcgen05"};
 
 inline constexpr Number kTrtllmQueryPasses{
     "attention.prefill.query_passes", 5,  "1",     measured, "readings and writings of queries around the kernel",

@@ -45,6 +45,13 @@ inline constexpr Tunable kAttentionShare = Constant{"physics.attention_efficienc
                                                     fitted,
                                                     "of what products sustain that attention's products do",
                                                     "long prefill rows of the measured cards"};
+inline constexpr Number kAttentionSharedShare{
+    "physics.attention_shared",
+    0.93,
+    "1",
+    measured,
+    "of shared memory's bytes a clock that attention's main loops reach",
+    "FlashAttention 2 on an H200 with heads of 192 and 256, which it holds back (h200_attention.csv.gz)"};
 inline constexpr Tunable kVectorEfficiency = Constant{"physics.vector_efficiency",
                                                       0.7,
                                                       "1",

@@ -26,37 +26,79 @@ void drop_idle_window(AttentionPrefill& a) {
   if (longest(a.kv_lens, a.kv_len > 0 ? a.kv_len : queries) <= a.window) a.window = 0;
 }
 
-// PyTorch's scaled_dot_product_attention is FlashAttention 2 whatever the card; so was vLLM's before it had
-// FlashAttention 3.
-bool flash_2(EngineKind kind, EngineEra era) {
-  return !serves(kind) || (kind == EngineKind::vllm && era == EngineEra::year_2024);
+// vLLM's kernel before it had FlashAttention 3.
+bool old_vllm(EngineKind kind, EngineEra era) { return kind == EngineKind::vllm && era == EngineEra::year_2024; }
+
+// PyTorch of 2023 and 2024 had FlashAttention 2 on every card (cuDNN was first in 2.5.0 alone).
+AttentionForm form_of(AttentionForm asked, EngineEra era) {
+  return asked == AttentionForm::fused && era != EngineEra::current ? AttentionForm::flash2 : asked;
+}
+
+AttentionAlgorithm algorithm_of(AttentionForm form) {
+  switch (form) {
+    case AttentionForm::flash2: return AttentionAlgorithm::fa2;
+    case AttentionForm::flash3: return AttentionAlgorithm::fa3;
+    case AttentionForm::flash4: return AttentionAlgorithm::blackwell;
+    case AttentionForm::cudnn: return AttentionAlgorithm::cudnn;
+    case AttentionForm::xformers: return AttentionAlgorithm::efficient;
+    case AttentionForm::fused:
+    case AttentionForm::eager: break;
+  }
+  return AttentionAlgorithm::automatic;
+}
+
+Count head_dim(const Shape& shape) {
+  if (const auto* a = std::get_if<AttentionPrefill>(&shape)) return std::max(a->head_dim, a->v_head_dim);
+  if (const auto* a = std::get_if<AttentionDecode>(&shape)) return a->head_dim;
+  if (const auto* a = std::get_if<AttentionBackward>(&shape)) return std::max(a->forward.head_dim, a->forward.v_head_dim);
+  return 0;
+}
+
+// sdp_utils.cpp, check_prefer_cudnn_attention: with cuDNN newer than 9.15 (PyTorch 2.11 brings 9.19) it comes first on
+// compute capabilities 9 and 10, for heads of up to 256 in steps of 8; FlashAttention 2 otherwise. On an H200 all 105
+// default calls of data/measurements/h200_attention_kernels.csv.gz ran cuDNN. ROCm's flash kernel is FlashAttention 2
+// in Triton.
+std::string_view pytorch_source(const Gpu& gpu, const Shape& shape) {
+  const TensorGeneration generation = gpu.tensor_generation();
+  const bool first = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
+  const Count dim = head_dim(shape);
+  return first && dim <= 256 && dim % 8 == 0 ? "cudnn" : "flash_attention_2";
 }
 
 }  // namespace
 
-Shape attention_as(Shape shape, EngineKind kind, EngineEra era, bool newest) {
+Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form) {
+  const AttentionAlgorithm whose = serves(kind) ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
+                                                : algorithm_of(form_of(form, era));
   // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM hands it to FlashAttention, which
   // loses its packing of query heads by it; in 2024 its block tables cut the cache and the kernel knew of no window.
   const bool idle_window_is_none =
       kind == EngineKind::trtllm || (kind == EngineKind::vllm && era == EngineEra::year_2024);
   if (auto* a = std::get_if<AttentionDecode>(&shape)) {
     if (idle_window_is_none) drop_idle_window(*a);
-    // PyTorch's own decode rows were measured, and learned, under the card's usual algorithm.
-    if (serves(kind) && flash_2(kind, era)) a->algorithm = AttentionAlgorithm::fa2;
+    a->algorithm = whose;
   }
   if (auto* a = std::get_if<AttentionPrefill>(&shape)) {
     if (idle_window_is_none) drop_idle_window(*a);
-    if (flash_2(kind, era) && !newest) a->algorithm = AttentionAlgorithm::fa2;
+    a->algorithm = whose;
   }
-  if (auto* a = std::get_if<AttentionBackward>(&shape); a && flash_2(kind, era) && !newest)
-    a->forward.algorithm = AttentionAlgorithm::fa2;
+  if (auto* a = std::get_if<AttentionBackward>(&shape)) a->forward.algorithm = whose;
   return shape;
 }
 
-std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era, bool newest) {
-  if (!is_attention(shape) || newest) return "";
-  if (!serves(kind)) return "flash_attention_2";
-  return flash_2(kind, era) ? "vllm_flash_attn_fa2" : "";
+std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era, AttentionForm form) {
+  if (!is_attention(shape)) return "";
+  if (serves(kind)) return old_vllm(kind, era) ? "vllm_flash_attn_fa2" : "";
+  switch (form_of(form, era)) {
+    case AttentionForm::flash2: return "flash_attention_2";
+    case AttentionForm::flash3: return "flash_attention_3";
+    case AttentionForm::flash4: return "flash_attention_4";
+    case AttentionForm::cudnn: return "cudnn";
+    case AttentionForm::xformers: return "efficient_attention";
+    case AttentionForm::fused:
+    case AttentionForm::eager: break;
+  }
+  return "";
 }
 
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era) {
@@ -75,6 +117,7 @@ std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::st
   }
   // server_args.py of SGLang: FlashAttention 3 on Hopper, TensorRT-LLM's kernels on Blackwell, FlashInfer elsewhere.
   if (engine == "sglang") return blackwell ? "trtllm_mha" : hopper ? "fa3" : "flashinfer";
+  if (engine == "pytorch") return pytorch_source(gpu, shape);
   return "";
 }
 

@@ -10,11 +10,12 @@
 namespace tilecast {
 
 // The shape as the engine asks for it: its algorithm where the card does not decide, no window where none binds.
-// `newest`: the card's best kernel (cuDNN's, which Transformer Engine takes), whatever PyTorch itself has.
-Shape attention_as(Shape shape, EngineKind kind, EngineEra era, bool newest = false);
+// `form` counts where PyTorch runs it.
+Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form = AttentionForm::fused);
 
 // The kernel's name in measured tables, where it does not depend on the card; else empty.
-std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era, bool newest = false);
+std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era,
+                                  AttentionForm form = AttentionForm::fused);
 // ... where it does: what the engine (by its name in the tables) chooses on this card. Empty for other kernels.
 std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine);
 

@@ -31,16 +31,31 @@ TEST(AttentionKernel, TensorRtDropsAWindowThatDoesNotBind) {
   EXPECT_EQ(std::get<AttentionPrefill>(attention_as(prompt, trtllm, EngineEra::current)).window, 0);
 }
 
-TEST(AttentionKernel, PyTorchRunsFlashAttention2Everywhere) {
+TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   using enum EngineKind;
   AttentionPrefill forward;
-  const Shape prompt = attention_as(forward, pytorch, EngineEra::current);
-  EXPECT_EQ(std::get<AttentionPrefill>(prompt).algorithm, AttentionAlgorithm::fa2);
+  const auto whose = [&](EngineEra era, AttentionForm form) {
+    return std::get<AttentionPrefill>(attention_as(forward, pytorch, era, form)).algorithm;
+  };
+  EXPECT_EQ(whose(EngineEra::current, AttentionForm::fused), AttentionAlgorithm::automatic);
+  EXPECT_EQ(whose(EngineEra::year_2024, AttentionForm::fused), AttentionAlgorithm::fa2);
+  EXPECT_EQ(whose(EngineEra::current, AttentionForm::cudnn), AttentionAlgorithm::cudnn);
+  const auto on = [&](const char* gpu, Count dim) {
+    forward.head_dim = dim;
+    return attention_source_on(*find_gpu(gpu), forward, "pytorch");
+  };
+  EXPECT_EQ(on("H200-SXM", 72), "cudnn");
+  EXPECT_EQ(on("B200", 256), "cudnn");
+  EXPECT_EQ(on("H200-SXM", 288), "flash_attention_2");
+  EXPECT_EQ(on("H200-SXM", 70), "flash_attention_2");
+  EXPECT_EQ(on("A100-SXM-80GB", 128), "flash_attention_2");
+  EXPECT_EQ(on("L40S", 64), "flash_attention_2");
   EXPECT_EQ(as(vllm, EngineEra::current, decode(100, 0)).algorithm, AttentionAlgorithm::automatic);
   EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
-  const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current);
+  const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current, AttentionForm::flash2);
   EXPECT_EQ(std::get<AttentionBackward>(backward).forward.algorithm, AttentionAlgorithm::fa2);
-  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current), "flash_attention_2");
+  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current), "");
+  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current, AttentionForm::flash2), "flash_attention_2");
   EXPECT_EQ(attention_source(Gemm{1, 1, 1}, compile, EngineEra::current), "");
 }
 
@@ -54,7 +69,7 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(on("A40", "sglang"), "flashinfer");
   EXPECT_EQ(on("H20", "sglang"), "fa3");
   EXPECT_EQ(on("A100-SXM-80GB", "trtllm"), "torch_flow");
-  EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "");
+  EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "flash_attention_2");
   EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, "sglang"), "");
 }
 

@@ -118,10 +118,10 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
     for (const Operator& op : section.operators) {
-      context.kernel_source = attention_source(op.shape, options.kind, options.era, options.newest_attention);
+      context.kernel_source = attention_source(op.shape, options.kind, options.era, options.attention);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
-           Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.newest_attention),
+           Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.attention),
                                     options.precision.cache),
                          options),
                   format_for(op, section, options.precision)},

@@ -24,7 +24,7 @@ struct EngineOptions {
   bool fused_norms = false;       // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
   bool fused_layers = false;      // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
   bool narrow_norms = false;      // pytorch, autocast: norms run in the products' format (MosaicML's LayerNorm)
-  bool newest_attention = false;  // pytorch, compile, cudagraph: cuDNN's instead of FlashAttention 2
+  AttentionForm attention = AttentionForm::fused;  // pytorch, compile, cudagraph: whose kernel
   LossForm loss = LossForm::separate;  // pytorch
   bool dropout = false;                // pytorch, training: the code's dropouts are live
 };

@@ -47,6 +47,7 @@ Seconds waiting_time(const Launch& launch, const Load& load, double missed, cons
   const double steps = load.steps_busiest / std::min<double>(load.occupancy, tasks);
   // Attention's CTAs wait each for their own keys: a last round that is part empty takes as long as a full one.
   if (launch.character == Character::attention) {
+    if (launch.serial_steps) return seconds(load.steps_busiest * physics.step_clocks / gpu.clock.max.base());
     const double rounds = std::ceil(tasks / load.occupancy);
     return seconds(load.steps_busiest / tasks * rounds * physics.step_clocks / gpu.clock.max.base());
   }
@@ -65,6 +66,7 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
 // Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so
 // that it keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
 double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
+  if (launch.character == Character::attention) return kAttentionSharedShare;
   if (launch.character != Character::product) return physics.vector_efficiency;
   const TensorGeneration generation = gpu.tensor_generation();
   if (physics.overlap.pipes_in_turn) return kMfmaSharedShare;

@@ -49,6 +49,39 @@ const NamedSource* most_measured(const FamilyModel& model, const std::string& le
   return best;
 }
 
+// Words by which engines' names for one kernel are known.
+constexpr std::array<std::array<std::string_view, 3>, 4> kKin = {{{"fa3", "flash_attention_3", "attention_v3"},
+                                                                   {"fa2", "flash_attention_2", "attention_v2"},
+                                                                   {"fa4", "flash_attention_4", "attention_v4"},
+                                                                   {"triton", "flex_attention", "aotriton"}}};
+
+bool says(std::string_view name, const std::array<std::string_view, 3>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+// A kernel of the same kind on this generation, whoever runs it: the one with most rows.
+const NamedSource* kin_of(const FamilyModel& model, std::string_view source, const std::string& generation) {
+  const NamedSource* best = nullptr;
+  const std::string prefix = generation + "/";
+  for (const auto& words : kKin) {
+    if (!says(source, words)) continue;
+    for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
+      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows)) best = &*at;
+  }
+  return best;
+}
+
+// What a context that names no kernel, or one nobody knows, most likely runs; null: nothing better than its name.
+const NamedSource* likeliest(const FamilyModel& model, const Context& context, const SourceNames& names) {
+  if (context.kernel_source.empty())
+    return most_measured(model, context.engine.empty() ? names.generation : names.engine);
+  if (context.engine.empty() || find(model, names.kernel_anywhere)) return nullptr;
+  if (algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic) return nullptr;  // the plans know it
+  if (const NamedSource* kin = kin_of(model, context.kernel_source, names.generation)) return kin;
+  return most_measured(model, names.engine);
+}
+
 // A GPU of the same architecture and way of feeding its tensor pipe teaches most of what there is to know.
 Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   if (model.seen.contains(gpu.name)) return Seen::yes;
@@ -90,10 +123,9 @@ SourceNames source_names(const Context& context, const Gpu& gpu) {
 }
 
 Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu) {
-  if (!context.kernel_source.empty()) return context;
   const SourceNames names = source_names(context, gpu);
   if (find(model, names.kernel)) return context;
-  const NamedSource* best = most_measured(model, context.engine.empty() ? names.generation : names.engine);
+  const NamedSource* best = likeliest(model, context, names);
   if (!best) return context;
   // "nvidia/wgmma/vllm/vllm_flash_attn_fa3": the last two levels.
   std::string_view levels = best->first;
@@ -193,7 +225,7 @@ Prepared prepare(const LearnedInput& input, const Standing& standing) {
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
   const Prepared p = prepare(input, standing);
   const float median = standing.forest->predict(p.features.row());
-  const Spread& spread = standing.known() ? model.seen_spread : model.unseen_spread;
+  const Spread& spread = standing.known() && !standing.guessed ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
@@ -275,8 +307,9 @@ Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& 
 }
 
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
-                   const Gpu& gpu, const Context& context) {
-  const Standing standing = standing_of(model, context, gpu);
+                   const Gpu& gpu, const Context& context, bool guessed) {
+  Standing standing = standing_of(model, context, gpu);
+  standing.guessed = guessed;
   const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing);
   Estimate e = with_time(analytic, t, standing.seen);
   e.method = Method::tilecast;

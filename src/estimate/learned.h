@@ -73,6 +73,7 @@ struct Standing {
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
   bool stranger = false;  // no card of this vendor was trained on
+  bool guessed = false;   // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;            // the model's that speaks for this card
@@ -80,8 +81,9 @@ struct Standing {
   std::string_view key;                      // of the model
 };
 // The context with an engine's kernel named where it names none: that of most rows on this generation (of the engine's,
-// if it names one). To be planned and forecast with, so that plan and correction speak of the same kernel. The names
-// point into the model.
+// if it names one). A name that neither the model nor the plans know is taken for a kernel of the same kind under
+// another name, or for the engine's usual one on this generation. To be planned and forecast with, so that plan and
+// correction speak of the same kernel. The names point into the model.
 Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu);
 // Where the context names no engine or kernel, that of most rows on this generation stands in.
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
@@ -130,6 +132,6 @@ Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& 
 // The analytic estimate corrected: latency, interval, ceiling and seen are the model's; launches keep their shares of
 // the whole.
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
-                   const Gpu& gpu, const Context& context);
+                   const Gpu& gpu, const Context& context, bool guessed = false);
 
 }  // namespace tilecast

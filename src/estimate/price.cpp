@@ -9,7 +9,8 @@ Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& contex
   auto planned = plan(kernel, gpu, named);
   if (!planned) return std::move(planned).error();
   Estimate e = estimate(*planned, gpu, named, method);
-  if (model) e = corrected(e, *model, kernel, *planned, gpu, named);
+  const bool guessed = !context.kernel_source.empty() && named.kernel_source != context.kernel_source;
+  if (model) e = corrected(e, *model, kernel, *planned, gpu, named, guessed);
   else if (method == Method::tilecast && gpu.calibration) e = calibrated(e, kernel, *planned, gpu, named);
   return Priced{*std::move(planned), std::move(e)};
 }

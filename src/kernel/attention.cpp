@@ -21,7 +21,13 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
       if (generation == TensorGeneration::wgmma) return AttentionAlgorithm::fa3;
       if (generation == TensorGeneration::tcgen05) return AttentionAlgorithm::blackwell;
       return AttentionAlgorithm::fa2;
-    case AttentionAlgorithm::fa2: return wanted;
+    case AttentionAlgorithm::fa2:
+    case AttentionAlgorithm::efficient: return wanted;
+    case AttentionAlgorithm::cudnn:
+      if (gpu.vendor != Vendor::nvidia)
+        return field_error("algorithm", "cuDNN is NVIDIA's, and " + gpu.name + " is not", "choose auto or fa2");
+      if (generation == TensorGeneration::wgmma) return wanted;
+      return generation == TensorGeneration::tcgen05 ? AttentionAlgorithm::blackwell : AttentionAlgorithm::fa2;
     case AttentionAlgorithm::fa3:
       if (generation == TensorGeneration::wgmma) return wanted;
       return field_error("algorithm", "FlashAttention 3 is written for Hopper, not for " + gpu.name,

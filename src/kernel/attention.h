@@ -16,9 +16,12 @@ inline constexpr std::array<std::string_view, 2> kAttentionMaskNames = {"causal"
 constexpr const auto& enum_names(AttentionMask) { return kAttentionMaskNames; }
 
 // Whose kernel. `automatic` is what the engines' default is on the card: FlashAttention 3 on Hopper, the two-tile
-// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere.
-enum class AttentionAlgorithm : std::uint8_t { automatic, fa2, fa3, blackwell };
-inline constexpr std::array<std::string_view, 4> kAttentionAlgorithmNames = {"auto", "fa2", "fa3", "blackwell"};
+// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere. `cudnn` resolves to
+// the pipeline it is built like on the card: of its own on Hopper. `efficient` is xFormers' kernel (CUTLASS), which
+// PyTorch keeps for masks and cards that FlashAttention refuses.
+enum class AttentionAlgorithm : std::uint8_t { automatic, fa2, fa3, blackwell, cudnn, efficient };
+inline constexpr std::array<std::string_view, 6> kAttentionAlgorithmNames = {"auto",      "fa2",   "fa3",
+                                                                             "blackwell", "cudnn", "efficient"};
 constexpr const auto& enum_names(AttentionAlgorithm) { return kAttentionAlgorithmNames; }
 
 // The algorithm that runs on this GPU; refused where the hardware lacks what it is written for.

@@ -4,6 +4,7 @@
 
 #include "constants/attention.h"
 #include "kernel/flash_forward.h"
+#include "kernel/pipeline.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -17,6 +18,7 @@ struct BackwardTile {
   int m = 64, n = 128;  // query rows of a step, keys of a CTA
   int qk_dim = 128, v_dim = 128;
   CtaShape cta;
+  double block_clocks = 0, task_clocks = 0;  // of the SM, that the pipes below do not explain; as steps of the card
   double reads = 2;  // times each operand of a product is read from shared memory
   bool known = true;
 };
@@ -64,18 +66,53 @@ BackwardTile fa3_tile(int dim, bool uneven) {
   return tile;
 }
 
+// cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma ... 64x64, 384 threads, as many CTAs as SMs.
+BackwardTile cudnn_tile(int dim, const Gpu& gpu) {
+  BackwardTile tile;
+  tile.m = 64, tile.n = dim <= 128 ? 128 : 64;
+  tile.cta = {384, 168, gpu.shared_memory.per_cta};
+  tile.reads = 1;
+  tile.known = false;
+  return tile;
+}
+
+// fmha_cutlassB_bf16_aligned_64x64_k64 and _128x128_k128.
+BackwardTile efficient_tile(int dim) {
+  BackwardTile tile;
+  tile.m = tile.n = dim <= 64 ? 64 : 128;
+  tile.cta = {dim <= 64 ? 128 : 512, 128, bytes(0)};
+  tile.known = false;
+  return tile;
+}
+
+void set_waits(BackwardTile& tile, const Problem& p, const Gpu& gpu) {
+  const Count dim = std::max(p.heads.qk_dim, p.heads.v_dim);
+  const LoopQuestion loop{tile.algorithm, true, p.window > 0, dim, std::max(tile.qk_dim, tile.v_dim)};
+  const auto waits = p.math.pipe == Pipe::tensor ? loop_waits(loop, gpu) : std::nullopt;
+  if (!waits) return;
+  const double rate = p.math.ops_per_clock * instruction_share(tile.algorithm, gpu), scores = double{1} * tile.m * tile.n;
+  const double products = rate > 0 ? 2 * scores * (3 * tile.qk_dim + 2 * tile.v_dim) / rate : 0;
+  const double step = pipeline_latency(gpu).step_clocks;
+  tile.task_clocks = waits->task_clocks / step;
+  tile.block_clocks = 1 + (waits->products * products + waits->score_clocks * scores) / step;
+}
+
 BackwardTile choose_tile(const Problem& p, AttentionAlgorithm algorithm, const Gpu& gpu) {
-  const int qk_dim = compiled_dim(p.heads.qk_dim), v_dim = compiled_dim(p.heads.v_dim), dim = std::max(qk_dim, v_dim);
+  const int qk_dim = compiled_dim(p.heads.qk_dim, algorithm), v_dim = compiled_dim(p.heads.v_dim, algorithm);
+  const int dim = std::max(qk_dim, v_dim);
   BackwardTile tile;
   if (algorithm == AttentionAlgorithm::fa2) tile = fa2_tile(dim, gpu);
+  else if (algorithm == AttentionAlgorithm::cudnn) tile = cudnn_tile(dim, gpu);
+  else if (algorithm == AttentionAlgorithm::efficient) tile = efficient_tile(dim);
   else if (algorithm == AttentionAlgorithm::fa3) tile = fa3_tile(dim, p.mask == AttentionMask::causal);
-  else tile = {algorithm, 128, 128, 0, 0, {512, 128, bytes(200e3)}, 1, false};  // flash_attn/cute/flash_bwd_sm100.py
+  else tile = {algorithm, 128, 128, 0, 0, {512, 128, bytes(200e3)}, 0, 0, 1, false};  // flash_attn/cute/flash_bwd_sm100.py
   tile.algorithm = algorithm;
   tile.qk_dim = qk_dim;
   tile.v_dim = v_dim;
   tile.known = tile.known && dim <= 256 && p.bytes.q == 2 && gpu.vendor == Vendor::nvidia &&
                gpu.architecture >= Architecture::ampere;
   tile.cta.shared_memory = std::min(tile.cta.shared_memory, gpu.shared_memory.per_cta);
+  set_waits(tile, p, gpu);
   return tile;
 }
 
@@ -93,6 +130,12 @@ Rows rows_of(const Problem& p, const BackwardTile& tile, const Lengths& l, Count
   return {std::min(first / tile.m * tile.m, end), end};
 }
 
+// Gradients of keys and values leave once for every query head, and another kernel sums them; FlashAttention 3 and 4
+// add them up in fp32.
+bool writes_heads(const BackwardTile& tile) {
+  return tile.algorithm != AttentionAlgorithm::fa3 && tile.algorithm != AttentionAlgorithm::blackwell;
+}
+
 // One block of keys against the rows that see it.
 TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range, Count keys) {
   const double e = p.bytes.q, m = tile.m, n = tile.n, qk = tile.qk_dim, v = tile.v_dim;
@@ -108,8 +151,9 @@ TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range,
   d.shared = bytes(e * (n * (qk + v) + steps * (m * (qk + v) + 2 * m * n + tile.reads * operands)));
   d.l2_load = bytes(real(keys) * width * e + rows * (width * e + 2 * 4));
   // dQ is added up in fp32 by atomics; dK and dV leave once, as fp32 sums where heads share them in FlashAttention 3.
-  const bool sums = p.heads.group() > 1 && tile.algorithm != AttentionAlgorithm::fa2;
+  const bool sums = p.heads.group() > 1 && !writes_heads(tile);
   d.l2_store = bytes(rows * real(p.heads.qk_dim) * 4 + real(keys) * width * (sums ? 4 : p.bytes.out));
+  if (tile.block_clocks > 0) return {0, d, tile.task_clocks + std::max(1.0, steps) * tile.block_clocks};
   return {0, d, std::max(1.0, steps)};
 }
 
@@ -159,12 +203,15 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
   launch.tile = {tile.m, tile.n, tile.qk_dim};
   launch.cta = tile.cta;
   launch.math = p.math;
+  if (p.math.pipe == Pipe::tensor) launch.math_share = instruction_share(tile.algorithm, gpu);
+  launch.serial_steps = tile.block_clocks > 0;
   launch.tasks = lay_out(p, tile);
   launch.ctas = launch.task_count();
   // FlashAttention 2 launches the blocks of a head in turn; 3 and 4 the longest first (SingleTileBwdLPTScheduler).
   launch.order = Order::interleaved;
-  const bool sorted =
-      tile.algorithm != AttentionAlgorithm::fa2 && p.mask == AttentionMask::causal && p.lengths.size() == 1;
+  const bool in_turn =
+      tile.algorithm == AttentionAlgorithm::fa2 || tile.algorithm == AttentionAlgorithm::efficient;
+  const bool sorted = !in_turn && p.mask == AttentionMask::causal && p.lengths.size() == 1;
   launch.dispatch = sorted ? Dispatch::longest_first : Dispatch::waves;
   const double pairs = total_pairs(p.lengths, p.mask, p.window) * real(p.heads.query);
   (p.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = ops(2 * pairs * (3 * qk + 2 * v));
@@ -182,7 +229,7 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
 // lets PyTorch sum them, 3 adds up in fp32 and converts.
 void add_group_launches(Plan& plan, const Problem& p, const BackwardTile& tile, double keys) {
   const double group = real(p.heads.group());
-  const bool expands = tile.algorithm == AttentionAlgorithm::fa2;
+  const bool expands = writes_heads(tile);
   Launch& main = plan.launches[1];
   for (const auto& [name, gradient, dim] :
        {std::tuple{"dk_sum", "dk", p.heads.qk_dim}, {"dv_sum", "dv", p.heads.v_dim}}) {
@@ -199,12 +246,13 @@ void add_group_launches(Plan& plan, const Problem& p, const BackwardTile& tile, 
 
 }  // namespace
 
-Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& gpu, const Context& context) {
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const auto element = attention_bytes(format, CacheType::same);
   if (!element) return element.error();
-  const auto algorithm = resolve_algorithm(s.forward.algorithm, gpu);
+  const bool named = s.forward.algorithm != AttentionAlgorithm::automatic;
+  const auto algorithm = resolve_algorithm(named ? s.forward.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
   const AttentionPrefill& forward = s.forward;
   const Problem p{forward.geometry(), forward.lengths(), forward.mask, forward.window, *element, *math};

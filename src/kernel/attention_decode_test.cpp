@@ -173,5 +173,21 @@ TEST(AttentionDecode, OnlyPackedHeadsLengthenATask) {
   EXPECT_GT(clocks(Decoder::xqa, 32, 4), clocks(Decoder::xqa, 32, 32));
 }
 
+// Grids that an H200 ran (data/measurements/h200_attention_kernels.csv.gz): 64x4x1, 4x8x8, 1x4x1.
+TEST(AttentionDecode, CudnnSplitsKeysByPowersOfTwo) {
+  const auto splits = [](Count batch, Count kv_heads, Count keys) {
+    AttentionDecode s;
+    s.batch = batch, s.kv_len = keys, s.heads = 32, s.kv_heads = kv_heads, s.page_size = 0;
+    Context context;
+    context.engine = "pytorch", context.kernel_source = "cudnn";
+    return plan(s, *format_from("bf16"), *find_gpu("H200-SXM"), context)->launches[0].split;
+  };
+  EXPECT_EQ(splits(1, 4, 8192), 64);
+  EXPECT_EQ(splits(8, 8, 8192), 4);
+  EXPECT_EQ(splits(1, 4, 512), 1);
+  EXPECT_EQ(splits(1, 8, 2048), 16);
+  EXPECT_EQ(splits(64, 8, 8192), 1);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -38,6 +38,34 @@ double blocks_of(const TaskGroup& task, const Launch& l, const char* gpu, double
 }
 constexpr double kFa2Task = 3000, kFa3Task = 6000;
 
+// Heads of an encoder: cuDNN computes 72 as 128 and FlashAttention 2 as 96, by the kernels that an H200 ran;
+// FlashAttention 4 is compiled for steps of 16.
+TEST(AttentionPrefill, EncoderHeadsArePaddedAsTheirKernelsAre) {
+  const auto width = [](AttentionAlgorithm algorithm, const char* gpu, Count dim) {
+    AttentionPrefill s = shape_of(16, 729, 16, 16, dim);
+    s.mask = AttentionMask::full, s.algorithm = algorithm;
+    return plan_on(s, gpu).launches[0].tile.k;
+  };
+  EXPECT_EQ(width(AttentionAlgorithm::cudnn, "H200-SXM", 72), 128);
+  EXPECT_EQ(width(AttentionAlgorithm::cudnn, "H200-SXM", 64), 64);
+  EXPECT_EQ(width(AttentionAlgorithm::fa2, "H200-SXM", 80), 96);
+  EXPECT_EQ(width(AttentionAlgorithm::efficient, "H200-SXM", 80), 128);
+  EXPECT_EQ(width(AttentionAlgorithm::blackwell, "B200", 72), 80);
+}
+
+// Kernels of mma.sync reach 0.63 of Hopper's tensor pipe, and all of Ampere's.
+TEST(AttentionPrefill, OlderInstructionsOnHopper) {
+  AttentionPrefill s = shape_of(1, 4096, 32, 32);
+  s.algorithm = AttentionAlgorithm::fa2;
+  EXPECT_NEAR(plan_on(s, "H100-SXM").launches[0].math_share, 0.63, 1e-9);
+  EXPECT_EQ(plan_on(s, "A100-SXM-80GB").launches[0].math_share, 1);
+  s.algorithm = AttentionAlgorithm::cudnn;
+  const Launch cudnn = plan_on(s, "H100-SXM").launches[0];
+  EXPECT_EQ(cudnn.math_share, 1);
+  EXPECT_EQ(cudnn.ctas, 132);  // persistent
+  EXPECT_EQ(plan_on(s, "A100-SXM-80GB").launches[0].tile.n, 64);  // cuDNN before Hopper is built like FlashAttention 2
+}
+
 // FlashAttention 2 on A100: tiles of 128 x 64. Of 256 queries the first tile sees 128 keys (2 blocks), the second 256
 // (4).
 TEST(AttentionPrefill, Fa2CausalByHand) {

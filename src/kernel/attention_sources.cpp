@@ -41,7 +41,8 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
   if (source == "flash_attention") return Decoder::fa3;  // SGLang's build of FlashAttention 3 for Ampere
   switch (q.algorithm) {
     case AttentionAlgorithm::fa3: return Decoder::fa3;
-    case AttentionAlgorithm::blackwell: return Decoder::generated;
+    case AttentionAlgorithm::blackwell: return source == "cudnn" ? Decoder::cudnn : Decoder::generated;
+    case AttentionAlgorithm::cudnn: return Decoder::cudnn;
     default: return Decoder::fa2;
   }
 }
@@ -49,6 +50,13 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
 bool own_flashinfer(const Context& context) {
   const std::string_view source = context.kernel_source;
   return has(source, "flashinfer") && !has(source, "trtllm") && !has(source, "torch_flow");
+}
+
+AttentionAlgorithm algorithm_named(std::string_view source) {
+  if (source == "flash_attention_2") return AttentionAlgorithm::fa2;
+  if (source == "cudnn") return AttentionAlgorithm::cudnn;
+  if (source == "efficient_attention") return AttentionAlgorithm::efficient;
+  return AttentionAlgorithm::automatic;
 }
 
 std::string_view kept_as(std::string_view source) {
@@ -76,6 +84,7 @@ const DecoderConstants& waits_of(Decoder decoder) {
     case Decoder::flashinfer: return kFlashinferDecoder;
     case Decoder::flashinfer_vector: return kFlashinferVectorDecoder;
     case Decoder::triton: return kTritonDecoder;
+    case Decoder::cudnn: return kCudnnDecoder;
   }
   return kFa2Decoder;
 }
@@ -139,6 +148,10 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
       s.rows = 16, s.keys = 32;
       s.cta = {128, 168, bytes(64 * row_bytes)};
       break;
+    case Decoder::cudnn:  // cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma ... 16x128
+      s.rows = 16, s.keys = 128;
+      s.cta = {128, 168, bytes(128 * row_bytes)};
+      break;
   }
   s.cta.shared_memory = std::min(s.cta.shared_memory, gpu.shared_memory.per_cta);
   return s;
@@ -189,6 +202,45 @@ PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, 
   }
 }
 
+namespace {
+
+PrefillWaits waits_of(const LoopConstants& constants, const LoopQuestion& q, const Gpu& gpu) {
+  const bool guarded = q.algorithm == AttentionAlgorithm::fa2 && q.dim < q.compiled;
+  const double products = gpu.tuned(constants.products) * (q.compiled > 128 ? gpu.tuned(constants.wide) : 1.0) *
+                          (guarded ? gpu.tuned(kPaddedProducts) : 1.0);
+  return {gpu.tuned(constants.task), products,
+          gpu.tuned(constants.score) + (q.window ? gpu.tuned(constants.window) : 0.0)};
+}
+
+}  // namespace
+
+std::optional<PrefillWaits> loop_waits(const LoopQuestion& q, const Gpu& gpu) {
+  const TensorGeneration generation = gpu.tensor_generation();
+  const bool asynchronous = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
+  switch (q.algorithm) {
+    case AttentionAlgorithm::cudnn: return waits_of(q.backward ? kCudnnBackward : kCudnnForward, q, gpu);
+    case AttentionAlgorithm::efficient: return waits_of(q.backward ? kEfficientBackward : kEfficientForward, q, gpu);
+    case AttentionAlgorithm::fa2:
+      if (gpu.vendor != Vendor::nvidia) return std::nullopt;
+      if (q.backward) return waits_of(kFa2Backward, q, gpu);
+      // Forward, before Hopper, the engines' tables say more (prefill_waits).
+      if (asynchronous) return waits_of(kFa2Forward, q, gpu);
+      return std::nullopt;
+    default:
+      if (q.backward) return waits_of(kAsyncBackward, q, gpu);
+      return std::nullopt;
+  }
+}
+
+double instruction_share(AttentionAlgorithm resolved, const Gpu& gpu) {
+  if (resolved != AttentionAlgorithm::fa2 && resolved != AttentionAlgorithm::efficient) return 1;
+  switch (gpu.tensor_generation()) {
+    case TensorGeneration::wgmma: return kMmaSyncShare;
+    case TensorGeneration::tcgen05: return kMmaSyncShareTcgen;
+    default: return 1;
+  }
+}
+
 int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const Gpu& gpu) {
   const double sms = gpu.sms, all = static_cast<double>(std::max<Count>(1, tiles));
   switch (decoder) {
@@ -214,6 +266,13 @@ int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const 
       return static_cast<int>(
           std::clamp(std::ceil(sms * std::max(1.0, std::log2(static_cast<double>(q.keys) / 64)) / all), 1.0,
                      std::clamp(std::ceil(static_cast<double>(q.keys) / 32), 1.0, 8.0)));
+    case Decoder::cudnn: {
+      // Read off the grids of 63 shapes on an H200 (data/measurements/h200_attention_kernels.csv.gz): a power of two
+      // that keeps two CTAs an SM, a block of 128 keys each at least; below 1024 keys none.
+      if (q.keys < 1024) return 1;
+      const double room = std::max(1.0, 2 * sms / all);
+      return static_cast<int>(std::min(std::exp2(std::floor(std::log2(room))), std::ceil(static_cast<double>(q.keys) / 128)));
+    }
     case Decoder::fa3:  // its build for Ampere keeps one wave
       return static_cast<int>(std::clamp(std::floor(sms / all), 1.0, std::ceil(static_cast<double>(q.keys) / 128)));
     default: return 1;

@@ -2,6 +2,8 @@
 // long its CTAs wait. The one place for such knowledge.
 #pragma once
 
+#include <optional>
+
 #include "kernel/attention.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
@@ -18,6 +20,7 @@ enum class Decoder : std::uint8_t {
   flashinfer,         // FlashInfer's tensor-core kernel, FlashAttention 2's tiles with few rows
   flashinfer_vector,  // its kernel for small groups
   triton,             // split-key Triton kernels of SGLang and vLLM
+  cudnn,              // cuDNN's split-key kernel on mma.sync, which PyTorch runs on Hopper too
 };
 
 struct DecodeQuestion {
@@ -38,6 +41,10 @@ bool own_flashinfer(const Context& context);
 
 // Engine versions renamed some kernels: the name under which facts about a kernel are kept.
 std::string_view kept_as(std::string_view kernel_source);
+
+// The algorithm behind PyTorch's kernel sources ("flash_attention_2", "cudnn", "efficient_attention"); `automatic` for
+// others.
+AttentionAlgorithm algorithm_named(std::string_view kernel_source);
 
 // False for the engines' kernels that read the whole cache whatever the window.
 bool honours_window(const Context& context, Count window);
@@ -75,8 +82,23 @@ Passes prefill_passes(const Context& context, const Gpu& gpu);
 // peak rate that nothing else on the SM fills.
 struct PrefillWaits {
   double task_clocks = 0, products = 1;
+  double score_clocks = 0;  // of a score, that no product hides
 };
 PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, const Gpu& gpu);
+
+// Kernels whose waits are known by score, as clocks of the SM: CTAs side by side share them (Launch::serial_steps).
+struct LoopQuestion {
+  AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;  // resolved
+  bool backward = false, window = false;
+  Count dim = 0;     // of a head, the larger of the two
+  int compiled = 0;  // as the kernel has it
+};
+// Empty for the others.
+std::optional<PrefillWaits> loop_waits(const LoopQuestion& question, const Gpu& gpu);
+
+// Share of the tensor pipe's rate that the instructions of the kernel reach: mma.sync on cards that are built for
+// asynchronous products.
+double instruction_share(AttentionAlgorithm resolved, const Gpu& gpu);
 
 // The power of two that holds so many rows, within [least, most].
 int rows_up_to(Count rows, Count least, Count most);

@@ -121,6 +121,8 @@ void choose_flash(Layout& layout, const TileQuestion& question, Count kv, const 
   layout.tile = forward_tile(question, gpu);
   if (question.algorithm == AttentionAlgorithm::fa3) {
     layout.splits = fa3_splits(all_tiles(layout), blocks(), gpu);
+  } else if (question.algorithm == AttentionAlgorithm::cudnn || question.algorithm == AttentionAlgorithm::efficient) {
+    layout.splits = 1;
   } else if (question.algorithm == AttentionAlgorithm::blackwell) {
     layout.splits = blackwell_splits(all_tiles(layout), blocks(), gpu);
     layout.joins_itself = true;
@@ -154,10 +156,16 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   }
   FlashTile& tile = layout.tile;
   const double scores = static_cast<double>(tile.m) * tile.n, dims = tile.qk_dim + tile.v_dim;
-  const double products = layout.math.ops_per_clock > 0 ? 2 * scores * dims / layout.math.ops_per_clock : 0;
-  const PrefillWaits waits = prefill_waits(question.algorithm, context, gpu);
+  const bool tensor = layout.math.pipe == Pipe::tensor;
+  const double rate = layout.math.ops_per_clock * (tensor ? instruction_share(question.algorithm, gpu) : 1.0);
+  const double products = rate > 0 ? 2 * scores * dims / rate : 0;
+  const LoopQuestion loop{question.algorithm, false, question.window,
+                          std::max(question.heads.qk_dim, question.heads.v_dim), std::max(tile.qk_dim, tile.v_dim)};
+  const auto known = tensor ? loop_waits(loop, gpu) : std::nullopt;
+  const PrefillWaits waits = known ? *known : prefill_waits(question.algorithm, context, gpu);
+  tile.serial = known.has_value();
   tile.task_clocks = waits.task_clocks;
-  tile.block_clocks = layout.latency.step_clocks + waits.products * products;
+  tile.block_clocks = layout.latency.step_clocks + waits.products * products + waits.score_clocks * scores;
 }
 
 // Decode runs whatever kernel the engine has.
@@ -175,8 +183,8 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
     layout.joins_itself = shape.joins_itself;
     layout.splits = decoder_splits(decoder, asked, all_tiles(layout), gpu);
   }
-  // mha_varlen_fwd splits keys only where it swaps.
-  if (decoder == Decoder::fa2 && !asked.swapped()) layout.splits = 1;
+  // mha_varlen_fwd splits keys only where it swaps; PyTorch calls mha_fwd, which always may.
+  if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != "pytorch") layout.splits = 1;
   layout.helpers = decode_helpers(decoder, asked, context);
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
@@ -195,7 +203,8 @@ void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
   launch.ctas = 0;
   for (const Lengths& l : p.lengths)
     launch.ctas += l.requests * query_tiles(layout, l) * layout.head_tiles() * layout.splits;
-  if (layout.tile.algorithm == AttentionAlgorithm::fa2) {  // grid (tiles, batch, heads): tiles of a head in turn
+  if (layout.tile.algorithm == AttentionAlgorithm::fa2 ||
+      layout.tile.algorithm == AttentionAlgorithm::efficient) {  // grid (tiles, batch, heads): tiles of a head in turn
     launch.dispatch = Dispatch::waves;
     launch.order = layout.splits > 1 ? Order::grouped : Order::interleaved;
     return;
@@ -270,7 +279,8 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   if (!math) return math.error();
   const auto element = attention_bytes(format, p.cache);
   if (!element) return element.error();
-  const auto algorithm = resolve_algorithm(p.algorithm, gpu);
+  const bool named = p.algorithm != AttentionAlgorithm::automatic;
+  const auto algorithm = resolve_algorithm(named ? p.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
 
   TileQuestion question{
@@ -291,6 +301,8 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.stages = layout.tile.stages;
   launch.cta = layout.tile.cta;
   launch.math = *math;
+  if (math->pipe == Pipe::tensor) launch.math_share = instruction_share(*algorithm, gpu);
+  launch.serial_steps = layout.tile.serial;
   launch.tasks = lay_out(layout);
   set_dispatch(launch, layout, gpu);
   // Engines choose among kernels; only a named one has a plan that is certain.

@@ -21,8 +21,8 @@ bool small_shared_ampere(const Gpu& gpu) {  // sm86, sm89: 100 KiB of shared mem
 FlashTile base_tile(const TileQuestion& q) {
   FlashTile tile;
   tile.algorithm = q.algorithm;
-  tile.qk_dim = compiled_dim(q.heads.qk_dim);
-  tile.v_dim = compiled_dim(q.heads.v_dim);
+  tile.qk_dim = compiled_dim(q.heads.qk_dim, q.algorithm);
+  tile.v_dim = compiled_dim(q.heads.v_dim, q.algorithm);
   return tile;
 }
 
@@ -138,6 +138,30 @@ FlashTile blackwell_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
+// cuDNN on Hopper, by the names and grids of its kernels (cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma ...
+// 64x128, 384 threads, as many CTAs as SMs): two warp groups of 64 rows each, one that loads.
+FlashTile cudnn_tile(const TileQuestion& q, const Gpu& gpu) {
+  FlashTile tile = base_tile(q);
+  tile.m = 128, tile.n = 128;
+  tile.stages = 1;
+  tile.readers = 2;
+  tile.cta = {384, 168, bytes(0)};
+  tile.known = false;
+  fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  return tile;
+}
+
+// xFormers' CUTLASS kernels (fmha_cutlassF_bf16_aligned_64x64_rf, ..._64x128_rf): 64 rows; four warps or eight.
+FlashTile efficient_tile(const TileQuestion& q, const Gpu& gpu) {
+  FlashTile tile = base_tile(q);
+  const bool narrow = std::max(tile.qk_dim, tile.v_dim) <= 64;
+  set_warps(tile, 64, narrow ? 64 : 128, narrow ? 4 : 8);
+  tile.cta.registers = 168;
+  tile.known = false;
+  fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  return tile;
+}
+
 // Fewest splits within 85 % of the best wave efficiency.
 template <class Eligible>
 int best_splits(Count tiles, Count slots, int most, const Eligible& eligible) {
@@ -158,9 +182,13 @@ int most_splits(Count slots, Count blocks) { return static_cast<int>(std::min({k
 
 }  // namespace
 
-int compiled_dim(Count dim) {
+int compiled_dim(Count dim, AttentionAlgorithm algorithm) {
+  // cuDNN and xFormers have no kernels for 32 and 96.
+  const bool few = algorithm == AttentionAlgorithm::cudnn || algorithm == AttentionAlgorithm::efficient;
+  // FlashAttention 4 is compiled for the shape it meets (flash_attn/cute: hdim_multiple_of 16).
+  if (algorithm == AttentionAlgorithm::blackwell && dim <= 128) return static_cast<int>(round_up(dim, 16));
   for (int compiled : {32, 64, 96, 128, 192, 256})
-    if (dim <= compiled) return compiled;
+    if (dim <= compiled && !(few && (compiled == 32 || compiled == 96))) return compiled;
   return static_cast<int>(round_up(dim, 64));
 }
 
@@ -177,6 +205,8 @@ FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu) {
   switch (question.algorithm) {
     case AttentionAlgorithm::fa3: return fa3_tile(question, gpu);
     case AttentionAlgorithm::blackwell: return blackwell_tile(question, gpu);
+    case AttentionAlgorithm::cudnn: return cudnn_tile(question, gpu);
+    case AttentionAlgorithm::efficient: return efficient_tile(question, gpu);
     case AttentionAlgorithm::fa2:
     case AttentionAlgorithm::automatic: break;
   }

@@ -21,6 +21,7 @@ struct FlashTile {
   bool packed = false;  // query heads of a group are rows of the same tile
   bool known = true;    // from the library's own table, unchanged
   bool vector = false;  // multiplies on the vector pipe
+  bool serial = false;  // the waits below are clocks of the SM, which CTAs side by side share
   // What a task, a key block and a key wait for and nothing hides; zero: the card's own step for each block.
   double task_clocks = 0, block_clocks = 0, key_clocks = 0;
 };
@@ -61,7 +62,7 @@ Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionH
                    const AttentionBytes& bytes, const MathPath& math);
 
 // Rounds a head dimension up to one the kernels are compiled for.
-int compiled_dim(Count dim);
+int compiled_dim(Count dim, AttentionAlgorithm algorithm = AttentionAlgorithm::fa2);
 // Halves the key block, then the rows, until a CTA fits; a tile changed so is no longer the library's.
 void fit_shared(FlashTile& tile, double q_element, double kv_element, const Gpu& gpu);
 

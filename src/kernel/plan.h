@@ -127,6 +127,7 @@ struct Launch {
   MathPath math;                    // of the products, where there are any
   double math_share = 1;            // of the pipe's usual rate, where the kernel has to use older instructions
   double joining_clocks = 0;        // that nothing overlaps, after the tasks: the parts of a split are added up
+  bool serial_steps = false;        // steps are clocks of the SM's pipes: CTAs side by side take turns at them
   DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.
   Demand required;
