@@ -28,14 +28,15 @@ struct Requests {
 };
 
 enum class EngineKind : std::uint8_t {
-  pytorch,    // eager: a kernel for every operator as Hugging Face's code spells it
-  compile,    // torch.compile: pointwise chains and reductions fused, launched one by one
-  cudagraph,  // one fused kernel an operator, replayed in a CUDA graph
+  pytorch,        // eager: a kernel for every operator as Hugging Face's code spells it
+  compile,        // torch.compile: pointwise chains and reductions fused, launched one by one
+  cudagraph,      // one fused kernel an operator, replayed in a CUDA graph
+  pytorch_graph,  // the kernels of eager PyTorch, replayed in a CUDA graph
   vllm,
   sglang,
   trtllm,
 };
-inline constexpr std::array<std::string_view, 6> kEngineNames = {"pytorch", "compile", "cudagraph",
+inline constexpr std::array<std::string_view, 7> kEngineNames = {"pytorch", "compile", "cudagraph", "pytorch-graph",
                                                                  "vllm",    "sglang",  "trtllm"};
 constexpr std::string_view name_of(EngineKind e) { return kEngineNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineKind) { return kEngineNames; }

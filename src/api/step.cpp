@@ -122,9 +122,12 @@ void declare_work(Declare& list, StepQuery& q) {
 }
 
 void declare_engine(Declare& list, StepQuery& q) {
-  list.add(q.engine, {.name = "engine",
-                      .help = "who runs it (default: vllm where the model generates, else pytorch, which is eager)",
-                      .example = "sglang"});
+  list.add(
+      q.engine,
+      {.name = "engine",
+       .help = "who runs it (default: vllm where the model generates, else pytorch, which is eager; pytorch-graph: the "
+               "same kernels in a CUDA graph)",
+       .example = "sglang"});
   list.add(q.era, {.name = "era",
                    .help = "2024: vLLM before 0.6 and TensorRT-LLM before 0.12, host-bound schedulers",
                    .example = "2024",
@@ -150,6 +153,13 @@ void declare_engine(Declare& list, StepQuery& q) {
            {.name = "fused-norms", .help = "pytorch: RMSNorm and GELU as one kernel each, not as Hugging Face does"});
   list.add(q.static_cache,
            {.name = "static-cache", .help = "pytorch: the cache is written in place, not concatenated"});
+  list.add(
+      q.merged_projections,
+      {.name = "merged-projections",
+       .help = "pytorch: one product for queries, keys and values and one for gate and values, their parts views"});
+  list.add(q.wide_rotation,
+           {.name = "fp32-rotation",
+            .help = "pytorch: rotations in fp32, half by half (Meta's code), not as Hugging Face does"});
   list.add(q.dims, {.name = "dim",
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",

@@ -95,6 +95,7 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   engine.eager_attention = q.attention == AttentionForm::eager;
   engine.dropout = q.dropout, engine.era = q.era;
   engine.static_cache = q.static_cache, engine.fused_norms = q.fused_norms;
+  engine.merged_projections = q.merged_projections, engine.wide_rotation = q.wide_rotation;
   return engine;
 }
 

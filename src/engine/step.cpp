@@ -116,6 +116,10 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu, joules);
+  for (CallForecast& c : step.calls) {
+    c.each += program.host.switching;
+    c.interval = {c.interval.low + program.host.switching, c.interval.high + program.host.switching};
+  }
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const auto times = static_cast<double>(program.calls[i].times);
     step.gpu += step.calls[i].each * times;
