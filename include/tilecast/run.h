@@ -54,9 +54,10 @@ inline constexpr std::array<std::string_view, 3> kEngineEraNames = {"current", "
 constexpr std::string_view name_of(EngineEra e) { return kEngineEraNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 
-// PyTorch's attention: one kernel, or products and a softmax.
-enum class AttentionForm : std::uint8_t { fused, eager };
-inline constexpr std::array<std::string_view, 2> kAttentionFormNames = {"fused", "eager"};
+// PyTorch's attention: one kernel; products and a softmax as models write them; or as scaled_dot_product_attention
+// falls back to them, in fp32, where no fused kernel takes the mask.
+enum class AttentionForm : std::uint8_t { fused, eager, math };
+inline constexpr std::array<std::string_view, 3> kAttentionFormNames = {"fused", "eager", "math"};
 constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
 constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
 

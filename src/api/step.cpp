@@ -133,7 +133,9 @@ void declare_engine(Declare& list, StepQuery& q) {
                    .example = "2024",
                    .choices = {"current", "2024"}});
   list.add(q.attention,
-           {.name = "attention", .help = "pytorch: fused, or eager (products and a softmax)", .example = "eager"});
+           {.name = "attention",
+            .help = "pytorch: fused, eager (products and a softmax), or math (PyTorch's fallback in fp32 under a mask)",
+            .example = "eager"});
   list.add(q.all_logits, {.name = "all-logits", .help = "the head runs on every token"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "keys and values are not kept"});
   list.add(q.recompute,

@@ -138,6 +138,12 @@ inline constexpr Number kGemvSteps{"gemv.steps",
                                    assumed,
                                    "waits in line of a product of one row: the vector, the matrix, the sum's parts",
                                    "gemv2T_kernel_val and gemvx of cuBLAS"};
+inline constexpr Whole kNarrowSimtTile{"simt.narrow_tile",
+                                       64,
+                                       "columns",
+                                       measured,
+                                       "sides up to which batched products take tiles no wider",
+                                       "batched fp32 products on H200 (data/measurements/h200_small_kernels.csv.gz)"};
 inline constexpr Whole kGemvColumns{"gemv.columns",
                                     8,
                                     "columns",

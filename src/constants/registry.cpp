@@ -62,6 +62,7 @@ void add_product_1(List& list) {
   list.add(kMisalignedShareBefore);
   list.add(kGemvSteps);
   list.add(kGemvColumns);
+  list.add(kNarrowSimtTile);
   list.add(kWorkspaceFloats);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);

@@ -89,6 +89,7 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
   const Precision& p = options.precision;
   const SpellingOptions spelling{
       .eager_attention = options.eager_attention,
+      .math_attention = options.math_attention,
       .dropout = options.dropout,
       .low_precision = p.activation.activation_bits < 32,
       .static_cache = options.static_cache || options.kind == EngineKind::compile,

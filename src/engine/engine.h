@@ -20,6 +20,7 @@ struct EngineOptions {
   EngineEra era = EngineEra::current;
   Precision precision;
   bool eager_attention = false;     // pytorch: attention as separate products and a softmax
+  bool math_attention = false;      // pytorch: its fallback in fp32, where a mask rules fused kernels out
   bool static_cache = false;        // pytorch: the cache has its full size from the start
   bool fused_norms = false;         // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
   bool merged_projections = false;  // pytorch: one product for queries, keys and values, one for gate and values

@@ -186,6 +186,45 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   out.finish(op, ".contiguous", copy_of(result), {y});
 }
 
+// What scaled_dot_product_attention does where none of its fused kernels takes the mask
+// (_scaled_dot_product_attention_math): all in fp32, queries and keys scaled by the root each, a softmax that looks for
+// rows without any key (_safe_softmax). Kernels as profiled of T5 on an H200 (h200_steps_kernels.csv.gz).
+void spell_math_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a, bool cast) {
+  const Count groups = a.batch * a.heads, rows = groups * a.q_len, scores = rows * a.kv_len;
+  const auto wide = [&](TorchWalk walk, int tensor) {
+    out.in_full_precision();
+    return out.walking(walk, tensor);
+  };
+  const auto operand = [&](const std::string& name, int x, Count elements, bool scaled) {
+    const std::string full = op.name + name;
+    if (cast) x = wide(TorchWalk::widen, out.add(full + "_float", copy_of(elements), {x}, elements));
+    if (scaled) x = wide(TorchWalk::vectorized, out.pointwise(full + "_scale", PointwiseOp::mul, {x}, elements));
+    return wide(TorchWalk::strided, out.add(full, copy_of(elements), {x}, elements));
+  };
+  const Count keys = groups * a.kv_len;
+  const int q = operand(".q", op.inputs.front(), rows * a.head_dim, true);
+  const int k = operand(".k", op.inputs.size() > 1 ? op.inputs[1] : op.inputs.front(), keys * a.head_dim, true);
+  const int v = operand(".v", op.inputs.size() > 2 ? op.inputs[2] : op.inputs.front(), keys * a.v_dim, false);
+  Bmm product, sum;
+  product.batch = groups, product.m = a.q_len, product.n = a.kv_len, product.k = a.head_dim;
+  sum.batch = groups, sum.m = a.q_len, sum.n = a.v_dim, sum.k = a.kv_len;
+  int s = wide(TorchWalk::vectorized, out.add(op.name + ".scores", product, {q, k}, scores));
+  s = wide(TorchWalk::strided, out.add(op.name + ".mask", elementwise(PointwiseOp::add, 1, scores), {s}, scores));
+  Softmax softmax;
+  softmax.rows = rows, softmax.cols = a.kv_len;
+  const int p = wide(TorchWalk::vectorized, out.add(op.name + ".softmax", softmax, {s}, scores));
+  const int none = out.pointwise(op.name + ".is_masked", PointwiseOp::copy, {s}, scores);
+  Reduction all;
+  all.rows = rows, all.cols = a.kv_len;
+  const int empty = out.add(op.name + ".all_masked", all, {none}, rows);
+  s = wide(TorchWalk::strided, out.pointwise(op.name + ".where", PointwiseOp::copy, {p}, scores));
+  out.last().inputs.push_back(empty);
+  const Count result = rows * a.v_dim;
+  const int y = wide(TorchWalk::vectorized, out.add(op.name + ".values", sum, {s, v}, result));
+  out.finish(op, ".back", copy_of(result), {y});
+  out.last().walk = cast ? TorchWalk::narrow : TorchWalk::strided;
+}
+
 // The rank's experts one after another: their tokens gathered, three (or two) products, scaled and added back.
 void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
   const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts), inter = moe.local_inter();
@@ -267,6 +306,12 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   if (const auto* loss = std::get_if<CrossEntropy>(&op.shape);
       loss && (options.low_precision || options.loss == LossForm::fused))
     return spell_loss(out, op, *loss, options.loss);
+  if (options.math_attention) {
+    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
+      return spell_math_attention(out, op, eager_of(*a), options.low_precision);
+    if (const auto* a = std::get_if<AttentionDecode>(&op.shape))
+      return spell_math_attention(out, op, eager_of(*a), options.low_precision);
+  }
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
       return spell_attention(out, op, eager_of(*a), options);

@@ -124,20 +124,6 @@ Candidate likeliest(const Candidates& all, const KernelNets& nets) {
   return chosen;
 }
 
-// Cards after those the choice was fitted on run products narrower than a tile in narrower tiles (h200_small.csv.gz:
-// 64 columns in tiles of 32 or 64 throughout, never in 128).
-bool too_wide(const KernelNet& net, const GemmProblem& p, const Gpu& gpu) {
-  switch (gpu.architecture) {
-    case Architecture::ada:
-    case Architecture::hopper:
-    case Architecture::blackwell: break;
-    default: return false;
-  }
-  constexpr Count kNarrowest = 64;
-  const auto wide = [](int tile, Count side) { return tile > kNarrowest && tile >= 2 * side; };
-  return wide(net.tile_m, p.m) || wide(net.tile_n, p.n);
-}
-
 GemmTile tile_of(const KernelNet& net) {
   // Results a thread accumulates; where a CTA's warps share the reduction, four hold parts of the same one. Registers
   // for them, the operand fragments and addresses: about the 122 to 126 of the 64-result kernels and 64 of the small
@@ -158,7 +144,6 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
   Candidates candidates;
   for (const KernelNet& net : nets) {
-    if (batched && too_wide(net, p, gpu)) continue;
     const auto tiles = static_cast<float>(p.batch) * static_cast<float>(ceil_div(p.m, net.tile_m)) *
                        static_cast<float>(ceil_div(p.n, net.tile_n));
     const float log_waves = std::log2(tiles) - view.log_sms;

@@ -100,7 +100,6 @@ Launch one_row_launch(const GemmProblem& p, const Format& format, const MathPath
   launch.name = "gemv";
   launch.math = {};
   launch.required.vector += std::exchange(launch.required.tensor, ops(0));
-  launch.cta = {128, 64, bytes(0)};
   launch.ctas = p.batch * ceil_div(p.n, kGemvColumns);
   const double n = real(p.batch) * real(p.n) / real(launch.ctas), k = real(p.k);
   Demand each;
