@@ -1,4 +1,5 @@
-// The flags of every command. CLI11 takes long to compile, so that all of it is here, in arguments.cpp and in the terminal's program.cpp.
+// The flags of every command. CLI11 takes long to compile, so that all of it is here, in arguments.cpp and in the
+// terminal's program.cpp.
 #include "cli/flags/flags.h"
 
 #include <CLI/CLI.hpp>
@@ -160,7 +161,8 @@ void add_lists(CLI::App& sub, StepLists& lists) {
   sub.add_option("--dtype", lists.dtypes, "number formats, comma separated (default: the checkpoint's)")
       ->delimiter(',');
   sub.add_option("--engine", lists.engines,
-                 "pytorch (eager), compile, cudagraph, vllm, sglang, trtllm, comma separated (default: vllm where the "
+                 "pytorch (eager), compile, cudagraph, pytorch-graph, vllm, sglang, trtllm, comma separated (default: "
+                 "vllm where the "
                  "model generates, else pytorch)")
       ->delimiter(',');
   sub.add_option("--cluster", lists.clusters, "clusters by name (`tilecast clusters`) or file (docs/clusters.md)")

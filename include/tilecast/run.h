@@ -28,14 +28,15 @@ struct Requests {
 };
 
 enum class EngineKind : std::uint8_t {
-  pytorch,    // eager: a kernel for every operator as Hugging Face's code spells it
-  compile,    // torch.compile: pointwise chains and reductions fused, launched one by one
-  cudagraph,  // one fused kernel an operator, replayed in a CUDA graph
+  pytorch,        // eager: a kernel for every operator as Hugging Face's code spells it
+  compile,        // torch.compile: pointwise chains and reductions fused, launched one by one
+  cudagraph,      // one fused kernel an operator, replayed in a CUDA graph
+  pytorch_graph,  // the kernels of eager PyTorch, replayed in a CUDA graph
   vllm,
   sglang,
   trtllm,
 };
-inline constexpr std::array<std::string_view, 6> kEngineNames = {"pytorch", "compile", "cudagraph",
+inline constexpr std::array<std::string_view, 7> kEngineNames = {"pytorch", "compile", "cudagraph", "pytorch-graph",
                                                                  "vllm",    "sglang",  "trtllm"};
 constexpr std::string_view name_of(EngineKind e) { return kEngineNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineKind) { return kEngineNames; }
@@ -56,15 +57,16 @@ constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 // Whose attention PyTorch runs.
 enum class AttentionForm : std::uint8_t {
   fused,     // what scaled_dot_product_attention picks on the card
-  eager,     // products and a softmax
+  eager,     // products and a softmax, as models write them
+  math,      // the same as scaled_dot_product_attention falls back to them, in fp32, where no fused kernel takes the mask
   flash2,    // FlashAttention 2
   flash3,    // FlashAttention 3: Hopper
   flash4,    // FlashAttention 4: data-centre Blackwell
   cudnn,     // cuDNN, as Transformer Engine and Megatron have it from Hopper on
   xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
 };
-inline constexpr std::array<std::string_view, 7> kAttentionFormNames = {"fused",  "eager", "flash2",  "flash3",
-                                                                        "flash4", "cudnn", "xformers"};
+inline constexpr std::array<std::string_view, 8> kAttentionFormNames = {"fused",  "eager",  "math",  "flash2",
+                                                                        "flash3", "flash4", "cudnn", "xformers"};
 constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
 constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
 

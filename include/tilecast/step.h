@@ -55,9 +55,11 @@ struct StepQuery {
   Count accumulate = 1;  // micro-batches a step
   bool update = true;    // the step ends with the optimizer
   bool dropout = false;
-  bool fused_optimizer = false;  // PyTorch: one kernel, not its default (foreach)
-  bool fused_norms = false;      // PyTorch: RMSNorm and GELU as one kernel each, not as Hugging Face does
-  bool static_cache = false;     // PyTorch: the cache is written in place, not concatenated
+  bool fused_optimizer = false;     // PyTorch: one kernel, not its default (foreach)
+  bool fused_norms = false;         // PyTorch: RMSNorm and GELU as one kernel each, not as Hugging Face does
+  bool static_cache = false;        // PyTorch: the cache is written in place, not concatenated
+  bool merged_projections = false;  // PyTorch: one product for queries, keys and values, one for gate and values
+  bool wide_rotation = false;       // PyTorch: rotations in fp32, by halves, not as Hugging Face does
 
   std::vector<std::string> dims = {};  // ONNX: "name=value"
   bool allow_unknown = false;          // ONNX: unknown operators are priced as memory traffic

@@ -122,16 +122,20 @@ void declare_work(Declare& list, StepQuery& q) {
 }
 
 void declare_engine(Declare& list, StepQuery& q) {
-  list.add(q.engine, {.name = "engine",
-                      .help = "who runs it (default: vllm where the model generates, else pytorch, which is eager)",
-                      .example = "sglang"});
+  list.add(
+      q.engine,
+      {.name = "engine",
+       .help = "who runs it (default: vllm where the model generates, else pytorch, which is eager; pytorch-graph: the "
+               "same kernels in a CUDA graph)",
+       .example = "sglang"});
   list.add(q.era, {.name = "era",
                    .help = "2024: vLLM before 0.6 and TensorRT-LLM before 0.12, host-bound schedulers",
                    .example = "2024",
                    .choices = {"current", "2024"}});
   list.add(q.attention,
            {.name = "attention",
-            .help = "pytorch: whose kernel (fused: PyTorch's choice on the card), or eager (products and a softmax)",
+             .help = "pytorch: whose kernel (fused: PyTorch's choice on the card), eager (products and a softmax), or math "
+                     "(PyTorch's fallback in fp32 under a mask)",
             .example = "eager"});
   list.add(q.all_logits, {.name = "all-logits", .help = "the head runs on every token"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "keys and values are not kept"});
@@ -152,6 +156,13 @@ void declare_engine(Declare& list, StepQuery& q) {
            {.name = "fused-norms", .help = "pytorch: RMSNorm and GELU as one kernel each, not as Hugging Face does"});
   list.add(q.static_cache,
            {.name = "static-cache", .help = "pytorch: the cache is written in place, not concatenated"});
+  list.add(
+      q.merged_projections,
+      {.name = "merged-projections",
+       .help = "pytorch: one product for queries, keys and values and one for gate and values, their parts views"});
+  list.add(q.wide_rotation,
+           {.name = "fp32-rotation",
+            .help = "pytorch: rotations in fp32, half by half (Meta's code), not as Hugging Face does"});
   list.add(q.dims, {.name = "dim",
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",

@@ -93,9 +93,11 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   engine.precision = *std::move(precision);
   engine.precision.mixed = q.mixed;
   engine.eager_attention = q.attention == AttentionForm::eager;
-  if (!engine.eager_attention) engine.attention = q.attention;
+  engine.math_attention = q.attention == AttentionForm::math;
+  if (!engine.eager_attention && !engine.math_attention) engine.attention = q.attention;
   engine.dropout = q.dropout, engine.era = q.era;
   engine.static_cache = q.static_cache, engine.fused_norms = q.fused_norms;
+  engine.merged_projections = q.merged_projections, engine.wide_rotation = q.wide_rotation;
   return engine;
 }
 

@@ -27,7 +27,26 @@ inline constexpr Number kPytorchLaunch{"host.launch",       11, "us",     measur
 inline constexpr Number kCompiledLaunch{"host.launch",       22, "us",     measured, "of a launch",
                                         sources::kQuietHost, "", "compile"};
 inline constexpr Number kCompiledStep{"host.step", 50, "us", measured, "of a step", sources::kQuietHost, "", "compile"};
-inline constexpr Number kGraphStep{"host.step", 10, "us", measured, "of a step", sources::kQuietHost, "", "cudagraph"};
+inline constexpr Number kGraphStep{
+    "host.step", 10, "us", measured, "of a step", sources::kQuietHost, "", "cudagraph, pytorch-graph"};
+inline constexpr Number kGraphSwitch{"host.switch",
+                                     0.35,
+                                     "us",
+                                     measured,
+                                     "from a kernel to an unlike one, beyond kernels alike in a row",
+                                     "decode steps of Llama 3.2 1B and 3.1 8B in plain PyTorch on an H200, graph less "
+                                     "kernels: 0.26 to 0.41 (data/measurements/h200_steps.csv.gz)",
+                                     "",
+                                     "graphs"};
+inline constexpr Number kEagerSwitch{"host.switch",
+                                     1,
+                                     "us",
+                                     measured,
+                                     "from a kernel to an unlike one, beyond kernels alike in a row",
+                                     "steps of ViT, BERT and Llama whose host runs ahead on an H200: 0.6 to 2 "
+                                     "(data/measurements/h200_steps.csv.gz)",
+                                     "",
+                                     "launched one by one"};
 inline constexpr Number kAutogradFactor{"host.autograd",
                                         2.3,
                                         "1",
@@ -101,7 +120,7 @@ inline constexpr Number kUnservedReserve{"memory.reserve",
                                          "that plain PyTorch programs leave free",
                                          "driver, context, fragmentation",
                                          "",
-                                         "pytorch, compile, cudagraph"};
+                                         "pytorch, pytorch-graph, compile, cudagraph"};
 inline constexpr Number kSglangReserve{"memory.sglang_reserve", 512, "MiB", published, "whatever the card",
                                        sources::kSglangArgs};
 inline constexpr Number kSglangPerToken{"memory.sglang_per_token", 1.5, "MiB", published, "of a token of a chunk",

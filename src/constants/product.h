@@ -172,12 +172,39 @@ inline constexpr Number kUnpackSlots{"gemm.unpack_slots",
                                      "Marlin; TensorRT-LLM fpA_intB"};
 inline constexpr Tunable kMisalignedShare =
     Constant{"gemm.misaligned_share",
-             0.14,
+             0.125,
              "1",
              measured,
-             "of the usual rate where rows do not start at multiples of 16 bytes",
-             "GPT-2's vocabulary on H200 (data/measurements/h200_models_kernels.csv.gz)",
+             "of the usual rate where rows do not start at multiples of 4 bytes",
+             "products of 4095 to 4097 columns on H200 (data/measurements/h200_small.csv.gz), GPT-2's vocabulary "
+             "(h200_models_kernels.csv.gz)",
              "wgmma tcgen05"};
+inline constexpr Tunable kHalfAlignedShare =
+    Constant{"gemm.half_aligned_share",
+             0.31,
+             "1",
+             measured,
+             "the same where they start at multiples of 4 bytes, not of 16",
+             "products of 4098 and 4100 columns on H200 (data/measurements/h200_small.csv.gz)",
+             "wgmma tcgen05"};
+inline constexpr Number kGemvSteps{"gemv.steps",
+                                   3,
+                                   "1",
+                                   assumed,
+                                   "waits in line of a product of one row: the vector, the matrix, the sum's parts",
+                                   "gemv2T_kernel_val and gemvx of cuBLAS"};
+inline constexpr Whole kNarrowSimtTile{"simt.narrow_tile",
+                                       64,
+                                       "columns",
+                                       measured,
+                                       "sides up to which batched products take tiles no wider",
+                                       "batched fp32 products on H200 (data/measurements/h200_small_kernels.csv.gz)"};
+inline constexpr Whole kGemvColumns{"gemv.columns",
+                                    8,
+                                    "columns",
+                                    measured,
+                                    "of the result that a CTA of 128 threads has",
+                                    "grids of gemv2T_kernel_val on H200 (data/measurements/h200_small_kernels.csv.gz)"};
 inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
                                                0.4,
                                                "1",

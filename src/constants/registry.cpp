@@ -108,9 +108,13 @@ void add_product_1(List& list) {
   list.add(kCoalescedDrift);
   list.add(kUnpackSlots);
   list.add(kMisalignedShare);
+  list.add(kHalfAlignedShare);
   list.add(kMisalignedShareBefore);
   list.add(kFarRowsEdge);
   list.add(kFarRowsSlope);
+  list.add(kGemvSteps);
+  list.add(kGemvColumns);
+  list.add(kNarrowSimtTile);
   list.add(kWorkspaceFloats);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);
@@ -165,6 +169,15 @@ void add_streaming(List& list) {
   list.add(kPlainDrawSlots);
   list.add(kSortPassSlots);
   list.add(kRejectionPasses);
+  list.add(kStridedThreadSlots);
+  list.add(kStridedOperandSlots);
+  list.add(kStridedSteps);
+  list.add(kWidenSlots);
+  list.add(kWidenSteps);
+  list.add(kCatSlots);
+  list.add(kCatSteps);
+  list.add(kIndexSlots);
+  list.add(kIndexSteps);
   list.add(kL1Kept);
   list.add(kL1Lost);
   list.add(kL1Beyond);
@@ -270,6 +283,8 @@ void add_engine(List& list) {
   list.add(kCompiledLaunch);
   list.add(kCompiledStep);
   list.add(kGraphStep);
+  list.add(kGraphSwitch);
+  list.add(kEagerSwitch);
   list.add(kAutogradFactor);
   list.add(kTriton2023);
   list.add(kWindowFactor);

@@ -55,6 +55,31 @@ inline constexpr Number kRejectionPasses{"sampling.rejection_passes",
                                          "readings of the probabilities with top-k or top-p: about two rounds",
                                          "FlashInfer, Sorting-Free GPU Kernels for LLM Sampling, 2025"};
 
+// What PyTorch's kernels for other than contiguous tensors of one type spend on an element (kernel/torch_walk.h).
+namespace sources {
+inline constexpr std::string_view kWalks =
+    "chains of the operator in CUDA graphs on an H200, hidden size 4096 (data/measurements/h200_small.csv.gz)";
+}  // namespace sources
+inline constexpr Number kStridedThreadSlots{
+    "walk.strided_thread", 28, "slots", fitted, "of a thread of elementwise_kernel, whatever its elements",
+    sources::kWalks};
+inline constexpr Number kStridedOperandSlots{
+    "walk.strided_operand", 13.5, "slots", fitted, "of an element for the offset of each of its operands",
+    sources::kWalks};
+inline constexpr Number kStridedSteps{
+    "walk.strided_steps", 3.25, "1", fitted, "waits in line: parameters, offsets, loads", sources::kWalks};
+inline constexpr Number kWidenSlots{
+    "walk.widen", 33.5, "slots", fitted, "of an element that is converted to a wider type by itself", sources::kWalks};
+inline constexpr Number kWidenSteps{"walk.widen_steps", 4.4, "1", fitted, "waits in line of such a kernel",
+                                    sources::kWalks};
+inline constexpr Number kCatSlots{"walk.cat",     65, "slots", fitted, "of an element of pieces put side by side",
+                                  sources::kWalks};
+inline constexpr Number kCatSteps{"walk.cat_steps", 4, "1", fitted, "waits in line of such a kernel", sources::kWalks};
+inline constexpr Number kIndexSlots{
+    "walk.index", 55, "slots", fitted, "of an element written to a place that a tensor names", sources::kWalks};
+inline constexpr Number kIndexSteps{"walk.index_steps", 5, "1", fitted, "waits in line of such a kernel",
+                                    sources::kWalks};
+
 // What stays on an SM.
 inline constexpr Number kL1Kept{
     "rowwise.l1_kept", 0.8, "1", measured, "of L1: rows up to this share are found again whole", sources::kSoftmaxRows};

@@ -8,11 +8,14 @@ namespace tilecast {
 
 struct SpellingOptions {
   bool eager_attention = false;  // else one fused attention kernel (scaled_dot_product_attention)
+  bool math_attention = false;   // ... but PyTorch's fallback in fp32 where a mask rules that out
   bool dropout = false;
-  bool low_precision = false;  // norms cast to fp32 and back
-  bool static_cache = false;   // the cache is written in place, not concatenated anew
-  bool fused_norm = false;     // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
-  bool fused_layers = false;   // ... and rotations, gates and experts
+  bool low_precision = false;       // norms cast to fp32 and back
+  bool static_cache = false;        // the cache is written in place, not concatenated anew
+  bool fused_norm = false;          // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
+  bool fused_layers = false;        // ... and rotations, gates and experts
+  bool merged_projections = false;  // gate and values are halves of one product's result
+  bool wide_rotation = false;       // rotations in fp32, by halves, not as Hugging Face does
   LossForm loss = LossForm::separate;
 };
 // Operators as Hugging Face's modules call them, a kernel each: norms, rotations, gated activations and experts in
@@ -30,7 +33,7 @@ Graph merged_projections(const Graph& graph);
 Graph fused_residual_norms(const Graph& graph);
 // Rotation and cache write become one kernel (TensorRT-LLM).
 Graph fused_rope_write(const Graph& graph);
-// Chains of pointwise kernels and norms become one each (torch.compile).
+// Chains of pointwise kernels and norms become one each (torch.compile), and none walks its tensors as PyTorch's own.
 Graph fused_pointwise(const Graph& graph);
 
 }  // namespace tilecast

@@ -42,7 +42,8 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
     case AttentionForm::cudnn: return AttentionAlgorithm::cudnn;
     case AttentionForm::xformers: return AttentionAlgorithm::efficient;
     case AttentionForm::fused:
-    case AttentionForm::eager: break;
+    case AttentionForm::eager:
+    case AttentionForm::math: break;
   }
   return AttentionAlgorithm::automatic;
 }
@@ -96,7 +97,8 @@ std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra
     case AttentionForm::cudnn: return "cudnn";
     case AttentionForm::xformers: return "efficient_attention";
     case AttentionForm::fused:
-    case AttentionForm::eager: break;
+    case AttentionForm::eager:
+    case AttentionForm::math: break;
   }
   return "";
 }

@@ -20,11 +20,17 @@ std::string_view measured_as(EngineKind kind) {
   }
 }
 
+// PyTorch's own kernels are known by how they walk their tensors; contiguous ones are the ordinary case.
+std::string_view pointwise_source(const Operator& op) {
+  return op.walk == TorchWalk::vectorized ? std::string_view() : source_of(op.walk);
+}
+
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
   static const Format kFull = full_precision();
   const bool statistic = !op.outputs.empty() &&
                          section.tensors[static_cast<std::size_t>(op.outputs.front())].kind == TensorKind::statistic;
-  if (statistic) return kFull;
+  const bool widens = op.walk == TorchWalk::widen || op.walk == TorchWalk::strided_widen;
+  if (statistic && !widens) return kFull;  // a conversion is known by what it reads
   return std::visit(Overload{
                         [&](const Gemm&) -> const Format& {
                           const bool small = op.role == Role::router || op.role == Role::shared_gate;
@@ -83,19 +89,27 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
   const Precision& p = options.precision;
   const SpellingOptions spelling{
       .eager_attention = options.eager_attention,
+      .math_attention = options.math_attention,
       .dropout = options.dropout,
       .low_precision = p.activation.activation_bits < 32,
       .static_cache = options.static_cache || options.kind == EngineKind::compile,
       .fused_norm = options.fused_norms || options.fused_layers || options.kind == EngineKind::compile,
       .fused_layers = options.fused_layers,
+      .merged_projections = options.merged_projections,
+      .wide_rotation = options.wide_rotation,
       .loss = options.loss};
   const auto differentiated = [&](Graph forward) {
     if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward, options.narrow_norms);
     return training ? with_backward(forward, *training) : forward;
   };
+  const auto spelled = [&] {
+    const bool merges = options.merged_projections;
+    return differentiated(spelled_out(merges ? merged_projections(graph) : graph, spelling));
+  };
   switch (options.kind) {
-    case EngineKind::pytorch: return differentiated(spelled_out(graph, spelling));
-    case EngineKind::compile: return fused_pointwise(differentiated(spelled_out(graph, spelling)));
+    case EngineKind::pytorch:
+    case EngineKind::pytorch_graph: return spelled();
+    case EngineKind::compile: return fused_pointwise(spelled());
     case EngineKind::trtllm: return fused_rope_write(fused_residual_norms(merged_projections(graph)));
     case EngineKind::cudagraph:
       if (training) return differentiated(merged_projections(graph));
@@ -119,6 +133,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
     for (const Operator& op : section.operators) {
       context.kernel_source = attention_source(op.shape, options.kind, options.era, options.attention);
+      if (context.kernel_source.empty()) context.kernel_source = pointwise_source(op);
       program.calls.push_back(
           {op.name, program.sections.size() - 1, class_of(op),
            Kernel{padded(with_cache(attention_as(op.shape, options.kind, options.era, options.attention),

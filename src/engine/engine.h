@@ -19,9 +19,12 @@ struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
   Precision precision;
-  bool eager_attention = false;   // pytorch: attention as separate products and a softmax
-  bool static_cache = false;      // pytorch: the cache has its full size from the start
-  bool fused_norms = false;       // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  bool eager_attention = false;     // pytorch: attention as separate products and a softmax
+  bool math_attention = false;      // pytorch: its fallback in fp32, where a mask rules fused kernels out
+  bool static_cache = false;        // pytorch: the cache has its full size from the start
+  bool fused_norms = false;         // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  bool merged_projections = false;  // pytorch: one product for queries, keys and values, one for gate and values
+  bool wide_rotation = false;       // pytorch: rotations in fp32, by halves (Meta's code), not as Hugging Face does
   bool fused_layers = false;      // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
   bool narrow_norms = false;      // pytorch, autocast: norms run in the products' format (MosaicML's LayerNorm)
   AttentionForm attention = AttentionForm::fused;  // pytorch, compile, cudagraph: whose kernel

@@ -63,6 +63,49 @@ TEST(Engine, EagerSpellsNormsRotationsAndGatesOut) {
   EXPECT_EQ(parameters(graph), parameters(*find_model("Llama-3.1-8B")));
 }
 
+const Operator& operator_of(const Section& section, std::string_view name) {
+  for (const Operator& op : section.operators)
+    if (op.name == name) return op;
+  ADD_FAILURE() << "no operator " << name;
+  return section.operators.front();
+}
+
+// As traces of plain decoders on an H200 have it: views, broadcast rows and conversions run other kernels.
+TEST(Engine, PiecesWalkTheirTensorsAsPyTorchDoes) {
+  const auto walk = [](const Graph& graph, std::string_view name) { return operator_of(layer_of(graph), name).walk; };
+  EngineOptions o = options_of(EngineKind::pytorch_graph);
+  o.static_cache = true;
+  const Graph prefill = arranged(llama(Mode::prefill, 64), o), decode = arranged(llama(Mode::decode, 64), o);
+  EXPECT_EQ(walk(prefill, "mixer_norm.float"), TorchWalk::widen);
+  EXPECT_EQ(walk(prefill, "mixer_norm.scale"), TorchWalk::strided);
+  EXPECT_EQ(walk(prefill, "mixer_norm.back"), TorchWalk::narrow);
+  EXPECT_EQ(walk(prefill, "attention.rope.q.cos"), TorchWalk::strided);
+  EXPECT_EQ(walk(prefill, "attention.rope.q.cat"), TorchWalk::cat);
+  EXPECT_EQ(walk(prefill, "attention.rope.q.add"), TorchWalk::strided);
+  EXPECT_EQ(walk(decode, "attention.rope.q.add"), TorchWalk::vectorized) << "one token: both are contiguous";
+  EXPECT_EQ(walk(prefill, "attention.kv_write.k"), TorchWalk::index);
+  EXPECT_EQ(walk(prefill, "mlp.act.act"), TorchWalk::vectorized);
+  o.merged_projections = o.wide_rotation = true;
+  const Graph merged = arranged(llama(Mode::prefill, 64), o);
+  EXPECT_EQ(walk(merged, "mlp.act.act"), TorchWalk::strided) << "half of a row";
+  EXPECT_EQ(walk(merged, "attention.rope.k.float"), TorchWalk::strided_widen);
+  EXPECT_EQ(parameters(merged), parameters(prefill));
+  o.kind = EngineKind::compile;
+  for (const Operator& op : layer_of(arranged(llama(Mode::prefill, 64), o)).operators)
+    EXPECT_TRUE(op.walk == TorchWalk::vectorized || op.walk == TorchWalk::narrow) << op.name;
+}
+
+TEST(Engine, AGraphReplaysWhatEagerLaunches) {
+  const EngineOptions eager = options_of(EngineKind::pytorch), graph = options_of(EngineKind::pytorch_graph);
+  const Program one = lower(arranged(llama(Mode::decode, 64), eager), eager);
+  const Program other = lower(arranged(llama(Mode::decode, 64), graph), graph);
+  ASSERT_EQ(one.calls.size(), other.calls.size());
+  for (std::size_t i = 0; i < one.calls.size(); ++i) EXPECT_EQ(one.calls[i].name, other.calls[i].name);
+  EXPECT_GT(one.host.per_launch, seconds(0));
+  EXPECT_EQ(other.host.per_launch, seconds(0));
+  EXPECT_LT(other.host.switching, one.host.switching);
+}
+
 TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
   EngineOptions o = options_of(EngineKind::pytorch, "fp32");
   o.eager_attention = true;
@@ -136,6 +179,18 @@ TEST(Step, EagerTakesTheLongerOfHostAndGpu) {
     EXPECT_EQ(step->total, std::max(step->gpu, step->host) + program.host.per_step);
     EXPECT_EQ(step->host_bound(), tokens == 16);
   }
+}
+
+TEST(Step, UnlikeKernelsCostTheGpuTheWayFromOneToTheNext) {
+  const EngineOptions o = options_of(EngineKind::pytorch_graph);
+  Program program = lower(arranged(llama(Mode::decode, 64), o), o);
+  const auto gpu = load_gpu("H200-SXM");
+  ASSERT_TRUE(gpu);
+  const auto with = forecast_step(program, *gpu, 4, Method::analytic, nullptr);
+  program.host.switching = seconds(0);
+  const auto without = forecast_step(program, *gpu, 4, Method::analytic, nullptr);
+  ASSERT_TRUE(with && without);
+  EXPECT_NEAR(in_microseconds(with->gpu - without->gpu), 0.35 * static_cast<double>(program.launches()), 1e-6);
 }
 
 TEST(Step, ErrorsThatAreSharedWidenASum) {

@@ -167,6 +167,7 @@ struct Group {
 Operator fused(const Group& group, const Section& section) {
   const Operator& last = *group.members.back();
   Operator op = last;
+  op.walk = TorchWalk::vectorized;
   op.inputs.clear();
   op.weights = {};
   Count read = 0;
@@ -198,7 +199,20 @@ Operator fused(const Group& group, const Section& section) {
   return op;
 }
 
-Section fuse_pointwise(const Section& section) {
+// Generated kernels compute offsets as cheaply as contiguous ones do. Conversions read and write what they did: to half
+// the width as many bytes as to twice.
+TorchWalk generated(TorchWalk walk) {
+  switch (walk) {
+    case TorchWalk::widen:
+    case TorchWalk::strided_widen:
+    case TorchWalk::narrow: return TorchWalk::narrow;
+    default: return TorchWalk::vectorized;
+  }
+}
+
+Section fuse_pointwise(const Section& spelled) {
+  Section section = spelled;
+  for (Operator& op : section.operators) op.walk = generated(op.walk);
   Section out = emptied(section);
   Group group;
   const auto flush = [&] {

@@ -1,4 +1,4 @@
-// What an engine's host program adds to the GPU's time, by engine and era.
+// What an engine's host program, and how it launches, add to the kernels' time, by engine and era.
 #pragma once
 
 #include "constants/engine.h"
@@ -13,6 +13,9 @@ struct HostCost {
   Seconds per_launch;    // of one kernel, from the operator's call to the next one's
   Seconds per_step;      // whatever is launched
   Seconds per_sequence;  // of every request in the batch, each step
+  // On the GPU, from a kernel to the next, an unlike one: its code, its parameters and its first CTAs have to come.
+  // Forecasts of kernels are of many alike in a row, where they are there already.
+  Seconds switching;
 };
 
 HostCost host_cost(EngineKind kind, EngineEra era = EngineEra::current);

@@ -39,6 +39,11 @@ class SectionRewriter {
     out_.tensors[static_cast<std::size_t>(out_.operators.back().outputs.front())].kind = TensorKind::statistic;
   }
   Operator& last() { return out_.operators.back(); }
+  // The last operator's kernel walks its tensors so; returns `tensor`, so that it can stand around what added it.
+  int walking(TorchWalk walk, int tensor) {
+    last().walk = walk;
+    return tensor;
+  }
   void set_kind(int tensor, TensorKind kind) { out_.tensors[static_cast<std::size_t>(tensor)].kind = kind; }
   TensorKind kind(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].kind; }
   Count elements(int tensor) const { return out_.tensors[static_cast<std::size_t>(tensor)].elements; }

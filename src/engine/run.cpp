@@ -31,7 +31,8 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
   Optimizer step;
   step.params = ceil_div(parameters(forward), shards);
   step.kind = run.training.optimizer;
-  step.form = run.engine.kind == EngineKind::pytorch ? OptimizerForm::foreach : OptimizerForm::fused;
+  const bool torch = run.engine.kind == EngineKind::pytorch || run.engine.kind == EngineKind::pytorch_graph;
+  step.form = torch ? OptimizerForm::foreach : OptimizerForm::fused;
   if (run.training.fused_optimizer) step.form = OptimizerForm::fused;
   step.tensors = weight_tensors(forward);
   step.master = run.engine.precision.mixed == MixedPrecision::master;
@@ -63,7 +64,7 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
   const bool train = run.workload.mode == Mode::train;
   if (train && serves(run.engine.kind))
     return field_error("engine", std::string(name_of(run.engine.kind)) + " does not train",
-                       "pytorch, compile or cudagraph");
+                       "pytorch, pytorch-graph, compile or cudagraph");
   PreparedRun prepared;
   EngineOptions engine = run.engine;
   engine.dropout = engine.dropout && train;

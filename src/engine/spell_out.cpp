@@ -10,6 +10,7 @@ namespace tilecast {
 namespace {
 
 // LlamaRMSNorm: square, mean, epsilon and inverse root, scale, weight; in low precision cast to fp32 and back.
+// A row's scale and the weights are broadcast, so that neither product is contiguous; of a single row, weights are.
 void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& norm, bool cast) {
   const Count elements = norm.rows * norm.cols;
   const auto full = [&](int tensor) {
@@ -17,7 +18,7 @@ void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& nor
     return tensor;
   };
   int x = op.inputs.front();
-  if (cast) x = full(out.add(op.name + ".float", copy_of(elements), {x}, elements));
+  if (cast) x = out.walking(TorchWalk::widen, full(out.add(op.name + ".float", copy_of(elements), {x}, elements)));
   const int squares = full(out.pointwise(op.name + ".pow", PointwiseOp::pow, {x}, elements));
   Reduction mean;
   mean.rows = norm.rows, mean.cols = norm.cols;
@@ -25,31 +26,78 @@ void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& nor
   scale = full(out.pointwise(op.name + ".eps", PointwiseOp::add, {scale}, norm.rows));
   scale = full(out.pointwise(op.name + ".rsqrt", PointwiseOp::div, {scale}, norm.rows));
   int y = full(out.add(op.name + ".scale", elementwise(PointwiseOp::mul, 1, elements), {x, scale}, elements));
-  if (cast) y = out.add(op.name + ".back", copy_of(elements), {y}, elements);
+  out.last().walk = TorchWalk::strided;
+  if (cast) y = out.walking(TorchWalk::narrow, out.add(op.name + ".back", copy_of(elements), {y}, elements));
   out.finish(op, ".weight", elementwise(PointwiseOp::mul, 1, elements), {y});
+  if (norm.rows > 1) out.last().walk = TorchWalk::strided;
 }
 
-// apply_rotary_pos_emb: x cos + rotate_half(x) sin, of queries and of keys.
-void spell_rope(SectionRewriter& out, const Operator& op, const Rope& rope) {
-  const Count kv_heads = rope.kv_heads > 0 ? rope.kv_heads : rope.heads;
-  const auto rotate = [&](const std::string& name, int x, Count elements) {
-    const int cos = out.pointwise(name + ".cos", PointwiseOp::mul, {x}, elements);
-    const int negated = out.pointwise(name + ".neg", PointwiseOp::mul, {x}, elements / 2);
-    const int turned = out.add(name + ".cat", copy_of(elements), {x, negated}, elements);
-    return std::pair(cos, out.pointwise(name + ".sin", PointwiseOp::mul, {turned}, elements));
+// One token a sequence: views with heads and tokens swapped are contiguous all the same.
+bool decodes_one(const Section& section) {
+  return std::any_of(section.operators.begin(), section.operators.end(), [](const Operator& op) {
+    const auto* a = std::get_if<AttentionDecode>(&op.shape);
+    return a && a->q_len == 1;
+  });
+}
+
+// Halves of x in fp32 times cosines and sines, their differences and sums side by side: Meta's way, by hand.
+int spell_wide_rotation(SectionRewriter& out, const std::string& name, int x, Count elements) {
+  const auto wide = [&](TorchWalk walk, int tensor) {
+    out.in_full_precision();
+    return out.walking(walk, tensor);
   };
+  const Count half = elements / 2;
+  const int full = wide(TorchWalk::strided_widen, out.add(name + ".float", copy_of(elements), {x}, elements));
+  const auto product = [&](const char* part) {
+    return wide(TorchWalk::strided, out.pointwise(name + part, PointwiseOp::mul, {full}, half));
+  };
+  const auto joined = [&](const char* part, int a, int b) {
+    return wide(TorchWalk::vectorized, out.pointwise(name + part, PointwiseOp::add, {a, b}, half));
+  };
+  const int first_cos = product(".first_cos"), second_sin = product(".second_sin");
+  const int first = joined(".first", first_cos, second_sin);
+  const int second_cos = product(".second_cos"), first_sin = product(".first_sin");
+  const int second = joined(".second", second_cos, first_sin);
+  return wide(TorchWalk::vectorized, out.add(name + ".cat", copy_of(elements), {first, second}, elements));
+}
+
+void spell_wide_rope(SectionRewriter& out, const Operator& op, Count queries, Count keys) {
+  const int k = spell_wide_rotation(out, op.name + ".k", op.inputs.back(), keys);
+  const int narrow = out.walking(TorchWalk::narrow, out.add(op.name + ".k.back", copy_of(keys), {k}, keys));
+  const int q = spell_wide_rotation(out, op.name + ".q", op.inputs.front(), queries);
+  out.finish(op, ".q.back", copy_of(queries), {q, narrow});
+  out.last().walk = TorchWalk::narrow;
+}
+
+// apply_rotary_pos_emb: x cos + rotate_half(x) sin, of queries and of keys, which are views with heads before tokens.
+void spell_rope(SectionRewriter& out, const Operator& op, const Rope& rope, const Section& section, bool wide) {
+  const Count kv_heads = rope.kv_heads > 0 ? rope.kv_heads : rope.heads;
   const Count keys = rope.tokens * kv_heads * rope.head_dim, queries = rope.tokens * rope.heads * rope.head_dim;
+  if (wide) return spell_wide_rope(out, op, queries, keys);
+  const auto strided = [&](int tensor) { return out.walking(TorchWalk::strided, tensor); };
+  const auto rotate = [&](const std::string& name, int x, Count elements) {
+    const int cos = strided(out.pointwise(name + ".cos", PointwiseOp::mul, {x}, elements));
+    const int negated = strided(out.pointwise(name + ".neg", PointwiseOp::mul, {x}, elements / 2));
+    const int turned = out.walking(TorchWalk::cat, out.add(name + ".cat", copy_of(elements), {x, negated}, elements));
+    return std::pair(cos, strided(out.pointwise(name + ".sin", PointwiseOp::mul, {turned}, elements)));
+  };
+  const TorchWalk sum = decodes_one(section) ? TorchWalk::vectorized : TorchWalk::strided;
   const auto [k_cos, k_sin] = rotate(op.name + ".k", op.inputs.back(), keys);
-  const int k = out.pointwise(op.name + ".k.add", PointwiseOp::add, {k_cos, k_sin}, keys);
+  const int k = out.walking(sum, out.pointwise(op.name + ".k.add", PointwiseOp::add, {k_cos, k_sin}, keys));
   const auto [q_cos, q_sin] = rotate(op.name + ".q", op.inputs.front(), queries);
   out.finish(op, ".q.add", elementwise(PointwiseOp::add, 2, queries), {q_cos, q_sin, k});
+  out.last().walk = sum;
 }
 
-void spell_gate(SectionRewriter& out, const Operator& op, const GatedActivation& gate) {
+// Gate and values that are halves of one product's rows are not contiguous, unless there is one row.
+void spell_gate(SectionRewriter& out, const Operator& op, const GatedActivation& gate, bool packed) {
   const Count elements = gate.rows * gate.cols;
-  const int act = out.pointwise(op.name + ".act", gate.act == Gate::silu ? PointwiseOp::silu : PointwiseOp::gelu,
-                                {op.inputs.front()}, elements);
+  const TorchWalk walk = packed && gate.rows > 1 ? TorchWalk::strided : TorchWalk::vectorized;
+  const int act =
+      out.walking(walk, out.pointwise(op.name + ".act", gate.act == Gate::silu ? PointwiseOp::silu : PointwiseOp::gelu,
+                                      {op.inputs.front()}, elements));
   out.finish(op, ".mul", elementwise(PointwiseOp::mul, 2, elements), {act, op.inputs.back()});
+  out.last().walk = walk;
 }
 
 // NewGELUActivation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).
@@ -138,6 +186,45 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   out.finish(op, ".contiguous", copy_of(result), {y});
 }
 
+// What scaled_dot_product_attention does where none of its fused kernels takes the mask
+// (_scaled_dot_product_attention_math): all in fp32, queries and keys scaled by the root each, a softmax that looks for
+// rows without any key (_safe_softmax). Kernels as profiled of T5 on an H200 (h200_steps_kernels.csv.gz).
+void spell_math_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a, bool cast) {
+  const Count groups = a.batch * a.heads, rows = groups * a.q_len, scores = rows * a.kv_len;
+  const auto wide = [&](TorchWalk walk, int tensor) {
+    out.in_full_precision();
+    return out.walking(walk, tensor);
+  };
+  const auto operand = [&](const std::string& name, int x, Count elements, bool scaled) {
+    const std::string full = op.name + name;
+    if (cast) x = wide(TorchWalk::widen, out.add(full + "_float", copy_of(elements), {x}, elements));
+    if (scaled) x = wide(TorchWalk::vectorized, out.pointwise(full + "_scale", PointwiseOp::mul, {x}, elements));
+    return wide(TorchWalk::strided, out.add(full, copy_of(elements), {x}, elements));
+  };
+  const Count keys = groups * a.kv_len;
+  const int q = operand(".q", op.inputs.front(), rows * a.head_dim, true);
+  const int k = operand(".k", op.inputs.size() > 1 ? op.inputs[1] : op.inputs.front(), keys * a.head_dim, true);
+  const int v = operand(".v", op.inputs.size() > 2 ? op.inputs[2] : op.inputs.front(), keys * a.v_dim, false);
+  Bmm product, sum;
+  product.batch = groups, product.m = a.q_len, product.n = a.kv_len, product.k = a.head_dim;
+  sum.batch = groups, sum.m = a.q_len, sum.n = a.v_dim, sum.k = a.kv_len;
+  int s = wide(TorchWalk::vectorized, out.add(op.name + ".scores", product, {q, k}, scores));
+  s = wide(TorchWalk::strided, out.add(op.name + ".mask", elementwise(PointwiseOp::add, 1, scores), {s}, scores));
+  Softmax softmax;
+  softmax.rows = rows, softmax.cols = a.kv_len;
+  const int p = wide(TorchWalk::vectorized, out.add(op.name + ".softmax", softmax, {s}, scores));
+  const int none = out.pointwise(op.name + ".is_masked", PointwiseOp::copy, {s}, scores);
+  Reduction all;
+  all.rows = rows, all.cols = a.kv_len;
+  const int empty = out.add(op.name + ".all_masked", all, {none}, rows);
+  s = wide(TorchWalk::strided, out.pointwise(op.name + ".where", PointwiseOp::copy, {p}, scores));
+  out.last().inputs.push_back(empty);
+  const Count result = rows * a.v_dim;
+  const int y = wide(TorchWalk::vectorized, out.add(op.name + ".values", sum, {s, v}, result));
+  out.finish(op, ".back", copy_of(result), {y});
+  out.last().walk = cast ? TorchWalk::narrow : TorchWalk::strided;
+}
+
 // The rank's experts one after another: their tokens gathered, three (or two) products, scaled and added back.
 void spell_experts(SectionRewriter& out, const Operator& op, const Moe& moe) {
   const Count rows = std::max<Count>(1, moe.tokens * moe.topk / moe.experts), inter = moe.local_inter();
@@ -175,8 +262,10 @@ void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write,
     if (const auto* a = std::get_if<AttentionDecode>(&other.shape); a && !static_cache)
       tokens = a->batch * eager_of(*a).kv_len;
   const Count elements = tokens * write.kv_heads * write.head_dim;
-  out.add(op.name + ".k", copy_of(elements), {op.inputs.front()}, elements);
+  const TorchWalk walk = static_cache ? TorchWalk::index : TorchWalk::vectorized;
+  out.walking(walk, out.add(op.name + ".k", copy_of(elements), {op.inputs.front()}, elements));
   out.finish(op, ".v", copy_of(elements), {op.inputs.back()});
+  out.last().walk = walk;
 }
 
 // Logits are cast up before the loss; a fused one reads them once and writes their gradient once.
@@ -189,7 +278,7 @@ void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& lo
     return;
   }
   const Count elements = loss.rows * loss.cols;
-  const int full = out.add(op.name + ".float", copy_of(elements + elements / 2), op.inputs, elements);
+  const int full = out.walking(TorchWalk::widen, out.add(op.name + ".float", copy_of(elements), op.inputs, elements));
   out.set_kind(full, TensorKind::wide);
   out.finish(op, "", loss, {full});
   if (form == LossForm::in_place) out.last().spelling = Spelling::in_place_loss;
@@ -204,9 +293,10 @@ bool ends_a_block(const Operator& op) {
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
   if (const auto* norm = std::get_if<RmsNorm>(&op.shape); norm && !options.fused_norm)
     return spell_rms_norm(out, op, *norm, options.low_precision);
-  if (const auto* rope = std::get_if<Rope>(&op.shape); rope && !options.fused_layers) return spell_rope(out, op, *rope);
+  if (const auto* rope = std::get_if<Rope>(&op.shape); rope && !options.fused_layers)
+    return spell_rope(out, op, *rope, section, options.wide_rotation && options.low_precision);
   if (const auto* gate = std::get_if<GatedActivation>(&op.shape); gate && !options.fused_layers)
-    return spell_gate(out, op, *gate);
+    return spell_gate(out, op, *gate, options.merged_projections);
   if (const auto* e = std::get_if<Elementwise>(&op.shape);
       e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
@@ -216,6 +306,12 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   if (const auto* loss = std::get_if<CrossEntropy>(&op.shape);
       loss && (options.low_precision || options.loss == LossForm::fused))
     return spell_loss(out, op, *loss, options.loss);
+  if (options.math_attention) {
+    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
+      return spell_math_attention(out, op, eager_of(*a), options.low_precision);
+    if (const auto* a = std::get_if<AttentionDecode>(&op.shape))
+      return spell_math_attention(out, op, eager_of(*a), options.low_precision);
+  }
   if (options.eager_attention) {
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
       return spell_attention(out, op, eager_of(*a), options);

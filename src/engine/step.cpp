@@ -126,6 +126,10 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
+  for (CallForecast& c : step.calls) {
+    c.each += program.host.switching;
+    c.interval = {c.interval.low + program.host.switching, c.interval.high + program.host.switching};
+  }
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const auto times = static_cast<double>(program.calls[i].times);
     step.gpu += step.calls[i].each * times;

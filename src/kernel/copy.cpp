@@ -56,7 +56,7 @@ Status Copy::check() const {
   return require_reasonable(2.0 * static_cast<double>(count()));
 }
 
-Result<Plan> plan(const Copy& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Copy& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const Bytes element = size_of(format.output);
   // One row or one column has the same order either way.
   if (shape.transpose && shape.rows > 1 && shape.cols > 1) return Plan{transpose_launches(shape, element)};
@@ -64,8 +64,10 @@ Result<Plan> plan(const Copy& shape, const Format& format, const Gpu& gpu, const
   kernel.name = "copy";
   kernel.elements = shape.count();
   kernel.element = element;
+  kernel.walk = torch_walk(context);
   Plan plan{pointwise_launches(kernel, gpu)};
-  // The driver's own copy kernel (cudaMemcpyAsync), of no published grid; the pointwise one stands in for it.
+  // The driver's own copy kernel (cudaMemcpyAsync), of no published grid; the pointwise one stands in for it. So does
+  // the four-element walk for that of torch.cat.
   for (Launch& launch : plan.launches) launch.plan_known = false;
   return plan;
 }

@@ -69,6 +69,12 @@ double required_slots(const Elementwise& shape) {
   return static_cast<double>(std::max<Count>(1, shape.inputs - 1));
 }
 
+// Operands that a strided walk computes offsets of. A sum or product of one tensor is one with a broadcast row.
+int offsets_of(const Elementwise& shape) {
+  const bool joins = shape.op == PointwiseOp::add || shape.op == PointwiseOp::mul || shape.op == PointwiseOp::div;
+  return 1 + static_cast<int>(joins ? std::max<Count>(2, shape.inputs) : shape.inputs);
+}
+
 }  // namespace
 
 Status require_one_size(Count elements, Count rows, Count cols) {
@@ -87,7 +93,7 @@ Status Elementwise::check() const {
   return require_reasonable(static_cast<double>(count()) * static_cast<double>(inputs + 1));
 }
 
-Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const double inputs = static_cast<double>(shape.inputs);
   Pointwise kernel;
   kernel.name = shape.backward ? "elementwise_backward" : "elementwise";
@@ -107,9 +113,12 @@ Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu
     kernel.cost = {one.slots * times, one.xu * times};
   }
   kernel.required_slots = least_slots(required_slots(shape), kernel.element);
+  kernel.walk = torch_walk(context);
+  kernel.operands = offsets_of(shape);
   Plan plan{pointwise_launches(kernel, gpu)};
   // PyTorch has no kernel that writes several gradients: this is the fused one a compiler makes.
-  for (Launch& launch : plan.launches) launch.plan_known = !(shape.backward && shape.inputs > 1);
+  if (shape.backward && shape.inputs > 1)
+    for (Launch& launch : plan.launches) launch.plan_known = false;
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "constants/product.h"
 #include "kernel/checks.h"
@@ -67,19 +68,48 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   return plan(shape, format, gpu, context);
 }
 
-// Rows of 16-bit matrices that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back
-// to kernels of Turing's time (cutlass_75_tensorop_s1688): GPT-2's vocabulary of 50257 costs an H200 94 to 147 TFLOP/s
-// of the 856 it reaches otherwise (data/measurements/h200_models_kernels.csv.gz). Cards whose own instructions are
-// nearer to Turing's lose less.
-double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
+// Where the rows of 16-bit matrices start: at multiples of 16 bytes, of 4, or anywhere.
+enum class Alignment : std::uint8_t { full, half, none };
+Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math) {
   const int bits = bits_of(math.input);
-  if (math.pipe != Pipe::tensor || bits > 16) return 1;
-  const auto aligned = [&](Count elements) { return elements * bits % 128 == 0; };
+  if (math.pipe != Pipe::tensor || bits > 16) return Alignment::full;
   const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
-  if (aligned(inner) && aligned(p.n)) return 1;
+  const auto at = [&](int multiple) { return inner * bits % multiple == 0 && p.n * bits % multiple == 0; };
+  return at(128) ? Alignment::full : at(32) ? Alignment::half : Alignment::none;
+}
+
+// Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to kernels of
+// Ampere's time where they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200
+// of the 790 it reaches otherwise) and to Turing's where they do not (cutlass_75_tensorop_s1688, align1: 82 to 134).
+// Cards whose own instructions are nearer to those lose less.
+double alignment_share(Alignment alignment, const Gpu& gpu) {
+  if (alignment == Alignment::full) return 1;
   const TensorGeneration generation = gpu.tensor_generation();
-  return generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05 ? gpu.tuned(kMisalignedShare)
-                                                                                          : kMisalignedShareBefore;
+  if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return kMisalignedShareBefore;
+  return gpu.tuned(alignment == Alignment::half ? kHalfAlignedShare : kMisalignedShare);
+}
+
+// cuBLAS has kernels of its own for one row (gemv2T, gemvx): of fp32 always, of 16-bit types where no other kernel
+// takes the rows as they lie.
+bool is_one_row(const GemmProblem& p, const MathPath& math, Alignment alignment, const Gpu& gpu) {
+  if (p.m != 1 || gpu.vendor != Vendor::nvidia) return false;
+  return alignment != Alignment::full || (math.pipe == Pipe::vector && math.input == DType::fp32);
+}
+
+Launch one_row_launch(const GemmProblem& p, const Format& format, const MathPath& math, bool weights) {
+  Launch launch = gemm_requirements(p, format, math, weights);
+  launch.character = Character::streaming;
+  launch.name = "gemv";
+  launch.math = {};
+  launch.required.vector += std::exchange(launch.required.tensor, ops(0));
+  launch.ctas = p.batch * ceil_div(p.n, kGemvColumns);
+  const double n = real(p.batch) * real(p.n) / real(launch.ctas), k = real(p.k);
+  Demand each;
+  each.vector = ops(2 * n * k);
+  each.l2_load = format.weight_bytes(n * k) + format.activation_bytes(k);
+  each.l2_store = format.output_bytes(n);
+  launch.tasks = {{launch.ctas, each, kGemvSteps}};
+  return launch;
 }
 
 // A step of the main loop reads a few elements of every row of its tiles, each row in another page of DRAM once they
@@ -97,13 +127,18 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   if (!math) return math.error();
   auto plan = quantise_first(p, format, gpu, context);
   if (!plan) return plan;
+  const Alignment alignment = alignment_of(p, layout, *math);
+  if (is_one_row(p, *math, alignment, gpu) && format.weight_bits == format.activation_bits) {
+    plan->launches.push_back(one_row_launch(p, format, *math, weights));
+    return plan;
+  }
   const GemmChoice choice =
       takes_mfma(*math, gpu) ? choose_mfma(p, format, *math, gpu, context)
       : weights && takes_scaled_mm(format, context)
           ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == "trtllm")
           : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  plan->launches.back().math_share = alignment_share(p, layout, *math, gpu) * far_rows_share(p, layout, *math, gpu);
+  plan->launches.back().math_share = alignment_share(alignment, gpu) * far_rows_share(p, layout, *math, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;

@@ -227,5 +227,41 @@ TEST(Gemm, PascalIsSlowerWhereRowsLieFarApart) {
   EXPECT_EQ(share("V100-PCIe", 10240), 1);
 }
 
+Gemm product(Count m, Count n, Count k) {
+  Gemm g;
+  g.m = m, g.n = n, g.k = k;
+  return g;
+}
+
+// 4096 columns start every row at 16 bytes, 4100 at 4, 4097 anywhere: 790, 277 and 82 TFLOP/s on an H200.
+TEST(Gemm, RowsThatStartAnywhereRunOlderKernels) {
+  const auto share = [](Count n, Count k) { return only_launch(product(4096, n, k), "bf16", "H200-SXM").math_share; };
+  EXPECT_DOUBLE_EQ(share(4096, 4096), 1);
+  EXPECT_DOUBLE_EQ(share(4100, 4096), 0.31);
+  EXPECT_DOUBLE_EQ(share(4096, 4098), 0.31);
+  EXPECT_DOUBLE_EQ(share(4097, 4096), 0.125);
+  EXPECT_DOUBLE_EQ(share(4096, 4095), 0.125);
+  EXPECT_DOUBLE_EQ(share(4100, 4097), 0.125);
+  EXPECT_DOUBLE_EQ(only_launch(product(4096, 4097, 4096), "fp32", "H200-SXM").math_share, 1);
+}
+
+// gemv2T_kernel_val on an H200: 512 CTAs of 128 threads for 4096 columns.
+TEST(Gemm, OneRowOfFp32IsAStream) {
+  const Launch launch = only_launch(product(1, 4096, 1024), "fp32", "H200-SXM");
+  EXPECT_EQ(launch.name, "gemv");
+  EXPECT_EQ(launch.character, Character::streaming);
+  EXPECT_EQ(launch.ctas, 512);
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().vector), 2.0 * 4096 * 1024);
+  EXPECT_DOUBLE_EQ(in_bytes(operand_bytes(launch, false)), 4.0 * (4096 * 1024 + 1024));
+  EXPECT_EQ(planned(product(1, 4096, 4096), "bf16", "H200-SXM").launches.front().name, "gemm");
+  EXPECT_EQ(planned(product(1, 4097, 4096), "bf16", "H200-SXM").launches.front().name, "gemv");
+}
+
+TEST(Gemm, BatchedFp32OfFewColumnsTakesNoWiderTile) {
+  Bmm values;
+  values.batch = 64, values.m = 512, values.n = 64, values.k = 512;
+  EXPECT_LE(planned(values, "fp32", "H200-SXM").launches.front().tile.n, 64);
+}
+
 }  // namespace
 }  // namespace tilecast

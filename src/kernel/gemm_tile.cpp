@@ -153,13 +153,25 @@ GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, cons
   return best;
 }
 
+// Cards after those that cuBLAS's choice was fitted on (kernel/cublas_simt.h) run batched products of few columns in
+// tiles as narrow; the fitted ones of Ampere would double their work.
+bool beyond_fitted(const GemmProblem& p, const Gpu& gpu) {
+  switch (gpu.architecture) {
+    case Architecture::ada:
+    case Architecture::hopper:
+    case Architecture::blackwell: return std::min(p.m, p.n) <= kNarrowSimtTile;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, GemmRoutine routine) {
   const bool cublas = routine != GemmRoutine::other && gpu.vendor == Vendor::nvidia;
   const bool batched = routine == GemmRoutine::batched;
   GemmChoice choice;
-  if (cublas && math.pipe == Pipe::vector && math.input == DType::fp32) choice = choose_simt(problem, batched, gpu);
+  const bool simt = cublas && math.pipe == Pipe::vector && math.input == DType::fp32;
+  if (simt && !(batched && beyond_fitted(problem, gpu))) choice = choose_simt(problem, batched, gpu);
   else if (cublas && takes_wgmma(problem, math, gpu)) choice = choose_wgmma(problem, math, gpu, batched);
   else if (routine != GemmRoutine::other && gpu.tensor_generation() == TensorGeneration::mfma &&
            math.pipe == Pipe::tensor)

@@ -1,5 +1,7 @@
 #include "kernel/pytorch.h"
 
+#include <algorithm>
+
 namespace tilecast {
 namespace {
 
@@ -53,30 +55,57 @@ std::vector<TaskGroup> tasks_with_tail(Count total, Count each, const Demand& pe
   return groups;
 }
 
+namespace {
+
+// The element on either side of a kernel; a conversion's differ.
+struct Widths {
+  Bytes read, written;
+};
+Widths widths_of(const Pointwise& kernel) {
+  switch (kernel.walk) {
+    case TorchWalk::widen:
+    case TorchWalk::strided_widen: return {kernel.element, kernel.element * 2};
+    case TorchWalk::narrow: return {kernel.element * 2, kernel.element};
+    default: return {kernel.element, kernel.element};
+  }
+}
+
+// Elements of a thread: gpu_kernel_impl_nocast takes 4 where the walk is not vectorized, 2 of four bytes and more.
+int elements_per_thread(const Pointwise& kernel, const Gpu& gpu) {
+  if (kernel.walk == TorchWalk::vectorized || kernel.walk == TorchWalk::narrow)
+    return pointwise_elements_per_thread(gpu, kernel.element);
+  return kernel.element >= bytes(4) ? 2 : 4;
+}
+
+}  // namespace
+
 std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) {
-  const int threads = pointwise_threads(gpu);
-  const Count per_cta = Count{threads} * pointwise_elements_per_thread(gpu, kernel.element);
+  const int threads = pointwise_threads(gpu), each = elements_per_thread(kernel, gpu);
+  const Count per_cta = Count{threads} * each;
   const double reads = static_cast<double>(kernel.reads), writes = static_cast<double>(kernel.writes);
+  const Widths width = widths_of(kernel);
+  const WalkCost walk = walk_cost(kernel.walk, kernel.operands, each);
   Demand one;
-  one.vector = ops(2 * kernel.cost.slots);
+  one.vector = ops(2 * (kernel.cost.slots + walk.slots));
   one.xu = ops(kernel.cost.xu);
-  one.l2_load = kernel.element * reads;
-  one.l2_store = kernel.element * writes;
+  one.l2_load = width.read * reads;
+  one.l2_store = width.written * writes;
 
   std::vector<Launch> launches;
-  for (const Count piece : indexable_pieces(kernel.elements, kernel.element)) {
+  for (const Count piece : indexable_pieces(kernel.elements, std::max(width.read, width.written))) {
     const double n = static_cast<double>(piece);
     Launch launch;
     launch.name = kernel.name;
     launch.character = Character::streaming;
     launch.cta = {threads, kPointwiseRegisters, bytes(0)};
     launch.ctas = ceil_div(piece, per_cta);
-    launch.tasks = tasks_with_tail(piece, per_cta, one, 1);
+    launch.tasks = tasks_with_tail(piece, per_cta, one, walk.steps);
     launch.vector_type = kernel.vector_type;
+    launch.plan_known = kernel.walk == TorchWalk::vectorized;  // other walks' slots are fitted, not counted
     launch.required.vector = ops(2 * kernel.required_slots * n);
     if (kernel.reads > 0)
-      launch.operands.add({"input", kernel.element * n * reads, Operand::Role::activation, true, false});
-    launch.operands.add({"output", kernel.element * n * writes, kernel.result, false, true});
+      launch.operands.add({"input", width.read * n * reads, Operand::Role::activation, true, false});
+    launch.operands.add({"output", width.written * n * writes, kernel.result, false, true});
     launches.push_back(std::move(launch));
   }
   return launches;

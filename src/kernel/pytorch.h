@@ -12,6 +12,7 @@
 #include "gpu/gpu.h"
 #include "kernel/format.h"
 #include "kernel/plan.h"
+#include "kernel/torch_walk.h"
 
 namespace tilecast {
 
@@ -43,7 +44,7 @@ inline constexpr ElementCost kExp{constants::kExpSlots, 1};
 inline constexpr ElementCost kSigmoid{kExp.slots + 1 + kReciprocal.slots, kExp.xu + kReciprocal.xu};
 inline constexpr ElementCost kErf{constants::kErfSlots, 1};
 
-// A contiguous pointwise kernel.
+// A pointwise kernel, over contiguous tensors unless `walk` says otherwise.
 struct Pointwise {
   std::string_view name;
   Count elements = 0;
@@ -54,6 +55,8 @@ struct Pointwise {
   ElementCost cost;
   double required_slots = 0;  // per element, in any implementation
   DType vector_type = DType::fp32;
+  TorchWalk walk = TorchWalk::vectorized;
+  int operands = 2;  // of an element, broadcast ones and the result included: what a strided walk computes offsets of
 };
 std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu);
 

@@ -138,6 +138,20 @@ Gradients gradients_of(const Operator& op) {
       op.shape);
 }
 
+// A gradient goes the other way: conversions turn round, and what was put side by side is taken apart.
+TorchWalk gradient_walk(TorchWalk walk) {
+  switch (walk) {
+    case TorchWalk::widen:
+    case TorchWalk::strided_widen: return TorchWalk::narrow;
+    case TorchWalk::narrow: return TorchWalk::widen;
+    case TorchWalk::strided:
+    case TorchWalk::cat: return TorchWalk::strided;
+    case TorchWalk::vectorized:
+    case TorchWalk::index: return TorchWalk::vectorized;
+  }
+  return TorchWalk::vectorized;
+}
+
 bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::index && tensor.kind != TensorKind::mask; }
 
 // Writes the gradient operators of one section.
@@ -178,6 +192,7 @@ class BackwardWriter {
                       op.inputs.empty() ? 0 : out_.elements(op.inputs.front()));
       out_.last().times = op.times, out_.last().block = kNoBlock;
       out_.last().weight_gradient = g.of != GradientOf::input;
+      out_.last().walk = gradient_walk(op.walk);
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.of == GradientOf::weight) accumulate(op);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "kernel/torch_walk.h"
 #include "model/role.h"
 
 namespace tilecast {
@@ -61,8 +62,9 @@ struct Operator {
   // Nothing is known about it but its bytes (--allow-unknown).
   bool unknown = false;
   Role role = Role::other;
-  int block = kNoBlock;          // operators of one block of the section have the same number
-  bool weight_gradient = false;  // computes the gradient of a weight: a pipeline may put it off
+  int block = kNoBlock;                    // operators of one block of the section have the same number
+  bool weight_gradient = false;            // computes the gradient of a weight: a pipeline may put it off
+  TorchWalk walk = TorchWalk::vectorized;  // PyTorch: how its pointwise or copying kernel walks the tensors
 };
 
 // Which part of a training step a section belongs to; inference is all forward.

@@ -1,0 +1,39 @@
+// How PyTorch's pointwise and copying kernels walk their tensors: TensorIterator takes another kernel where operands
+// are not contiguous or differ in type (aten/src/ATen/native/cuda/CUDALoops.cuh, Shape.cu, IndexKernel.cu). Tables and
+// engines name the walk as a kernel source.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "kernel/context.h"
+
+namespace tilecast {
+
+enum class TorchWalk : std::uint8_t {
+  vectorized,     // vectorized_elementwise_kernel: contiguous operands of one type
+  strided,        // elementwise_kernel: slices, transposed views, broadcast rows; an offset computed for each element
+  widen,          // unrolled_elementwise_kernel: to twice the width, converted one by one
+  strided_widen,  // both
+  narrow,         // to half the width: a vectorized kernel of its own
+  cat,            // CatArrayBatchedCopy: pieces that are not contiguous put side by side
+  index,          // index_elementwise_kernel: rows to places that a tensor names
+};
+inline constexpr std::array<std::string_view, 7> kTorchWalkSources = {
+    "torch", "torch_strided", "torch_widen", "torch_strided_widen", "torch_narrow", "torch_cat", "torch_index"};
+constexpr std::string_view source_of(TorchWalk walk) { return kTorchWalkSources[static_cast<std::size_t>(walk)]; }
+
+// As the context's kernel source names it; vectorized where it names none.
+TorchWalk torch_walk(const Context& context);
+
+// What a walk adds to its operation: issue slots of an element and waits in line of a CTA.
+struct WalkCost {
+  double slots = 0;
+  double steps = 1;
+};
+// `operands` are read or written for each element, broadcast ones included; `elements_per_thread` share what a thread
+// computes once.
+WalkCost walk_cost(TorchWalk walk, int operands, int elements_per_thread);
+
+}  // namespace tilecast
