@@ -18,6 +18,8 @@ double efficiency_of(const Launch& launch, const Physics& physics) {
     case Character::product:
       return launch.math.pipe == Pipe::vector ? physics.simt_efficiency : physics.product_efficiency;
     case Character::attention:
+      // Steps that are clocks of the pipes hold what the softmax keeps the products from.
+      return launch.serial_steps ? physics.product_efficiency : physics.attention_efficiency;
     case Character::scan: return physics.attention_efficiency;
     case Character::streaming:
     case Character::gather: return physics.vector_efficiency;

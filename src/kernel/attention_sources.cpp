@@ -205,11 +205,12 @@ PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, 
 namespace {
 
 PrefillWaits waits_of(const LoopConstants& constants, const LoopQuestion& q, const Gpu& gpu) {
+  // Wide heads wait for shared memory, behind which masks hide.
   const bool guarded = q.algorithm == AttentionAlgorithm::fa2 && q.dim < q.compiled;
   const double products = gpu.tuned(constants.products) * (q.compiled > 128 ? gpu.tuned(constants.wide) : 1.0) *
                           (guarded ? gpu.tuned(kPaddedProducts) : 1.0);
   return {gpu.tuned(constants.task), products,
-          gpu.tuned(constants.score) + (q.window ? gpu.tuned(constants.window) : 0.0)};
+          gpu.tuned(constants.score) + (q.window && q.compiled <= 128 ? gpu.tuned(constants.window) : 0.0)};
 }
 
 }  // namespace

@@ -168,6 +168,12 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   tile.block_clocks = layout.latency.step_clocks + waits.products * products + waits.score_clocks * scores;
 }
 
+// TRT-LLM-gen has no kernel for heads that are not whole steps of 16: TensorRT-LLM falls back to its older ones on
+// mma.sync, three times as slow on B200 and GB200 (encoder rows of 72).
+bool lacks_generated(const AttentionHeads& heads, const Context& context) {
+  return context.engine == "trtllm" && heads.qk_dim % 16 != 0;
+}
+
 // Decode runs whatever kernel the engine has.
 void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   Count requests = 0;
@@ -280,8 +286,10 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   const auto element = attention_bytes(format, p.cache);
   if (!element) return element.error();
   const bool named = p.algorithm != AttentionAlgorithm::automatic;
-  const auto algorithm = resolve_algorithm(named ? p.algorithm : algorithm_named(context.kernel_source), gpu);
+  auto algorithm = resolve_algorithm(named ? p.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
+  if (lacks_generated(p.heads, context) && *algorithm == AttentionAlgorithm::blackwell)
+    algorithm = AttentionAlgorithm::fa2;
 
   TileQuestion question{
       *algorithm,           p.heads,    *element, longest_q(p), p.mask == AttentionMask::causal, p.window > 0,
