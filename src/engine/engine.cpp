@@ -97,7 +97,8 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
       .fused_layers = options.fused_layers,
       .merged_projections = options.merged_projections,
       .wide_rotation = options.wide_rotation,
-      .loss = options.loss};
+      // Inductor's cross-entropy reads the logits as they are, once for the loss and once for their gradient.
+      .loss = options.kind == EngineKind::compile ? LossForm::fused : options.loss};
   const auto differentiated = [&](Graph forward) {
     if (p.mixed == MixedPrecision::autocast) forward = with_autocast(forward, options.narrow_norms);
     return training ? with_backward(forward, *training) : forward;

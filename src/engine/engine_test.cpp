@@ -129,6 +129,26 @@ TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
     }
 }
 
+// _scaled_dot_product_attention_math of bf16 tensors: widened, multiplied in fp32, narrowed.
+TEST(Engine, TheFallbackOfAttentionIsInFullPrecision) {
+  EngineOptions o = options_of(EngineKind::pytorch_graph);
+  o.math_attention = true;
+  Workload w;
+  w.requests = {{2, 128, 0}};
+  w.keep_cache = false;
+  const Program program = lower(arranged(*build(*find_model("BERT-Base"), w), o), o);
+  std::vector<std::string> attention;
+  for (const KernelCall& call : program.calls) {
+    if (!call.name.starts_with("attention.prefill")) continue;
+    attention.push_back(call.name.substr(18));
+    const bool bmm = std::holds_alternative<Bmm>(call.kernel.shape);
+    EXPECT_TRUE(!bmm || call.kernel.format.name == "fp32") << call.name;
+  }
+  EXPECT_EQ(attention,
+            (std::vector<std::string>{"q_float", "q_scale", "q", "k_float", "k_scale", "k", "v_float", "v", "scores",
+                                      "mask", "softmax", "is_masked", "all_masked", "where", "values", "back"}));
+}
+
 TEST(Engine, CompilingFusesPointwiseChains) {
   const Graph eager = arranged(llama(Mode::prefill, 64), options_of(EngineKind::pytorch));
   const Graph compiled = arranged(llama(Mode::prefill, 64), options_of(EngineKind::compile));
