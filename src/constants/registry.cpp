@@ -172,6 +172,7 @@ void add_streaming(List& list) {
   list.add(kStridedThreadSlots);
   list.add(kStridedOperandSlots);
   list.add(kStridedSteps);
+  list.add(kStridedPairSteps);
   list.add(kWidenSlots);
   list.add(kWidenSteps);
   list.add(kCatSlots);

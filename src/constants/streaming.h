@@ -24,8 +24,13 @@ inline constexpr Number kExpSlots{
 inline constexpr Number kErfSlots{
     "element.erf",     14, "slots", published, "polynomial of degree 9 times an ex2, and its branch select",
     sources::kCudaMath};
-inline constexpr Number kPowSlots{"element.pow",     30, "slots", published, "log2 and exp2 in extended precision",
-                                  sources::kCudaMath};
+inline constexpr Number kPowSlots{
+    "element.pow",
+    2,
+    "slots",
+    published,
+    "squares and cubes are multiplied out",
+    "PyTorch's pow_tensor_scalar_kernel_impl; as long as a product on an H200 (h200_small_kernels.csv.gz)"};
 inline constexpr Number kTanhSlots{
     "element.tanh", 8, "slots", published, "exp and reciprocal, a polynomial near zero", sources::kCudaMath};
 inline constexpr Number kExponentialSlots{"element.exponential_draw",
@@ -68,6 +73,12 @@ inline constexpr Number kStridedOperandSlots{
     sources::kWalks};
 inline constexpr Number kStridedSteps{
     "walk.strided_steps", 3.25, "1", fitted, "waits in line: parameters, offsets, loads", sources::kWalks};
+inline constexpr Number kStridedPairSteps{"walk.strided_pair_steps",
+                                          1.5,
+                                          "1",
+                                          fitted,
+                                          "the same of a thread of two elements, of four bytes or more",
+                                          sources::kWalks};
 inline constexpr Number kWidenSlots{
     "walk.widen", 33.5, "slots", fitted, "of an element that is converted to a wider type by itself", sources::kWalks};
 inline constexpr Number kWidenSteps{"walk.widen_steps", 4.4, "1", fitted, "waits in line of such a kernel",

@@ -13,7 +13,7 @@ using namespace constants;
 namespace {
 
 // Arithmetic of PyTorch's functors in fp32.
-constexpr ElementCost kPow{kPowSlots, 2};    // log2 and exp2 in extended precision
+constexpr ElementCost kPow{kPowSlots, 0};    // by a constant, as norms and activations have it
 constexpr ElementCost kTanh{kTanhSlots, 2};  // exp and reciprocal, a polynomial near zero
 
 ElementCost forward_cost(PointwiseOp op) {

@@ -17,7 +17,7 @@ WalkCost walk_cost(TorchWalk walk, int operands, int elements_per_thread) {
   switch (walk) {
     case TorchWalk::vectorized:
     case TorchWalk::narrow: return {};
-    case TorchWalk::strided: return {strided, kStridedSteps};
+    case TorchWalk::strided: return {strided, elements_per_thread > 2 ? kStridedSteps : kStridedPairSteps};
     case TorchWalk::widen: return {kWidenSlots, kWidenSteps};
     // The conversion comes on top of the offsets, and waits after them.
     case TorchWalk::strided_widen: return {kWidenSlots + kStridedOperandSlots * operands, kWidenSteps + 1};
