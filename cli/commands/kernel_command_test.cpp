@@ -120,7 +120,7 @@ TEST(KernelCommand, OptionsStandBeforeOrAfterTheFamily) {
 
 TEST(KernelCommand, NoFamilyHidesAnOptionOfTheCommand) {
   const std::set<std::string> taken = {"gpu",    "dtype",         "method",  "runtime",
-                                       "warmth", "weight-copies", "explain", "json"};
+                                       "warmth", "run", "weight-copies", "explain", "json"};
   for (const Family& family : families())
     for (const FieldInfo& field : family.fields)
       EXPECT_FALSE(taken.contains(field.name)) << family.info.name << field.name;

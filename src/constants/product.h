@@ -46,13 +46,23 @@ inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(
     "tcgen05", {.step_clocks = 133, .task_clocks = 280, .wave_share = 0.77, .efficiency = 0.88, .rate = 8192});
 
-// Products on the vector pipe. Where half of an SM's fp32 lanes share their way with integers, addresses take some of it.
+// Products on the vector pipe. Where half of an SM's fp32 lanes share their way with integers, addresses take some of
+// it.
 inline constexpr Tunable kSimtEfficiency =
-    Constant{"pipeline.simt_efficiency", 0.97, "1", measured, "share of the fp32 peak that a long product sustains",
-             "NeuSight's longest batched products: 0.99 on V100, 0.97 on A100, 0.94 on P100", "pascal volta turing 8.0 amd"};
-inline constexpr Tunable kSharedLanesSimtEfficiency =
-    Constant{"pipeline.simt_efficiency", 0.77, "1", measured, "share of the fp32 peak that a long product sustains",
-             "0.75 on an H200 (data/measurements/h200_sustained.csv)", "8.6 ada hopper blackwell intel"};
+    Constant{"pipeline.simt_efficiency",
+             0.97,
+             "1",
+             measured,
+             "share of the fp32 peak that a long product sustains",
+             "NeuSight's longest batched products: 0.99 on V100, 0.97 on A100, 0.94 on P100",
+             "pascal volta turing 8.0 amd"};
+inline constexpr Tunable kSharedLanesSimtEfficiency = Constant{"pipeline.simt_efficiency",
+                                                               0.77,
+                                                               "1",
+                                                               measured,
+                                                               "share of the fp32 peak that a long product sustains",
+                                                               "0.75 on an H200 (data/measurements/h200_sustained.csv)",
+                                                               "8.6 ada hopper blackwell intel"};
 
 inline constexpr Tunable kSplitClocks = Constant{
     "pipeline.split_clocks", 5000, "clocks", fitted, "joining the partial sums of a split of k", sources::kPipelineFit};
@@ -138,6 +148,21 @@ inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
                                                "the same where instructions are nearer to Turing's",
                                                "no rows; between 0.14 and 1",
                                                "volta mma amd intel"};
+inline constexpr std::string_view kFarRows = "long linear rows of P100 in NeuSight's training table";
+inline constexpr Number kFarRowsEdge{"gemm.far_rows_edge",
+                                     20,
+                                     "KiB",
+                                     fitted,
+                                     "rows farther apart find neither their page open nor their translation at hand",
+                                     kFarRows,
+                                     "pascal"};
+inline constexpr Number kFarRowsSlope{"gemm.far_rows_slope",
+                                      0.36,
+                                      "1",
+                                      fitted,
+                                      "of the time, that each doubling of the distance adds",
+                                      kFarRows,
+                                      "pascal"};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
                                          262144,
                                          "floats",

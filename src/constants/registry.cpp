@@ -41,10 +41,17 @@ class List {
 };
 
 void add_power(List& list) {
-  for (const SiliconConstants* c :
-       {&kPascalHbmSilicon, &kPascalSilicon, &kVoltaSilicon, &kTuringSilicon, &kAmpereHbmSilicon, &kAmpereSilicon,
-        &kAdaSilicon, &kHopperSilicon, &kBlackwellHbmSilicon, &kBlackwellSilicon, &kOtherSilicon})
-    list.add_all(*c);
+  list.add_all(kPascalHbmSilicon);
+  list.add_all(kPascalSilicon);
+  list.add_all(kVoltaSilicon);
+  list.add_all(kTuringSilicon);
+  list.add_all(kAmpereHbmSilicon);
+  list.add_all(kAmpereSilicon);
+  list.add_all(kAdaSilicon);
+  list.add_all(kHopperSilicon);
+  list.add_all(kBlackwellHbmSilicon);
+  list.add_all(kBlackwellSilicon);
+  list.add_all(kOtherSilicon);
   list.add(kVectorEnergy);
   list.add(kNarrowTensorEnergy);
   list.add(kWideTensorEnergy);
@@ -60,7 +67,8 @@ void add_power(List& list) {
   list.add(kOnChipByte);
   list.add(kHbmIdle);
   list.add(kGddrIdle);
-  list.add(kSmIdle);
+  list.add(kHbmBoard);
+  list.add(kGddrBoard);
   list.add(kVoltageSlope);
   list.add(kVoltageFloor);
   list.add(kBurstLimit);
@@ -93,6 +101,8 @@ void add_product_1(List& list) {
   list.add(kUnpackSlots);
   list.add(kMisalignedShare);
   list.add(kMisalignedShareBefore);
+  list.add(kFarRowsEdge);
+  list.add(kFarRowsSlope);
   list.add(kWorkspaceFloats);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);

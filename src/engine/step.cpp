@@ -45,8 +45,8 @@ Interval interval_of_sum(const Program& program, const std::vector<CallForecast>
 
 namespace {
 
-// A kernel's energy and time, by launches; the time at the highest clock is scaled so that the kernel takes `latency` at
-// the clock it was forecast at, its floors among what no clock changes.
+// A kernel's energy and time, by launches; the time at the highest clock is scaled so that the kernel takes `latency`
+// at the clock it was forecast at, its floors among what no clock changes.
 void set_work(CallForecast& call, const Estimate& e) {
   Seconds slowed, all;
   for (const LaunchEstimate& launch : e.launches) {

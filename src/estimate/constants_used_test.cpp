@@ -83,10 +83,25 @@ TEST(ConstantsUsed, ListedValuesAreThePipelines) {
       if (c->name == "physics.dram_efficiency") {
         EXPECT_EQ(physics.dram_efficiency, c->value) << gpu.name;
       }
-      if (c->name == "power.operation") {
-        EXPECT_EQ(physics.joules_per_op, c->value * 1e-12) << gpu.name;
+      if (c->name == "pipeline.simt_efficiency") {
+        EXPECT_EQ(physics.simt_efficiency, c->value) << gpu.name;
       }
     }
+  }
+}
+
+TEST(ConstantsUsed, ListedEnergiesAreThePowerLaws) {
+  for (const Gpu& gpu : built_in_gpus()) {
+    double switching = 0, tensor = 0, share = 0, board = 0;
+    for (const Constant* c : constants_of(gpu)) {
+      if (c->name == "power.switching") switching = c->value;
+      if (c->name == "power.tensor_operation") tensor = c->value;
+      if (c->name == "power.idle_share") share = c->value;
+      if (c->name == "power.idle_board") board = c->value;
+    }
+    const PowerLaw law = power_law(gpu);
+    EXPECT_NEAR(law.tensor, switching * tensor * 1e-12, 1e-18) << gpu.name;
+    EXPECT_NEAR(in_watts(law.idle), share * in_watts(gpu.power) + board, 1e-9) << gpu.name;
   }
 }
 

@@ -55,18 +55,32 @@ bool assumes(const Launch& launch) {
                      [](const Operand& operand) { return operand.assumed.has_value(); });
 }
 
-// What of a launch's time follows the SMs' clock: all but what DRAM adds.
+// At a share of the highest clock: all but DRAM follows it, and a stream's round trips, which wires decide.
+ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const bool fixed = i == static_cast<std::size_t>(Resource::dram) ||
+                       (i == static_cast<std::size_t>(Resource::latency) && !has_main_loop(launch));
+    if (!fixed) times[i] = times[i] / clock;
+  }
+  return times;
+}
+
+// What of a launch's time follows the SMs' clock.
 void split_by_clock(PowerWork& work, const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
   ResourceTimes on_chip = times;
   on_chip[static_cast<std::size_t>(Resource::dram)] = seconds(0);
+  if (!has_main_loop(launch)) on_chip[static_cast<std::size_t>(Resource::latency)] = seconds(0);
   work.clocked = join_times(on_chip, launch, overlap);
   work.fixed = std::max(seconds(0), join_times(times, launch, overlap) - work.clocked);
 }
 
-// At a share of the highest clock.
-void slow_down(ResourceTimes& times, double clock) {
-  for (std::size_t i = 0; i < times.size(); ++i)
-    if (i != static_cast<std::size_t>(Resource::dram)) times[i] = times[i] / clock;
+// The clock that power leaves a launch of these times at the highest one.
+double clock_for(const LaunchEstimate& e, const Launch& launch, const Physics& physics, RunLength run) {
+  const double clock = clock_of(physics.power, e.work, run, [&](double share) {
+    return join_times(at_clock(e.achieved, launch, share), launch, physics.overlap);
+  });
+  const bool tensor = launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0);
+  return tensor ? std::min(clock, physics.power.tensor_clock) : clock;
 }
 
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
@@ -89,10 +103,8 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
   e.work = energy_of(physics.power, launch, e.traffic.total());
   split_by_clock(e.work, e.achieved, launch, physics.overlap);
-  e.clock = clock_of(physics.power, e.work, context.run);
-  if (launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0))
-    e.clock = std::min(e.clock, physics.power.tensor_clock);
-  slow_down(e.achieved, e.clock);
+  e.clock = clock_for(e, launch, physics, context.run);
+  e.achieved = at_clock(e.achieved, launch, e.clock);
   e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;
 }

@@ -70,8 +70,8 @@ PowerLaw power_law(const Gpu& gpu) {
   PowerLaw law;
   law.limit = gpu.power * kHeldLimit;
   law.burst = gpu.power * gpu.tuned(kBurstLimit);
-  law.idle = watts(gpu.tuned(is_hbm(gpu) ? kHbmIdle : kGddrIdle) * in_gigabytes_per_second(gpu.dram.bandwidth) +
-                   gpu.tuned(kSmIdle) * gpu.sms);
+  const bool hbm = is_hbm(gpu);
+  law.idle = gpu.power * gpu.tuned(hbm ? kHbmIdle : kGddrIdle) + watts(gpu.tuned(hbm ? kHbmBoard : kGddrBoard));
   law.tensor = gpu.tuned(tensor_energy_of(gpu)) * unit;
   law.vector = gpu.tuned(kVectorEnergy) * unit;
   law.special = kSpecialEnergy * unit;
@@ -119,21 +119,28 @@ Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
   return time > seconds(0) ? law.idle + watts(joules_at(law, work, clock) / time.base()) : law.idle;
 }
 
-double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
-  if (!(law.limit > watts(0)) || !(watts_at(law, work, 1) > limit)) return 1;
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time) {
+  const auto exceeds = [&](double clock) {
+    return joules_at(law, work, clock) > in_watts(limit - law.idle) * time(clock).base();
+  };
+  if (!(law.limit > watts(0)) || !exceeds(1)) return 1;
   double low = kLeastClock, high = 1;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
-    (watts_at(law, work, middle) > limit ? high : low) = middle;
+    (exceeds(middle) ? high : low) = middle;
   }
   return low;
 }
 
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run) {
-  const double sustained = clock_under(law, work, law.limit);
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
+  return clock_under(law, work, limit, [&](double clock) { return work.at(clock); });
+}
+
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time) {
+  const double sustained = clock_under(law, work, law.limit, time);
   if (run == RunLength::sustained || sustained == 1) return sustained;
-  const double burst = clock_under(law, work, law.burst);
-  return burst - heated_by(work.at(1)) * (burst - sustained);
+  const double burst = clock_under(law, work, law.burst, time);
+  return burst - heated_by(time(1)) * (burst - sustained);
 }
 
 }  // namespace tilecast

@@ -7,6 +7,7 @@
 // than the limit for a moment; a long run may not. docs/method.md has the figures.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "gpu/gpu.h"
@@ -20,13 +21,13 @@ struct PowerLaw {
   Watts burst;  // what it may draw for milliseconds
   Watts idle;   // clocked, without work
   // Joules at the highest voltage.
-  double tensor = 0;        // a 16-bit operation of the tensor pipe
-  double vector = 0;        // an fp32 operation of the vector pipe
-  double special = 0;       // a special-function result
-  double chip_byte = 0;     // a byte between L2 and an SM
-  double memory_byte = 0;   // a byte of DRAM; its voltage does not follow the clock
-  double tensor_clock = 1;  // share of the highest clock that tensor pipes reach
-  double reach = 1;         // the card's highest clock over that of the highest voltage
+  double tensor = 0;            // a 16-bit operation of the tensor pipe
+  double vector = 0;            // an fp32 operation of the vector pipe
+  double special = 0;           // a special-function result
+  double chip_byte = 0;         // a byte between L2 and an SM
+  double memory_byte = 0;       // a byte of DRAM; its voltage does not follow the clock
+  double tensor_clock = 1;      // share of the highest clock that tensor pipes reach
+  double reach = 1;             // the card's highest clock over that of the highest voltage
   double slope = 0, floor = 1;  // of the voltage
 };
 PowerLaw power_law(const Gpu& gpu);
@@ -57,8 +58,11 @@ double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
 // The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
-// ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself to what the
-// limit does.
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run);
+// ... where time follows the clock in a way of its own.
+using TimeAt = std::function<Seconds(double clock)>;
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time);
+// ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself
+// to what the limit does.
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time);
 
 }  // namespace tilecast

@@ -26,9 +26,9 @@ TEST(CardConstants, NoCardLacksOneThatAllNeed) {
     std::set<std::string_view> names;
     for (const Constant* c : constants_of(gpu)) names.insert(c->name);
     for (const std::string_view name :
-         {"pipeline.step_clocks", "pipeline.efficiency", "pipeline.feed", "physics.dram_efficiency",
-          "power.compute_share", "power.operation", "cache.usable", "occupancy.partitions", "occupancy.shared_unit",
-          "memory.cublas_workspace", "moe.piece_l2"})
+         {"pipeline.step_clocks", "pipeline.efficiency", "pipeline.feed", "physics.dram_efficiency", "power.switching",
+          "power.top_clock", "power.tensor_operation", "power.idle_share", "pipeline.simt_efficiency", "cache.usable",
+          "occupancy.partitions", "occupancy.shared_unit", "memory.cublas_workspace", "moe.piece_l2"})
       EXPECT_TRUE(names.contains(name)) << gpu.name << " has no " << name;
   }
 }

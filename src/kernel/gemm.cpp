@@ -80,6 +80,15 @@ double alignment_share(const GemmProblem& p, Layout layout, const MathPath& math
                                                                                           : kMisalignedShareBefore;
 }
 
+// A step of the main loop reads a few elements of every row of its tiles, each row in another page of DRAM once they
+// lie far apart. Pascal fetches no more than those elements at a time; cards after it fetch and keep more.
+double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
+  if (gpu.architecture != Architecture::pascal || math.pipe != Pipe::vector) return 1;
+  const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
+  const double distance = size_of(math.input) * real(inner) / kibibytes(kFarRowsEdge);
+  return distance > 1 ? 1 / (1 + kFarRowsSlope * std::log2(distance)) : 1;
+}
+
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
                           bool weights, Layout layout) {
   const auto math = math_path(format, gpu);
@@ -91,7 +100,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
           ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == "trtllm")
           : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  plan->launches.back().math_share = alignment_share(p, layout, *math, gpu);
+  plan->launches.back().math_share = alignment_share(p, layout, *math, gpu) * far_rows_share(p, layout, *math, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;

@@ -217,5 +217,15 @@ TEST(Gemm, RocblasTakesTheTileOfOneProductWhateverTheBatch) {
   EXPECT_LE(tile(1000).m * tile(1000).n, 32 * 32);  // enough of them to occupy 104 compute units, nearly
 }
 
+// Rows of 40 KiB are twice the edge apart, of 20 KiB at it: a Pascal card takes 1.36 times as long, no other does.
+TEST(Gemm, PascalIsSlowerWhereRowsLieFarApart) {
+  const auto share = [](const char* gpu, Count k) {
+    return plan(Gemm{4096, 4096, k}, *format_from("fp32"), *find_gpu(gpu), {})->launches.front().math_share;
+  };
+  EXPECT_EQ(share("P100-PCIe", 5120), 1);
+  EXPECT_NEAR(share("P100-PCIe", 10240), 1 / 1.36, 1e-12);
+  EXPECT_EQ(share("V100-PCIe", 10240), 1);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -138,8 +138,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
     const CallForecast& f = step->calls[i];
     const auto times = static_cast<double>(call.times);
     calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times, f.work * times,
-                     f.clock, call.role,
-                     program.sections[call.section].part.kind});
+                     f.clock, call.role, program.sections[call.section].part.kind});
   }
   return calls;
 }

@@ -55,8 +55,8 @@ class StepCost {
 struct CallTime {
   std::string section, name;  // which call of a step it is, whatever the step's size
   OpClass op_class = OpClass::other;
-  Seconds cool;    // where the rest of the step leaves the card cool
-  PowerWork work;  // the same at the highest clock (estimate/power.h)
+  Seconds cool;      // where the rest of the step leaves the card cool
+  PowerWork work;    // the same at the highest clock (estimate/power.h)
   double clock = 1;  // over the highest, on that cool card
   Role role = Role::other;
   SectionKind part = SectionKind::other;  // of the section
@@ -65,7 +65,7 @@ struct CallTime {
 // heat the card together, so a step is not the sum of its kernels: its clock is what their power leaves.
 struct StepPricer {
   std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
-  PowerLaw law = {};     // of one GPU; without a limit no clock falls
+  PowerLaw law = {};  // of one GPU; without a limit no clock falls
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
   bool one_attention_kernel = false;
@@ -100,8 +100,8 @@ class StepTable final : public StepCost {
 
   // What some kernels of a step add up to.
   struct Amount {
-    double cool = 0;     // seconds, as in CallTime
-    double slowed = 0;   // seconds of it that follow the clock
+    double cool = 0;    // seconds, as in CallTime
+    double slowed = 0;  // seconds of it that follow the clock
     PowerWork work = {};
     Amount operator+(const Amount& o) const { return {cool + o.cool, slowed + o.slowed, work + o.work}; }
     Amount operator*(double f) const { return {cool * f, slowed * f, work * f}; }
