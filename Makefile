@@ -65,7 +65,8 @@ golden: build/release/build.ninja
 
 # The weights that ship, from ../shared/data and our own sweep: about a quarter of an hour on two cores.
 weights: build/tilecast-lab
-	@build/tilecast-lab train --data ../shared/data data/measurements/h200_sweep.csv.gz --sample 40000 \
+	@build/tilecast-lab train --data ../shared/data data/measurements/h200_sweep.csv.gz data/measurements/h200_attention_rows.csv.gz \
+	  data/measurements/h200_small_rows.csv.gz --sources aiconfigurator,neusight,synperf,aiter,vidur,llmservingsim,miopen --sample 20000 \
 	  -o data/weights/tilecast.weights
 
 # Figures over ../shared/data, each GPU and each architecture left out of a training in turn; rewrites docs/accuracy.md, docs/accuracy/ and

@@ -129,6 +129,14 @@ inline constexpr LoopConstants kEfficientForward = loop_constants("xFormers", fi
 inline constexpr LoopConstants kEfficientBackward = loop_constants("xFormers, gradients", fitted, sources::kH200Half,
     "", {.task = 8000, .score = 0.52, .products = 3.4, .wide = 1.2, .window = 0.1});
 // clang-format on
+inline constexpr std::string_view kFirstTile =
+    "what kernels of 5 to 50 us take more than their tiles explain, medians (data/measurements/h200_sweep.csv.gz)";
+inline constexpr Tunable kFirstTileCudnn = Constant{
+    "attention.loop.first", 6000, "clocks", measured, "of a kernel's first tile, that later ones hide", kFirstTile,
+    "",                     "cuDNN"};
+inline constexpr Tunable kFirstTileOthers = Constant{
+    "attention.loop.first", 4000,    "clocks", measured, "of a kernel's first tile, that later ones hide", kFirstTile,
+    "",                     "others"};
 inline constexpr Tunable kPaddedProducts = Constant{"attention.loop.padded",
                                                     1.12,
                                                     "1",

@@ -27,6 +27,7 @@ class List {
   void add_all(const PipelineConstants& c) { each(c.step_clocks, c.task_clocks, c.wave_share, c.efficiency, c.rate); }
   void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }
+  void add_all(const LoopConstants& c) { each(c.task, c.score, c.products, c.wide, c.window); }
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
   void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
@@ -206,6 +207,7 @@ void add_attention(List& list) {
   list.add_all(kFlashinferDecoder);
   list.add_all(kFlashinferVectorDecoder);
   list.add_all(kTritonDecoder);
+  list.add_all(kCudnnDecoder);
   list.add(kReferenceHeadDim);
   list.add(kMmhaFp8);
   list.add_all(kFa2Prefill);
@@ -214,6 +216,18 @@ void add_attention(List& list) {
   list.add_all(kTritonPrefill);
   list.add_all(kTritonWgmmaPrefill);
   list.add_all(kTritonTcgenPrefill);
+  list.add_all(kCudnnForward);
+  list.add_all(kCudnnBackward);
+  list.add_all(kAsyncBackward);
+  list.add_all(kFa2Forward);
+  list.add_all(kFa2Backward);
+  list.add_all(kEfficientForward);
+  list.add_all(kEfficientBackward);
+  list.add(kFirstTileCudnn);
+  list.add(kFirstTileOthers);
+  list.add(kPaddedProducts);
+  list.add(kMmaSyncShare);
+  list.add(kMmaSyncShareTcgen);
   list.add(kTrtllmQueryPasses);
   list.add(kTrtllmKeyPasses);
   list.add(kServedKeyPasses);
@@ -238,6 +252,7 @@ void add_estimate_1(List& list) {
   list.add(kGddrEccEfficiency);
   list.add(kL2Efficiency);
   list.add(kAttentionShare);
+  list.add(kAttentionSharedShare);
   list.add(kVectorEfficiency);
   list.add(kGraphFloor);
   list.add(kProductFloor);

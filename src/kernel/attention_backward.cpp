@@ -88,7 +88,9 @@ BackwardTile efficient_tile(int dim) {
 void set_waits(BackwardTile& tile, const Problem& p, const Gpu& gpu) {
   const Count dim = std::max(p.heads.qk_dim, p.heads.v_dim);
   const LoopQuestion loop{tile.algorithm, true, p.window > 0, dim, std::max(tile.qk_dim, tile.v_dim)};
-  const auto waits = p.math.pipe == Pipe::tensor ? loop_waits(loop, gpu) : std::nullopt;
+  Count tiles = 0;
+  for (const Lengths& l : p.lengths) tiles += l.requests * p.heads.query * ceil_div(l.kv, tile.n);
+  const auto waits = p.math.pipe == Pipe::tensor ? loop_waits(loop, tiles, gpu) : std::nullopt;
   if (!waits) return;
   const double rate = p.math.ops_per_clock * instruction_share(tile.algorithm, gpu), scores = double{1} * tile.m * tile.n;
   const double products = rate > 0 ? 2 * scores * (3 * tile.qk_dim + 2 * tile.v_dim) / rate : 0;

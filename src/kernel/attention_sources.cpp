@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "constants/attention.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 
@@ -204,31 +205,34 @@ PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, 
 
 namespace {
 
-PrefillWaits waits_of(const LoopConstants& constants, const LoopQuestion& q, const Gpu& gpu) {
+PrefillWaits waits_of(const LoopConstants& constants, const LoopQuestion& q, Count tiles, const Gpu& gpu) {
+  const double first = gpu.tuned(q.algorithm == AttentionAlgorithm::cudnn ? kFirstTileCudnn : kFirstTileOthers);
+  const double on_an_sm = static_cast<double>(std::max<Count>(1, ceil_div(tiles, Count{gpu.sms})));
   // Wide heads wait for shared memory, behind which masks hide.
   const bool guarded = q.algorithm == AttentionAlgorithm::fa2 && q.dim < q.compiled;
   const double products = gpu.tuned(constants.products) * (q.compiled > 128 ? gpu.tuned(constants.wide) : 1.0) *
                           (guarded ? gpu.tuned(kPaddedProducts) : 1.0);
-  return {gpu.tuned(constants.task), products,
+  return {gpu.tuned(constants.task) + first / on_an_sm, products,
           gpu.tuned(constants.score) + (q.window && q.compiled <= 128 ? gpu.tuned(constants.window) : 0.0)};
 }
 
 }  // namespace
 
-std::optional<PrefillWaits> loop_waits(const LoopQuestion& q, const Gpu& gpu) {
+std::optional<PrefillWaits> loop_waits(const LoopQuestion& q, Count tiles, const Gpu& gpu) {
   const TensorGeneration generation = gpu.tensor_generation();
   const bool asynchronous = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
   switch (q.algorithm) {
-    case AttentionAlgorithm::cudnn: return waits_of(q.backward ? kCudnnBackward : kCudnnForward, q, gpu);
-    case AttentionAlgorithm::efficient: return waits_of(q.backward ? kEfficientBackward : kEfficientForward, q, gpu);
+    case AttentionAlgorithm::cudnn: return waits_of(q.backward ? kCudnnBackward : kCudnnForward, q, tiles, gpu);
+    case AttentionAlgorithm::efficient:
+      return waits_of(q.backward ? kEfficientBackward : kEfficientForward, q, tiles, gpu);
     case AttentionAlgorithm::fa2:
       if (gpu.vendor != Vendor::nvidia) return std::nullopt;
-      if (q.backward) return waits_of(kFa2Backward, q, gpu);
+      if (q.backward) return waits_of(kFa2Backward, q, tiles, gpu);
       // Forward, before Hopper, the engines' tables say more (prefill_waits).
-      if (asynchronous) return waits_of(kFa2Forward, q, gpu);
+      if (asynchronous) return waits_of(kFa2Forward, q, tiles, gpu);
       return std::nullopt;
     default:
-      if (q.backward) return waits_of(kAsyncBackward, q, gpu);
+      if (q.backward) return waits_of(kAsyncBackward, q, tiles, gpu);
       return std::nullopt;
   }
 }

@@ -93,8 +93,9 @@ struct LoopQuestion {
   Count dim = 0;     // of a head, the larger of the two
   int compiled = 0;  // as the kernel has it
 };
-// Empty for the others.
-std::optional<PrefillWaits> loop_waits(const LoopQuestion& question, const Gpu& gpu);
+// Empty for the others. `tiles` of the whole launch: a first tile's clocks, which later ones hide, are spread over those
+// of an SM.
+std::optional<PrefillWaits> loop_waits(const LoopQuestion& question, Count tiles, const Gpu& gpu);
 
 // Share of the tensor pipe's rate that the instructions of the kernel reach: mma.sync on cards that are built for
 // asynchronous products.

@@ -161,7 +161,7 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   const double products = rate > 0 ? 2 * scores * dims / rate : 0;
   const LoopQuestion loop{question.algorithm, false, question.window,
                           std::max(question.heads.qk_dim, question.heads.v_dim), std::max(tile.qk_dim, tile.v_dim)};
-  const auto known = tensor ? loop_waits(loop, gpu) : std::nullopt;
+  const auto known = tensor ? loop_waits(loop, all_tiles(layout), gpu) : std::nullopt;
   const PrefillWaits waits = known ? *known : prefill_waits(question.algorithm, context, gpu);
   tile.serial = known.has_value();
   tile.task_clocks = waits.task_clocks;
