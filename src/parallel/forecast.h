@@ -46,6 +46,7 @@ struct AxisTime {
 struct ParallelForecast {
   Seconds step;
   Interval interval;
+  Interval parts;  // ... of what kernels, host and exchanges leave open alone
   Seconds bound;  // of the busiest rank's kernels; no run is faster
   // The step of the busiest rank in parts; they sum to it.
   Seconds compute;    // kernels, and the host where it is slower than they
