@@ -17,6 +17,19 @@ namespace {
 
 constexpr std::size_t kMostHeaderBytes = 1'000'000;
 
+Result<CoverageRows> run_coverage_rows(const CoverageCommand& command) {
+  EndToEndCommand models;
+  models.data = command.data, models.measurements = command.measurements, models.keep = command.keep;
+  CoverageRows rows;
+  for (const std::string& source : command.sources.empty() ? std::vector<std::string>{""} : command.sources) {
+    models.only = source;
+    const auto judged = judge_end_to_end(models);
+    if (!judged) return judged.error();
+    for (CoverageRow& row : coverage_rows(*judged)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 Result<CoverageRows> kernel_coverage(const CoverageCommand& command) {
@@ -46,12 +59,9 @@ Result<std::string> run_coverage(const CoverageCommand& command) {
     rows = *std::move(kernels);
   }
   if (command.only != "kernels") {
-    EndToEndCommand models;
-    models.data = command.data, models.measurements = command.measurements, models.keep = command.keep;
-    const auto judged = judge_end_to_end(models);
-    if (!judged) return judged.error();
-    const CoverageRows runs = coverage_rows(*judged);
-    rows.insert(rows.end(), runs.begin(), runs.end());
+    auto runs = run_coverage_rows(command);
+    if (!runs) return std::move(runs).error();
+    rows.insert(rows.end(), runs->begin(), runs->end());
   }
   if (!command.constants.empty()) {
     const auto header = read_text_file(command.constants, kMostHeaderBytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lab/evidence/coverage.h"
 #include "tilecast/result.h"
@@ -13,6 +14,7 @@ struct CoverageCommand {
   std::string measurements = "data/measurements";  // our own
   std::string keep;                                // a folder for weights trained on the way
   std::string only;                                // kernels or runs; empty: both
+  std::vector<std::string> sources;                // of runs, of end_to_end_sources(); empty: all
   std::string out;                                 // a page to write: docs/accuracy/coverage.md
   std::string constants;                           // src/constants/intervals.h, to be rewritten
   Count sample = 100;                              // rows of each table, GPU, engine, family and dtype

@@ -191,6 +191,8 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->add_option("--data", options.data, "folder of measured tables")->required();
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
   sub->add_option("--only", options.only, "kernels or runs (default: both)");
+  sub->add_option("--sources", options.sources, "runs: only these, comma separated, of " + end_to_end_sources())
+      ->delimiter(',');
   sub->add_option("--sample", options.sample, "kernels: rows of each table, GPU, engine, family and dtype")
       ->capture_default_str();
   sub->add_flag("--train", options.train,

@@ -18,7 +18,9 @@ constexpr std::string_view kDown[] = {"width.run_down", "width.kernel_down"},
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
 CoverageRow row_of(const EndToEndResult& r) {
-  CoverageRow row{r.kind, r.label.source + ", " + r.quantity, r.label.source, r.label.gpu};
+  CoverageRow row;
+  row.kind = r.kind, row.table = r.label.source + ", " + r.quantity;
+  row.source = r.label.source, row.card = r.label.gpu;
   if (r.kind == kHostKind) row.table += ", host-bound";
   row.error = std::log(r.measured / r.forecast);
   row.parts = {std::max(0.0, std::log(r.forecast / r.parts_low)), std::max(0.0, std::log(r.parts_high / r.forecast))};
@@ -35,7 +37,7 @@ double without(double whole, double part) { return std::sqrt(std::max(0.0, whole
 
 CoverageRow row_of(const Measurement& m, const Outcome& o) {
   const std::string_view family = family_of(m.kernel.shape);
-  const Loop loop = loop_of(family);
+  const MainLoop loop = loop_of(family);
   CoverageRow row;
   if (!o.kernel_known) row.kind = "another kernel, " + std::string(name_of(loop));
   row.table = fmt::format("{}, {}", m.source, name_of(loop));
@@ -43,8 +45,8 @@ CoverageRow row_of(const Measurement& m, const Outcome& o) {
   row.error = std::log(m.latency / o.forecast);
   const Width whole = width_of({o.low, o.high}, o.forecast);
   const Width known = shared_width(loop, o.doubt, true);
-  row.parts = o.kernel_known ? whole
-                             : joined({without(whole.down, o.shared.down), without(whole.up, o.shared.up)}, known);
+  row.parts =
+      o.kernel_known ? whole : joined({without(whole.down, o.shared.down), without(whole.up, o.shared.up)}, known);
   return row;
 }
 
@@ -159,7 +161,9 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
   }
   std::vector<CoverageLine> lines;
   for (const auto& [name, own] : tables) {
-    CoverageLine line{name.first, name.second, static_cast<Count>(own.size())};
+    CoverageLine line;
+    line.table = name.first, line.kind = name.second;
+    line.rows = static_cast<Count>(own.size());
     std::set<std::string> cards;
     for (const CoverageRow& row : own) cards.insert(row.card);
     line.cards = static_cast<Count>(cards.size());
@@ -189,7 +193,9 @@ std::string coverage_report(const CoverageRows& rows) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", l.table, l.kind.empty() ? "–" : l.kind, l.rows,
                         l.cards, percent(l.shipped), reach(l.shipped), l.others ? percent(l.left_out) : "–",
                         l.others ? reach(l.left_out) : "–");
-  text += "\nWidths, as logarithms below and above a forecast:\n\n| of | as it is | fitted to these rows |\n|---|---:|---:|\n";
+  text +=
+      "\nWidths, as logarithms below and above a forecast:\n\n| of | as it is | fitted to these rows "
+      "|\n|---|---:|---:|\n";
   for (const auto& [kind, width] : fitted) {
     const Width now = width_in(shipped, kind);
     text += fmt::format("| {} | {:.2f}, {:.2f} | {:.2f}, {:.2f} |\n", kind, now.down, now.up, width.down, width.up);

@@ -84,7 +84,8 @@ TEST(Coverage, WhatRanInWavesIsNotJudged) {
 }
 
 TEST(Coverage, FittedWidthsStandInTheHeader) {
-  const std::string header = "kA = run_width_constants(\"host\", 0.10, 0.80);\nkB = run_width_constants(\"b\", 1, 2);\n";
+  const std::string header =
+      "kA = run_width_constants(\"host\", 0.10, 0.80);\nkB = run_width_constants(\"b\", 1, 2);\n";
   EXPECT_EQ(with_widths(header, {{"host", {0.123, 0.5}}, {"none", {1, 1}}}),
             "kA = run_width_constants(\"host\", 0.12, 0.50);\nkB = run_width_constants(\"b\", 1, 2);\n");
 }

@@ -107,9 +107,12 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
     const std::array<std::map<std::string, double>, 4> ends = {figures_of(whole.fast), figures_of(whole.slow),
                                                                figures_of(run->ends.fast), figures_of(run->ends.slow)};
     for (const auto& [figure, measured] : one.measured) {
-      EndToEndResult& r = results.emplace_back(EndToEndResult{one.label, figure, measured, forecast.at(figure)});
+      EndToEndResult& r = results.emplace_back();
+      r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);
       if (figure == "peak") continue;  // of tokens in flight: no interval is given
-      r.kind = figure == "ttft" ? "serving, first token" : figure == "tpot" ? "serving, a token" : "serving, throughput";
+      r.kind = figure == "ttft"   ? "serving, first token"
+               : figure == "tpot" ? "serving, a token"
+                                  : "serving, throughput";
       std::tie(r.low, r.high) = std::minmax({ends[0].at(figure), r.forecast, ends[1].at(figure)});
       std::tie(r.parts_low, r.parts_high) = std::minmax({ends[2].at(figure), r.forecast, ends[3].at(figure)});
     }

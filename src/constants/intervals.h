@@ -21,8 +21,9 @@ struct WidthConstants {
   Number down, up;
 };
 constexpr WidthConstants width_constants(std::string_view of, double down, double up) {
-  return {Number{"width.kernel_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageKernels, "", of},
-          Number{"width.kernel_up", up, "1", fitted, "log, high end over forecast", sources::kCoverageKernels, "", of}};
+  return {
+      Number{"width.kernel_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageKernels, "", of},
+      Number{"width.kernel_up", up, "1", fitted, "log, high end over forecast", sources::kCoverageKernels, "", of}};
 }
 constexpr WidthConstants assumed_width(std::string_view of, double down, double up) {
   return {Number{"width.shared_down", down, "1", assumed, "log, forecast over low end", sources::kEngineGap, "", of},

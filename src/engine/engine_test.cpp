@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/arrange.h"
 #include "engine/run.h"
+#include "engine/run_width.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/build.h"

@@ -11,8 +11,8 @@
 namespace tilecast {
 
 enum class RunKind : std::uint8_t { inference, inference_over, training, training_over };
-inline constexpr std::array<std::string_view, 4> kRunKindNames = {
-    "inference, one GPU", "inference, several GPUs", "training, one GPU", "training, several GPUs"};
+inline constexpr std::array<std::string_view, 4> kRunKindNames = {"inference, one GPU", "inference, several GPUs",
+                                                                  "training, one GPU", "training, several GPUs"};
 constexpr std::string_view name_of(RunKind kind) { return kRunKindNames[static_cast<std::size_t>(kind)]; }
 
 RunKind kind_of(const Program& program, bool several_gpus);

@@ -138,8 +138,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, each, moved,
-                          e.shared});
+    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, each, moved, e.shared});
     joules += each * static_cast<double>(call.times);
     if (draw) step.calls.back().drawn = drawn_joules(*draw, physics, priced->plan, moved);
   }

@@ -28,15 +28,15 @@ constexpr const IntervalConstants& interval_of(Character character) {
   return kProductInterval;
 }
 
-constexpr Loop loop_of(Character character) {
+constexpr MainLoop loop_of(Character character) {
   switch (character) {
-    case Character::product: return Loop::product;
+    case Character::product: return MainLoop::product;
     case Character::attention:
-    case Character::scan: return Loop::attention;
+    case Character::scan: return MainLoop::attention;
     case Character::streaming:
-    case Character::gather: return Loop::stream;
+    case Character::gather: return MainLoop::stream;
   }
-  return Loop::stream;
+  return MainLoop::stream;
 }
 
 // The load of an SM if all had the same.
@@ -136,8 +136,8 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
                        : Interval{std::max(total.assumed_bound, total.latency * interval_of(character).low),
                                   total.latency * interval_of(character).high};
   if (method != Method::roofline)
-    total.shared = narrower(shared_width(loop_of(character), Doubt::architecture, false),
-                            width_of(total.interval, total.latency));
+    total.shared =
+        narrower(shared_width(loop_of(character), Doubt::architecture, false), width_of(total.interval, total.latency));
   return total;
 }
 

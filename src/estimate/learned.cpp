@@ -206,8 +206,8 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   // The ends are trained apart and may cross the median.
   const Width own{std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
                   std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
-  t.shared = shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt,
-                          standing.kernel_known);
+  t.shared =
+      shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt, standing.kernel_known);
   const Width whole = joined(own, t.shared);
   t.low = time(median - static_cast<float>(whole.down) - doubt_of(input));
   t.high = time(median + static_cast<float>(whole.up) + doubt_of(input));

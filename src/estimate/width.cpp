@@ -31,24 +31,24 @@ Width of(const WidthConstants& c) { return {c.down, c.up}; }
 
 }  // namespace
 
-Loop loop_of(std::string_view family) {
+MainLoop loop_of(std::string_view family) {
   for (const std::string_view product : {"gemm", "bmm", "moe", "conv2d"})
-    if (family == product) return Loop::product;
+    if (family == product) return MainLoop::product;
   for (const std::string_view attention : {"attention", "mla", "encoder", "scan"})
-    if (family.starts_with(attention)) return Loop::attention;
-  return Loop::stream;
+    if (family.starts_with(attention)) return MainLoop::attention;
+  return MainLoop::stream;
 }
 
-Width unknown_kernel_width(Loop loop) {
+Width unknown_kernel_width(MainLoop loop) {
   switch (loop) {
-    case Loop::product: return of(kProductKernelWidth);
-    case Loop::attention: return of(kAttentionKernelWidth);
-    case Loop::stream: return of(kStreamKernelWidth);
+    case MainLoop::product: return of(kProductKernelWidth);
+    case MainLoop::attention: return of(kAttentionKernelWidth);
+    case MainLoop::stream: return of(kStreamKernelWidth);
   }
   return {};
 }
 
-Width shared_width(Loop loop, Doubt doubt, bool kernel_known) {
+Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
   Width width = wider(of(kProtocolWidth), {kNoiseWidth, kNoiseWidth});
   if (doubt >= Doubt::card) width = wider(width, of(kCardWidth));
   if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth));

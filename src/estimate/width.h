@@ -36,15 +36,15 @@ inline constexpr std::array<std::string_view, 4> kDoubtNames = {"protocol", "car
 constexpr std::string_view name_of(Doubt d) { return kDoubtNames[static_cast<std::size_t>(d)]; }
 
 // Kinds of main loop that err alike from one source to the next.
-enum class Loop : std::uint8_t { product, attention, stream };
+enum class MainLoop : std::uint8_t { product, attention, stream };
 inline constexpr std::array<std::string_view, 3> kLoopNames = {"products", "attention", "streams"};
-constexpr std::string_view name_of(Loop loop) { return kLoopNames[static_cast<std::size_t>(loop)]; }
-Loop loop_of(std::string_view family);  // "gemm"
+constexpr std::string_view name_of(MainLoop loop) { return kLoopNames[static_cast<std::size_t>(loop)]; }
+MainLoop loop_of(std::string_view family);  // "gemm"
 
 // The part of a kernel's width that all kernels of its family share on a card: never less than what is nearer, nor than
 // the noise of measuring. `kernel_known`: rows of this engine's kernel were among them.
-Width shared_width(Loop loop, Doubt doubt, bool kernel_known);
+Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known);
 // Of another kernel or engine alone, which joins the rest.
-Width unknown_kernel_width(Loop loop);
+Width unknown_kernel_width(MainLoop loop);
 
 }  // namespace tilecast

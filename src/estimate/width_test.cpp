@@ -12,7 +12,7 @@
 namespace tilecast {
 namespace {
 
-constexpr std::array kLoops = {Loop::product, Loop::attention, Loop::stream};
+constexpr std::array kLoops = {MainLoop::product, MainLoop::attention, MainLoop::stream};
 constexpr std::array kDoubts = {Doubt::protocol, Doubt::card, Doubt::architecture, Doubt::vendor};
 
 TEST(Width, OfAnIntervalAndBack) {
@@ -32,7 +32,7 @@ TEST(Width, CausesApartJoinBySquares) {
 }
 
 TEST(Width, WhatIsFartherIsNeverNarrower) {
-  for (const Loop loop : kLoops)
+  for (const MainLoop loop : kLoops)
     for (const bool known : {true, false}) {
       Width nearer = {constants::kNoiseWidth, constants::kNoiseWidth};
       for (const Doubt doubt : kDoubts) {
@@ -48,11 +48,11 @@ TEST(Width, WhatIsFartherIsNeverNarrower) {
 }
 
 TEST(Width, EveryFamilyHasALoop) {
-  EXPECT_EQ(loop_of("gemm"), Loop::product);
-  EXPECT_EQ(loop_of("moe"), Loop::product);
-  EXPECT_EQ(loop_of("attention_decode"), Loop::attention);
-  EXPECT_EQ(loop_of("mla_prefill"), Loop::attention);
-  EXPECT_EQ(loop_of("rmsnorm"), Loop::stream);
+  EXPECT_EQ(loop_of("gemm"), MainLoop::product);
+  EXPECT_EQ(loop_of("moe"), MainLoop::product);
+  EXPECT_EQ(loop_of("attention_decode"), MainLoop::attention);
+  EXPECT_EQ(loop_of("mla_prefill"), MainLoop::attention);
+  EXPECT_EQ(loop_of("rmsnorm"), MainLoop::stream);
 }
 
 // Either end of a kernel's interval is as far out as the noise of measuring it, or at the bound.

@@ -26,7 +26,7 @@ struct Outcome {
   bool failed = false;  // no plan: the GPU lacks the format, say
   Doubt doubt = Doubt::architecture;
   bool kernel_known = false;
-  bool seen = false;    // by a model that was trained on rows of this GPU
+  bool seen = false;  // by a model that was trained on rows of this GPU
 };
 // An estimate as an outcome.
 Outcome outcome_of(const Plan& plan, const Estimate& estimate, const Gpu& gpu, Runtime runtime);

@@ -350,8 +350,7 @@ class Forecasting {
     }
     const double exchange_low = sum > 0 ? low / sum : 1, exchange_high = sum > 0 ? high / sum : 1;
     const double whole = out_.rank.total.base();
-    const double kernels_low = out_.rank.parts.low.base() / whole,
-                 kernels_high = out_.rank.parts.high.base() / whole;
+    const double kernels_low = out_.rank.parts.low.base() / whole, kernels_high = out_.rank.parts.high.base() / whole;
     const auto both = [&](double kernels, double exchange) {
       return seconds(std::hypot(rest.base() * kernels, exposed.base() * exchange));
     };

@@ -47,7 +47,7 @@ struct ParallelForecast {
   Seconds step;
   Interval interval;
   Interval parts;  // ... of what kernels, host and exchanges leave open alone
-  Seconds bound;  // of the busiest rank's kernels; no run is faster
+  Seconds bound;   // of the busiest rank's kernels; no run is faster
   // The step of the busiest rank in parts; they sum to it.
   Seconds compute;    // kernels, and the host where it is slower than they
   Seconds bubble;     // waiting for other stages

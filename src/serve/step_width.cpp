@@ -102,11 +102,11 @@ Summary farther(const Summary& parts, const Summary& forecast, const WidthConsta
 
 ServingMetrics farther(ServingMetrics end, const ServingMetrics& forecast, bool slow) {
   end.ttft = farther(end.ttft, forecast.ttft, kTtftWidth, slow);
-  for (Summary ServingMetrics::* figure : {&ServingMetrics::tpot, &ServingMetrics::itl, &ServingMetrics::e2el})
+  for (Summary ServingMetrics::*figure : {&ServingMetrics::tpot, &ServingMetrics::itl, &ServingMetrics::e2el})
     end.*figure = farther(end.*figure, forecast.*figure, kTpotWidth, slow);
   // A slow run has the low rate.
   const double by = slow ? kRateWidth.down : kRateWidth.up;
-  for (double ServingMetrics::* rate :
+  for (double ServingMetrics::*rate :
        {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
     end.*rate = farther(end.*rate, forecast.*rate, by, !slow);
   return end;
