@@ -127,6 +127,11 @@ Widths fit_widths(const CoverageRows& rows) {
     if (!row.kind.empty()) kinds[row.kind].push_back(row);
   Widths widths;
   for (const auto& [kind, own] : kinds) widths[kind] = fit_width(own);
+  // Several GPUs are never surer than one.
+  for (const std::string what : {"inference", "training"}) {
+    const auto one = widths.find(what + ", one GPU"), several = widths.find(what + ", several GPUs");
+    if (one != widths.end() && several != widths.end()) several->second = wider(several->second, one->second);
+  }
   return widths;
 }
 

@@ -90,6 +90,18 @@ TEST(Coverage, FittedWidthsStandInTheHeader) {
             "kA = run_width_constants(\"host\", 0.12, 0.50);\nkB = run_width_constants(\"b\", 1, 2);\n");
 }
 
+TEST(Coverage, SeveralGpusAreNeverSurerThanOne) {
+  CoverageRows rows = even("a");
+  for (CoverageRow& row : even("b", 0.1)) rows.push_back(row), rows.back().kind = "inference, several GPUs";
+  const Widths widths = fit_widths(rows);
+  EXPECT_GE(widths.at("inference, several GPUs").up, widths.at("inference, one GPU").up);
+  const Widths shipped = shipped_widths();
+  for (const std::string what : {"inference", "training"}) {
+    EXPECT_GE(shipped.at(what + ", several GPUs").up, shipped.at(what + ", one GPU").up) << what;
+    EXPECT_GE(shipped.at(what + ", several GPUs").down, shipped.at(what + ", one GPU").down) << what;
+  }
+}
+
 TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
   for (const char* kind : {"host", "inference, one GPU", "inference, several GPUs", "training, one GPU",

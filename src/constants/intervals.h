@@ -46,18 +46,18 @@ inline constexpr Number kNoiseWidth{"width.noise",
 inline constexpr WidthConstants kProtocolWidth = assumed_width("another protocol", 0.08, 0.10);
 inline constexpr WidthConstants kCardWidth = assumed_width("another card", 0.08, 0.10);
 inline constexpr WidthConstants kArchitectureWidth = assumed_width("another architecture", 0.10, 0.12);
-inline constexpr WidthConstants kProductKernelWidth = width_constants("another kernel, products", 0.08, 0.25);
-inline constexpr WidthConstants kAttentionKernelWidth = width_constants("another kernel, attention", 0.15, 0.50);
-inline constexpr WidthConstants kStreamKernelWidth = width_constants("another kernel, streams", 0.20, 0.90);
+inline constexpr WidthConstants kProductKernelWidth = width_constants("another kernel, products", 0.00, 0.34);
+inline constexpr WidthConstants kAttentionKernelWidth = width_constants("another kernel, attention", 0.10, 0.54);
+inline constexpr WidthConstants kStreamKernelWidth = width_constants("another kernel, streams", 0.00, 1.34);
 
 // What whole runs are off by beside their parts.
-inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.10, 0.80);
-inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.05, 0.15);
-inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.08, 0.25);
-inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.08, 0.12);
-inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.10, 0.30);
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.30, 0.60);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.20, 0.25);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.20, 0.20);
+inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);
+inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.08);
+inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.08);
+inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.08);
+inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.42, 0.08);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.98);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.23, 0.54);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.64, 0.00);
 
 }  // namespace tilecast::constants

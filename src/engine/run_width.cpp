@@ -35,7 +35,8 @@ Width host_width() { return width_from(kHostWidth); }
 
 Interval of_whole_run(const Interval& parts, Seconds forecast, RunKind kind, Seconds least) {
   if (!(parts.low < parts.high)) return parts;
-  const Interval whole = around(forecast, joined(width_of(parts, forecast), run_width(kind)));
+  const Width width = joined(width_of(parts, forecast), run_width(kind));
+  const Interval whole = around(forecast, wider(width, {kNoiseWidth, kNoiseWidth}));
   return {std::max(whole.low, std::min(least, forecast)), whole.high};
 }
 
