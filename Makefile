@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test lab asan tsan tsan-ci bench fuzz golden weights accuracy fit collect format lint clean FORCE
+.PHONY: demo test lab asan tsan tsan-ci bench fuzz golden weights accuracy coverage fit collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -73,6 +73,16 @@ weights: build/tilecast-lab
 # docs/plots. About half an hour on two cores.
 accuracy: build/tilecast-lab
 	@build/tilecast-lab accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
+
+# Widths of intervals from rows of others, into src/constants/intervals.h and docs/accuracy/coverage.md. Twice: widths of kernels are part
+# of those of runs. build/neusight keeps what the runs of NeuSight are judged with.
+coverage: build/tilecast-lab
+	@mkdir -p build/neusight
+	@build/tilecast-lab coverage --data ../shared/data --only kernels --constants src/constants/intervals.h
+	@$(MAKE) --no-print-directory build/tilecast-lab
+	@build/tilecast-lab coverage --data ../shared/data --only runs --keep build/neusight --constants src/constants/intervals.h
+	@$(MAKE) --no-print-directory build/tilecast-lab
+	@build/tilecast-lab coverage --data ../shared/data --keep build/neusight -o docs/accuracy/coverage.md
 
 # The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.
 collect:

@@ -45,8 +45,8 @@ inline Ran run_shell(const std::string& line) {
 
 // The laboratory: commands on measured tables.
 inline bool is_of_the_lab(const std::string& arguments) {
-  for (const char* command :
-       {"import ", "train ", "evaluate ", "accuracy ", "papers ", "endtoend ", "collectives ", "tune-judge ", "fit "})
+  for (const char* command : {"import ", "train ", "evaluate ", "accuracy ", "papers ", "endtoend ", "collectives ",
+                              "tune-judge ", "fit ", "coverage "})
     if ((arguments + " ").starts_with(command)) return true;
   return false;
 }

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   PapersCommand papers;
   EndToEndCommand end_to_end;
   CollectivesCommand collectives;
+  CoverageCommand coverage;
   TuneJudgeOptions judge;
   Command chosen;
   add_data_commands(app, data, chosen);
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   add_papers_command(app, papers, chosen);
   add_end_to_end_command(app, end_to_end, chosen);
   add_collectives_command(app, collectives, chosen);
+  add_coverage_command(app, coverage, chosen);
   add_tune_judge_command(app, judge, chosen);
   return run_program(app, chosen, argc, argv);
 }

@@ -7,6 +7,7 @@
 
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "lab/commands/coverage_command.h"
 #include "lab/commands/endtoend_command.h"
 #include "lab/commands/shared.h"
 #include "lab/evaluate/plots.h"
@@ -149,6 +150,12 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     auto whole = judge_end_to_end(models);
     if (!whole) return std::move(whole).error();
     inputs->end_to_end = *std::move(whole);
+    CoverageCommand coverage;
+    coverage.data = command.data, coverage.measurements = command.measurements;
+    auto kernels = kernel_coverage(coverage);
+    if (!kernels) return std::move(kernels).error();
+    inputs->coverage = *std::move(kernels);
+    for (CoverageRow& row : coverage_rows(inputs->end_to_end)) inputs->coverage.push_back(std::move(row));
   }
   if (command.families.empty() && !command.analytic)
     if (auto studied = study(*inputs, options, command.measurements); !studied) return std::move(studied).error();

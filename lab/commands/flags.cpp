@@ -186,6 +186,25 @@ void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command
   judge->callback([&] { chosen = [&options] { return run_collectives(options); }; });
 }
 
+void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("coverage", "what 80 % intervals hold, each source left out of their widths");
+  sub->add_option("--data", options.data, "folder of measured tables")->required();
+  sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
+  sub->add_option("--only", options.only, "kernels or runs (default: both)");
+  sub->add_option("--sources", options.sources, "runs: only these, comma separated, of " + end_to_end_sources())
+      ->delimiter(',');
+  sub->add_option("--sample", options.sample, "kernels: rows of each table, GPU, engine, family and dtype")
+      ->capture_default_str();
+  sub->add_flag("--train", options.train,
+                "kernels: leave each source out of a training, in place of judging those the weights never saw");
+  sub->add_option("--trees", options.trees, "with --train: trees of each forest")->capture_default_str();
+  sub->add_option("--keep", options.keep, "folder that keeps the weights trained on NeuSight's rows");
+  sub->add_option("--constants", options.constants, "also write the widths fitted into src/constants/intervals.h");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only runs");
+  sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
+}
+
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& judge, Command& chosen) {
   CLI::App* check =
       app.add_subcommand("tune-judge", "the tables of docs/tune.md: our picks against measured configurations");

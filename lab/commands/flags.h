@@ -7,6 +7,7 @@
 #include "cli/terminal/program.h"
 #include "lab/commands/accuracy_command.h"
 #include "lab/commands/collectives_command.h"
+#include "lab/commands/coverage_command.h"
 #include "lab/commands/endtoend_command.h"
 #include "lab/commands/evaluate_command.h"
 #include "lab/commands/fit_command.h"
@@ -28,6 +29,7 @@ void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen);
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen);
 void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen);
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);
+void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen);
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& options, Command& chosen);
 
 }  // namespace tilecast

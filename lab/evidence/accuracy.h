@@ -10,6 +10,7 @@
 #include "lab/evaluate/judge.h"
 #include "lab/evidence/calibration_study.h"
 #include "lab/evidence/counters.h"
+#include "lab/evidence/coverage.h"
 #include "lab/evidence/endtoend_result.h"
 #include "lab/fit/collective_fit.h"
 
@@ -40,6 +41,7 @@ struct AccuracyInputs {
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
 
   std::vector<EndToEndResult> end_to_end;  // whole models
+  CoverageRows coverage;                   // of their intervals, and of kernels of further sources
   std::vector<StudyLine> calibrations;
   CardStudy card;
 
@@ -68,6 +70,7 @@ struct AccuracyPage {
   std::string text;
 };
 std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs);
+std::string accuracy_page_head();  // what each of those in the folder begins with
 
 // The sections, in the document's order. One that has nothing to show is empty.
 using Section = std::string (*)(const AccuracyInputs& inputs);
@@ -89,6 +92,7 @@ std::string bound(const AccuracyInputs& inputs);        // rows that beat it, tr
 std::string launches(const AccuracyInputs& inputs);     // planned against measured
 std::string counters(const AccuracyInputs& inputs);
 std::string collectives(const AccuracyInputs& inputs);
+std::string coverage(const AccuracyInputs& inputs);      // of intervals, sources left out
 std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones
 }  // namespace section
 

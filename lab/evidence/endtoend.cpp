@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
+#include "engine/run_width.h"
+#include "estimate/width.h"
 #include "gpu/registry.h"
 #include "model/library.h"
 
@@ -31,6 +34,7 @@ struct Forecast {
   ProgramForecast step;
   Bytes memory, usable;
   Bytes last_memory = {};
+  RunKind kind = RunKind::inference;
 };
 
 // Kernels at most this much above the floor of eager timing cannot be told from it.
@@ -49,11 +53,14 @@ Result<ProgramForecast> forecast_between_kernels(const Program& program, const E
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     CallForecast& call = step->calls[i];
     const Seconds measured = timed->calls[i].each;
+    const Width width = width_of(timed->calls[i].interval, measured);
     if (measured > eager.floor * kAtFloor) call.each = std::max(measured - eager.gap, call.bound);
+    call.interval = around(call.each, width);
     call.ceiling = std::min(call.ceiling, call.each);
     step->gpu += call.each * static_cast<double>(program.calls[i].times);
   }
   step->total = std::max(step->gpu, step->host);
+  add_interval(*step, program, seconds(0));
   return step;
 }
 
@@ -69,7 +76,10 @@ Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method
   auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
   if (!forecast) return std::move(forecast).error();
   Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};
+  done.kind = kind_of(done.program, spread.layout.ranks() > 1);
   done.step.total = forecast->step + spread.per_step;
+  done.step.interval = {forecast->interval.low + spread.per_step, forecast->interval.high + spread.per_step};
+  done.step.parts = {forecast->parts.low + spread.per_step, forecast->parts.high + spread.per_step};
   for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
   done.last_memory = forecast->stages.back().memory.total();
   return done;
@@ -89,12 +99,14 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
   if (one.eager) {
     auto step = forecast_between_kernels(program, *one.eager, gpu, run.workload.sequences(), method, weights);
     if (!step) return std::move(step).error();
-    return Forecast{std::move(program), *std::move(step), {}, {}};
+    const RunKind kind = kind_of(program, false);
+    return Forecast{std::move(program), *std::move(step), {}, {}, {}, kind};
   }
   auto forecast = forecast_run(run, *prepared, gpu, method, weights);
   if (!forecast) return std::move(forecast).error();
   const Bytes memory = forecast->memory.total();
-  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory};
+  const RunKind kind = kind_of(program, false);
+  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory, kind};
 }
 
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
@@ -120,6 +132,23 @@ double part_of(const Forecast& run, Part part) {
   return 0;
 }
 
+// Parts of a step are as uncertain as the whole; memory has no interval. Steps of one model on one card err together.
+void add_ends(EndToEndResult& result, const Forecast& run, const Term& term) {
+  if (term.part == Part::memory || term.part == Part::last_memory) return;
+  result.kind = run.step.host_bound() ? kHostKind : name_of(run.kind);
+  const double value = term.weight * part_of(run, term.part) / run.step.total.base();
+  result.low += value * run.step.interval.low.base(), result.high += value * run.step.interval.high.base();
+  result.parts_low += value * run.step.parts.low.base(), result.parts_high += value * run.step.parts.high.base();
+}
+
+// Of a throughput: the slowest end is the lowest.
+void as_throughput(EndToEndResult& result, double tokens) {
+  result.forecast = tokens / result.forecast;
+  if (!(result.low > 0)) return;
+  result.low = tokens / std::exchange(result.high, tokens / result.low);
+  result.parts_low = tokens / std::exchange(result.parts_high, tokens / result.parts_low);
+}
+
 }  // namespace
 
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
@@ -141,10 +170,11 @@ Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>&
       for (const Term& term : figure.terms) {
         const Forecast& run = (*runs)[term.run];
         result.forecast += term.weight * part_of(run, term.part);
+        add_ends(result, run, term);
         const bool timed = term.part != Part::memory && term.part != Part::last_memory;
         result.host_bound = result.host_bound || (timed && run.step.host_bound());
       }
-      if (figure.tokens > 0) result.forecast = figure.tokens / result.forecast;
+      if (figure.tokens > 0) as_throughput(result, figure.tokens);
       if (one.must_fit) result.fits = (*runs)[*one.must_fit].memory <= (*runs)[*one.must_fit].usable;
       results.push_back(std::move(result));
     }

@@ -49,15 +49,18 @@ std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
 }
 
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
-  std::string out = "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits\n";
+  std::string out =
+      "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits,low,high,parts_low,"
+      "parts_high,kind\n";
   for (const EndToEndResult& r : results) {
     const EndToEndLabel& l = r.label;
     for (const std::string* text : {&l.source, &l.gpu, &l.engine, &l.model, &l.mode, &l.detail}) {
       append_csv(out, *text);
       out += ',';
     }
-    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d}\n", l.batch, l.length, r.quantity, r.measured, r.forecast,
-                       r.host_bound, r.fits);
+    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\"\n", l.batch, l.length,
+                       r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high, r.parts_low,
+                       r.parts_high, r.kind);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,11 +23,17 @@ struct EndToEndLabel {
   Count batch = 0, length = 0;
 };
 
+// Kinds beside those of engine/run_width.h.
+inline constexpr std::string_view kHostKind = "host";
+
 struct EndToEndResult {
   EndToEndLabel label;
   std::string quantity;  // step, forward, backward, optimizer, prefill, decode, total, memory, throughput
   double measured = 0;   // seconds, bytes of memory, or tokens a second of throughput
   double forecast = 0;
+  double low = 0, high = 0;              // 80 % interval; none where both are 0
+  double parts_low = 0, parts_high = 0;  // ... without what whole runs are off by beside their parts
+  std::string kind;                      // whose width of whole runs it has: "inference, one GPU", "host"
   bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
   bool fits = true;         // the cache and the weights together; else requests ran in waves
   std::vector<std::pair<std::string, double>> others = {};  // other methods' forecasts of the same row

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <tuple>
 
 #include "gpu/registry.h"
 #include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
+#include "serve/step_width.h"
 
 namespace tilecast {
 
@@ -37,6 +40,9 @@ class Tables {
     if (deployment) table = deployment->steps;
     return deployment;
   }
+  Result<ServingEnds> ends(const ServingCase& one, const SimulationOptions& simulation, const ServingOutcome& outcome) {
+    return serving_ends(one.deployment, one.requests, simulation, outcome, {}, method_, weights_);
+  }
 
  private:
   Method method_;
@@ -44,7 +50,13 @@ class Tables {
   std::map<std::string, std::shared_ptr<StepTable>> tables_;
 };
 
-Result<ServingOutcome> outcome_of(const ServingCase& one, Tables& tables) {
+// A run as forecast, and with its steps at the ends of their intervals.
+struct JudgedRun {
+  ServingMetrics middle;
+  ServingEnds ends;
+};
+
+Result<JudgedRun> judged_run(const ServingCase& one, Tables& tables) {
   const auto deployment = tables.deploy(one.deployment);
   if (!deployment) return deployment.error();
   SimulationOptions simulation;
@@ -59,11 +71,21 @@ Result<ServingOutcome> outcome_of(const ServingCase& one, Tables& tables) {
     simulation.prefill = prompts->pool;
     simulation.link = one.link;
   }
-  auto outcome = simulate(one.requests, simulation);
+  const auto outcome = simulate(one.requests, simulation);
   if (auto fine = deployment->steps->status(); !fine) return std::move(fine).error();
   if (prompts)
     if (auto fine = prompts->steps->status(); !fine) return std::move(fine).error();
-  return outcome;
+  if (!outcome) return outcome.error();
+  auto ends = tables.ends(one, simulation, *outcome);
+  if (!ends) return std::move(ends).error();
+  return JudgedRun{metrics_of(*outcome), *std::move(ends)};
+}
+
+std::map<std::string, double> figures_of(const ServingMetrics& m) {
+  return {{"ttft", m.ttft.mean},
+          {"tpot", m.tpot.mean},
+          {"throughput", m.output_throughput},
+          {"peak", static_cast<double>(m.peak_tokens)}};
 }
 
 }  // namespace
@@ -73,20 +95,27 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
   Tables tables(method, weights);
   std::vector<EndToEndResult> results;
   for (const ServingCase& one : cases) {
-    auto outcome = outcome_of(one, tables);
-    if (!outcome && without) {
-      leave_out(*without, kNoForecast + outcome.error().problem);
+    auto run = judged_run(one, tables);
+    if (!run && without) {
+      leave_out(*without, kNoForecast + run.error().problem);
       continue;
     }
-    if (!outcome)
-      return std::move(outcome).error().at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
-    const ServingMetrics m = metrics_of(*outcome);
-    const std::map<std::string, double> forecast = {{"ttft", m.ttft.mean},
-                                                    {"tpot", m.tpot.mean},
-                                                    {"throughput", m.output_throughput},
-                                                    {"peak", static_cast<double>(m.peak_tokens)}};
-    for (const auto& [figure, measured] : one.measured)
-      results.push_back({one.label, figure, measured, forecast.at(figure)});
+    if (!run)
+      return std::move(run).error().at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
+    const ServingEnds whole = of_whole_run(run->ends, run->middle);
+    const auto forecast = figures_of(run->middle);
+    const std::array<std::map<std::string, double>, 4> ends = {figures_of(whole.fast), figures_of(whole.slow),
+                                                               figures_of(run->ends.fast), figures_of(run->ends.slow)};
+    for (const auto& [figure, measured] : one.measured) {
+      EndToEndResult& r = results.emplace_back();
+      r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);
+      if (figure == "peak") continue;  // of tokens in flight: no interval is given
+      r.kind = figure == "ttft"   ? "serving, first token"
+               : figure == "tpot" ? "serving, a token"
+                                  : "serving, throughput";
+      std::tie(r.low, r.high) = std::minmax({ends[0].at(figure), r.forecast, ends[1].at(figure)});
+      std::tie(r.parts_low, r.parts_high) = std::minmax({ends[2].at(figure), r.forecast, ends[3].at(figure)});
+    }
   }
   return results;
 }

@@ -113,6 +113,8 @@ Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row) {
   outcome.forecast = t.median;
   outcome.low = t.low;
   outcome.high = t.high;
+  outcome.shared = t.shared;
+  outcome.doubt = standing.doubt, outcome.kernel_known = standing.kernel_known;
   return outcome;
 }
 

@@ -158,7 +158,7 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
     in_all += folds[key].size() * group.size();
   }
   TrainOptions train = options.train;
-  train.cards = false;  // nobody asks for a card that was seen
+  train.cards = by == LeaveOut::source;  // else nobody asks for a card that was seen
   for (const auto& [key, group] : groups) {
     const auto planned = plan_rows(rows, group, train.general.threads, options.simplified);
     for (const std::string& fold : folds[key]) {

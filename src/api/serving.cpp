@@ -71,23 +71,6 @@ struct Setup {
   Slo slo;
 };
 
-// With all steps at the ends of their intervals.
-Status add_intervals(SimulatedLoad& load, const std::vector<Request>& requests, SimulationOptions simulation,
-                     const Setup& setup) {
-  const StepWidths widths = step_widths(setup.options, load.outcome, setup.chosen.method, setup.chosen.weights());
-  for (const bool slow : {false, true}) {
-    const ScaledCost cost(*setup.simulation.pool.cost, widths, slow);
-    simulation.pool.cost = &cost;
-    std::optional<ScaledCost> of_prompts;
-    if (simulation.prefill)
-      simulation.prefill->cost = &of_prompts.emplace(*setup.simulation.prefill->cost, widths, slow);
-    const auto again = simulate(requests, simulation);
-    if (!again) return again.error();
-    (slow ? load.slow : load.fast) = metrics_of(*again, setup.slo);
-  }
-  return Ok{};
-}
-
 Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::vector<std::string>& notes,
                                const Progress& progress) {
   SimulatedLoad load;
@@ -105,7 +88,11 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
   load.metrics = metrics_of(load.outcome, setup.slo);
   load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(*requests));
   if (q.no_interval || load.metrics.completed == 0) return load;
-  if (auto fine = add_intervals(load, *requests, simulation, setup); !fine) return fine.error();
+  auto ends = serving_ends(setup.options, *requests, simulation, load.outcome, setup.slo, setup.chosen.method,
+                           setup.chosen.weights());
+  if (!ends) return std::move(ends).error();
+  ServingEnds whole = of_whole_run(*ends, load.metrics);
+  load.fast = std::move(whole.fast), load.slow = std::move(whole.slow);
   return load;
 }
 

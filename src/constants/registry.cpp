@@ -4,6 +4,7 @@
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
+#include "constants/intervals.h"
 #include "constants/power.h"
 #include "constants/product.h"
 #include "constants/serve.h"
@@ -31,6 +32,7 @@ class List {
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
   void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
+  void add_all(const WidthConstants& c) { each(c.down, c.up); }
   void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
   void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
 
@@ -418,6 +420,24 @@ void add_serve(List& list) {
   list.add(kPlainKvLatency);
 }
 
+void add_intervals(List& list) {
+  list.add(kNoiseWidth);
+  list.add_all(kProtocolWidth);
+  list.add_all(kCardWidth);
+  list.add_all(kArchitectureWidth);
+  list.add_all(kProductKernelWidth);
+  list.add_all(kAttentionKernelWidth);
+  list.add_all(kStreamKernelWidth);
+  list.add_all(kHostWidth);
+  list.add_all(kStepWidth);
+  list.add_all(kStepOverWidth);
+  list.add_all(kTrainingWidth);
+  list.add_all(kTrainingOverWidth);
+  list.add_all(kTtftWidth);
+  list.add_all(kTpotWidth);
+  list.add_all(kRateWidth);
+}
+
 void add_tune(List& list) {
   list.add(triton::kWarpgroupShared);
   list.add(triton::kLoadSlots);
@@ -449,6 +469,7 @@ List listed() {
   add_cluster_2(list);
   add_serve(list);
   add_tune(list);
+  add_intervals(list);
   return list;
 }
 

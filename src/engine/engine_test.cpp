@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/arrange.h"
 #include "engine/run.h"
+#include "engine/run_width.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/build.h"
@@ -224,6 +227,52 @@ TEST(Step, ErrorsThatAreSharedWidenASum) {
   const double width = (sum.high - milliseconds(4)) / milliseconds(0.1);
   EXPECT_GT(width, 2) << "wider than if all errors were independent";
   EXPECT_LT(width, 4) << "narrower than if they were all the same";
+}
+
+// 1,000 alike kernels whose errors are half shared: independent errors average out, the shared part stays.
+TEST(Step, ASumKeepsWhatItsKernelsShare) {
+  for (const int count : {1, 10, 1000}) {
+    Program program;
+    std::vector<CallForecast> calls;
+    const Width shared{0.1, 0.2};
+    for (int i = 0; i < count; ++i) {
+      program.calls.push_back({"a", 0, OpClass::linear, Kernel{Gemm{}, *format_from(i % 2 ? "bf16" : "fp8")}, {}, 3});
+      calls.push_back({milliseconds(1), {milliseconds(0.8), milliseconds(1.5)}, milliseconds(0.8), milliseconds(0.5)});
+      calls.back().shared = shared;
+    }
+    const Seconds all = milliseconds(3.0 * count);
+    const Width sum = width_of(interval_of_sum(program, calls, all), all);
+    EXPECT_GE(sum.down, shared.down - 1e-12) << count;
+    EXPECT_GE(sum.up, shared.up - 1e-12) << count;
+    EXPECT_LE(sum.up, std::log(1.5) + 1e-12) << "never wider than its kernels: " << count;
+  }
+}
+
+TEST(Step, AHostThatHoldsAStepBackHasAWidth) {
+  EngineOptions o = options_of(EngineKind::pytorch);
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  const Program program = lower(arranged(llama(Mode::prefill, 16), o), o);
+  const auto step = forecast_step(program, *gpu, 1, Method::analytic, nullptr);
+  ASSERT_TRUE(step);
+  ASSERT_TRUE(step->host_bound());
+  const Width w = width_of(step->interval, step->total);
+  EXPECT_GE(w.up, host_width().up * 0.999);
+  EXPECT_GE(w.down, std::min(host_width().down, width_of({step->bound, step->total}, step->total).down) * 0.9);
+}
+
+TEST(Step, WholeRunsAreNoSurerThanTheirParts) {
+  EngineOptions o = options_of(EngineKind::vllm);
+  const auto gpu = load_gpu("H100-SXM");
+  ASSERT_TRUE(gpu);
+  const Program program = lower(arranged(llama(Mode::prefill, 2048), o), o);
+  const auto step = forecast_step(program, *gpu, 1, Method::analytic, nullptr);
+  ASSERT_TRUE(step);
+  EXPECT_LE(step->interval.low, step->parts.low);
+  EXPECT_GE(step->interval.high, step->parts.high);
+  const auto plain = forecast_step(program, *gpu, 1, Method::roofline, nullptr);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->interval.low, plain->interval.high) << "a method without intervals has none of a step either";
 }
 
 TEST(ModelRun, TrainingCostsMoreThanForwardAndRecomputingMore) {

@@ -6,6 +6,7 @@
 
 #include "constants/engine.h"
 #include "engine/attention_kernel.h"
+#include "engine/run_width.h"
 #include "estimate/power.h"
 
 namespace tilecast {
@@ -14,33 +15,59 @@ using namespace constants;
 
 namespace {
 
-// An 80 % interval reaches 1.2816 standard deviations to either side.
-constexpr double kDeviations = 1.2815515655446004;
+// A call's widths in seconds to one side: what it shares with all others, and what is left.
+struct Reach {
+  double shared = 0, rest = 0;
+};
+Reach reach_of(const CallForecast& c, double times, bool up) {
+  const Seconds width = up ? c.interval.high - c.each : c.each - c.interval.low;
+  const double whole = std::max(0.0, width.base()) * times;
+  const double common = c.each.base() * times * (up ? std::expm1(c.shared.up) : -std::expm1(-c.shared.down));
+  const double shared = std::min(common, whole);
+  return {shared, std::sqrt(whole * whole - shared * shared)};
+}
 
-// Standard deviation of the sum's error, from the half-widths of its parts.
-Seconds joint_deviation(const Program& program, const std::vector<CallForecast>& calls, bool up) {
-  double own = 0, all = 0;
+// How far the sum's interval reaches to one side.
+Seconds joint_reach(const Program& program, const std::vector<CallForecast>& calls, bool up) {
+  double common = 0, own = 0, all = 0;
   std::map<std::pair<std::size_t, std::string_view>, double> by_family;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const CallForecast& c = calls[i];
-    const Seconds width = up ? c.interval.high - c.each : c.each - c.interval.low;
-    const double a = width.base() / kDeviations * static_cast<double>(program.calls[i].times);
+    const Reach reach = reach_of(calls[i], static_cast<double>(program.calls[i].times), up);
     const Kernel& kernel = program.calls[i].kernel;
-    own += a * a;
-    all += a;
-    by_family[{kernel.shape.index(), kernel.format.name}] += a;
+    common += reach.shared;
+    own += reach.rest * reach.rest;
+    all += reach.rest;
+    by_family[{kernel.shape.index(), kernel.format.name}] += reach.rest;
   }
-  double shared = 0;
-  for (const auto& [family, sum] : by_family) shared += sum * sum;
-  const double variance = (1 - kSameFamily) * own + (kSameFamily - kAnyFamily) * shared + kAnyFamily * all * all;
-  return seconds(std::sqrt(variance));
+  double alike = 0;
+  for (const auto& [family, sum] : by_family) alike += sum * sum;
+  const double rest = (1 - kSameFamily) * own + (kSameFamily - kAnyFamily) * alike + kAnyFamily * all * all;
+  return seconds(std::sqrt(common * common + rest));
+}
+
+// Methods that say a time and no more.
+bool is_exact(const std::vector<CallForecast>& calls) {
+  return std::all_of(calls.begin(), calls.end(),
+                     [](const CallForecast& c) { return !(c.interval.low < c.interval.high); });
 }
 
 }  // namespace
 
 Interval interval_of_sum(const Program& program, const std::vector<CallForecast>& calls, Seconds sum) {
-  return {sum - joint_deviation(program, calls, false) * kDeviations,
-          sum + joint_deviation(program, calls, true) * kDeviations};
+  return {std::max(seconds(0), sum - joint_reach(program, calls, false)), sum + joint_reach(program, calls, true)};
+}
+
+void add_interval(ProgramForecast& step, const Program& program, Seconds between) {
+  step.interval = step.parts = {step.total, step.total};
+  if (is_exact(step.calls)) return;
+  const Interval of_gpu = interval_of_sum(program, step.calls, step.gpu);
+  const Interval of_host = around(step.host, host_width()), apart = around(between, host_width());
+  const Seconds longer = std::max(step.gpu, step.host);
+  const auto both = [](Seconds a, Seconds b) { return seconds(std::hypot(a.base(), b.base())); };
+  step.parts = {step.total - both(longer - std::max(of_gpu.low, of_host.low), between - apart.low),
+                step.total + both(std::max(of_gpu.high, of_host.high) - longer, apart.high - between)};
+  step.parts.low = std::max(step.parts.low, std::min(step.bound, step.total));
+  step.interval = of_whole_run(step.parts, step.total, kind_of(program, false), step.bound);
 }
 
 namespace {
@@ -122,7 +149,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved});
+    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
@@ -141,9 +168,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   step.host = host.per_launch * static_cast<double>(program.launches());
   const Seconds between = host.per_step + host.per_sequence * static_cast<double>(sequences);
   step.total = std::max(step.gpu, step.host) + between;
-  const Interval of_gpu = interval_of_sum(program, step.calls, step.gpu);
-  step.interval = {std::max(std::max(of_gpu.low, step.host) + between, step.bound),
-                   std::max(of_gpu.high, step.host) + between};
+  add_interval(step, program, between);
   return step;
 }
 

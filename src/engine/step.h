@@ -20,6 +20,7 @@ struct CallForecast {
   PowerWork work = {};    // of one run, its time at the highest clock
   double clock = 1;       // over the highest, on that cool card
   Bytes moved = {};       // to and from memory, of one run
+  Width shared = {};      // of `interval` (estimate/width.h)
 };
 
 struct ProgramForecast {
@@ -27,6 +28,7 @@ struct ProgramForecast {
   Seconds host;   // launches back to back
   Seconds total;  // the longer of the two, and what stands between steps
   Interval interval;
+  Interval parts;                   // ... of what kernels and host leave open alone
   Seconds ceiling, bound;           // of the kernels: all well tuned; no run is faster
   double flops = 0;                 // model FLOPs of the step
   std::vector<CallForecast> calls;  // one for each of the program's
@@ -37,8 +39,11 @@ struct ProgramForecast {
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                       const ModelSource* weights);
 
-// The interval of a sum whose parts err together: kernels of one family share most of their error, all kernels of a
-// card some (docs/method.md).
+// The interval of a sum whose parts err together: what kernels share of a card, a source and a protocol adds up, the
+// rest is joined by how much it is alike within a family and between families (docs/method.md).
 Interval interval_of_sum(const Program& program, const std::vector<CallForecast>& calls, Seconds sum);
+
+// The step's intervals from its calls' (gpu, host and total are known); `between` stands between steps.
+void add_interval(ProgramForecast& step, const Program& program, Seconds between);
 
 }  // namespace tilecast

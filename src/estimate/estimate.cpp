@@ -28,6 +28,17 @@ constexpr const IntervalConstants& interval_of(Character character) {
   return kProductInterval;
 }
 
+constexpr MainLoop loop_of(Character character) {
+  switch (character) {
+    case Character::product: return MainLoop::product;
+    case Character::attention:
+    case Character::scan: return MainLoop::attention;
+    case Character::streaming:
+    case Character::gather: return MainLoop::stream;
+  }
+  return MainLoop::stream;
+}
+
 // The load of an SM if all had the same.
 Load evened(Load load, const Launch& launch, const Gpu& gpu) {
   double steps = 0;
@@ -157,6 +168,9 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
                        ? Interval{total.latency, total.latency}
                        : Interval{std::max(total.assumed_bound, total.latency * interval_of(character).low),
                                   total.latency * interval_of(character).high};
+  if (method != Method::roofline)
+    total.shared =
+        narrower(shared_width(loop_of(character), Doubt::architecture, false), width_of(total.interval, total.latency));
   return total;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimate/power.h"
+#include "estimate/width.h"
 #include "gpu/gpu.h"
 #include "kernel/context.h"
 #include "kernel/plan.h"
@@ -50,6 +51,7 @@ struct Estimate {
   Method method = Method::analytic;
   Seconds latency;
   Interval interval;  // 80 %
+  Width shared;       // the part of it that kernels of one family have in common on a card
   Seconds ceiling;    // what a well-tuned kernel reaches, where learned; the bound elsewhere
   Seconds bound;
   Seconds assumed_bound;  // of the launches' sum; the forecast is not below it

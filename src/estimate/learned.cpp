@@ -6,6 +6,7 @@
 #include <set>
 
 #include "constants/estimate.h"
+#include "constants/intervals.h"
 #include "constants/product.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
@@ -158,7 +159,7 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
     const SourceFacts* level = nullptr;
     for (const std::string* name : {&names.generation, &names.vendor})
       if (!level) level = find(model, *name);
-    standing.stranger = !level;
+    if (!level) standing.doubt = Doubt::vendor;
     if (level) standing.tuning = level->tuning, standing.code = level->code;
     // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
     for (const std::string* name : {&names.kernel_anywhere, &names.engine})
@@ -168,6 +169,11 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
+  standing.kernel_known = kernel != nullptr;
+  if (standing.doubt != Doubt::vendor)
+    standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
+                     : standing.seen == Seen::sibling ? Doubt::card
+                                                      : Doubt::protocol;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
@@ -230,9 +236,13 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
-  const float wider = (standing.stranger ? static_cast<float>(double{kStrangerSpread}) : 0) + doubt_of(input);
-  t.low = time(median + std::min(0.0f, spread.low.predict(p.features.row())) - wider);
-  t.high = time(median + std::max(0.0f, spread.high.predict(p.features.row())) + wider);
+  const Width own{std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
+                  std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
+  t.shared =
+      shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt, standing.kernel_known);
+  const Width whole = joined(own, t.shared);
+  t.low = time(median - static_cast<float>(whole.down) - doubt_of(input));
+  t.high = time(median + static_cast<float>(whole.up) + doubt_of(input));
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
@@ -246,6 +256,10 @@ LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const St
   c.median = std::max(t.median * std::exp(log.whole()), input.bound);
   c.low = std::max(c.median * std::pow(t.low / t.median, spread), input.bound);
   c.high = c.median * std::pow(t.high / t.median, spread);
+  c.shared = {t.shared.down * spread, t.shared.up * spread};
+  // Two measurements of one kernel differ, however well the card is known.
+  c.low = std::min(c.low, std::max(c.median * std::exp(-kNoiseWidth), input.bound));
+  c.high = std::max(c.high, c.median * std::exp(double{kNoiseWidth}));
   c.ceiling = std::clamp(t.ceiling * std::exp(log.card), input.bound, c.median);
   return c;
 }
@@ -283,6 +297,7 @@ Estimate with_time(const Estimate& analytic, const LearnedTime& t, Seen seen) {
   const double factor = above > seconds(0) ? (t.median - analytic.assumed_bound) / above : 1;
   e.latency = t.median;
   e.interval = {t.low, t.high};
+  e.shared = t.shared;
   e.ceiling = t.ceiling;
   e.efficiency = e.bound / e.latency;
   e.seen = seen;
@@ -301,7 +316,8 @@ Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& 
   standing.calibration = gpu.calibration.get();
   standing.key = key;
   const LearnedInput input = learned_input(kernel, plan, analytic, gpu, context);
-  const LearnedTime t{analytic.latency, analytic.interval.low, analytic.interval.high, analytic.ceiling};
+  const LearnedTime t{analytic.latency, analytic.interval.low, analytic.interval.high, analytic.ceiling,
+                      analytic.shared};
   return with_time(analytic, calibrated(t, input, standing),
                    gpu.calibration->families.contains(key) ? Seen::calibrated : analytic.seen);
 }
@@ -310,6 +326,7 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
                    const Gpu& gpu, const Context& context, bool guessed) {
   Standing standing = standing_of(model, context, gpu);
   standing.guessed = guessed;
+  if (guessed) standing.kernel_known = false;
   const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing);
   Estimate e = with_time(analytic, t, standing.seen);
   e.method = Method::tilecast;

@@ -72,8 +72,9 @@ struct Standing {
   float source_index = -1;  // -1: not seen
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
-  bool stranger = false;  // no card of this vendor was trained on
   bool guessed = false;   // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
+  Doubt doubt = Doubt::architecture;
+  bool kernel_known = false;  // rows of this kernel, or the one that stands in for it, were trained on
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;            // the model's that speaks for this card
@@ -117,6 +118,7 @@ Prepared prepare(const LearnedInput& input, const Standing& standing);
 
 struct LearnedTime {
   Seconds median, low, high, ceiling;
+  Width shared = {};  // of the interval (estimate/width.h)
 };
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
 

@@ -17,13 +17,16 @@ constexpr std::string_view name_of(Regime r) { return kRegimeNames[static_cast<s
 struct Outcome {
   Seconds forecast, bound;
   Seconds low, high;  // 80 % interval
+  Width shared;       // ... the part of it that kernels of one family have in common (estimate/width.h)
   Regime regime = Regime::memory;
   Resource limit = Resource::dram;  // of the bound
   // The plan's main launch, for comparing with what a profiler saw.
   Count ctas = 0;
   int tile_m = 0, tile_n = 0, split = 1;
   bool failed = false;  // no plan: the GPU lacks the format, say
-  bool seen = false;    // by a model that was trained on rows of this GPU
+  Doubt doubt = Doubt::architecture;
+  bool kernel_known = false;
+  bool seen = false;  // by a model that was trained on rows of this GPU
 };
 // An estimate as an outcome.
 Outcome outcome_of(const Plan& plan, const Estimate& estimate, const Gpu& gpu, Runtime runtime);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "constants/cluster.h"
+#include "engine/run_width.h"
 #include "model/build.h"
 #include "parallel/rank_memory.h"
 #include "parallel/split.h"
@@ -349,13 +350,13 @@ class Forecasting {
     }
     const double exchange_low = sum > 0 ? low / sum : 1, exchange_high = sum > 0 ? high / sum : 1;
     const double whole = out_.rank.total.base();
-    const double kernels_low = out_.rank.interval.low.base() / whole,
-                 kernels_high = out_.rank.interval.high.base() / whole;
+    const double kernels_low = out_.rank.parts.low.base() / whole, kernels_high = out_.rank.parts.high.base() / whole;
     const auto both = [&](double kernels, double exchange) {
       return seconds(std::hypot(rest.base() * kernels, exposed.base() * exchange));
     };
-    out_.interval = {std::max(out_.bound, out_.step - both(1 - kernels_low, 1 - exchange_low)),
-                     out_.step + both(kernels_high - 1, exchange_high - 1)};
+    out_.parts = {std::max(out_.bound, out_.step - both(1 - kernels_low, 1 - exchange_low)),
+                  out_.step + both(kernels_high - 1, exchange_high - 1)};
+    out_.interval = of_whole_run(out_.parts, out_.step, kind_of(out_.program, layout().ranks() > 1), out_.bound);
   }
 
   const ParallelRun& parallel_;

@@ -46,7 +46,8 @@ struct AxisTime {
 struct ParallelForecast {
   Seconds step;
   Interval interval;
-  Seconds bound;  // of the busiest rank's kernels; no run is faster
+  Interval parts;  // ... of what kernels, host and exchanges leave open alone
+  Seconds bound;   // of the busiest rank's kernels; no run is faster
   // The step of the busiest rank in parts; they sum to it.
   Seconds compute;    // kernels, and the host where it is slower than they
   Seconds bubble;     // waiting for other stages

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/intervals.h"
 #include "parallel/split.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 StepWidth width_of(const DeploymentOptions& d, const Workload& workload, Method method, const ModelSource* weights) {
@@ -60,6 +64,58 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
     widths.prompts = width_of(d, workload, method, weights);
   }
   return widths;
+}
+
+Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
+                                 const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
+                                 Method method, const ModelSource* weights) {
+  const StepWidths widths = step_widths(deployment, outcome, method, weights);
+  ServingEnds ends;
+  for (const bool slow : {false, true}) {
+    SimulationOptions again = simulation;
+    const ScaledCost cost(*simulation.pool.cost, widths, slow);
+    again.pool.cost = &cost;
+    std::optional<ScaledCost> of_prompts;
+    if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
+    const auto at_end = simulate(requests, again);
+    if (!at_end) return at_end.error();
+    (slow ? ends.slow : ends.fast) = metrics_of(*at_end, slo);
+  }
+  return ends;
+}
+
+namespace {
+
+// The end of a figure that lies to one side of its forecast: the farther, by the widths of its parts and of whole runs.
+double farther(double parts, double forecast, double width, bool above) {
+  if (!(forecast > 0) || !(parts > 0)) return parts;
+  const double log = std::max(0.0, above ? std::log(parts / forecast) : std::log(forecast / parts));
+  const double whole = std::hypot(log, width);
+  return forecast * std::exp(above ? whole : -whole);
+}
+
+Summary farther(const Summary& parts, const Summary& forecast, const WidthConstants& width, bool slow) {
+  const double by = slow ? width.up : width.down;
+  return {farther(parts.mean, forecast.mean, by, slow), farther(parts.median, forecast.median, by, slow),
+          farther(parts.p90, forecast.p90, by, slow), farther(parts.p99, forecast.p99, by, slow)};
+}
+
+ServingMetrics farther(ServingMetrics end, const ServingMetrics& forecast, bool slow) {
+  end.ttft = farther(end.ttft, forecast.ttft, kTtftWidth, slow);
+  for (Summary ServingMetrics::*figure : {&ServingMetrics::tpot, &ServingMetrics::itl, &ServingMetrics::e2el})
+    end.*figure = farther(end.*figure, forecast.*figure, kTpotWidth, slow);
+  // A slow run has the low rate.
+  const double by = slow ? kRateWidth.down : kRateWidth.up;
+  for (double ServingMetrics::*rate :
+       {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
+    end.*rate = farther(end.*rate, forecast.*rate, by, !slow);
+  return end;
+}
+
+}  // namespace
+
+ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast) {
+  return {farther(parts.fast, forecast, false), farther(parts.slow, forecast, true)};
 }
 
 }  // namespace tilecast

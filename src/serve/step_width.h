@@ -2,6 +2,7 @@
 #pragma once
 
 #include "serve/deployment.h"
+#include "serve/metrics.h"
 
 namespace tilecast {
 
@@ -36,5 +37,17 @@ class ScaledCost final : public StepCost {
   const StepCost& cost_;
   double answers_, prompts_;
 };
+
+// A run again with all steps at the ends of their intervals: what its kernels leave open.
+struct ServingEnds {
+  ServingMetrics fast, slow;
+};
+// `simulation` as it gave `outcome` of the requests.
+Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
+                                 const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
+                                 Method method, const ModelSource* weights);
+
+// ... and with what whole runs are off by beside it, figure by figure of the run as forecast.
+ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast);
 
 }  // namespace tilecast

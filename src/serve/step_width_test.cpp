@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "constants/intervals.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
@@ -70,6 +73,23 @@ TEST(ServeStepWidth, ScalesStepsByTheirKind) {
   EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, false).of(prompts).base(), 0.7);
   EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).spent(prompts).time.base(), 1.5);
   EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).spent(prompts).joules, 150);
+}
+
+// Steps that are sure leave a run's own width; a run whose steps are not is less sure than either.
+TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
+  ServingMetrics forecast;
+  forecast.ttft = {0.1, 0.1, 0.2, 0.3};
+  forecast.tpot = forecast.itl = forecast.e2el = {0.02, 0.02, 0.03, 0.04};
+  forecast.output_throughput = 1000;
+  ServingEnds parts{forecast, forecast};
+  const ServingEnds sure = of_whole_run(parts, forecast);
+  EXPECT_NEAR(sure.slow.ttft.mean, 0.1 * std::exp(double{constants::kTtftWidth.up}), 1e-12);
+  EXPECT_NEAR(sure.fast.tpot.p90, 0.03 * std::exp(-double{constants::kTpotWidth.down}), 1e-12);
+  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-double{constants::kRateWidth.down}), 1e-9);
+  parts.slow.ttft.mean = 0.15, parts.fast.ttft.mean = 0.12;  // queues may turn an end around
+  const ServingEnds unsure = of_whole_run(parts, forecast);
+  EXPECT_GT(unsure.slow.ttft.mean, std::max(0.15, sure.slow.ttft.mean));
+  EXPECT_LE(unsure.fast.ttft.mean, 0.1) << "an interval holds its forecast";
 }
 
 }  // namespace

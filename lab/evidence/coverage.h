@@ -1,0 +1,67 @@
+// Whether 80 % intervals hold 80 %: what they hold of measured rows, table by table, and the widths that they should
+// have (src/constants/intervals.h), with each source left out of them in turn.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "estimate/weights.h"
+#include "estimate/width.h"
+#include "lab/evidence/endtoend_result.h"
+#include "measure/measurement.h"
+#include "measure/outcome.h"
+
+namespace tilecast {
+
+inline constexpr double kIntervalShare = 0.8;
+
+struct CoverageRow {
+  std::string kind;          // of width that it calibrates, by the name of its constants; empty: none
+  std::string table;         // that it is counted in: "argonne, total"
+  std::string source, card;  // rows of one source and card err together
+  double error = 0;          // log of measured over forecast
+  Width parts;               // of its interval, without its kind's width
+};
+using CoverageRows = std::vector<CoverageRow>;
+
+// Times of whole runs, and rates of serving. Without runs whose cache did not fit, which ran in waves, and without the
+// step times of Megatron's tests, which are of tiny models under a debugger's settings.
+CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
+
+// Kernels of sources that the models were not trained on; `outcomes` are the models' of the same rows.
+CoverageRows coverage_rows(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
+                           const Weights& weights);
+// ... of rows whose source was left out of the training that forecast them.
+CoverageRows left_out_rows(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes);
+
+using Widths = std::map<std::string, Width>;  // by kind
+
+// The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Groups of one
+// source and card weigh the same, however many rows they have.
+Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
+// Of every kind in the rows.
+Widths fit_widths(const CoverageRows& rows);
+// As compiled in.
+Widths shipped_widths();
+
+struct Coverage {
+  double held = 0;   // share of rows
+  double width = 0;  // mean half-width, a logarithm
+};
+Coverage coverage_of(const CoverageRows& rows, const Widths& widths);
+
+struct CoverageLine {
+  std::string table, kind;
+  Count rows = 0, cards = 0;
+  Coverage shipped;
+  bool others = false;  // other sources have rows of this kind
+  Coverage left_out;    // with widths fitted to those alone
+};
+std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped);
+
+std::string coverage_report(const CoverageRows& rows);
+// src/constants/intervals.h with these widths in place of its own; kinds that it does not have are passed over.
+std::string with_widths(std::string header, const Widths& widths);
+
+}  // namespace tilecast

@@ -1,0 +1,117 @@
+#include "lab/evidence/coverage.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+CoverageRow row(const char* source, double error, Width parts = {}) {
+  return {"inference, one GPU", std::string(source) + ", step", source, "H100-SXM", error, parts};
+}
+// Errors -0.50, -0.49, ... 0.50.
+CoverageRows even(const char* source, double scale = 1, Width parts = {}) {
+  CoverageRows rows;
+  for (int i = -50; i <= 50; ++i) rows.push_back(row(source, 0.01 * i * scale, parts));
+  return rows;
+}
+CoverageRows together(CoverageRows a, const CoverageRows& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(Coverage, AFittedWidthHoldsItsShare) {
+  const CoverageRows rows = even("a");
+  const Width w = fit_width(rows);
+  EXPECT_NEAR(w.down, 0.4, 0.011);
+  EXPECT_NEAR(w.up, 0.4, 0.011);
+  EXPECT_NEAR(coverage_of(rows, {{"inference, one GPU", w}}).held, 0.8, 0.02);
+}
+
+TEST(Coverage, WiderSharesHoldNarrowerOnes) {
+  const CoverageRows rows = together(even("a"), even("b", 0.3));
+  Width inner;
+  for (const double share : {0.5, 0.8, 0.9, 0.99}) {
+    const Width w = fit_width(rows, share);
+    EXPECT_GE(w.down, inner.down);
+    EXPECT_GE(w.up, inner.up);
+    inner = w;
+  }
+}
+
+TEST(Coverage, PartsAreNotCountedTwice) {
+  const Width parts{0.3, 0.3};
+  const CoverageRows rows = even("a", 1, parts);
+  const Width w = fit_width(rows);
+  EXPECT_NEAR(std::hypot(w.up, parts.up), 0.4, 0.011);
+  EXPECT_EQ(fit_width(even("a", 0.5, parts)).up, 0) << "parts alone are wide enough";
+}
+
+TEST(Coverage, SourcesWeighTheSameWhateverTheirRows) {
+  CoverageRows rows = even("large");
+  for (int i = 0; i < 9; ++i) rows = together(rows, even("large"));
+  rows.push_back(row("small", 2));
+  EXPECT_GE(fit_width(rows).up, 2) << "half of the weight lies there";
+}
+
+TEST(Coverage, ASourceIsJudgedByTheOthers) {
+  const CoverageRows rows = together(even("narrow", 0.1), even("wide"));
+  const auto lines = coverage_lines(rows, {});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].table, "narrow, step");
+  EXPECT_TRUE(lines[0].others);
+  EXPECT_EQ(lines[0].left_out.held, 1) << "by the wide one's width";
+  EXPECT_LT(lines[1].left_out.held, 0.15) << "by the narrow one's";
+  EXPECT_FALSE(coverage_lines(even("alone"), {}).front().others);
+}
+
+TEST(Coverage, RatesOfStepsAreTheirTimesUpsideDown) {
+  EndToEndResult r;
+  r.label.source = "mosaic", r.kind = "training, several GPUs", r.quantity = "throughput";
+  r.measured = 50, r.forecast = 100, r.low = r.parts_low = 80, r.high = r.parts_high = 110;
+  const CoverageRows rows = coverage_rows(std::vector<EndToEndResult>{r});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NEAR(rows[0].error, std::log(2.0), 1e-12) << "half the rate takes twice as long";
+  EXPECT_NEAR(rows[0].parts.up, std::log(100.0 / 80), 1e-12);
+}
+
+TEST(Coverage, WhatRanInWavesIsNotJudged) {
+  EndToEndResult r;
+  r.measured = r.forecast = r.low = r.high = r.parts_low = r.parts_high = 1;
+  r.fits = false;
+  EXPECT_TRUE(coverage_rows(std::vector<EndToEndResult>{r}).empty());
+}
+
+TEST(Coverage, FittedWidthsStandInTheHeader) {
+  const std::string header =
+      "kA = run_width_constants(\"host\", 0.10, 0.80);\nkB = run_width_constants(\"b\", 1, 2);\n";
+  EXPECT_EQ(with_widths(header, {{"host", {0.123, 0.5}}, {"none", {1, 1}}}),
+            "kA = run_width_constants(\"host\", 0.12, 0.50);\nkB = run_width_constants(\"b\", 1, 2);\n");
+}
+
+TEST(Coverage, SeveralGpusAreNeverSurerThanOne) {
+  CoverageRows rows = even("a");
+  for (CoverageRow& row : even("b", 0.1)) rows.push_back(row), rows.back().kind = "inference, several GPUs";
+  const Widths widths = fit_widths(rows);
+  EXPECT_GE(widths.at("inference, several GPUs").up, widths.at("inference, one GPU").up);
+  const Widths shipped = shipped_widths();
+  for (const std::string what : {"inference", "training"}) {
+    EXPECT_GE(shipped.at(what + ", several GPUs").up, shipped.at(what + ", one GPU").up) << what;
+    EXPECT_GE(shipped.at(what + ", several GPUs").down, shipped.at(what + ", one GPU").down) << what;
+  }
+}
+
+TEST(Coverage, EveryFittedKindIsAConstant) {
+  const Widths shipped = shipped_widths();
+  for (const char* kind : {"host", "inference, one GPU", "inference, several GPUs", "training, one GPU",
+                           "training, several GPUs", "serving, first token", "serving, a token", "serving, throughput",
+                           "another kernel, products", "another kernel, attention", "another kernel, streams"}) {
+    ASSERT_TRUE(shipped.contains(kind)) << kind;
+    EXPECT_GE(shipped.at(kind).down, 0) << kind;
+    EXPECT_GE(shipped.at(kind).up, 0) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace tilecast

@@ -1,0 +1,60 @@
+#include "estimate/width.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "constants/estimate.h"
+#include "constants/intervals.h"
+
+namespace tilecast {
+
+using namespace constants;
+
+Width width_of(const Interval& interval, Seconds forecast) {
+  if (!(forecast > seconds(0)) || !(interval.low > seconds(0))) return {};
+  return {std::max(0.0, std::log(forecast / interval.low)), std::max(0.0, std::log(interval.high / forecast))};
+}
+
+Interval around(Seconds forecast, const Width& width) {
+  return {forecast * std::exp(-width.down), forecast * std::exp(width.up)};
+}
+
+Width joined(const Width& a, const Width& b) { return {std::hypot(a.down, b.down), std::hypot(a.up, b.up)}; }
+
+Width wider(const Width& a, const Width& b) { return {std::max(a.down, b.down), std::max(a.up, b.up)}; }
+
+Width narrower(const Width& a, const Width& b) { return {std::min(a.down, b.down), std::min(a.up, b.up)}; }
+
+namespace {
+
+Width of(const WidthConstants& c) { return {c.down, c.up}; }
+
+}  // namespace
+
+MainLoop loop_of(std::string_view family) {
+  for (const std::string_view product : {"gemm", "bmm", "moe", "conv2d"})
+    if (family == product) return MainLoop::product;
+  for (const std::string_view attention : {"attention", "mla", "encoder", "scan"})
+    if (family.starts_with(attention)) return MainLoop::attention;
+  return MainLoop::stream;
+}
+
+Width unknown_kernel_width(MainLoop loop) {
+  switch (loop) {
+    case MainLoop::product: return of(kProductKernelWidth);
+    case MainLoop::attention: return of(kAttentionKernelWidth);
+    case MainLoop::stream: return of(kStreamKernelWidth);
+  }
+  return {};
+}
+
+Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
+  Width width = wider(of(kProtocolWidth), {kNoiseWidth, kNoiseWidth});
+  if (doubt >= Doubt::card) width = wider(width, of(kCardWidth));
+  if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth));
+  if (!kernel_known) width = joined(width, unknown_kernel_width(loop));
+  if (doubt == Doubt::vendor) width.down += kStrangerSpread, width.up += kStrangerSpread;
+  return width;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,94 @@
+#include "estimate/width.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "constants/intervals.h"
+#include "estimate/price.h"
+#include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
+
+namespace tilecast {
+namespace {
+
+constexpr std::array kLoops = {MainLoop::product, MainLoop::attention, MainLoop::stream};
+constexpr std::array kDoubts = {Doubt::protocol, Doubt::card, Doubt::architecture, Doubt::vendor};
+
+TEST(Width, OfAnIntervalAndBack) {
+  const Width w = width_of({milliseconds(5), milliseconds(30)}, milliseconds(10));
+  EXPECT_NEAR(w.down, std::log(2.0), 1e-12);
+  EXPECT_NEAR(w.up, std::log(3.0), 1e-12);
+  const Interval back = around(milliseconds(10), w);
+  EXPECT_NEAR(back.low / milliseconds(5), 1, 1e-12);
+  EXPECT_NEAR(back.high / milliseconds(30), 1, 1e-12);
+  EXPECT_EQ(width_of({seconds(0), seconds(0)}, seconds(0)).up, 0) << "nothing to be sure of";
+}
+
+TEST(Width, CausesApartJoinBySquares) {
+  const Width w = joined({0.3, 0.6}, {0.4, 0.8});
+  EXPECT_NEAR(w.down, 0.5, 1e-12);
+  EXPECT_NEAR(w.up, 1.0, 1e-12);
+}
+
+TEST(Width, WhatIsFartherIsNeverNarrower) {
+  for (const MainLoop loop : kLoops)
+    for (const bool known : {true, false}) {
+      Width nearer = {constants::kNoiseWidth, constants::kNoiseWidth};
+      for (const Doubt doubt : kDoubts) {
+        const Width w = shared_width(loop, doubt, known);
+        EXPECT_GE(w.down, nearer.down) << name_of(loop) << " " << name_of(doubt);
+        EXPECT_GE(w.up, nearer.up) << name_of(loop) << " " << name_of(doubt);
+        const Width same = shared_width(loop, doubt, true);
+        EXPECT_GE(w.down, same.down) << "an unknown kernel";
+        EXPECT_GE(w.up, same.up) << "an unknown kernel";
+        nearer = w;
+      }
+    }
+}
+
+TEST(Width, EveryFamilyHasALoop) {
+  EXPECT_EQ(loop_of("gemm"), MainLoop::product);
+  EXPECT_EQ(loop_of("moe"), MainLoop::product);
+  EXPECT_EQ(loop_of("attention_decode"), MainLoop::attention);
+  EXPECT_EQ(loop_of("mla_prefill"), MainLoop::attention);
+  EXPECT_EQ(loop_of("rmsnorm"), MainLoop::stream);
+}
+
+// Either end of a kernel's interval is as far out as the noise of measuring it, or at the bound.
+TEST(Width, NoKernelIsSurerThanItsMeasurements) {
+  for (const char* card : {"H100-SXM", "H200-SXM", "L40S", "MI300X"}) {
+    const Gpu* gpu = built_in_gpu(card);
+    ASSERT_TRUE(gpu);
+    for (const Count m : {1, 128, 4096}) {
+      const auto priced =
+          price({Gemm{m, 4096, 4096}, *format_from("bf16")}, *gpu, {}, Method::tilecast, &shipped_models());
+      ASSERT_TRUE(priced);
+      const Estimate& e = priced->estimate;
+      EXPECT_GE(e.interval.high / e.latency, std::exp(double{constants::kNoiseWidth}) * 0.999) << card << " m " << m;
+      EXPECT_TRUE(e.latency / e.interval.low >= std::exp(double{constants::kNoiseWidth}) * 0.999 ||
+                  e.interval.low <= e.assumed_bound * 1.001)
+          << card << " m " << m;
+      EXPECT_LE(e.shared.up, width_of(e.interval, e.latency).up * 1.001) << card << " m " << m;
+    }
+  }
+}
+
+// An engine whose kernels nobody measured, and a vendor nobody measured, are less sure than those that were.
+TEST(Width, AnUnknownEngineIsLessSure) {
+  const Gpu* h100 = built_in_gpu("H100-SXM");
+  ASSERT_TRUE(h100);
+  const Kernel kernel{Gemm{512, 4096, 4096}, *format_from("bf16")};
+  Context known, unknown;
+  known.engine = "vllm";
+  unknown.engine = "vllm", unknown.kernel_source = "a_kernel_of_tomorrow";
+  const auto seen = price(kernel, *h100, known, Method::tilecast, &shipped_models());
+  const auto unseen = price(kernel, *h100, unknown, Method::tilecast, &shipped_models());
+  ASSERT_TRUE(seen && unseen);
+  EXPECT_GT(unseen->estimate.shared.up, seen->estimate.shared.up);
+  EXPECT_GT(width_of(unseen->estimate.interval, unseen->estimate.latency).up,
+            width_of(seen->estimate.interval, seen->estimate.latency).up);
+}
+
+}  // namespace
+}  // namespace tilecast
