@@ -86,7 +86,7 @@ TEST(Tune, AnUnknownKernelTakesItsGenerationsFactorsAndItsEnginesFloor) {
   EXPECT_EQ(standing.source_index, -1);
   EXPECT_NEAR(standing.tuning.extra_floor_us, model.sources.at("nvidia/mma/vllm").tuning.extra_floor_us, 1e-6);
   EXPECT_GT(standing.tuning.extra_floor_us, 4);
-  EXPECT_FALSE(standing.stranger);
+  EXPECT_NE(standing.doubt, Doubt::vendor);
   // Without a name the kernel with most rows stands in.
   EXPECT_EQ(standing_of(model, Context{}, *planted.planned.front().gpu).source_index,
             model.sources.at("nvidia/mma/vllm/linear").index);
