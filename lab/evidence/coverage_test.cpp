@@ -61,7 +61,7 @@ TEST(Coverage, ASourceIsJudgedByTheOthers) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].table, "narrow, step");
   EXPECT_TRUE(lines[0].others);
-  EXPECT_EQ(lines[0].left_out.held, 1) << "by the wide one's width";
+  EXPECT_NEAR(lines[0].left_out.held, 1, 1e-9) << "by the wide one's width";
   EXPECT_LT(lines[1].left_out.held, 0.15) << "by the narrow one's";
   EXPECT_FALSE(coverage_lines(even("alone"), {}).front().others);
 }
