@@ -135,7 +135,7 @@ TEST_F(EvaluateCommandTest, ReadsAFolderOfMeasuredTables) {
   folder_.gzip("data/aiconfigurator/gemm.csv.gz", gemm + "x9_sxm,vllm,1,k,bfloat16,16,2048,2048,0.01\n");
   folder_.gzip(
       "data/aiter/gemm.csv.gz",
-      "kind,gpu,cu_num,batch,m,n,k,dtype_w,library,latency_us,err\nbf16,MI300X,304,1,16,2048,2048,bf16,ck,9,0\n");
+      "kind,gpu,cu_num,batch,m,n,k,dtype_w,dtype_out,library,latency_us,err\nbf16,MI300X,304,1,16,2048,2048,bf16,bf16,ck,9,0\n");
   const std::string folder = folder_.file("data");
   const Ran whole = run_tilecast("evaluate --method analytic --by source --data " + folder);
   ASSERT_EQ(whole.code, 0) << whole.err;

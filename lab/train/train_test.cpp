@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "estimate/width.h"
 #include "gpu/registry.h"
 #include "lab/train/train_all.h"
 #include "measure/dims.h"
@@ -66,7 +67,8 @@ TEST(Train, LeavesOutWhatItIsTold) {
   EXPECT_TRUE(weights.models[0].seen.contains("A100-SXM-80GB"));
 }
 
-// Rows 10 % either way of the planted law at random: an 80 % interval holds about 80 % of rows it was not fitted to.
+// Rows 10 % either way of the planted law at random. The forest's own spread holds about 80 % of rows it was not fitted to; intervals are wider by
+// what another protocol, card or architecture may differ (estimate/width.h), so that they hold more of rows measured in the same way.
 TEST(Train, IntervalsHoldWhatTheySay) {
   auto rows = planted_rows();
   std::uint64_t state = 3;
@@ -83,10 +85,23 @@ TEST(Train, IntervalsHoldWhatTheySay) {
     }
     return inside / all;
   };
-  const auto seen = forecast_with(train_all(rows, quick(), {}), rows, 2);
-  EXPECT_NEAR(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.8, 0.12);
+  const Weights weights = train_all(rows, quick(), {});
+  const auto seen = forecast_with(weights, rows, 2);
   const auto unseen = forecast_leaving_out(rows, LeaveOut::gpu, quick(), {});
-  EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
+  EXPECT_GE(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.75);
+  EXPECT_GE(held(unseen, [](const Measurement&) { return true; }), 0.75);
+  // An even spread of 10 % has 80 % of its rows within 8 %; the widths shared with other protocols and cards join it by squares.
+  const auto reach = [](const std::vector<Outcome>& outcomes) {
+    double sum = 0;
+    for (const Outcome& o : outcomes) sum += std::log(o.high / o.low) / 2;
+    return sum / static_cast<double>(outcomes.size());
+  };
+  const auto most = [](Doubt doubt) {
+    const Width shared = shared_width(MainLoop::product, doubt, true);
+    return std::hypot(2 * 0.08, std::max(shared.down, shared.up));
+  };
+  EXPECT_LT(reach(seen), most(Doubt::protocol));
+  EXPECT_LT(reach(unseen), most(Doubt::architecture));
 }
 
 // A family trained again is no longer trained on what it was before: its old rows must not be counted.

@@ -135,7 +135,8 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   step.calls.reserve(program.calls.size());
   for (const KernelCall& call : program.calls) {
     Context context = call.context;
-    if (context.kernel_source.empty())
+    // Neither cuDNN's nor FlashAttention's kernels take fp32.
+    if (context.kernel_source.empty() && call.kernel.format.activation_bits <= 16)
       context.kernel_source = attention_source_on(gpu, call.kernel.shape, context.engine);
     auto priced = price_call(call, gpu, context, method, weights);
     if (!priced) {
@@ -155,6 +156,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
   for (CallForecast& c : step.calls) {
     c.each += program.host.switching;
+    c.unheated += program.host.switching;
     c.interval = {c.interval.low + program.host.switching, c.interval.high + program.host.switching};
   }
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
