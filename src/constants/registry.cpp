@@ -1,14 +1,12 @@
 #include "constants/registry.h"
 
-#include "constants/attention.h"
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
 #include "constants/intervals.h"
 #include "constants/power.h"
-#include "constants/product.h"
+#include "constants/registry_list.h"
 #include "constants/serve.h"
-#include "constants/streaming.h"
 #include "constants/tune.h"
 
 namespace tilecast {
@@ -16,32 +14,6 @@ namespace tilecast {
 using namespace constants;
 
 namespace {
-
-// Gathers addresses: every constant is one variable of the whole program.
-class List {
- public:
-  void add(const Constant& constant) { all.push_back(&constant); }
-  void add(const Tunable& constant) {
-    all.push_back(&constant);
-    tunable.push_back(&constant);
-  }
-  void add_all(const PipelineConstants& c) { each(c.step_clocks, c.task_clocks, c.wave_share, c.efficiency, c.rate); }
-  void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
-  void add_all(const PrefillConstants& c) { each(c.task, c.products); }
-  void add_all(const LoopConstants& c) { each(c.task, c.score, c.products, c.wide, c.window); }
-  void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
-  void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
-  void add_all(const IntervalConstants& c) { each(c.low, c.high); }
-  void add_all(const WidthConstants& c) { each(c.down, c.up); }
-  void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
-  void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
-
-  std::vector<const Constant*> all;
-  std::vector<const Tunable*> tunable;
-
- private:
-  void each(const auto&... constants) { (add(constants), ...); }
-};
 
 void add_power(List& list) {
   list.add_all(kPascalHbmSilicon);
@@ -80,172 +52,6 @@ void add_power(List& list) {
   list.add(kLeastClock);
   list.add(kThermalTime);
   list.add(kThermalExponent);
-}
-
-void add_product_1(List& list) {
-  list.add(kReferenceClock);
-  list.add_all(kMmaPipeline);
-  list.add_all(kWgmmaPipeline);
-  list.add_all(kTcgenPipeline);
-  list.add_all(kMfmaPipeline);
-  list.add(kSimtEfficiency);
-  list.add(kSharedLanesSimtEfficiency);
-  list.add(kSplitClocks);
-  list.add(kMfmaSplitClocks);
-  list.add(kPipelineFeed);
-  list.add(kAmdFeed);
-  list.add(kMfmaFeed);
-  list.add(kMfmaSharedShare);
-  list.add(kMfmaEpilogue);
-  list.add(kScaleSlots);
-  list.add(kScaleDepth);
-  list.add(kLatencyExponent);
-  list.add(kEfficiencyExponent);
-  list.add(kSlowPipeExponent);
-  list.add(kMostEfficiency);
-  list.add(kReferenceDepth);
-  list.add(kLeastStepsPerSplit);
-  list.add(kSweepGroup);
-  list.add(kCoalescedSms);
-  list.add(kCoalescedShare);
-  list.add(kCoalescedDrift);
-  list.add(kUnpackSlots);
-  list.add(kMisalignedShare);
-  list.add(kHalfAlignedShare);
-  list.add(kMisalignedShareBefore);
-  list.add(kFarRowsEdge);
-  list.add(kFarRowsSlope);
-  list.add(kGemvSteps);
-  list.add(kGemvColumns);
-  list.add(kNarrowSimtTile);
-  list.add(kWorkspaceFloats);
-  list.add(kRocblasFeed);
-  list.add(kRocblasTaskClocks);
-  list.add(wgmma_choice::kEfficiency);
-  list.add(wgmma_choice::kLeastColumns);
-  list.add(wgmma_choice::kFeed);
-  list.add(wgmma_choice::kL2Efficiency);
-  list.add(wgmma_choice::kClusterShare);
-  list.add(wgmma_choice::kPairShare);
-  list.add(wgmma_choice::kStepClocks);
-  list.add(wgmma_choice::kStepOverlap);
-  list.add(wgmma_choice::kEpilogue);
-  list.add(wgmma_choice::kNextEpilogue);
-  list.add(wgmma_choice::kSplitClocks);
-  list.add(wgmma_choice::kSplitBytes);
-  list.add(wgmma_choice::kLeastSteps);
-  list.add(wgmma_choice::kOddColumns);
-  list.add(wgmma_choice::kWide);
-  list.add(wgmma_choice::kSwapped);
-  list.add(wgmma_choice::kSwappedTall);
-  list.add(wgmma_choice::kSwappedClocks);
-  list.add(kMmaSyncSteps);
-  list.add(kGroupedSteps);
-  list.add(kExpertTaskClocks);
-}
-
-void add_product_2(List& list) {
-  list.add(kMmaSyncCost);
-  list.add(kCacheLine);
-  list.add(kPieceL2);
-  list.add(kPieceDram);
-  list.add(kTcgenPieceL2);
-  list.add(kTcgenPieceDram);
-  list.add(kFewLeastShare);
-  list.add(kFewMostShare);
-  list.add(kManyMostShare);
-  list.add(kConvLaunchClocks);
-  list.add(kWinogradFusedShare);
-  list.add(kWinogradBatchedShare);
-  list.add(kWinogradTransformShare);
-}
-
-void add_streaming(List& list) {
-  list.add(kDivisionSlots);
-  list.add(kReciprocalSlots);
-  list.add(kExpSlots);
-  list.add(kErfSlots);
-  list.add(kPowSlots);
-  list.add(kTanhSlots);
-  list.add(kExponentialSlots);
-  list.add(kFilteredDrawSlots);
-  list.add(kPlainDrawSlots);
-  list.add(kSortPassSlots);
-  list.add(kRejectionPasses);
-  list.add(kStridedThreadSlots);
-  list.add(kStridedOperandSlots);
-  list.add(kStridedSteps);
-  list.add(kStridedPairSteps);
-  list.add(kWidenSlots);
-  list.add(kWidenSteps);
-  list.add(kCatSlots);
-  list.add(kCatSteps);
-  list.add(kIndexSlots);
-  list.add(kIndexSteps);
-  list.add(kL1Kept);
-  list.add(kL1Lost);
-  list.add(kL1Beyond);
-  list.add(kL1BeyondTuring);
-  list.add(kL1Row);
-  list.add(kSector);
-  list.add(kAtomicSeconds);
-  list.add(kAtomicStep);
-  list.add(kRegisterUnit);
-  list.add(kWarpThreads);
-  list.add(kSmPartitions);
-  list.add(kSmPartitionsP100);
-  list.add(kSharedReserved);
-  list.add(kSharedUnit);
-  list.add(kSharedUnitBefore);
-}
-
-void add_attention(List& list) {
-  list.add_all(kFa2Decoder);
-  list.add_all(kFa3Decoder);
-  list.add_all(kGeneratedDecoder);
-  list.add_all(kXqaDecoder);
-  list.add_all(kXqaWgmmaDecoder);
-  list.add_all(kMmhaDecoder);
-  list.add_all(kFlashinferDecoder);
-  list.add_all(kFlashinferVectorDecoder);
-  list.add_all(kTritonDecoder);
-  list.add_all(kCudnnDecoder);
-  list.add(kReferenceHeadDim);
-  list.add(kMmhaFp8);
-  list.add_all(kFa2Prefill);
-  list.add_all(kFa3Prefill);
-  list.add_all(kBlackwellPrefill);
-  list.add_all(kTritonPrefill);
-  list.add_all(kTritonWgmmaPrefill);
-  list.add_all(kTritonTcgenPrefill);
-  list.add_all(kCudnnForward);
-  list.add_all(kCudnnBackward);
-  list.add_all(kAsyncBackward);
-  list.add_all(kFa2Forward);
-  list.add_all(kFa2Backward);
-  list.add_all(kEfficientForward);
-  list.add_all(kEfficientBackward);
-  list.add(kFirstTileCudnn);
-  list.add(kFirstTileOthers);
-  list.add(kPaddedProducts);
-  list.add(kMmaSyncShare);
-  list.add(kMmaSyncShareTcgen);
-  list.add(kTrtllmQueryPasses);
-  list.add(kTrtllmKeyPasses);
-  list.add(kServedKeyPasses);
-  list.add(kFlashinferPlanKernels);
-  list.add(kFa2CombineSteps);
-  list.add(kCombineSteps);
-  list.add(kFa2CopySteps);
-  list.add(kTrtllmCopySteps);
-  list.add(kCastSteps);
-  list.add(kForwardScoreSlots);
-  list.add(kBackwardScoreSlots);
-  list.add(kPolynomialShare);
-  list.add(kPolynomialSlots);
-  list.add(kPackThreshold);
-  list.add(kSplitEfficiency);
-  list.add(kEnoughTiles);
 }
 
 void add_estimate_1(List& list) {
@@ -457,10 +263,7 @@ void add_tune(List& list) {
 
 List listed() {
   List list;
-  add_product_1(list);
-  add_product_2(list);
-  add_streaming(list);
-  add_attention(list);
+  add_kernel_constants(list);
   add_power(list);
   add_estimate_1(list);
   add_estimate_2(list);
