@@ -94,7 +94,8 @@ TEST(Engine, PiecesWalkTheirTensorsAsPyTorchDoes) {
   EXPECT_EQ(walk(merged, "attention.rope.k.float"), TorchWalk::strided_widen);
   EXPECT_EQ(parameters(merged), parameters(prefill));
   o.kind = EngineKind::compile;
-  for (const Operator& op : layer_of(arranged(llama(Mode::prefill, 64), o)).operators)
+  const Graph compiled = arranged(llama(Mode::prefill, 64), o);
+  for (const Operator& op : layer_of(compiled).operators)
     EXPECT_TRUE(op.walk == TorchWalk::vectorized || op.walk == TorchWalk::narrow) << op.name;
 }
 
