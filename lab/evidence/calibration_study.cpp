@@ -176,7 +176,7 @@ std::string study_table(const std::vector<StudyLine>& lines) {
   return table.markdown();
 }
 
-// Families of the three words, others after them.
+// Products, attention and experts first, others after them.
 std::string_view kind_of(std::string_view key) {
   if (key.ends_with("not aligned")) return "products, not aligned";
   if (key.starts_with("gemm/") || key.starts_with("bmm/")) return "products";

@@ -188,7 +188,7 @@ TEST(CollectiveRows, ReadTheSources) {
               HasSubstr("nccl.csv.gz:2: is no positive number: '-1'"));
 }
 
-// The targets of the issue, on what is shipped: no measured row beats its bound, and seen machines are within 8 %.
+// On what is shipped: no measured row beats its bound, and seen machines are within 8 %.
 TEST(CollectiveData, MeasuredRowsKeepTheBoundAndTheTarget) {
   const std::string folder = TILECAST_SOURCE_DIR "/../shared/data";
   if (!std::filesystem::exists(folder + "/aiconfigurator/nccl.csv.gz")) GTEST_SKIP() << "needs ../shared/data";

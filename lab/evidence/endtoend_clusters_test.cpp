@@ -157,7 +157,7 @@ TEST(TrainingTables, SurviveNonsense) {
   }
 }
 
-// Rows of the shared data: what the issue asks of them.
+// Rows of the shared data.
 constexpr const char* kTables = TILECAST_SOURCE_DIR "/../shared/data/e2e/";
 
 TEST(MosaicRows, MedianErrorIsWithinTenPercent) {

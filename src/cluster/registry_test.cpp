@@ -16,7 +16,7 @@ std::string line_of(const std::string& text, int gpus = 0) {
   return cluster.ok() ? "" : cluster.error().line();
 }
 
-// What the issue names: boards of four and eight, racks, PCIe servers, both networks.
+// Boards of four and eight, racks, PCIe servers, both networks.
 TEST(ClusterRegistry, HasThePresets) {
   for (const char* name : {"hgx-a100-4", "hgx-a100-8", "hgx-h100-4", "hgx-h100-8", "hgx-h200-4", "hgx-h200-8",
                            "hgx-b200-4", "hgx-b200-8", "hgx-b300-4", "hgx-b300-8", "gb200-nvl72", "gb300-nvl72",

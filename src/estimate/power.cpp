@@ -12,7 +12,8 @@ using namespace constants;
 namespace {
 
 constexpr double kPico = 1e-12;
-constexpr int kBisections = 24;
+constexpr int kMostChords = 50;
+constexpr double kClockPrecision = 1e-8, kClockStep = 1e-7;
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
@@ -121,16 +122,37 @@ Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
 }
 
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time) {
-  const auto exceeds = [&](double clock) {
-    return joules_at(law, work, clock) > in_watts(limit - law.idle) * time(clock).base();
-  };
-  if (!(law.limit > watts(0)) || !exceeds(1)) return 1;
-  double low = kLeastClock, high = 1;
-  for (int i = 0; i < kBisections; ++i) {
-    const double middle = (low + high) / 2;
-    (exceeds(middle) ? high : low) = middle;
+  const double left = in_watts(limit - law.idle);
+  const auto excess = [&](double clock) { return joules_at(law, work, clock) - left * time(clock).base(); };
+  if (!(law.limit > watts(0))) return 1;
+  double low = kLeastClock, high = 1, above = excess(high);
+  if (!(above > 0)) return 1;
+  double below = excess(low);
+  if (!(below < 0)) return low;
+  // Where a chord between the ends crosses zero; an end that stays twice weighs half (the Illinois method): every look at the
+  // time costs a join of all resources, and chords need a quarter of the looks that halving does.
+  int kept = 0;
+  for (int i = 0; i < kMostChords && high - low > kClockPrecision; ++i) {
+    const double clock = high - above * (high - low) / (above - below), here = excess(clock);
+    if (std::abs(here) <= kClockPrecision * (above - below)) {
+      low = clock;
+      break;
+    }
+    if (here > 0) {
+      high = clock, above = here;
+      if (kept == 1) below /= 2;
+      kept = 1;
+    } else {
+      low = clock, below = here;
+      if (kept == -1) above /= 2;
+      kept = -1;
+    }
   }
-  return low;
+  // The highest of clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
+  double step = std::floor(low / kClockStep);
+  while (step > 0 && excess(step * kClockStep) > 0) --step;
+  while (!(excess((step + 1) * kClockStep) > 0)) ++step;
+  return step * kClockStep;
 }
 
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
