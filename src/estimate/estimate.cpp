@@ -77,18 +77,21 @@ ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) 
 }
 
 // What of a launch's time follows the SMs' clock.
-void split_by_clock(PowerWork& work, const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
-  ResourceTimes on_chip = times;
-  on_chip[static_cast<std::size_t>(Resource::dram)] = seconds(0);
-  if (!has_main_loop(launch)) on_chip[static_cast<std::size_t>(Resource::latency)] = seconds(0);
-  work.clocked = join_times(on_chip, launch, overlap);
-  work.fixed = std::max(seconds(0), join_times(times, launch, overlap) - work.clocked);
+void split_by_clock(PowerWork& work, LaunchParts parts, bool looped, double exponent, double stream) {
+  const double all = join_parts(parts, looped, exponent, stream);
+  parts.dram = 0;
+  if (!looped) parts.waiting = 0;
+  work.clocked = seconds(join_parts(parts, looped, exponent, stream));
+  work.fixed = std::max(seconds(0), seconds(all) - work.clocked);
 }
 
 // The clock that power leaves a launch of these times at the highest one.
-double clock_for(const LaunchEstimate& e, const Launch& launch, const Physics& physics, RunLength run) {
-  const double clock = clock_of(physics.power, e.work, run, [&](double share) {
-    return join_times(at_clock(e.achieved, launch, share), launch, physics.overlap);
+double clock_for(const PowerWork& work, const LaunchParts& parts, const Launch& launch, const Physics& physics,
+                 RunLength run) {
+  const bool looped = has_main_loop(launch);
+  const double exponent = overlap_exponent(launch, physics.overlap), stream = physics.overlap.stream;
+  const double clock = clock_of(physics.power, work, run, [&](double share) {
+    return join_parts(at_clock(parts, looped, share), looped, exponent, stream);
   });
   const bool tensor = launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0);
   return tensor ? std::min(clock, physics.power.tensor_clock) : clock;
@@ -113,8 +116,10 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
   e.work = energy_of(physics.power, launch, e.traffic.total());
-  split_by_clock(e.work, e.achieved, launch, physics.overlap);
-  e.clock = clock_for(e, launch, physics, context.run);
+  const LaunchParts parts = parts_of(e.achieved, launch, physics.overlap);
+  split_by_clock(e.work, parts, has_main_loop(launch), overlap_exponent(launch, physics.overlap),
+                 physics.overlap.stream);
+  e.clock = clock_for(e.work, parts, launch, physics, context.run);
   e.achieved = at_clock(e.achieved, launch, e.clock);
   e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
   return e;

@@ -128,17 +128,20 @@ double math_time(const ResourceTimes& times, Character character, const Overlap&
   return p_norm(pipes, of(times, Resource::xu), p);
 }
 
-double join_parts(const LaunchParts& p, bool looped, double overlap, double stream) {
-  // A main loop streams its tiles from L2 behind its own arithmetic; what comes from DRAM overlaps in part (fitted to
-  // bf16 GEMM; docs/method.md). A streaming kernel's loads queue behind its first round trip.
-  if (looped) return p_norm(std::max({p.math, p.waiting, p.l2}) + p.prologue, p.dram, overlap);
-  return p_norm(p_norm(p.math, std::max(p.dram, p.l2), stream), p.waiting, overlap);
+LaunchParts parts_of(const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
+  return {math_time(times, launch.character, overlap), of(times, Resource::l2), of(times, Resource::dram),
+          of(times, Resource::latency), of(times, Resource::launch)};
+}
+
+Parts<ClockedTime> at_clock(const LaunchParts& p, bool looped, double clock) {
+  const auto followed = [&](double time) { return ClockedTime{time / clock, 1}; };
+  return {followed(p.math), followed(p.l2), {p.dram, 0}, looped ? followed(p.waiting) : ClockedTime{p.waiting, 0},
+          followed(p.prologue)};
 }
 
 Seconds join_times(const ResourceTimes& times, const Launch& launch, const Overlap& overlap) {
-  const LaunchParts parts{math_time(times, launch.character, overlap), of(times, Resource::l2),
-                          of(times, Resource::dram), of(times, Resource::latency), of(times, Resource::launch)};
-  return seconds(join_parts(parts, has_main_loop(launch), overlap_exponent(launch, overlap), overlap.stream));
+  return seconds(join_parts(parts_of(times, launch, overlap), has_main_loop(launch), overlap_exponent(launch, overlap),
+                            overlap.stream));
 }
 
 }  // namespace tilecast

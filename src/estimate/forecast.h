@@ -1,6 +1,9 @@
 // The analytic forecast of one launch: the same terms as the bound, at rates a card sustains.
 #pragma once
 
+#include <algorithm>
+
+#include "estimate/clocked_time.h"
 #include "estimate/estimate.h"
 #include "estimate/physics.h"
 
@@ -18,15 +21,28 @@ double overlap_exponent(const Launch& launch, const Overlap& overlap = {});
 // Times of the pipes of an SM, joined: what a launch computes.
 double math_time(const ResourceTimes& times, Character character, const Overlap& overlap = {});
 
-// The parts of a launch's time, in any one unit.
-struct LaunchParts {
-  double math = 0, l2 = 0, dram = 0;
-  double waiting = 0;   // dependent steps
-  double prologue = 0;  // of tasks one after another
+// The parts of a launch's time, in any one unit: numbers, or times that know how they follow the clock.
+template <class Time>
+struct Parts {
+  Time math{}, l2{}, dram{};
+  Time waiting{};   // dependent steps
+  Time prologue{};  // of tasks one after another
 };
-// How they join to one time: `looped` as has_main_loop, `overlap` as overlap_exponent.
-double join_parts(const LaunchParts& parts, bool looped, double overlap,
-                  double stream = constants::kStreamOverlap.value);
+using LaunchParts = Parts<double>;
+LaunchParts parts_of(const ResourceTimes& times, const Launch& launch, const Overlap& overlap);
+// At a share of the highest clock: all but DRAM follows it, and a stream's round trips, which wires decide.
+Parts<ClockedTime> at_clock(const LaunchParts& parts, bool looped, double clock);
+
+inline double longer(double a, double b) { return std::max(a, b); }
+
+// How they join to one time: `looped` as has_main_loop, `overlap` as overlap_exponent. A main loop streams its tiles from
+// L2 behind its own arithmetic; what comes from DRAM overlaps in part (fitted to bf16 GEMM; docs/method.md). A streaming
+// kernel's loads queue behind its first round trip.
+template <class Time>
+Time join_parts(const Parts<Time>& p, bool looped, double overlap, double stream = constants::kStreamOverlap.value) {
+  if (looped) return p_norm(longer(longer(p.math, p.waiting), p.l2) + p.prologue, p.dram, overlap);
+  return p_norm(p_norm(p.math, longer(p.dram, p.l2), stream), p.waiting, overlap);
+}
 
 // The times of one launch joined: on an SM the pipes overlap, memory overlaps them in part.
 Seconds join_times(const ResourceTimes& times, const Launch& launch, const Overlap& overlap = {});

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "constants/power.h"
-
 namespace tilecast {
 
 using namespace constants;
@@ -12,8 +10,6 @@ using namespace constants;
 namespace {
 
 constexpr double kPico = 1e-12;
-constexpr int kMostChords = 50;
-constexpr double kClockPrecision = 1e-8, kClockStep = 1e-7;
 
 bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
 
@@ -59,9 +55,6 @@ double vector_width(DType type) {
   if (type == DType::fp64) return kDoubleWidth;
   return bits_of(type) < bits_of(DType::fp32) ? kHalfWidth : 1.0;
 }
-
-// How far a kernel of this length heats the card up by itself.
-double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
 
 }  // namespace
 
@@ -121,49 +114,17 @@ Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
   return time > seconds(0) ? law.idle + watts(joules_at(law, work, clock) / time.base()) : law.idle;
 }
 
-double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time) {
+double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
+
+PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time) {
   const double left = in_watts(limit - law.idle);
-  const auto excess = [&](double clock) { return joules_at(law, work, clock) - left * time(clock).base(); };
-  if (!(law.limit > watts(0))) return 1;
-  double low = kLeastClock, high = 1, above = excess(high);
-  if (!(above > 0)) return 1;
-  double below = excess(low);
-  if (!(below < 0)) return low;
-  // Where a chord between the ends crosses zero; an end that stays twice weighs half (the Illinois method): every look at the
-  // time costs a join of all resources, and chords need a quarter of the looks that halving does.
-  int kept = 0;
-  for (int i = 0; i < kMostChords && high - low > kClockPrecision; ++i) {
-    const double clock = high - above * (high - low) / (above - below), here = excess(clock);
-    if (std::abs(here) <= kClockPrecision * (above - below)) {
-      low = clock;
-      break;
-    }
-    if (here > 0) {
-      high = clock, above = here;
-      if (kept == 1) below /= 2;
-      kept = 1;
-    } else {
-      low = clock, below = here;
-      if (kept == -1) above /= 2;
-      kept = -1;
-    }
-  }
-  // The highest of clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
-  double step = std::floor(low / kClockStep);
-  while (step > 0 && excess(step * kClockStep) > 0) --step;
-  while (!(excess((step + 1) * kClockStep) > 0)) ++step;
-  return step * kClockStep;
+  const double v = voltage(law, clock), rise = v > law.floor ? law.slope * law.reach : 0;
+  return {work.core * v * v + work.memory - left * time.time,
+          2 * work.core * v * rise + left * time.time * time.share / clock};
 }
 
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
-  return clock_under(law, work, limit, [&](double clock) { return work.at(clock); });
-}
-
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time) {
-  const double sustained = clock_under(law, work, law.limit, time);
-  if (run == RunLength::sustained || sustained == 1) return sustained;
-  const double burst = clock_under(law, work, law.burst, time);
-  return burst - heated_by(time(1)) * (burst - sustained);
+  return clock_under(law, work, limit, [&](double clock) { return work.followed(clock); });
 }
 
 }  // namespace tilecast

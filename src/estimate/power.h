@@ -7,9 +7,12 @@
 // than the limit for a moment; a long run may not. docs/method.md has the figures.
 #pragma once
 
-#include <functional>
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "constants/power.h"
+#include "estimate/clocked_time.h"
 #include "gpu/gpu.h"
 #include "kernel/plan.h"
 #include "tilecast/forecast.h"
@@ -41,6 +44,7 @@ struct PowerWork {
   Seconds clocked;    // at the highest clock; a lower one makes them longer
   Seconds fixed;      // whatever the clock
   Seconds at(double clock) const { return clocked / clock + fixed; }
+  ClockedTime followed(double clock) const { return ClockedTime{clocked.base() / clock, 1} + ClockedTime{fixed.base(), 0}; }
   friend PowerWork operator+(const PowerWork& a, const PowerWork& b) {
     return {a.core + b.core, a.memory + b.memory, a.clocked + b.clocked, a.fixed + b.fixed};
   }
@@ -56,13 +60,59 @@ double voltage(const PowerLaw& law, double clock);
 // Joules beside the idle card's, and all that it draws.
 double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
-// The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
+// The highest share of the clock at which work draws no more than this, for a time that follows the clock in a way of its
+// own: time_at(share) is a ClockedTime. A limit that is not known holds nothing back.
+template <class TimeAt>
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time_at);
+// ... for work that knows its times.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
-// ... where time follows the clock in a way of its own.
-using TimeAt = std::function<Seconds(double clock)>;
-double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time);
 // ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself
 // to what the limit does.
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time);
+template <class TimeAt>
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at);
+
+// How far a kernel of this length heats the card up by itself.
+double heated_by(Seconds length);
+// Joules beside the idle card's over those that a limit leaves in a time, and how fast that grows with the clock.
+struct PowerExcess {
+  double joules = 0, slope = 0;
+};
+PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time);
+
+template <class TimeAt>
+double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time_at) {
+  constexpr int kMostSteps = 50;
+  constexpr double kPrecision = 1e-10, kStep = 1e-7;
+  if (!(law.limit > watts(0))) return 1;
+  double low = constants::kLeastClock, high = 1, clock = 1;
+  PowerExcess here = excess_at(law, work, limit, 1, time_at(1.0));
+  if (!(here.joules > 0)) return 1;
+  // Newton's steps, kept between clocks known to draw too much and clocks that are not: the voltage's floor is a kink.
+  bool low_known = false;
+  for (int i = 0; i < kMostSteps; ++i) {
+    double next = here.slope > 0 ? clock - here.joules / here.slope : low;
+    if (!(next > low && next < high)) next = low_known ? (low + high) / 2 : low;
+    const double moved = std::abs(next - clock);
+    clock = next;
+    if (moved <= kPrecision) break;
+    here = excess_at(law, work, limit, clock, time_at(clock));
+    if (here.joules > 0) {
+      if (clock <= constants::kLeastClock) return clock;
+      high = clock;
+    } else {
+      low = clock, low_known = true;
+    }
+  }
+  // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
+  return std::max<double>(constants::kLeastClock, std::floor(clock / kStep + 0.5) * kStep);
+}
+
+template <class TimeAt>
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at) {
+  const double sustained = clock_under(law, work, law.limit, time_at);
+  if (run == RunLength::sustained || sustained == 1) return sustained;
+  const double burst = clock_under(law, work, law.burst, time_at);
+  return burst - heated_by(seconds(time_at(1.0).time)) * (burst - sustained);
+}
 
 }  // namespace tilecast

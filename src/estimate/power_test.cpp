@@ -22,7 +22,7 @@ PowerLaw round_law() {
 }
 
 double clock_in(const PowerLaw& law, const PowerWork& work, RunLength run) {
-  return clock_of(law, work, run, [&](double clock) { return work.at(clock); });
+  return clock_of(law, work, run, [&](double clock) { return work.followed(clock); });
 }
 
 TEST(Power, VoltageFallsWithTheClockToItsFloor) {
