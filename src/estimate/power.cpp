@@ -124,7 +124,8 @@ PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, d
 }
 
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
-  return clock_under(law, work, limit, [&](double clock) { return work.followed(clock); });
+  const auto time_at = [&](double clock) { return work.followed(clock); };
+  return ClockSearch(law, work, time_at).under(limit);
 }
 
 }  // namespace tilecast

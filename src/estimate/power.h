@@ -60,14 +60,10 @@ double voltage(const PowerLaw& law, double clock);
 // Joules beside the idle card's, and all that it draws.
 double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
-// The highest share of the clock at which work draws no more than this, for a time that follows the clock in a way of its
-// own: time_at(share) is a ClockedTime. A limit that is not known holds nothing back.
-template <class TimeAt>
-double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time_at);
-// ... for work that knows its times.
+// The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
-// ... by the length of the run: a burst starts at the clock its short limit leaves, and a long kernel falls by itself
-// to what the limit does.
+// ... by the length of the run, for a time that follows the clock in a way of its own (time_at(share) is a ClockedTime): a
+// burst starts at the clock its short limit leaves, and a long kernel falls by itself to what the limit does.
 template <class TimeAt>
 double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at);
 
@@ -79,40 +75,56 @@ struct PowerExcess {
 };
 PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time);
 
+// Looks for clocks under limits; looking at a time is what costs, so that a second limit starts where the first ended.
 template <class TimeAt>
-double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit, const TimeAt& time_at) {
+class ClockSearch {
+ public:
+  ClockSearch(const PowerLaw& law, const PowerWork& work, const TimeAt& time_at)
+      : law_(law), work_(work), time_at_(time_at), at_highest_(time_at(1.0)), time_(at_highest_) {}
+  double under(Watts limit);
+  Seconds at_highest() const { return seconds(at_highest_.time); }
+
+ private:
+  const PowerLaw& law_;
+  const PowerWork& work_;
+  const TimeAt& time_at_;
+  ClockedTime at_highest_;
+  double clock_ = 1;  // looked at last
+  ClockedTime time_;
+};
+
+template <class TimeAt>
+double ClockSearch<TimeAt>::under(Watts limit) {
   constexpr int kMostSteps = 50;
-  constexpr double kPrecision = 1e-10, kStep = 1e-7;
-  if (!(law.limit > watts(0))) return 1;
-  double low = constants::kLeastClock, high = 1, clock = 1;
-  PowerExcess here = excess_at(law, work, limit, 1, time_at(1.0));
-  if (!(here.joules > 0)) return 1;
+  constexpr double kPrecision = 1e-8, kStep = 1e-7;
+  if (!(law_.limit > watts(0)) || !(excess_at(law_, work_, limit, 1, at_highest_).joules > 0)) return 1;
   // Newton's steps, kept between clocks known to draw too much and clocks that are not: the voltage's floor is a kink.
+  double low = constants::kLeastClock, high = 1;
   bool low_known = false;
   for (int i = 0; i < kMostSteps; ++i) {
-    double next = here.slope > 0 ? clock - here.joules / here.slope : low;
-    if (!(next > low && next < high)) next = low_known ? (low + high) / 2 : low;
-    const double moved = std::abs(next - clock);
-    clock = next;
-    if (moved <= kPrecision) break;
-    here = excess_at(law, work, limit, clock, time_at(clock));
+    const PowerExcess here = excess_at(law_, work_, limit, clock_, time_);
     if (here.joules > 0) {
-      if (clock <= constants::kLeastClock) return clock;
-      high = clock;
+      if (clock_ <= constants::kLeastClock) return clock_;
+      high = clock_;
     } else {
-      low = clock, low_known = true;
+      low = clock_, low_known = true;
     }
+    double next = here.slope > 0 ? clock_ - here.joules / here.slope : low;
+    if (std::abs(next - clock_) <= kPrecision) break;
+    if (!(next > low && next < high)) next = low_known ? (low + high) / 2 : low;
+    clock_ = next, time_ = time_at_(next);
   }
   // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
-  return std::max<double>(constants::kLeastClock, std::floor(clock / kStep + 0.5) * kStep);
+  return std::clamp<double>(std::floor(clock_ / kStep + 0.5) * kStep, constants::kLeastClock, 1);
 }
 
 template <class TimeAt>
 double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at) {
-  const double sustained = clock_under(law, work, law.limit, time_at);
+  ClockSearch search(law, work, time_at);
+  const double sustained = search.under(law.limit);
   if (run == RunLength::sustained || sustained == 1) return sustained;
-  const double burst = clock_under(law, work, law.burst, time_at);
-  return burst - heated_by(seconds(time_at(1.0).time)) * (burst - sustained);
+  const double burst = search.under(law.burst);
+  return burst - heated_by(search.at_highest()) * (burst - sustained);
 }
 
 }  // namespace tilecast
