@@ -3,13 +3,14 @@
 #
 #   tilecast_room(kernel KNOWS gpu support units)      # src/kernel, target room_kernel
 #   tilecast_room(train IN lab KNOWS measure estimate) # lab/train, target room_lab_train
+#   tilecast_room(import IN lab APART KNOWS measure)   # sources that use the same names for things of their own
 #
 # A room is an object library. Whoever links rooms into a program or an archive asks tilecast_objects() for the objects of a
 # room and of everything it knows. Tests stand beside their sources, *_test.cpp, and make one program per room that is
 # linked from exactly what the room knows: a use of anything else fails to link.
 
 function(tilecast_room name)
-  cmake_parse_arguments(ROOM "" "IN" "KNOWS;GENERATED" ${ARGN})
+  cmake_parse_arguments(ROOM "APART" "IN" "KNOWS;GENERATED" ${ARGN})
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   set(id ${name})
   if(ROOM_IN)
@@ -35,6 +36,10 @@ function(tilecast_room name)
   if(sources OR ROOM_GENERATED)
     add_library(${target} OBJECT ${sources} ${ROOM_GENERATED})
     target_link_libraries(${target} PUBLIC tilecast_flags)
+    if(NOT ROOM_APART)
+      tilecast_join(${target})
+      set_source_files_properties(${ROOM_GENERATED} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     if(TARGET standard_headers)
       target_precompile_headers(${target} REUSE_FROM standard_headers)
     endif()
@@ -47,7 +52,15 @@ function(tilecast_room name)
   endif()
   if(TILECAST_TESTS AND tests)
     tilecast_tests(${id} ${tests})
+    if(NOT ROOM_APART)
+      tilecast_join(test_${id})
+    endif()
   endif()
+endfunction()
+
+# Compiles the sources of a target eight at a time: what they include is read once.
+function(tilecast_join target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TILECAST_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # OUT: the objects of these rooms and of all they know.

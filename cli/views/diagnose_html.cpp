@@ -8,8 +8,6 @@
 namespace tilecast {
 namespace {
 
-std::string share(Seconds part, Seconds whole) { return whole > seconds(0) ? percent(part / whole) : "0 %"; }
-
 // Cells that start with '#' stand to the right.
 std::string row(std::initializer_list<std::string> cells, const char* tag = "td") {
   std::string out = "<tr>";
@@ -31,7 +29,7 @@ std::string kernels(const DiagnosisReport& d, Count top) {
   for (const RecordedWork& g : d.work) {
     if (top-- <= 0) break;
     const auto& c = g.forecast;
-    out += row({g.name, shape_words(g), "#" + text_of(g.total), "#" + share(g.total, d.total),
+    out += row({g.name, shape_words(g), "#" + text_of(g.total), "#" + share_words(g.total, d.total),
                 fmt::format("#{}", g.calls), "#" + text_of(g.per_call), c ? "#" + text_of(c->forecast) : "#–",
                 c ? "#" + text_of(c->ceiling) : "#–", c ? "#" + text_of(c->bound) : "#–",
                 c ? fmt::format("#{:.2f}", g.per_call / c->ceiling) : "#–", limit_words(g)});
@@ -44,7 +42,7 @@ std::string unknown(const DiagnosisReport& d) {
   std::size_t listed = 0;
   for (const RecordedWork& g : d.work)
     if (!g.recognised() && listed++ < kMostListed)
-      rows += row({g.full_name.substr(0, 200), g.op, "#" + text_of(g.total), "#" + share(g.total, d.total)});
+      rows += row({g.full_name.substr(0, 200), g.op, "#" + text_of(g.total), "#" + share_words(g.total, d.total)});
   if (rows.empty()) return "<p>Every kernel was recognised.</p>\n";
   return "<table>" + row({"kernel", "operator", "#time", "#share"}, "th") + rows + "</table>\n";
 }
@@ -64,8 +62,8 @@ std::string diagnose_html(const DiagnosisReport& d, Count top) {
       "<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p class=big>{2}{3}, against forecasts for {4}. GPU work {5}; "
       "kernels recognised for {6} of it, forecast for {7}; {8} ({9}) above the ceilings.</p>\n",
       escaped(d.trace), kStyle, escaped(d.format), d.recorded_on.empty() ? "" : " of " + escaped(d.recorded_on),
-      escaped(d.gpu), text_of(d.total), share(d.recognised, d.total), share(d.compared, d.total),
-      text_of(d.above_ceiling), share(d.above_ceiling, d.total));
+      escaped(d.gpu), text_of(d.total), share_words(d.recognised, d.total), share_words(d.compared, d.total),
+      text_of(d.above_ceiling), share_words(d.above_ceiling, d.total));
   for (const std::string& note : d.notes) page += "<p>Note: " + escaped(note) + "</p>\n";
   page += "<h2>What to try</h2>\n<ol>\n";
   for (const Suggestion& a : d.advice)
@@ -79,7 +77,7 @@ std::string diagnose_html(const DiagnosisReport& d, Count top) {
     page +=
         figure(plots.busy[i],
                fmt::format("Device {}: {} from first to last work, busy {}, idle while the host was late {}.", t.device,
-                           text_of(t.window), share(t.busy, t.window), share(t.idle_host_late, t.window)));
+                           text_of(t.window), share_words(t.busy, t.window), share_words(t.idle_host_late, t.window)));
   }
   page += "<h2>Against the ceiling</h2>\n";
   page += figure(plots.ceilings,

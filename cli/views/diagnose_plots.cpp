@@ -11,8 +11,6 @@
 namespace tilecast {
 namespace {
 
-std::string share(Seconds part, Seconds whole) { return whole > seconds(0) ? percent(part / whole) : "0 %"; }
-
 // Bars of time by family; the part above the ceilings in orange.
 std::string family_plot(const DiagnosisReport& d) {
   constexpr double kRow = 22, kLeft = 210, kWide = 480, kTop = 34;  // below the title
@@ -24,7 +22,7 @@ std::string family_plot(const DiagnosisReport& d) {
     svg.text(kLeft - 8, y + 15, f.words, {.anchor = Anchor::end});
     svg.rect(kLeft, y + 3, width, kRow - 6, !f.recognised() ? colour::kGrey : colour::kBlue);
     if (lost > 0.5) svg.rect(kLeft + width - lost, y + 3, lost, kRow - 6, colour::kOrange);
-    svg.text(kLeft + width + 6, y + 15, text_of(f.total) + ", " + share(f.total, d.total));
+    svg.text(kLeft + width + 6, y + 15, text_of(f.total) + ", " + share_words(f.total, d.total));
     y += kRow;
   }
   return svg.file();

@@ -17,22 +17,20 @@ std::string cut(std::string text, std::size_t width) {
   return text;
 }
 
-std::string share(Seconds part, Seconds whole) { return whole > seconds(0) ? percent(part / whole) : "0 %"; }
-
 std::string summary(const DiagnosisReport& d) {
   Count launches = 0;
   for (const FamilyTime& f : d.families) launches += f.launches;
   std::string text = fmt::format("{}: {}{}, against forecasts for {}\n", d.trace, d.format,
                                  d.recorded_on.empty() ? "" : " of " + d.recorded_on, d.gpu);
   text += fmt::format("GPU work {} in {} launches; kernels recognised for {} of it, forecast for {}\n",
-                      text_of(d.total), launches, share(d.recognised, d.total), share(d.compared, d.total));
+                      text_of(d.total), launches, share_words(d.recognised, d.total), share_words(d.compared, d.total));
   for (const DeviceTimeline& t : d.devices) {
     text += fmt::format("device {}: {} from first to last work, busy {}, idle {}", t.device, text_of(t.window),
-                        share(t.busy, t.window), share(t.idle, t.window));
+                        share_words(t.busy, t.window), share_words(t.idle, t.window));
     std::string parts;
     const auto part = [&](const char* name, Seconds time) {
       if (time > t.window * 0.005)
-        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, share(time, t.window));
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, share_words(time, t.window));
     };
     part("host late", t.idle_host_late);
     part("launched but not begun", t.idle_launched);
@@ -47,8 +45,8 @@ std::string summary(const DiagnosisReport& d) {
 std::string family_table(const DiagnosisReport& d) {
   Table table({{"family", Align::left}, {"time"}, {"share"}, {"launches"}, {"forecast for"}, {"above ceiling"}});
   for (const FamilyTime& f : d.families)
-    table.add({f.words, text_of(f.total), share(f.total, d.total), fmt::format("{}", f.launches),
-               f.compared > seconds(0) ? share(f.compared, f.total) : "–",
+    table.add({f.words, text_of(f.total), share_words(f.total, d.total), fmt::format("{}", f.launches),
+               f.compared > seconds(0) ? share_words(f.compared, f.total) : "–",
                f.above_ceiling > seconds(0) ? text_of(f.above_ceiling) : "–"});
   return "\nWhere the time goes\n" + table.text(2);
 }
@@ -66,7 +64,7 @@ std::string kernel_table(const DiagnosisReport& d, Count top) {
   for (const RecordedWork& g : d.work) {
     if (top-- <= 0) break;
     const auto& c = g.forecast;
-    table.add({cut(g.name, kNameWidth), cut(shape_words(g), kShapeWidth), text_of(g.total), share(g.total, d.total),
+    table.add({cut(g.name, kNameWidth), cut(shape_words(g), kShapeWidth), text_of(g.total), share_words(g.total, d.total),
                fmt::format("{}", g.calls), text_of(g.per_call), c ? text_of(c->forecast) : "–",
                c ? text_of(c->ceiling) : "–", limit_words(g)});
   }
@@ -91,11 +89,11 @@ std::string shortfall_table(const DiagnosisReport& d, Count top) {
   for (const RecordedWork* g : behind) {
     if (top-- <= 0) break;
     table.add({cut(g->name, kNameWidth), cut(shape_words(*g), kShapeWidth), text_of(g->above_ceiling),
-               share(g->above_ceiling, d.total), text_of(g->per_call), text_of(g->forecast->ceiling),
+               share_words(g->above_ceiling, d.total), text_of(g->per_call), text_of(g->forecast->ceiling),
                three_digits(g->per_call / g->forecast->ceiling), limit_words(*g)});
   }
   return fmt::format("\nAbove their ceiling: {} shapes, {} in all ({} of the GPU's time)\n", behind.size(),
-                     text_of(d.above_ceiling), share(d.above_ceiling, d.total)) +
+                     text_of(d.above_ceiling), share_words(d.above_ceiling, d.total)) +
          table.text(2);
 }
 
@@ -107,10 +105,10 @@ std::string unknown_table(const DiagnosisReport& d, Count top) {
   for (const RecordedWork& g : d.work)
     if (!g.recognised() && rows++ < top)
       unknown.add({cut(g.full_name, kNameWidth), cut(g.op.empty() ? "–" : g.op, kShapeWidth), text_of(g.total),
-                   share(g.total, d.total), fmt::format("{}", g.launches)});
+                   share_words(g.total, d.total), fmt::format("{}", g.launches)});
   if (rows > 0)
     text += fmt::format("\nNot recognised: {} names, {} of the GPU's time\n", rows,
-                        share(d.total - d.recognised, d.total)) +
+                        share_words(d.total - d.recognised, d.total)) +
             unknown.text(2);
   Seconds shapeless;
   for (const RecordedWork& g : d.work)
@@ -119,7 +117,7 @@ std::string unknown_table(const DiagnosisReport& d, Count top) {
     text += fmt::format(
         "\n{} ({}) is of known families but has no forecast: record shapes (record_shapes=True), and "
         "the step before it becomes a CUDA graph\n",
-        text_of(shapeless), share(shapeless, d.total));
+        text_of(shapeless), share_words(shapeless, d.total));
   return text;
 }
 
@@ -138,8 +136,8 @@ std::string gap_table(const DiagnosisReport& d) {
     text += fmt::format(
         "  {} ({}) in stretches where each launch was waited for; the longest is {} with {} launches, "
         "the GPU busy {} of it\n",
-        text_of(t.host_bound), share(t.host_bound, t.window), text_of(longest.length), longest.launches,
-        share(longest.busy, longest.length));
+        text_of(t.host_bound), share_words(t.host_bound, t.window), text_of(longest.length), longest.launches,
+        share_words(longest.busy, longest.length));
   }
   std::string calls;
   for (std::size_t i = 0; i < std::min<std::size_t>(4, d.host.size()); ++i)
@@ -167,6 +165,10 @@ std::string limit_words(const RecordedWork& work) {
   }
   if (work.bytes > bytes(0) && work.total > seconds(0)) return text_of(work.bytes / work.total);
   return "–";
+}
+
+std::string share_words(Seconds part, Seconds whole) {
+  return whole > seconds(0) ? percent(part / whole) : "0 %";
 }
 
 std::string diagnose_text(const DiagnosisReport& d, Count top) {

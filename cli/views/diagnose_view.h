@@ -31,6 +31,8 @@ DiagnosePlots diagnose_plots(const DiagnosisReport& report);
 
 // A shape as people write it: "gemm bf16 m=512 n=6144 k=4096"; the operator where it is not known.
 std::string shape_words(const RecordedWork& work);
+// A part of the whole, in percent.
+std::string share_words(Seconds part, Seconds whole);
 // What holds the work back, where known.
 std::string limit_words(const RecordedWork& work);
 

@@ -23,12 +23,10 @@ Json layout_json(const RankLayout& l) {
 
 namespace {
 
-double ms(Seconds t) { return in_seconds(t) * 1e3; }
-
 Json stage_json(const StepStage& s) {
   return Json{{"layers", s.layers},
-              {"forward_ms", ms(s.forward)},
-              {"backward_ms", ms(s.backward)},
+              {"forward_ms", in_milliseconds(s.forward)},
+              {"backward_ms", in_milliseconds(s.backward)},
               {"memory_bytes", memory_json(s.memory.need)},
               {"usable_bytes", in_bytes(s.memory.usable)},
               {"cache_room_tokens", s.memory.cache_tokens}};
@@ -57,7 +55,7 @@ Json refused_json(const StepSetting& s, const Error& why) {
               {"error", as_flag(why).line()}};
 }
 
-Json row_json(const Row<StepForecast>& row) {
+Json parallel_row_json(const Row<StepForecast>& row) {
   if (!row.answer) return refused_json(row.setting, row.answer.error());
   const StepForecast& f = *row.answer;
   const StepSetting& s = f.setting;
@@ -65,7 +63,7 @@ Json row_json(const Row<StepForecast>& row) {
   Json axes = Json::object(), stages = Json::array(), exchanges = Json::array();
   for (const StepAxis& axis : many.axes)
     if (axis.total > seconds(0))
-      axes[name_of(axis.axis)] = Json{{"total_ms", ms(axis.total)}, {"exposed_ms", ms(axis.exposed)}};
+      axes[name_of(axis.axis)] = Json{{"total_ms", in_milliseconds(axis.total)}, {"exposed_ms", in_milliseconds(axis.exposed)}};
   for (const StepStage& stage : many.stages) stages.push_back(stage_json(stage));
   for (const StepExchange& exchange : many.exchanges) exchanges.push_back(exchange_json(exchange));
   return Json{{"model", s.model},
@@ -77,16 +75,16 @@ Json row_json(const Row<StepForecast>& row) {
               {"engine", name_of(s.engine)},
               {"dtype", s.dtype},
               {"micro_batches", many.micro_batches},
-              {"step_ms", ms(f.time)},
-              {"interval_ms", {ms(f.interval.low), ms(f.interval.high)}},
-              {"bound_ms", ms(f.bound)},
+              {"step_ms", in_milliseconds(f.time)},
+              {"interval_ms", {in_milliseconds(f.interval.low), in_milliseconds(f.interval.high)}},
+              {"bound_ms", in_milliseconds(f.bound)},
               {"tokens_per_second", f.tokens_per_second},
               {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
               {"mfu", f.mfu},
-              {"compute_ms", ms(many.compute)},
-              {"bubble_ms", ms(many.bubble)},
-              {"optimizer_ms", ms(many.optimizer)},
-              {"exposed_ms", ms(many.exposed)},
+              {"compute_ms", in_milliseconds(many.compute)},
+              {"bubble_ms", in_milliseconds(many.bubble)},
+              {"optimizer_ms", in_milliseconds(many.optimizer)},
+              {"exposed_ms", in_milliseconds(many.exposed)},
               {"axes", axes},
               {"stages", stages},
               {"usable_bytes", in_bytes(many.usable)},
@@ -99,7 +97,7 @@ Json row_json(const Row<StepForecast>& row) {
 
 std::string parallel_json(const StepRows& rows) {
   Json list = Json::array();
-  for (const Row<StepForecast>& row : rows) list.push_back(row_json(row));
+  for (const Row<StepForecast>& row : rows) list.push_back(parallel_row_json(row));
   return json_text(list);
 }
 

@@ -6,16 +6,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/terminal/units_text.h"
 #include "support/json.h"
 #include "support/table.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string formats_text(const PlannedServing& d) {
   return d.dtype + (d.kv_dtype == KvDtype::automatic ? std::string() : fmt::format(", cache {}", name_of(d.kv_dtype)));

@@ -3,19 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 
 #include "cli/terminal/units_text.h"
 #include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-double ms(Seconds t) { return t.base() * 1e3; }
 
 std::string grouped_digits(Count n) {  // 131072 -> 131,072
   std::string digits = std::to_string(n);
@@ -100,13 +96,13 @@ std::string plan_train_json(const TrainingPlanResult& p) {
     ranked.push_back({{"layout", layout_json(t)},
                       {"micro_batch", t.micro_batch},
                       {"recompute", t.recompute ? "full" : "none"},
-                      {"step_ms", ms(t.step)},
-                      {"interval_ms", {ms(t.interval.low), ms(t.interval.high)}},
+                      {"step_ms", in_milliseconds(t.step)},
+                      {"interval_ms", {in_milliseconds(t.interval.low), in_milliseconds(t.interval.high)}},
                       {"tokens_per_second", t.tokens_per_second},
                       {"tokens_per_second_per_gpu", t.tokens_per_second / p.gpus},
                       {"mfu", t.utilisation},
-                      {"bubble_ms", ms(t.bubble)},
-                      {"exposed_ms", ms(t.exposed)},
+                      {"bubble_ms", in_milliseconds(t.bubble)},
+                      {"exposed_ms", in_milliseconds(t.exposed)},
                       {"memory_bytes", t.memory.base()}});
   const Json all{{"model", p.model},   {"cluster", p.cluster},     {"gpus", p.gpus}, {"tried", p.tried}, {"fit", p.fit},
                  {"tokens", p.tokens}, {"gpu_hours", p.gpu_hours}, {"usd", p.usd},   {"ranked", ranked}};

@@ -14,8 +14,6 @@ Json memory_json(const MemoryNeed& m) {
 
 namespace {
 
-double ms(Seconds t) { return in_seconds(t) * 1e3; }
-
 Json memory_json(const StepMemory& memory) {
   Json json = memory_json(memory.need);
   json["usable"] = in_bytes(memory.usable);
@@ -62,12 +60,12 @@ Json row_json(const Row<StepForecast>& row) {
   const StepForecast& s = *row.answer;
   Json kernels = Json::array();
   for (const StepKernel& kernel : s.kernels) kernels.push_back(kernel_json(s, kernel));
-  json.update(Json{{"step_ms", ms(s.time)},
-                   {"interval_ms", {ms(s.interval.low), ms(s.interval.high)}},
-                   {"ceiling_ms", ms(s.ceiling)},
-                   {"bound_ms", ms(s.bound)},
-                   {"gpu_ms", ms(s.gpu)},
-                   {"host_ms", ms(s.host)},
+  json.update(Json{{"step_ms", in_milliseconds(s.time)},
+                   {"interval_ms", {in_milliseconds(s.interval.low), in_milliseconds(s.interval.high)}},
+                   {"ceiling_ms", in_milliseconds(s.ceiling)},
+                   {"bound_ms", in_milliseconds(s.bound)},
+                   {"gpu_ms", in_milliseconds(s.gpu)},
+                   {"host_ms", in_milliseconds(s.host)},
                    {"tokens_per_second", s.tokens_per_second},
                    {"model_flops", s.flops},
                    {"mfu", s.mfu},

@@ -1,15 +1,13 @@
 // A simulated deployment for programs (docs/json.md).
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 
 #include "cli/views/simulate_view.h"
 #include "support/json.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
 Json metrics_json(const ServingMetrics& m) {

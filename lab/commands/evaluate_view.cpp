@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "support/json.h"
 #include "support/table.h"
+#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string share(double v) { return fmt::format("{:.1f} %", v * 100); }
 

@@ -9,6 +9,7 @@
 
 #include "cli/cli_testing.h"
 #include "gpu/registry.h"
+#include "lab/evaluate/method_testing.h"
 #include "lab/evaluate/protocols.h"
 #include "support/test_files.h"
 
@@ -36,19 +37,6 @@ std::vector<Measurement> planted_linear() {
           rows.push_back(row);
         }
   return rows;
-}
-
-std::vector<std::size_t> all_of(const std::vector<Measurement>& rows) {
-  std::vector<std::size_t> chosen(rows.size());
-  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-  return chosen;
-}
-
-double mean_error(const Forecaster& forecaster, const std::vector<Measurement>& rows) {
-  const auto outcomes = forecast_all(forecaster, rows, 2);
-  double sum = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::abs(outcomes[i].forecast / rows[i].latency - 1);
-  return sum / static_cast<double>(rows.size());
 }
 
 MethodOptions quick() {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "gpu/registry.h"
+#include "lab/evaluate/method_testing.h"
 
 namespace tilecast {
 namespace {
@@ -33,20 +34,7 @@ std::vector<Measurement> made_rows(double factor, std::string_view kernel) {
   return rows;
 }
 
-double mean_error(const Forecaster& method, const std::vector<Measurement>& rows) {
-  const std::vector<Outcome> outcomes = forecast_all(method, rows, 1);
-  double sum = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::abs(outcomes[i].forecast / rows[i].latency - 1);
-  return sum / static_cast<double>(rows.size());
-}
-
-std::vector<std::size_t> all_of(const std::vector<Measurement>& rows) {
-  std::vector<std::size_t> all(rows.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-TrainOptions quick() {
+TrainOptions quick_training() {
   TrainOptions options;
   options.set_trees(20);
   options.set_threads(1);
@@ -56,7 +44,7 @@ TrainOptions quick() {
 
 TEST(TilecastMethod, LearnsItsRowsAndNamesWhatItHasSeen) {
   const auto rows = made_rows(1.7, "k");
-  const auto method = train_tilecast(rows, all_of(rows), quick(), {});
+  const auto method = train_tilecast(rows, all_of(rows), quick_training(), {});
   EXPECT_EQ(method->method(), Method::tilecast);
   EXPECT_GT(mean_error(*analytic_method(Method::tilecast), rows), 0.4);
   EXPECT_LT(mean_error(*method, rows), 0.05);
@@ -71,14 +59,14 @@ TEST(TilecastMethod, TakesOnlyTheRowsItIsGiven) {
   const auto others = made_rows(3, "k");
   const auto train = all_of(rows);
   rows.insert(rows.end(), others.begin(), others.end());
-  const auto method = train_tilecast(rows, train, quick(), {});
+  const auto method = train_tilecast(rows, train, quick_training(), {});
   rows.resize(train.size());
   EXPECT_LT(mean_error(*method, rows), 0.05);
 }
 
 TEST(TilecastMethod, DoesNotReadTheProfilersKernelName) {
   auto rows = made_rows(1.5, "fast");
-  const auto method = train_tilecast(rows, all_of(rows), quick(), {});
+  const auto method = train_tilecast(rows, all_of(rows), quick_training(), {});
   auto renamed = rows;
   for (Measurement& row : renamed) row.kernel_source = "slow";
   EXPECT_DOUBLE_EQ(mean_error(*method, rows), mean_error(*method, renamed));
@@ -93,7 +81,7 @@ TEST(TilecastMethod, LeavesTrapsOutOfTraining) {
     row.kernel.shape = shape;
     row.gpu = "P4";  // its linear layers in the training tables are a trap
   }
-  const auto method = train_tilecast(rows, all_of(rows), quick(), {});
+  const auto method = train_tilecast(rows, all_of(rows), quick_training(), {});
   EXPECT_EQ(method->rows_seen(rows[0]), 0);
   EXPECT_DOUBLE_EQ(mean_error(*method, rows), mean_error(*analytic_method(Method::tilecast), rows));
 }

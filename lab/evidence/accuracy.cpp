@@ -15,7 +15,7 @@ namespace {
 
 struct Page {
   std::string_view name, title, about;
-  std::vector<Section> sections;
+  std::vector<AccuracySection> sections;
 };
 
 const std::vector<Page>& detail_pages() {
@@ -167,7 +167,7 @@ std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs) {
                                                          section::plots(inputs) + "## Details\n\n"}};
   for (const Page& page : detail_pages()) {
     std::string text;
-    for (const Section& section : page.sections) text += section(inputs);
+    for (const AccuracySection& section : page.sections) text += section(inputs);
     if (text.empty()) continue;
     const std::string file = fmt::format("accuracy/{}.md", page.name);
     pages.front().text += fmt::format("- [{}]({}): {}\n", page.title, file, page.about);

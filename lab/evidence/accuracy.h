@@ -73,7 +73,7 @@ std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs);
 std::string accuracy_page_head();  // what each of those in the folder begins with
 
 // The sections, in the document's order. One that has nothing to show is empty.
-using Section = std::string (*)(const AccuracyInputs& inputs);
+using AccuracySection = std::string (*)(const AccuracyInputs& inputs);
 namespace section {
 std::string definitions(const AccuracyInputs& inputs);
 std::string sources(const AccuracyInputs& inputs);  // of rows, with their licences

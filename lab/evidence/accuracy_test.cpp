@@ -121,7 +121,7 @@ TEST(Accuracy, WithoutAnythingLearnedItsSectionsAreEmpty) {
   sample.inputs.seen.clear();
   sample.inputs.without_gpu.clear();
   sample.inputs.without_architecture.clear();
-  for (const Section section : {section::summary, section::seen, section::left_out_gpu, section::left_out_architecture,
+  for (const AccuracySection section : {section::summary, section::seen, section::left_out_gpu, section::left_out_architecture,
                                 section::methods, section::ablation, section::plots, section::counters})
     EXPECT_EQ(section(sample.inputs), "");
   EXPECT_THAT(all_text(sample.inputs), HasSubstr("analytic forecast"));

@@ -10,12 +10,12 @@
 namespace tilecast {
 namespace {
 
-struct FittedConstant {
+struct TritonConstant {
   std::string_view name;
   double TritonConstants::*value;
   double low, high;
 };
-constexpr std::array<FittedConstant, 8> kConstants = {{{"warpgroup_shared", &TritonConstants::warpgroup_shared, 0.8, 2},
+constexpr std::array<TritonConstant, 8> kConstants = {{{"warpgroup_shared", &TritonConstants::warpgroup_shared, 0.8, 2},
                                                        {"load_slots", &TritonConstants::load_slots, 2, 60},
                                                        {"latency", &TritonConstants::latency, 500, 3000},
                                                        {"piece", &TritonConstants::piece, 0.005, 0.2},
@@ -73,7 +73,7 @@ Result<TritonConstants> fit_constants(std::span<const TunedShape> shapes, const 
     std::vector<std::size_t> moved;
     for (auto count = 1 + random() % 3; count > 0; --count) {
       const std::size_t at = random() % kConstants.size();
-      const FittedConstant& one = kConstants[at];
+      const TritonConstant& one = kConstants[at];
       next.*one.value = std::clamp(next.*one.value * std::exp(widths[at] * (4 * uniform() - 2)), one.low, one.high);
       moved.push_back(at);
     }
@@ -88,7 +88,7 @@ Result<TritonConstants> fit_constants(std::span<const TunedShape> shapes, const 
 
 std::string text_of(const TritonConstants& constants) {
   std::string text;
-  for (const FittedConstant& one : kConstants) text += fmt::format("{:<18}{:.4g}\n", one.name, constants.*one.value);
+  for (const TritonConstant& one : kConstants) text += fmt::format("{:<18}{:.4g}\n", one.name, constants.*one.value);
   return text;
 }
 

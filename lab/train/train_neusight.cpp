@@ -11,7 +11,7 @@ namespace tilecast {
 namespace {
 
 // A row ready for its network.
-struct Lesson {
+struct NeusightLesson {
   NeusightTerms terms;
   double measured;  // seconds
   std::string_view gpu, source;
@@ -33,12 +33,12 @@ constexpr std::array<Recipe, 5> kRecipes = {{{"bmm", 1e-5, 1e-4, 128},
 double next_power(double value) { return std::exp2(std::ceil(std::log2(value))); }
 
 // SMAPE: mean |y - p| / (y + p). A prediction clamped to zero costs one and has no slope.
-double smape(std::span<const Lesson> lessons, std::span<const std::size_t> rows, std::span<const float> outputs,
+double smape(std::span<const NeusightLesson> lessons, std::span<const std::size_t> rows, std::span<const float> outputs,
              std::span<float> gradient) {
   const double n = static_cast<double>(rows.size());
   double sum = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Lesson& lesson = lessons[rows[i]];
+    const NeusightLesson& lesson = lessons[rows[i]];
     const auto own = outputs.subspan(3 * i, 3);
     const double u = neusight_utilisation(own, lesson.terms.waves);
     if (!(u > 0)) {
@@ -57,10 +57,10 @@ double smape(std::span<const Lesson> lessons, std::span<const std::size_t> rows,
   return sum / n;
 }
 
-double mean_error(std::span<const Lesson> lessons, std::span<const std::size_t> rows, std::span<const float> outputs) {
+double mean_error(std::span<const NeusightLesson> lessons, std::span<const std::size_t> rows, std::span<const float> outputs) {
   double sum = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Lesson& lesson = lessons[rows[i]];
+    const NeusightLesson& lesson = lessons[rows[i]];
     sum += std::abs(in_seconds(neusight_time(lesson.terms, outputs.subspan(3 * i, 3))) / lesson.measured - 1);
   }
   return sum / static_cast<double>(rows.size());
@@ -80,7 +80,7 @@ MlpTrainOptions recipe_of(std::string_view key, const NeusightTrainOptions& opti
   return train;
 }
 
-TrainedMlp train_predictor(std::vector<Lesson> lessons, const MlpTrainOptions& train, Count most_rows,
+TrainedMlp train_predictor(std::vector<NeusightLesson> lessons, const MlpTrainOptions& train, Count most_rows,
                            std::map<std::string, Count>& sources) {
   if (most_rows > 0 && lessons.size() > static_cast<std::size_t>(most_rows)) {
     std::stable_sort(lessons.begin(), lessons.end(), [](auto& a, auto& b) { return a.hash < b.hash; });
@@ -88,7 +88,7 @@ TrainedMlp train_predictor(std::vector<Lesson> lessons, const MlpTrainOptions& t
   }
   TrainedMlp predictor;
   std::vector<float> features;
-  for (const Lesson& lesson : lessons) {
+  for (const NeusightLesson& lesson : lessons) {
     features.insert(features.end(), lesson.terms.features.begin(), lesson.terms.features.end());
     ++predictor.seen[std::string(lesson.gpu)];
     ++sources[std::string(lesson.source)];
@@ -139,7 +139,7 @@ NeusightWeights train_neusight(const std::vector<Measurement>& rows, std::span<c
                                const NeusightTrainOptions& options,
                                const std::function<void(double, std::string_view)>& progress) {
   NeusightWeights weights;
-  std::map<std::string, std::vector<Lesson>> lessons;
+  std::map<std::string, std::vector<NeusightLesson>> lessons;
   std::map<std::string, std::map<std::string_view, std::uint32_t>> places;
   for (const std::size_t i : chosen) {
     const Measurement& row = rows[i];
@@ -158,7 +158,7 @@ NeusightWeights train_neusight(const std::vector<Measurement>& rows, std::span<c
   }
   // Shares of the whole by rows; a row costs the same in all networks.
   double all = 0, done = 0;
-  const auto cost = [&](const std::vector<Lesson>& own) {
+  const auto cost = [&](const std::vector<NeusightLesson>& own) {
     const double n = static_cast<double>(own.size());
     return options.most_rows > 0 ? std::min(n, static_cast<double>(options.most_rows)) : n;
   };

@@ -11,7 +11,7 @@
 namespace tilecast {
 namespace {
 
-struct Lesson {
+struct SynperfLesson {
   std::vector<float> features;
   double efficiency;
   std::string_view gpu, source;
@@ -19,7 +19,7 @@ struct Lesson {
 };
 
 // Mean |y - e| / y of the efficiency, not of the time.
-double relative_error_of(std::span<const Lesson> lessons, std::span<const std::size_t> rows,
+double relative_error_of(std::span<const SynperfLesson> lessons, std::span<const std::size_t> rows,
                          std::span<const float> outputs, std::span<float> gradient) {
   const double n = static_cast<double>(rows.size());
   double sum = 0;
@@ -47,12 +47,12 @@ MlpTrainOptions recipe(std::size_t inputs, const SynperfTrainOptions& options) {
   return train;
 }
 
-std::map<std::string, std::vector<Lesson>> lessons_of(const std::vector<Measurement>& rows,
+std::map<std::string, std::vector<SynperfLesson>> lessons_of(const std::vector<Measurement>& rows,
                                                       std::span<const std::size_t> chosen,
                                                       const SynperfTrainOptions& options) {
   std::map<std::string, std::vector<std::size_t>> groups;
   for (const std::size_t i : chosen) groups[model_key(rows[i].kernel)].push_back(i);
-  std::map<std::string, std::vector<Lesson>> lessons;
+  std::map<std::string, std::vector<SynperfLesson>> lessons;
   for (auto& [key, own] : groups) {
     const auto hash = [&](std::size_t i) { return shape_hash(rows[i].kernel.shape, options.seed); };
     if (options.most_rows > 0 && own.size() > static_cast<std::size_t>(options.most_rows)) {
@@ -84,13 +84,13 @@ SynperfWeights train_synperf(const std::vector<Measurement>& rows, std::span<con
   double all = 0, done = 0;
   for (const auto& [key, own] : lessons) all += static_cast<double>(own.size());
   for (auto& [key, group] : lessons) {
-    std::vector<Lesson>& own = group;  // clang's lambdas capture no structured binding
+    std::vector<SynperfLesson>& own = group;  // clang's lambdas capture no structured binding
     // Plans of one category may differ in their pipes; the network sees those of the first row.
     const std::size_t width = own.front().features.size();
-    std::erase_if(own, [&](const Lesson& lesson) { return lesson.features.size() != width; });
+    std::erase_if(own, [&](const SynperfLesson& lesson) { return lesson.features.size() != width; });
     TrainedMlp model;
     std::vector<float> features;
-    for (const Lesson& lesson : own) {
+    for (const SynperfLesson& lesson : own) {
       features.insert(features.end(), lesson.features.begin(), lesson.features.end());
       ++model.seen[std::string(lesson.gpu)];
       ++weights.sources[std::string(lesson.source)];

@@ -22,6 +22,7 @@ void expect_round_trip(Query query) {
     EXPECT_TRUE(names.insert(about.name).second) << about.name << " stands there twice";
     EXPECT_FALSE(about.help.empty()) << about.name;
     EXPECT_EQ(about.example.empty(), about.kind == ArgumentKind::yes_no) << about.name;
+    if (argument.get().empty()) continue;  // not said
     const auto set = set_argument(blank, about.name, argument.get());
     EXPECT_TRUE(set.ok()) << set.error().line();
   }

@@ -18,7 +18,7 @@ namespace {
 
 using Call = std::variant<Collective, ExpertExchange>;
 
-constexpr double kMostRanks = 1 << 20, kMostCount = 1 << 30;  // counts fit an int
+constexpr double kMostRanks = 1 << 20;
 
 int count_or_zero(const std::optional<Count>& count) { return static_cast<int>(count.value_or(0)); }
 

@@ -21,6 +21,8 @@
 
 namespace tilecast {
 
+inline constexpr double kMostCount = 1 << 30;  // counts fit an int
+
 // Readers of one value; errors name the argument. "15T", "2.5B", "800k" are numbers too: k, M, B (or G) and T are
 // powers of 1000.
 Result<Count> count_value(const Argument& about, std::string_view text);

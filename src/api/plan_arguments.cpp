@@ -5,7 +5,6 @@
 namespace tilecast {
 namespace {
 
-constexpr double kMostCount = 1 << 30;
 // Ten thousand times what the longest training so far took.
 constexpr double kMostTrainingTokens = 1e18;
 constexpr double kLeastDollars = 1e-6, kMostDollars = 1e9, kMostPrice = 1e6;  // an hour

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/arguments_testing.h"
 #include "support/test_files.h"
 
 namespace tilecast {
@@ -172,18 +173,6 @@ TEST(PlanTrainApi, ErrorsNameTheField) {
   refused("price", [](PlanTrainQuery& q) { q.price = 0; });
   refused("top", [](PlanTrainQuery& q) { q.top = 0; });
   refused("method", [](PlanTrainQuery& q) { q.method = Method::synperf; });
-}
-
-template <class Query>
-void expect_round_trip(Query query) {
-  Query copy;
-  const auto from = arguments_of(query), to = arguments_of(copy);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    EXPECT_FALSE(from[i].about.help.empty()) << from[i].about.name;
-    if (from[i].get().empty()) continue;
-    ASSERT_TRUE(to[i].set(from[i].get())) << from[i].about.name;
-    EXPECT_EQ(to[i].get(), from[i].get()) << from[i].about.name;
-  }
 }
 
 TEST(PlanApi, ArgumentsRoundTrip) {

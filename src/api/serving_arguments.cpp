@@ -5,7 +5,7 @@
 namespace tilecast {
 namespace {
 
-constexpr double kMostCount = 1 << 30, kMostRanks = 1024;
+constexpr double kMostServingRanks = 1024;
 
 void add_deployment(Declare& list, SimulateQuery& q) {
   list.add(q.model, {.name = "model",
@@ -19,17 +19,17 @@ void add_deployment(Declare& list, SimulateQuery& q) {
   list.add(q.engine, {.name = "engine", .help = "who serves", .example = "sglang"});
   list.add(q.dtype, {.name = "dtype", .help = "number format (default: the checkpoint's)", .example = "fp8"});
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "the cache", .example = "fp8"});
-  list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostRanks});
-  list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostRanks});
+  list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
+  list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.ep,
-           {.name = "ep", .help = "ranks that share the experts out", .example = "8", .least = 1, .most = kMostRanks});
+           {.name = "ep", .help = "ranks that share the experts out", .example = "8", .least = 1, .most = kMostServingRanks});
   list.add(q.attention_dp,
            {.name = "attention-dp",
             .help = "data parallel ranks of one replica, each with requests of its own, that share experts over the "
                     "ranks of ep",
             .example = "8",
             .least = 1,
-            .most = kMostRanks});
+            .most = kMostServingRanks});
   list.add(q.cluster, {.name = "cluster",
                        .help = "cluster of the ranks, by name or file (default: the one of this GPU)",
                        .example = "hgx-h100"});
@@ -135,7 +135,7 @@ void add_pools(Declare& list, SimulateQuery& q) {
                           .help = "... tensor parallel ranks of each (default: as tp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostRanks});
+                          .most = kMostServingRanks});
   list.add(
       q.link_gb_per_s,
       {.name = "link", .help = "... rate between them", .unit = "GB/s", .example = "50", .least = 1e-6, .most = 1e6});

@@ -13,6 +13,8 @@
 
 namespace tilecast {
 
+inline constexpr std::size_t kMostClusterFile = 1 << 20;  // bytes of a description or of prices
+
 enum class LinkKind : std::uint8_t {
   nvlink_switch,  // every GPU reaches every other at its full rate
   nvlink_mesh,    // a GPU's links are shared out among its peers

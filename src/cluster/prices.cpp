@@ -12,7 +12,6 @@
 namespace tilecast {
 namespace {
 
-constexpr std::size_t kMostFileBytes = 1 << 20;
 constexpr double kMostAnHour = 1e6;
 
 std::string_view trimmed(std::string_view text) {
@@ -63,7 +62,7 @@ Result<PriceTable> parse_prices(std::string_view text, const std::string& place)
 }
 
 Result<PriceTable> load_prices(const std::string& path) {
-  const auto text = read_text_file(path, kMostFileBytes);
+  const auto text = read_text_file(path, kMostClusterFile);
   if (!text) return text.error();
   return parse_prices(*text, path);
 }

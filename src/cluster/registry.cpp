@@ -15,7 +15,6 @@
 namespace tilecast {
 namespace {
 
-constexpr std::size_t kMostFileBytes = 1 << 20;
 
 Result<std::string> no_like(std::string_view) { return error("built-in descriptions must be complete"); }
 
@@ -131,7 +130,7 @@ Result<std::string> built_in_cluster_text(std::string_view name) {
 Result<Cluster> load_cluster(const std::string& name_or_path) {
   if (is_object_text(name_or_path)) return parse_cluster(name_or_path, "cluster description", built_in_cluster_text);
   if (!is_path(name_or_path)) return find_cluster(name_or_path);
-  auto text = read_text_file(name_or_path, kMostFileBytes);
+  auto text = read_text_file(name_or_path, kMostClusterFile);
   if (!text) return std::move(text).error();
   return parse_cluster(*text, name_or_path, built_in_cluster_text);
 }

@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "diagnose/diagnose.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 struct Case {
   const Diagnosis& found;
@@ -309,7 +308,7 @@ Found below_ceiling(const Case& c) {
                 std::string(remedy), lost};
 }
 
-constexpr Found (*kRules[])(const Case&) = {
+constexpr Found (*kAdvisers[])(const Case&) = {
     host_late,  launch_latency, synchronising,    pieces_of_pointwise, attention_in_pieces, older_attention,
     plain_fp32, misaligned,     pageable_copies,  exposed_collectives, list_optimizer,      strided,
     casts,      few_rows,       tiles_of_experts, below_ceiling,
@@ -320,7 +319,7 @@ constexpr Found (*kRules[])(const Case&) = {
 std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights) {
   const Case c{diagnosis, gpu, weights};
   std::vector<Advice> all;
-  for (const auto rule : kRules)
+  for (const auto rule : kAdvisers)
     if (auto advice = rule(c)) all.push_back(*std::move(advice));
   std::stable_sort(all.begin(), all.end(), [](const Advice& a, const Advice& b) { return a.at_stake > b.at_stake; });
   return all;

@@ -119,9 +119,9 @@ class Window {
   std::size_t before_ = 0;  // bytes of the file before the buffer
 };
 
-class Scan {
+class EventScan {
  public:
-  Scan(Window window, std::string path) : window_(std::move(window)), path_(std::move(path)) {}
+  EventScan(Window window, std::string path) : window_(std::move(window)), path_(std::move(path)) {}
 
   Status whole(const std::function<Status(std::string_view)>& event,
                const std::function<void(std::string_view, std::string_view)>& other) {
@@ -284,7 +284,7 @@ Status scan_events(const std::string& path, const std::function<Status(std::stri
                    const std::function<void(std::string_view, std::string_view)>& other) {
   auto file = ByteReader::open(path);
   if (!file) return std::move(file).error();
-  return Scan(Window(*std::move(file)), path).whole(event, other);
+  return EventScan(Window(*std::move(file)), path).whole(event, other);
 }
 
 }  // namespace tilecast

@@ -42,7 +42,7 @@ Number number_of(std::string_view text) {
   return read.ec == std::errc{} ? number : Number{0};
 }
 
-std::array<std::int32_t, 3> triple(std::string_view text) {
+std::array<std::int32_t, 3> json_triple(std::string_view text) {
   std::array<std::int32_t, 3> numbers{};
   std::size_t i = 0;
   JsonCursor cursor(text);
@@ -167,8 +167,8 @@ void add_work(const Event& event, RecordingBuilder& builder) {
   seen.activity = event.category == Category::copy   ? Activity::copy
                   : event.category == Category::fill ? Activity::fill
                                                      : Activity::kernel;
-  seen.launch.grid = triple(event.grid);
-  seen.launch.block = triple(event.block);
+  seen.launch.grid = json_triple(event.grid);
+  seen.launch.block = json_triple(event.block);
   seen.launch.registers = number_of<std::int32_t>(event.registers);
   seen.launch.shared_bytes = number_of<std::int32_t>(event.shared);
   const auto duration = nanoseconds_of(event.duration);

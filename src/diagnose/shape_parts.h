@@ -5,10 +5,9 @@
 #include <string_view>
 
 #include "diagnose/recognise.h"
+#include "support/text.h"
 
 namespace tilecast {
-
-inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // Of "[1, 1]" or "1"; zero where there is none.
 Count first_number(std::string_view text);

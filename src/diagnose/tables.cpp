@@ -66,7 +66,7 @@ std::int32_t small(std::string_view text) {
 }
 
 // "(1024, 2, 1)", "1024x2x1" or "1024".
-std::array<std::int32_t, 3> triple(std::string_view text) {
+std::array<std::int32_t, 3> written_triple(std::string_view text) {
   std::array<std::int32_t, 3> found{};
   std::size_t i = 0;
   for (std::size_t at = 0; at < text.size() && i < 3;) {
@@ -79,8 +79,6 @@ std::array<std::int32_t, 3> triple(std::string_view text) {
   for (std::size_t rest = i; i > 0 && rest < 3; ++rest) found[rest] = 1;
   return found;
 }
-
-bool contains(std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; }
 
 bool is_ncu(std::string_view line) { return contains(line, "Kernel Name") && contains(line, "ID"); }
 bool is_nsys(std::string_view line) {
@@ -229,8 +227,8 @@ const Metric kMetrics[] = {
 WorkSeen ncu_row(const CsvReader& table, std::size_t name) {
   WorkSeen seen;
   seen.name = table[name];
-  seen.launch.grid = triple(field(table, table.find_column("Grid Size")));
-  seen.launch.block = triple(field(table, table.find_column("Block Size")));
+  seen.launch.grid = written_triple(field(table, table.find_column("Grid Size")));
+  seen.launch.block = written_triple(field(table, table.find_column("Block Size")));
   seen.counters.emplace();
   return seen;
 }
@@ -341,8 +339,8 @@ Result<Recording> read_ours(CsvReader& table) {
     if (const auto begins = number(field(table, start))) seen.start = nanoseconds_in(*begins * 1e3);
     seen.stream = small(field(table, stream));
     seen.device = small(field(table, device));
-    seen.launch.grid = triple(field(table, grid));
-    seen.launch.block = triple(field(table, block));
+    seen.launch.grid = written_triple(field(table, grid));
+    seen.launch.block = written_triple(field(table, block));
     seen.launch.registers = small(field(table, registers));
     seen.launch.shared_bytes = small(field(table, shared));
     seen.shape = field(table, shape);

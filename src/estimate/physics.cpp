@@ -9,17 +9,10 @@ using namespace constants;
 
 namespace {
 
-// Matrix cores from CDNA3 on (kernel/mfma_tiles.h).
-bool in_turn(const Gpu& gpu) {
-  return gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
-}
-
-bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
-
 // Ampere's graphics chips and all that followed issue integers on half of their fp32 lanes.
 bool shares_lanes(const Gpu& gpu) {
   switch (gpu.architecture) {
-    case Architecture::ampere: return !is_hbm(gpu);
+    case Architecture::ampere: return !gpu.has_hbm();
     case Architecture::ada:
     case Architecture::hopper:
     case Architecture::blackwell:
@@ -29,18 +22,18 @@ bool shares_lanes(const Gpu& gpu) {
 }
 
 const Tunable& dram_efficiency_of(const Gpu& gpu) {
-  return is_hbm(gpu) ? kHbmEfficiency : gpu.dram.ecc ? kGddrEccEfficiency : kGddrEfficiency;
+  return gpu.has_hbm() ? kHbmEfficiency : gpu.dram.ecc ? kGddrEccEfficiency : kGddrEfficiency;
 }
 
 }  // namespace
 
 Overlap overlap_of(const Gpu& gpu) {
-  return {gpu.tuned(in_turn(gpu) ? kMfmaOverlap : kProductOverlap),
+  return {gpu.tuned(gpu.cdna3_or_later() ? kMfmaOverlap : kProductOverlap),
           gpu.tuned(kOtherOverlap),
           gpu.tuned(kAttentionExpOverlap),
           gpu.tuned(kExpOverlap),
           gpu.tuned(kStreamOverlap),
-          in_turn(gpu)};
+          gpu.cdna3_or_later()};
 }
 
 Physics default_physics(const Gpu& gpu) {
@@ -53,7 +46,7 @@ Physics default_physics(const Gpu& gpu) {
   p.simt_efficiency = gpu.tuned(shares_lanes(gpu) ? kSharedLanesSimtEfficiency : kSimtEfficiency);
   p.attention_efficiency = gpu.tuned(kAttentionShare) * p.product_efficiency;
   p.feed = bytes(latency.feed);
-  p.product_feed = in_turn(gpu) ? bytes(gpu.tuned(kMfmaFeed)) : p.feed;
+  p.product_feed = gpu.cdna3_or_later() ? bytes(gpu.tuned(kMfmaFeed)) : p.feed;
   p.step_clocks = latency.step_clocks;
   p.task_clocks = latency.task_clocks;
   p.wave_share = latency.wave_share;

@@ -11,10 +11,8 @@ namespace {
 
 constexpr double kPico = 1e-12;
 
-bool is_hbm(const Gpu& gpu) { return gpu.dram.type.starts_with("HBM"); }
-
 const SiliconConstants& silicon_of(const Gpu& gpu) {
-  const bool hbm = is_hbm(gpu);
+  const bool hbm = gpu.has_hbm();
   switch (gpu.architecture) {
     case Architecture::pascal: return hbm ? kPascalHbmSilicon : kPascalSilicon;
     case Architecture::volta: return kVoltaSilicon;
@@ -31,8 +29,8 @@ const SiliconConstants& silicon_of(const Gpu& gpu) {
 // shared memory, tcgen05 keeps its sums beside the pipe.
 const Tunable& tensor_energy_of(const Gpu& gpu) {
   if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTensorEnergy;
-  if (gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4) return kMfmaTensorEnergy;
-  const bool wide = is_hbm(gpu) && gpu.architecture != Architecture::volta && gpu.architecture != Architecture::pascal;
+  if (gpu.cdna3_or_later()) return kMfmaTensorEnergy;
+  const bool wide = gpu.has_hbm() && gpu.architecture != Architecture::volta && gpu.architecture != Architecture::pascal;
   return wide ? kWideTensorEnergy : kNarrowTensorEnergy;
 }
 
@@ -65,7 +63,7 @@ PowerLaw power_law(const Gpu& gpu) {
   PowerLaw law;
   law.limit = gpu.power * kHeldLimit;
   law.burst = gpu.power * gpu.tuned(kBurstLimit);
-  const bool hbm = is_hbm(gpu);
+  const bool hbm = gpu.has_hbm();
   law.idle = gpu.power * gpu.tuned(hbm ? kHbmIdle : kGddrIdle) + watts(gpu.tuned(hbm ? kHbmBoard : kGddrBoard));
   law.tensor = gpu.tuned(tensor_energy_of(gpu)) * unit;
   law.vector = gpu.tuned(kVectorEnergy) * unit;

@@ -115,7 +115,7 @@ double ClockSearch<TimeAt>::under(Watts limit) {
     clock_ = next, time_ = time_at_(next);
   }
   // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
-  return std::clamp<double>(std::floor(clock_ / kStep + 0.5) * kStep, constants::kLeastClock, 1);
+  return std::clamp<double>(std::round(clock_ / kStep) * kStep, constants::kLeastClock, 1);
 }
 
 template <class TimeAt>

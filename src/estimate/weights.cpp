@@ -127,22 +127,24 @@ const FamilyModel* ModelSource::find(const Kernel& kernel) const {
   return nullptr;
 }
 
+// A model as it lies in a file.
+struct FiledEntry {
+  std::string key;
+  std::uint64_t schema_hash = 0;
+  std::map<std::string, Count> trained_on;
+  std::string_view packed;
+};
+
 namespace {
 
 constexpr std::string_view kModelPack = "model";  // of one model inside the file
 
 std::string_view family_in(std::string_view key) { return key.substr(0, key.find('/')); }
 
-struct Entry {
-  std::string key;
-  std::uint64_t schema_hash = 0;
-  std::map<std::string, Count> trained_on;
-  std::string_view packed;
-};
 // A file's entries in its order, and the features by family.
 struct Contents {
   std::map<std::string, FeatureSchema, std::less<>> schemas;
-  std::vector<Entry> entries;
+  std::vector<FiledEntry> entries;
 };
 
 Contents read_contents(PackReader& in) {
@@ -153,7 +155,7 @@ Contents read_contents(PackReader& in) {
     contents.schemas[schema.family] = std::move(schema);
   }
   for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
-    Entry& entry = contents.entries.emplace_back();
+    FiledEntry& entry = contents.entries.emplace_back();
     entry.key = in.text();
     entry.schema_hash = in.number<std::uint64_t>();
     entry.trained_on = in.counts();
@@ -167,7 +169,7 @@ Contents read_unnamed_contents(PackReader& in) {
   Contents contents;
   in.counts();  // rows of all models together
   for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
-    Entry& entry = contents.entries.emplace_back();
+    FiledEntry& entry = contents.entries.emplace_back();
     entry.key = in.text();
     const FeatureSchema schema = feature_schema(family_in(entry.key));
     entry.schema_hash = schema.hash();
@@ -182,9 +184,9 @@ Result<Contents> contents_of(std::string_view plain, const std::string& place, b
   Contents contents = named ? read_contents(in) : read_unnamed_contents(in);
   if (in.bad() || !in.at_end()) return damaged(place, "its contents do not parse");
   if (!std::is_sorted(contents.entries.begin(), contents.entries.end(),
-                      [](const Entry& a, const Entry& b) { return a.key < b.key; }))
+                      [](const FiledEntry& a, const FiledEntry& b) { return a.key < b.key; }))
     return damaged(place, "its models are out of order");
-  for (const Entry& entry : contents.entries) {
+  for (const FiledEntry& entry : contents.entries) {
     const auto schema = contents.schemas.find(family_in(entry.key));
     if (schema == contents.schemas.end() || schema->second.hash() != entry.schema_hash)
       return damaged(place, "the features of the model " + entry.key + " are not those it names");
@@ -203,7 +205,7 @@ Status check_features(const Contents& contents, const std::string& place) {
   return Ok{};
 }
 
-Result<FamilyModel> model_from(const Entry& entry, std::size_t features, const std::string& place) {
+Result<FamilyModel> model_from(const FiledEntry& entry, std::size_t features, const std::string& place) {
   const auto plain = unpack(entry.packed, kModelPack, place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
@@ -257,7 +259,7 @@ Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& pl
   if (!contents) return contents.error();
   if (auto same = check_features(*contents, place); !same) return std::move(same).error();
   Weights weights;
-  for (const Entry& entry : contents->entries) {
+  for (const FiledEntry& entry : contents->entries) {
     auto model = model_from(entry, kFeatureCount, place);
     if (!model) return std::move(model).error();
     weights.models.push_back(*std::move(model));
@@ -271,7 +273,7 @@ Result<std::vector<FiledModel>> filed_models(std::string_view bytes, const std::
   const auto contents = contents_of(*plain, place, pack_version(bytes) != kPackVersionOfUnnamed);
   if (!contents) return contents.error();
   std::vector<FiledModel> models;
-  for (const Entry& entry : contents->entries) {
+  for (const FiledEntry& entry : contents->entries) {
     const FeatureSchema& schema = contents->schemas.find(family_in(entry.key))->second;
     auto model = model_from(entry, schema.names.size(), place);
     if (!model) return std::move(model).error();
@@ -281,7 +283,7 @@ Result<std::vector<FiledModel>> filed_models(std::string_view bytes, const std::
 }
 
 struct LazyWeights::Lazy {
-  Entry entry;
+  FiledEntry entry;
   std::once_flag once;
   std::optional<FamilyModel> model;
 };
@@ -296,7 +298,7 @@ Result<std::unique_ptr<LazyWeights>> LazyWeights::from_bytes(std::string_view by
   auto contents = contents_of(lazy->plain_, place);
   if (!contents) return std::move(contents).error();
   if (auto same = check_features(*contents, place); !same) return std::move(same).error();
-  for (Entry& entry : contents->entries) {
+  for (FiledEntry& entry : contents->entries) {
     lazy->models_.push_back(std::make_unique<Lazy>());
     lazy->models_.back()->entry = std::move(entry);
   }

@@ -16,9 +16,9 @@ constexpr double kMostLog = 3;
 constexpr std::size_t kMostPoints = 5000;
 
 // Reads the section and keeps the first error.
-class Reader {
+class CalibrationReader {
  public:
-  explicit Reader(std::string place) : place_(std::move(place)) {}
+  explicit CalibrationReader(std::string place) : place_(std::move(place)) {}
   const std::optional<Error>& failure() const { return failure_; }
 
   Calibration whole(const Json& json) {
@@ -111,7 +111,7 @@ Json factors_json(const CardFactors& factors) {
 }  // namespace
 
 Result<Calibration> parse_calibration(const Json& json, const std::string& place) {
-  Reader reader(place);
+  CalibrationReader reader(place);
   Calibration calibration = reader.whole(json);
   if (reader.failure()) return *reader.failure();
   return calibration;

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 3> kVendorNames = {"nvidia", "amd", "inte
 
 // What a constant may say of the cards it holds for.
 std::array<std::string_view, 5> words_of(const Gpu& gpu) {
-  const std::string_view memory = gpu.dram.type.starts_with("HBM") ? "hbm" : gpu.dram.ecc ? "gddr-ecc" : "gddr";
+  const std::string_view memory = gpu.has_hbm() ? "hbm" : gpu.dram.ecc ? "gddr-ecc" : "gddr";
   return {name_of(gpu.architecture), gpu.compute_capability,
           kGenerationNames[static_cast<std::size_t>(gpu.tensor_generation())],
           kVendorNames[static_cast<std::size_t>(gpu.vendor)], memory};

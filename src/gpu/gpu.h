@@ -135,6 +135,8 @@ struct Gpu {
   // The cache that decides whether data is served on chip: the last one before DRAM.
   Bytes resident_capacity() const { return last_level_cache ? last_level_cache->size : l2.size; }
 
+  bool has_hbm() const { return dram.type.starts_with("HBM"); }
+  bool cdna3_or_later() const { return architecture == Architecture::cdna3 || architecture == Architecture::cdna4; }
   TensorGeneration tensor_generation() const;
 
   // The value of a constant that the laboratory can refit.

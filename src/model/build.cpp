@@ -73,12 +73,6 @@ Section build_layer(const LayerSpec& layer, Count repeats, const std::string& na
   return std::move(b).finish();
 }
 
-// T5's table of biases, shared by the layers of a stack.
-Count relative_table(const StackSpec& stack) {
-  const auto* a = stack.layers.empty() ? nullptr : std::get_if<AttentionSpec>(&stack.layers.front().layer.mixer);
-  return a ? a->relative_buckets * a->heads : 0;
-}
-
 int table(SectionBuilder& b, Role role, const std::string& name, int ids, Count tokens, Count rows, Count cols) {
   Embedding shape;
   shape.tokens = tokens, shape.vocab = rows, shape.cols = cols;

@@ -18,7 +18,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostFileBytes = 1 << 22;  // the longest known, with a list for each of 160 layers, has 200 KB
-constexpr double kMostParameters = 1e15;         // two hundred times the largest published
 
 struct HeadName {
   std::string_view suffix;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "model/role_names.h"
+#include "model/spec.h"
 #include "support/file.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -22,7 +23,6 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr Count kMostRepeats = 1 << 20;
 // No memory holds more; keeps every sum within a Count.
-constexpr double kMostParameters = 1e15;
 
 constexpr std::array<std::string_view, 5> kTensorKinds = {"activation", "index", "logits", "mask", "statistic"};
 constexpr std::array<std::string_view, 3> kPasses = {"forward", "backward", "optimizer"};

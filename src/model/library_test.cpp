@@ -42,13 +42,13 @@ TEST(Library, EveryFileIsAModelWithASource) {
   }
 }
 
-struct Published {
+struct PublishedSize {
   const char* model;
   Count parameters;
 };
 
 // Counts of published checkpoints: Hugging Face's "safetensors" figure or num_parameters() of the class the file names.
-constexpr Published kExact[] = {
+constexpr PublishedSize kExact[] = {
     {"gpt2", 124439808},
     {"gpt2-medium", 354823168},
     {"gpt2-large", 774030080},

@@ -12,7 +12,7 @@ namespace {
 using namespace onnx_testing;
 
 // Every operator of every repetition, as "gemm m=2;n=3;k=4" and its weights.
-std::vector<std::string> lines(const Graph& graph) {
+std::vector<std::string> owned_lines(const Graph& graph) {
   std::vector<std::string> list;
   for (const Section& section : graph.sections)
     for (Count i = 0; i < section.repeats; ++i)
@@ -34,7 +34,7 @@ void expect_same(const std::string& config, const std::string& onnx, const Trans
   ASSERT_TRUE(built) << built.error().line();
   const auto imported = graph_from_onnx_bytes(onnx, "test.onnx", options);
   ASSERT_TRUE(imported) << imported.error().line();
-  EXPECT_EQ(lines(*imported), lines(*built));
+  EXPECT_EQ(owned_lines(*imported), owned_lines(*built));
   EXPECT_EQ(parameters(*imported), parameters(*spec));
   EXPECT_EQ(model_flops(*imported), model_flops(*built));
 }

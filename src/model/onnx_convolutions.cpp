@@ -127,10 +127,6 @@ std::optional<Conv2d> as_conv2d(const Channels& c, std::vector<Window> w) {
   return shape;
 }
 
-Count product(const std::vector<Count>& dims, std::size_t from) {
-  return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.end(), Count{1}, std::multiplies<>());
-}
-
 OwnedWeights filter_weights(OnnxLower& lower, const OnnxStep& step) {
   OwnedWeights weights = lower.own_matrix(step.inputs[1]);
   if (step.has(2)) lower.own_vector(weights, step.inputs[2]);
@@ -141,12 +137,12 @@ OwnedWeights filter_weights(OnnxLower& lower, const OnnxStep& step) {
 
 Status lower_conv(OnnxLower& lower, const OnnxStep& step) {
   const OnnxValue &image = lower.in(step, 0), &filter = lower.in(step, 1), &out = lower.out(step);
-  const Channels c{image.dims[0], image.dims[1], out.dims[1], groups_of(*step.node), product(out.dims, 2)};
+  const Channels c{image.dims[0], image.dims[1], out.dims[1], groups_of(*step.node), onnx_elements(out.dims, 2)};
   auto windows = windows_of(*step.node, image.dims, taps_of(filter.dims));
   if (!windows) return std::move(windows).error();
   const OwnedWeights weights = filter_weights(lower, step);
   if (const auto shape = as_conv2d(c, *windows)) return lower.emit(step, *shape, weights);
-  return lower.emit(step, as_product(c, product(filter.dims, 2)), weights);
+  return lower.emit(step, as_product(c, onnx_elements(filter.dims, 2)), weights);
 }
 
 Status infer_conv_transpose(OnnxInfer& n) {
@@ -178,7 +174,7 @@ Status lower_conv_transpose(OnnxLower& lower, const OnnxStep& step) {
   const OnnxValue &image = lower.in(step, 0), &filter = lower.in(step, 1), &out = lower.out(step);
   auto windows = windows_of(*step.node, out.dims, taps_of(filter.dims));
   if (!windows) return std::move(windows).error();
-  const Channels c{image.dims[0], out.dims[1], image.dims[1], groups_of(*step.node), product(image.dims, 2)};
+  const Channels c{image.dims[0], out.dims[1], image.dims[1], groups_of(*step.node), onnx_elements(image.dims, 2)};
   const OwnedWeights weights = filter_weights(lower, step);
   auto shape = as_conv2d(c, *windows);
   if (shape && shape->check() && shape->vertical().results() * shape->horizontal().results() == c.positions) {
@@ -186,7 +182,7 @@ Status lower_conv_transpose(OnnxLower& lower, const OnnxStep& step) {
     return lower.emit(step, *shape, weights);
   }
   // Every input position makes a patch of results.
-  return lower.emit(step, as_product({c.batch, c.out, c.in * product(filter.dims, 2), c.groups, c.positions}, 1),
+  return lower.emit(step, as_product({c.batch, c.out, c.in * onnx_elements(filter.dims, 2), c.groups, c.positions}, 1),
                     weights);
 }
 

@@ -10,9 +10,6 @@
 namespace tilecast {
 namespace {
 
-Count product(const std::vector<Count>& dims, std::size_t from) {
-  return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.end(), Count{1}, std::multiplies<>());
-}
 std::size_t axis_of(const OnnxStep& step, const OnnxValue& value, Count otherwise) {
   const Count axis = step.node->integer("axis", otherwise);
   return static_cast<std::size_t>(
@@ -74,7 +71,7 @@ OwnedWeights vectors(OnnxLower& lower, const OnnxStep& step, std::size_t first, 
 
 Status lower_norm(OnnxLower& lower, const OnnxStep& step) {
   const OnnxValue& x = lower.in(step, 0);
-  const Rows r = rows_of(x, product(x.dims, axis_of(step, x, -1)));
+  const Rows r = rows_of(x, onnx_elements(x.dims, axis_of(step, x, -1)));
   return lower.emit(step, norm_shape(step.op == "LayerNormalization", r), vectors(lower, step, 1, 2));
 }
 

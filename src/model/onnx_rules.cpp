@@ -110,6 +110,10 @@ std::vector<double> onnx_strided(const std::vector<double>& content, Count offse
 
 Status infer_same(OnnxInfer& n) { return n.set(0, n.dims(0)); }
 
+Count onnx_elements(const std::vector<Count>& dims, std::size_t from) {
+  return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.end(), Count{1}, std::multiplies<>());
+}
+
 double onnx_real(Count n) { return static_cast<double>(n); }
 
 Elementwise pointwise_shape(PointwiseOp op, Count elements, Count inputs) {

@@ -128,5 +128,7 @@ Elementwise pointwise_shape(PointwiseOp op, Count elements, Count inputs = 1);
 // Inputs of this step's elementwise kernel: by the elements it reads for one it writes.
 Count pointwise_inputs(const OnnxLower& lower, const OnnxStep& step);
 double onnx_real(Count n);
+// Elements of one entry of the axes before `from`.
+Count onnx_elements(const std::vector<Count>& dims, std::size_t from);
 
 }  // namespace tilecast

@@ -101,13 +101,6 @@ Count size_of(const LayerSpec& layer, const StackSpec& stack, bool visited_only)
          size_of(layer.feed_forward, stack.hidden, visited_only) + norms_of(layer, stack.place) * norm_size(stack);
 }
 
-// T5's table of biases belongs to the first layer and is used by all.
-Count relative_table(const StackSpec& stack) {
-  if (stack.layers.empty()) return 0;
-  const auto* attention = std::get_if<AttentionSpec>(&stack.layers.front().layer.mixer);
-  return attention ? attention->relative_buckets * attention->heads : 0;
-}
-
 Count size_of(const StackSpec& stack, bool visited_only) {
   Count sum = relative_table(stack);
   for (const LayerRun& run : stack.layers) sum += run.repeats * size_of(run.layer, stack, visited_only);
@@ -167,6 +160,12 @@ Count size_of(const ModelSpec& spec, bool visited_only) {
 }
 
 }  // namespace
+
+Count relative_table(const StackSpec& stack) {
+  if (stack.layers.empty()) return 0;
+  const auto* attention = std::get_if<AttentionSpec>(&stack.layers.front().layer.mixer);
+  return attention ? attention->relative_buckets * attention->heads : 0;
+}
 
 Count parameters(const ModelSpec& spec) { return size_of(spec, false); }
 Count active_parameters(const ModelSpec& spec) { return size_of(spec, true); }

@@ -183,6 +183,12 @@ Count parameters(const ModelSpec& spec);
 Count active_parameters(const ModelSpec& spec);
 
 // What a sequence keeps for its next tokens.
+// Two hundred times the largest published.
+inline constexpr double kMostParameters = 1e15;
+
+// T5's table of biases belongs to the first layer of a stack and is used by all.
+Count relative_table(const StackSpec& stack);
+
 struct CachePart {
   Count per_token = 0;  // elements of all layers alike
   Count window = 0;     // tokens kept at most; 0: all

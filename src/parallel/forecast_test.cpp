@@ -101,7 +101,7 @@ struct Spread {
   ParallelRun run;
   Cluster cluster;
 };
-RankLayout layout_of(int tp, int cp, int dp, int pp) {
+RankLayout ranks_of(int tp, int cp, int dp, int pp) {
   RankLayout l;
   l.tp = tp, l.cp = cp, l.dp = dp, l.pp = pp;
   return l;
@@ -115,29 +115,29 @@ std::vector<Spread> spreads() {
   const Cluster node = cluster_of("HGX-H100-8"), nodes = cluster_of("HGX-A100-8", 4), pcie = cluster_of("L40S-PCIe-8");
   const auto prefill = run_of("Llama-3.1-70B", EngineKind::vllm, Mode::prefill, {{4, 2048, 0}});
   const auto decode = run_of("Llama-3.1-70B", EngineKind::sglang, Mode::decode, {{32, 1, 2048}});
-  add("prefill tp 8", prefill, layout_of(8, 1, 1, 1), 0, node);
-  add("prefill over PCIe", prefill, layout_of(4, 1, 1, 2), 0, pcie);
-  add("decode tp 4 pp 2", decode, layout_of(4, 1, 1, 2), 0, node);
+  add("prefill tp 8", prefill, ranks_of(8, 1, 1, 1), 0, node);
+  add("prefill over PCIe", prefill, ranks_of(4, 1, 1, 2), 0, pcie);
+  add("decode tp 4 pp 2", decode, ranks_of(4, 1, 1, 2), 0, node);
   const auto experts = run_of("Qwen3-30B-A3B", EngineKind::vllm, Mode::decode, {{64, 1, 1024}});
-  RankLayout l = layout_of(2, 1, 4, 1);
+  RankLayout l = ranks_of(2, 1, 4, 1);
   l.ep = 8;
   add("decode ep 8", experts, l, 0, node);
   const auto train = run_of("Llama-3.1-8B", EngineKind::cudagraph, Mode::train, {{64, 2048, 0}});
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
-    l = layout_of(2, 1, 16, 1);
+    l = ranks_of(2, 1, 16, 1);
     l.sharding = sharding;
     add("train " + std::string(name_of(sharding)), train, l, 2, nodes);
   }
-  l = layout_of(2, 2, 4, 2);
+  l = ranks_of(2, 2, 4, 2);
   l.sequence_parallel = true;
   add("train sp cp pp", train, l, 1, nodes);
   l.context = ContextScheme::all_gather, l.schedule = PipelineSchedule::zero_bubble;
   add("train zero-bubble", train, l, 1, nodes);
-  l = layout_of(1, 1, 4, 4), l.chunks = 2;
+  l = ranks_of(1, 1, 4, 4), l.chunks = 2;
   add("train interleaved", train, l, 1, nodes);
   auto moe = run_of("Qwen3-30B-A3B", EngineKind::cudagraph, Mode::train, {{32, 1024, 0}});
   moe.training.options.recompute = Recompute::full;
-  l = layout_of(2, 1, 16, 1), l.ep = 8, l.sharding = Sharding::optimizer;
+  l = ranks_of(2, 1, 16, 1), l.ep = 8, l.sharding = Sharding::optimizer;
   add("train ep", moe, l, 1, nodes);
   return all;
 }
@@ -188,7 +188,7 @@ TEST(Spread, IsNeverSlowerWithFasterLinks) {
 // Two 8 k x 8 k sums a layer, and no other exchange of that size: 8192 tokens of 8192 numbers of two bytes.
 TEST(Spread, ExchangesWhatTensorParallelismMust) {
   const auto prefill = run_of("Llama-3.1-70B", EngineKind::vllm, Mode::prefill, {{4, 2048, 0}});
-  const ParallelForecast f = forecast_of({prefill, layout_of(8, 1, 1, 1), 0}, cluster_of("HGX-H100-8"));
+  const ParallelForecast f = forecast_of({prefill, ranks_of(8, 1, 1, 1), 0}, cluster_of("HGX-H100-8"));
   int sums = 0;
   Seconds total;
   for (std::size_t i = 0; i < f.exchanges.size(); ++i) {
@@ -209,7 +209,7 @@ TEST(Spread, ABatchPassesStageAfterStage) {
   const auto decode = run_of("Llama-3.1-8B", EngineKind::vllm, Mode::decode, {{8, 1, 1024}});
   const Cluster node = cluster_of("HGX-H100-8");
   const ParallelForecast one = forecast_of({decode, {}, 0}, node),
-                         two = forecast_of({decode, layout_of(1, 1, 1, 2), 0}, node);
+                         two = forecast_of({decode, ranks_of(1, 1, 1, 2), 0}, node);
   expect_same(two.step.base(), (one.step + two.pipeline.send).base(), "step");
   EXPECT_NEAR(two.stages[0].memory.cache / one.stages[0].memory.cache, 0.5, 1e-12);
   const double weights = (two.stages[0].memory.weights + two.stages[1].memory.weights) / one.stages[0].memory.weights;
@@ -219,7 +219,7 @@ TEST(Spread, ABatchPassesStageAfterStage) {
 // (stages - 1) / (micro-batches + stages - 1) of the ranks' time, where stages are alike and sends cost little.
 TEST(Spread, HasThePipelinesBubble) {
   auto train = run_of("Llama-3.1-70B", EngineKind::cudagraph, Mode::train, {{16, 2048, 0}});
-  const ParallelForecast f = forecast_of({train, layout_of(1, 1, 1, 4), 1}, cluster_of("HGX-H100-8"));
+  const ParallelForecast f = forecast_of({train, ranks_of(1, 1, 1, 4), 1}, cluster_of("HGX-H100-8"));
   const double share = f.bubble / (f.step - f.optimizer);
   EXPECT_NEAR(share, 3.0 / 19, 0.02);
   EXPECT_EQ(f.micro_batches, 16);
@@ -230,7 +230,7 @@ TEST(Spread, ShardsMemory) {
   auto train = run_of("Llama-3.1-8B", EngineKind::cudagraph, Mode::train, {{8, 512, 0}});
   train.engine.precision.mixed = MixedPrecision::master;
   const auto state = [&](Sharding sharding) {
-    RankLayout l = layout_of(1, 1, 8, 1);
+    RankLayout l = ranks_of(1, 1, 8, 1);
     l.sharding = sharding;
     return forecast_of({train, l, 1}, cluster_of("HGX-H100-8")).stages[0].memory;
   };
@@ -244,18 +244,18 @@ TEST(Spread, ShardsMemory) {
 
 TEST(Spread, RefusesBatchesThatDoNotDivide) {
   const auto train = run_of("Llama-3.1-8B", EngineKind::cudagraph, Mode::train, {{6, 512, 0}});
-  const auto global = forecast_parallel({train, layout_of(1, 1, 4, 1), 1}, cluster_of("HGX-H100-8"), analytic());
+  const auto global = forecast_parallel({train, ranks_of(1, 1, 4, 1), 1}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(global);
   EXPECT_EQ(global.error().line(),
             "global-batch: 6 sequences do not divide among 4 data parallel ranks (nearest: 4 or 8)");
-  const auto micro = forecast_parallel({train, layout_of(1, 1, 2, 1), 2}, cluster_of("HGX-H100-8"), analytic());
+  const auto micro = forecast_parallel({train, ranks_of(1, 1, 2, 1), 2}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(micro);
   EXPECT_EQ(micro.error().field, "micro-batch");
   // Context parallel ranks share prompts, of whichever request.
   auto mixed = run_of("Llama-3.1-8B", EngineKind::vllm, Mode::mixed, {{1, 512, 0}, {4, 1, 300}});
-  EXPECT_FALSE(forecast_parallel({mixed, layout_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic()));
+  EXPECT_FALSE(forecast_parallel({mixed, ranks_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic()));
   mixed.workload.requests = {{1, 512, 0}, {4, 30, 0}};
-  const auto odd = forecast_parallel({mixed, layout_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic());
+  const auto odd = forecast_parallel({mixed, ranks_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(odd);
   EXPECT_NE(odd.error().problem.find("not 30 tokens"), std::string::npos) << odd.error().line();
 }

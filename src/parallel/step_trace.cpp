@@ -10,7 +10,7 @@
 namespace tilecast {
 namespace {
 
-using Call = std::pair<CollectiveOp, double>;
+using SizedCall = std::pair<CollectiveOp, double>;
 using Message = std::tuple<int, int, int, double>;  // from, to, tag, bytes
 
 Status check_node(const CommGroups& groups, const RankTrace& r, std::size_t place, std::size_t ranks) {
@@ -36,12 +36,12 @@ Status check_node(const CommGroups& groups, const RankTrace& r, std::size_t plac
 }  // namespace
 
 Status check(const CommGroups& groups, std::span<const RankTrace> ranks) {
-  std::map<int, std::pair<int, std::vector<Call>>> calls;  // group -> a member and what it runs
+  std::map<int, std::pair<int, std::vector<SizedCall>>> calls;  // group -> a member and what it runs
   std::map<Message, int> open;                             // sent, less received
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankTrace& r = ranks[i];
     if (r.rank != static_cast<int>(i)) return error(fmt::format("rank {} stands in place {}", r.rank, i));
-    std::map<int, std::vector<Call>> mine;
+    std::map<int, std::vector<SizedCall>> mine;
     for (std::size_t place = 0; place < r.nodes.size(); ++place) {
       const TraceNode& n = r.nodes[place];
       if (const Status node = check_node(groups, r, place, ranks.size()); !node) return node;

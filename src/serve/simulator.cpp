@@ -12,8 +12,8 @@ namespace tilecast {
 namespace {
 
 // One engine: its cache, its scheduler, and the step that runs.
-struct Replica {
-  Replica(const PoolOptions& o, std::int32_t number)
+struct ServingReplica {
+  ServingReplica(const PoolOptions& o, std::int32_t number)
       : options(o), number(number), cache(o.blocks, o.geometry, o.reuse), scheduler(make_scheduler(o.limits, cache)) {}
 
   const PoolOptions& options;
@@ -108,7 +108,7 @@ class Simulation {
 
  private:
   void add_replica(const PoolOptions& o) {
-    replicas_.push_back(std::make_unique<Replica>(o, static_cast<std::int32_t>(replicas_.size())));
+    replicas_.push_back(std::make_unique<ServingReplica>(o, static_cast<std::int32_t>(replicas_.size())));
   }
   static std::optional<Watts> at_rest(const PoolOptions& o) {
     if (!o.idle) return std::nullopt;
@@ -160,7 +160,7 @@ class Simulation {
 
   const PoolOptions& front() const { return o_.prefill ? *o_.prefill : o_.pool; }
 
-  Replica& route(bool to_front) {
+  ServingReplica& route(bool to_front) {
     const Count first = to_front && o_.prefill ? o_.pool.replicas : 0;
     const Count count = to_front && o_.prefill ? o_.prefill->replicas : o_.pool.replicas;
     Count& turn = turns_[to_front ? 0 : 1];
@@ -179,7 +179,7 @@ class Simulation {
     enter(s, route(true));
     if (o_.concurrency == 0) send_next();
   }
-  void enter(Sequence& s, Replica& replica) {
+  void enter(Sequence& s, ServingReplica& replica) {
     ++replica.load;
     replica.scheduler->add(s);
     if (!replica.busy) at(now_, EventKind::wake, replica.number);
@@ -194,7 +194,7 @@ class Simulation {
     enter(s, route(false));
   }
 
-  void start_step(Replica& r) {
+  void start_step(ServingReplica& r) {
     if (r.options.stages > 1) return enter_pipeline(r);
     const auto [first, last] = in_step_with(r);
     for (Count i = first; i < last; ++i)
@@ -203,7 +203,7 @@ class Simulation {
     Seconds time;
     const bool hold = !r.planned && holds_prompts(first, last);
     for (Count i = first; i < last; ++i) {
-      Replica& each = *replicas_[static_cast<std::size_t>(i)];
+      ServingReplica& each = *replicas_[static_cast<std::size_t>(i)];
       if (each.planned) std::swap(each.now, each.next);
       else each.scheduler->plan(each.now, hold);
       each.planned = false;
@@ -212,7 +212,7 @@ class Simulation {
       time = std::max(time, each.spent.time);
     }
     for (Count i = first; i < last; ++i) {
-      Replica& each = *replicas_[static_cast<std::size_t>(i)];
+      ServingReplica& each = *replicas_[static_cast<std::size_t>(i)];
       if (!each.now.items.empty()) run_step(each, time);
     }
     plan_next(first, last);
@@ -220,7 +220,7 @@ class Simulation {
   // tensorrt_llm/_torch/pyexecutor/py_executor.py, _balance_adp_requests: prompts wait until every rank has some,
   // unless they have waited long enough or a rank would have nothing to do.
   bool holds_prompts(Count first, Count last) {
-    Replica& head = *replicas_[static_cast<std::size_t>(first)];
+    ServingReplica& head = *replicas_[static_cast<std::size_t>(first)];
     if (head.options.limits.balance_steps == 0) return false;
     bool all_wait = true, some_wait = false, all_run = true;
     for (Count i = first; i < last; ++i) {
@@ -236,18 +236,18 @@ class Simulation {
   void plan_next(Count first, Count last) {
     const bool hold = holds_prompts(first, last);
     for (Count i = first; i < last; ++i) {
-      Replica& r = *replicas_[static_cast<std::size_t>(i)];
+      ServingReplica& r = *replicas_[static_cast<std::size_t>(i)];
       if (!r.busy || !r.options.host.overlapped || r.planned) continue;
       r.scheduler->plan(r.next, hold);
       r.planned = !r.next.items.empty();
     }
   }
-  std::pair<Count, Count> in_step_with(const Replica& r) const {
+  std::pair<Count, Count> in_step_with(const ServingReplica& r) const {
     const Count first = r.number < o_.pool.replicas ? 0 : o_.pool.replicas;
     const Count group = (r.number - first) / r.options.in_step * r.options.in_step + first;
     return {group, std::min(group + r.options.in_step, first + r.options.replicas)};
   }
-  void run_step(Replica& r, Seconds time) {
+  void run_step(ServingReplica& r, Seconds time) {
     begin(r, r.now, now_ + time, r.spent);
     r.busy = true;
     at(now_ + time, EventKind::step_end, r.number);
@@ -257,7 +257,7 @@ class Simulation {
   // vLLM holds as many batches at once as there are stages (vllm/v1/engine/core.py, step_with_batch_queue), and so do
   // SGLang (managers/scheduler_pp_mixin.py, one running batch a stage) and TensorRT-LLM (py_executor.py,
   // _executor_loop_pp, num_micro_batches = pp_size).
-  void enter_pipeline(Replica& r) {
+  void enter_pipeline(ServingReplica& r) {
     if (now_ < r.entry_free_at || static_cast<Count>(r.flight.size()) >= r.options.stages) return;
     StepPlan plan;
     r.scheduler->plan(plan);
@@ -273,7 +273,7 @@ class Simulation {
     at(r.entry_free_at, EventKind::wake, r.number);
   }
 
-  void begin(const Replica& r, const StepPlan& plan, Seconds end, const StepSpent& spent) {
+  void begin(const ServingReplica& r, const StepPlan& plan, Seconds end, const StepSpent& spent) {
     for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
       if (!s.started) s.started = true, s.scheduled = now_;
@@ -295,7 +295,7 @@ class Simulation {
     if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
   }
 
-  void end_step(Replica& r) {
+  void end_step(ServingReplica& r) {
     const bool piped = r.options.stages > 1;
     const StepPlan& plan = piped ? r.flight.front() : r.now;
     for (const PlannedItem& item : plan.items) {
@@ -316,7 +316,7 @@ class Simulation {
     start_step(r);
   }
 
-  void give_tokens(Sequence& s, const Replica& r) {
+  void give_tokens(Sequence& s, const ServingReplica& r) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     const bool decodes_elsewhere = o_.prefill && r.number < o_.pool.replicas;
     if (!decodes_elsewhere && !s.first_given) {
@@ -341,7 +341,7 @@ class Simulation {
     keep_every_ *= 2;
   }
 
-  void transfer(const Sequence& s, Replica& r) {
+  void transfer(const Sequence& s, ServingReplica& r) {
     out_.requests[static_cast<std::size_t>(s.id)].preemptions += s.preemptions;
     const KvGeometry& g = r.options.geometry;
     const Bytes size = g.block_bytes() * static_cast<double>(g.blocks_for(s.request.input));
@@ -361,7 +361,7 @@ class Simulation {
   const SimulationOptions& o_;
   const std::vector<Request>& requests_;
   const std::function<void(double)>& progress_;
-  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<std::unique_ptr<ServingReplica>> replicas_;
   std::vector<Sequence> sequences_, prompts_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
   Seconds now_, front_free_at_;

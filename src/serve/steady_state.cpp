@@ -24,9 +24,9 @@ double emitted(const Speculation& s) {
 }
 
 // One replica of a pool under its share of the load.
-class Replica {
+class SteadyReplica {
  public:
-  Replica(const PoolOptions& pool, const SteadyLoad& load) : pool_(pool), load_(load) {
+  SteadyReplica(const PoolOptions& pool, const SteadyLoad& load) : pool_(pool), load_(load) {
     // Micro-batches of a pipeline share a replica's places and blocks and take turns for its requests.
     streams_ = pool.replicas * pool.stages;
     group_ = std::max<Count>(1, pool.in_step * pool.stages);
@@ -186,7 +186,7 @@ struct Answers {
 };
 
 // The fixed point over answers whose token takes token_time(D).
-Answers answers_of(const Replica& replica, const SteadyLoad& load, double cache_places,
+Answers answers_of(const SteadyReplica& replica, const SteadyLoad& load, double cache_places,
                    const std::function<double(double)>& token_time) {
   Answers a;
   const double flow = replica.rate() * replica.steps_of_answer();
@@ -247,7 +247,7 @@ SteadyState stopped(Limit limit) {
 }
 
 SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double front) {
-  const Replica replica(o.pool, load);
+  const SteadyReplica replica(o.pool, load);
   const double cache_places = replica.places_in_cache(false);
   const auto token_time = [&](double d) {
     const ChainResult chain = replica.prompts(d, false);
@@ -288,7 +288,7 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
 }
 
 SteadyState apart(const SimulationOptions& o, const SteadyLoad& load, double front) {
-  const Replica prompts(*o.prefill, load), answers_replica(o.pool, load);
+  const SteadyReplica prompts(*o.prefill, load), answers_replica(o.pool, load);
   const ChainResult chain = prompts.prompts(0, true);
   if (!chain.stable) return stopped(Limit::throughput);
   const auto fresh = static_cast<double>(load.input.mean - load.cached);

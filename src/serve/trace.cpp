@@ -57,7 +57,7 @@ const Known* known(std::string_view name) {
 }
 
 // The largest token count and the latest arrival that make sense: 2^30 tokens, a hundred years.
-constexpr double kMostTokens = 1 << 30, kMostSeconds = 3.2e9;
+constexpr double kMostTraceTokens = 1 << 30, kMostSeconds = 3.2e9;
 
 // Days since 1970 of a date of the Gregorian calendar.
 double days_of(int year, int month, int day) {
@@ -113,7 +113,7 @@ struct Line {
     Request r;
     const auto arrival = get(Field::arrival, 0, kMostSeconds, {});
     if (!arrival) return arrival.error();
-    const auto input = get(Field::input, 1, kMostTokens, {}), output = get(Field::output, 1, kMostTokens, {});
+    const auto input = get(Field::input, 1, kMostTraceTokens, {}), output = get(Field::output, 1, kMostTraceTokens, {});
     if (!input) return input.error();
     if (!output) return output.error();
     const auto prefix = get(Field::prefix, -1, 1e15, -1);

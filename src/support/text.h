@@ -24,4 +24,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 // "did you mean H100-SXM or H100-PCIe?", or `otherwise` when nothing is near.
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
 
+// Whether a part stands anywhere in a text (std::string_view::contains of C++23).
+constexpr bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 }  // namespace tilecast
