@@ -34,7 +34,8 @@ void add_method(Declare& list, Method& method, std::string& weights) {
                     .help = "how steps are forecast; analytic: nothing learned",
                     .example = "analytic",
                     .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones"});
+  list.add(weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+                     .example = "my.weights"});
 }
 
 // What may be rented, and how it may be set up.

@@ -178,7 +178,8 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
                       .help = "how steps are forecast; analytic: nothing learned",
                       .example = "analytic",
                       .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones"});
+  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+                       .example = "my.weights"});
   return list.take();
 }
 
