@@ -76,7 +76,7 @@ FillRow scan_table(const CsvReader& csv, Cells& cells, const Common& common, Nam
     shape.key_dim = c.count(key_dim);
     if (mamba && shape.chunked()) shape.chunk = c.count(chunk);
     if (c.text(op) == "gdn") {
-      shape.state = StateType::bf16;
+      if (!row.kernel_source.ends_with("packed_decode")) shape.state = StateType::bf16;
       // SGLang 0.5.10's collector convolves the keys alone too: with all channels its rows would beat A100's DRAM
       // fourfold, with the keys they reach 50 to 70 % of it.
       const bool keys_only = row.engine == "trtllm" || (row.engine == "sglang" && row.engine_version == "0.5.10");

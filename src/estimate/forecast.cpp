@@ -32,8 +32,7 @@ double of(const ResourceTimes& times, Resource r) { return in_seconds(times[stat
 }  // namespace
 
 bool has_main_loop(const Launch& launch) {
-  return launch.character == Character::product || launch.character == Character::attention ||
-         launch.character == Character::scan;
+  return launch.character == Character::product || launch.character == Character::attention;
 }
 
 double overlap_exponent(const Launch& launch, const Overlap& overlap) {
