@@ -35,11 +35,12 @@ double conv_state_bytes(const Scan& s, const ScanSizes& z) {
   return z.batch * static_cast<double>(z.channels) * static_cast<double>(s.conv_width - 1) * z.element;
 }
 
-// TensorRT-LLM runs Tri Dao's CUDA kernel (causal_conv1d_fwd.cu): a CTA of 128 threads for each channel of a sequence,
-// eight tokens a thread, so that short sequences leave most of its work idle.
-bool by_channel(const Scan& s, const Context& context) {
-  return context.engine == "trtllm" && s.phase == ScanPhase::context;
+// TensorRT-LLM, like SGLang before 0.5.11, runs Tri Dao's CUDA kernels (causal_conv1d_fwd.cu): a CTA of 128 threads for
+// each channel of a sequence, eight tokens a thread, so that short sequences leave most of its work idle.
+bool in_cuda(const Context& context) {
+  return context.engine == "trtllm" || context.kernel_source == "causal_conv1d_cuda";
 }
+bool by_channel(const Scan& s, const Context& context) { return in_cuda(context) && s.phase == ScanPhase::context; }
 
 Stream conv_stream(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Context& context) {
   const Count channels = z.channels / s.convolutions;
@@ -47,7 +48,8 @@ Stream conv_stream(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Cont
   Stream stream;
   stream.name = whole ? "causal_conv1d" : "causal_conv1d_update";
   stream.cta = {kConvThreads, 40, bytes(0)};
-  stream.steps = gpu.tuned(constants::kConvTrips);
+  stream.steps = gpu.tuned(in_cuda(context) ? whole ? constants::kCudaConvTrips : constants::kCudaUpdateTrips
+                                            : constants::kConvTrips);
   stream.xu = kSiluXu;
   stream.certain = static_cast<double>(s.conv_width) / 2;  // 16-bit values in pairs
   if (by_channel(s, context)) {
@@ -64,7 +66,7 @@ Stream conv_stream(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Cont
   stream.ctas = s.batch * pieces * ceil_div(channels, kConvChannels);
   stream.elements = z.tokens * static_cast<double>(channels);
   stream.slots = gpu.tuned(constants::kTritonConvSlots);
-  stream.steps += gpu.tuned(constants::kConvTokenTrips) * static_cast<double>(std::min(z.length, kConvTokens) - 1);
+  stream.steps += gpu.tuned(constants::kConvTokenTrips) * static_cast<double>(std::min<Count>(z.length, kConvTokens) - 1);
   return stream;
 }
 
@@ -137,8 +139,10 @@ Plan recurrent_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu) {
     total.vector += ops(2 * (static_cast<double>(s.conv_width) + kSiluSlots) * convolved);
     total.xu += ops(kSiluXu * convolved);
   }
+  const bool fused = s.kind == ScanKind::fused_kda_decode;
   const double trips =
-      gpu.tuned(constants::kRecurrentTrips) + gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
+      gpu.tuned(fused ? constants::kFusedDecodeTrips : constants::kRecurrentTrips) +
+      gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
   launch.tasks = {{launch.ctas, total * (1 / static_cast<double>(launch.ctas)), trips}};
   launch.required.vector = ops(2 * state_steps);  // the update; dot products could run on the tensor pipe
   return Plan{{launch}};

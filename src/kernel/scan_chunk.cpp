@@ -22,9 +22,10 @@ constexpr double kGateBytes = 4;  // cumulated gates are fp32
 // Values a program takes: chunk_delta_h.py and chunk_o.py autotune 32 to 128, ssd_chunk_*.py 32 to 256; the middle.
 constexpr Count kValues = 64;
 constexpr Count kSsdTile = 64;
-// Tiles of 64 x 64 to 128 in registers, four warps: as many as a thread can have.
+// Tiles of 64 x 64 to 128 in registers of four warps: four fit an SM.
+constexpr Count kCopyBytes = 8192;  // of a helper's CTA
 constexpr Count kNormRows = 16;  // rows of a program in l2norm.py
-constexpr int kTileRegisters = 255, kStreamRegisters = 64;
+constexpr int kTileRegisters = 128, kStreamRegisters = 64;
 // solve_tril.py inverts diagonal blocks of 16 rows, row after row, each row loaded when the one before is done.
 constexpr Count kSolvedRows = 16;
 constexpr Count kLeastChunk = 16, kChunk = 64;
@@ -87,27 +88,59 @@ void add_state(Launch& launch, const Scan& s, const ScanSizes& z) {
   if (s.carry) launch.operands.add(updates("state", z.state_bytes()));
 }
 
+// What surrounds a fused kernel: norms of queries and keys, and the state copied from its pool and back.
+void add_helpers(Plan& plan, const Scan& s, const ScanSizes& z, const MathPath& math, const Gpu& gpu) {
+  const bool blackwell = gpu.tensor_generation() == TensorGeneration::tcgen05;
+  const int helpers = s.kda() ? constants::kFusedHelpersKda
+                              : blackwell ? constants::kFusedHelpersTcgen : constants::kFusedHelpers;
+  const double trips = gpu.tuned(constants::kStageTrips);
+  for (int i = 0; i < helpers; ++i) {
+    const bool copies = i < 2 && s.carry && (blackwell || s.kda());
+    const double size = copies ? z.state_bytes() : i == 2 ? 2 * z.qk_bytes() : z.tokens * z.heads * kGateBytes;
+    const Count ctas = std::max<Count>(1, static_cast<Count>(size) / kCopyBytes);
+    const double share = size / static_cast<double>(ctas);
+    plan.launches.push_back(stage_launch({"helper", ctas, 128, 0, share, share, share / kGateBytes, 0, trips, 0}, math,
+                                         {rereads("helped", size), scratch("helped", size)}));
+  }
+}
+
+// FlashKDA prepares every chunk in a kernel of its own: queries and keys with their gates, and the inverse.
+double prepared_bytes(const Scan& s, const ScanSizes& z) {
+  return s.kda() ? z.tokens * z.heads * (3 * z.key + 2 * static_cast<double>(z.chunk)) * z.element : 0;
+}
+
 Plan fused_delta_plan(const Scan& s, const ScanSizes& z, const MathPath& math, const Gpu& gpu) {
   const Chunks chunks = chunks_of(z);
   const double c = chunks.size, k = z.key, v = z.value, n = static_cast<double>(chunks.per_sequence);
-  const double gates = s.kda() ? k : 1;
-  const double state = s.carry ? k * v * z.state_element : 0;
+  const double gates = s.kda() ? k : 1, trips = gpu.tuned(constants::kStageTrips);
+  const double state = s.carry ? k * v * z.state_element : 0, prepared = prepared_bytes(s, z);
+  const double whole = n * c * (2 * k + v + gates + 1) * z.element;
+  const Count sequences = static_cast<Count>(z.batch * z.heads), tiles = sequences * chunks.per_sequence;
+  const double per_head = prepared / static_cast<double>(sequences);
+  Plan plan;
   const Stage stage{"chunk_delta_fused",
-                    static_cast<Count>(z.batch * z.heads),
+                    sequences,
                     384,
                     n * (6 * c * k * v + 2 * c * c * (3 * k + 2 * v) + 2.0 / 3 * c * c * c),
-                    n * c * (2 * k + v + gates + 1) * z.element + state,
+                    (s.kda() ? n * c * v * z.element + per_head : whole) + state,
                     n * c * v * z.element + state,
                     n * c * (4 * c + 2 * (k + v) + 4 * gates),
                     n * c * (c / 2 + gates),
-                    gpu.tuned(constants::kStageTrips) + n * gpu.tuned(constants::kFusedChunkTrips),
+                    trips + n * gpu.tuned(constants::kFusedChunkTrips),
                     128};
-  Launch launch = stage_launch(stage, math,
-                               {reads("queries_keys", 2 * z.qk_bytes()), reads("values", z.v_bytes()),
-                                reads("gates", gate_bytes(s, z, z.element)), writes("output", z.v_bytes())});
+  Launch launch = stage_launch(stage, math, {reads("values", z.v_bytes()), writes("output", z.v_bytes())});
+  if (prepared > 0) launch.operands.add(rereads("prepared", prepared));
+  else launch.operands.add(reads("inputs", 2 * z.qk_bytes() + gate_bytes(s, z, z.element)));
   add_state(launch, s, z);
   launch.required.tensor = ops(certain_ops(s, z, 3, k + v));
-  return Plan{{launch}};
+  plan.launches.push_back(std::move(launch));
+  if (prepared > 0)
+    plan.launches.push_back(stage_launch({"chunk_prepare", tiles, 128, 2 * c * c * 2 * k, whole / n - c * v * z.element,
+                                          per_head / n, 3 * c * k, 2 * c * k, trips},
+                                         math, {reads("inputs", 2 * z.qk_bytes() + gate_bytes(s, z, z.element)),
+                                                scratch("prepared", prepared)}));
+  add_helpers(plan, s, z, math, gpu);
+  return plan;
 }
 
 // Sizes of a chunked delta rule, per tile (a head's chunk) and of all tiles.
@@ -171,9 +204,12 @@ void add_solve(Plan& plan, const DeltaTiles& t, const MathPath& math, const Cont
   const bool apart = context.engine == "trtllm" && blocks > 1;
   const double rows = static_cast<double>(std::min(length, kSolvedRows) - 2);
   const double turns = apart ? rows : rows * static_cast<double>(blocks);
-  plan.launches.push_back(stage_launch({"solve", t.count * (apart ? blocks : 1), 128,
-                                        2.0 / 3 * t.c * t.c * t.c / static_cast<double>(apart ? blocks : 1),
-                                        4 * t.c * t.c, t.e * t.c * t.c, t.c * t.c, 0, trips + turns},
+  const Count ctas = t.count * (apart ? blocks : 1);
+  const double share = t.all / static_cast<double>(ctas);
+  // A block of 16 x 16 by itself is one warp's work, on the vector pipe.
+  plan.launches.push_back(stage_launch({"solve", ctas, apart ? 32 : 128, apart ? 0 : 2.0 / 3 * t.c * t.c * t.c,
+                                        4 * t.c * t.c * share, t.e * t.c * t.c * share, t.c * t.c * share, 0,
+                                        trips + turns},
                                        math, {rereads("a", 4 * t.matrix), scratch("inverse", t.e * t.matrix)}));
   if (apart)
     plan.launches.push_back(stage_launch({"solve_join", t.count, 128, 2.0 / 3 * t.c * t.c * t.c, 4 * t.c * t.c,
