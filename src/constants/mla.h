@@ -27,7 +27,11 @@ constexpr MlaConstants mla_constants(std::string_view kernel, double task, doubl
 inline constexpr MlaConstants kFlashMla = mla_constants("FlashMLA and FlashAttention 3", 11000, 130, 2600);
 inline constexpr MlaConstants kGeneratedMla = mla_constants("TRT-LLM-gen", 8000, 90, 1300);
 inline constexpr MlaConstants kUnsplitMla = mla_constants("TensorRT-LLM, mma.sync", 3000, 60, 12500);
-inline constexpr MlaConstants kTritonMla = mla_constants("Triton", 28000, 100, 6400);
+inline constexpr MlaConstants kTritonMla = mla_constants("Triton", 12000, 100, 6200);
+inline constexpr MlaConstants kXqaMla = mla_constants("XQA, 128 heads in fp8", 3000, 60, 2850);
+inline constexpr Tunable kIdleMla = Constant{"mla.decode.idle", 1500, "clocks", measured,
+                                             "of a CTA that finds its share of the keys empty", sources::kMlaRows, "",
+                                             "Triton"};
 inline constexpr Tunable kUnsplitFp8 = Constant{
     "mla.decode.fp8_block", 0.67, "1", measured, "of a block's clocks where the card multiplies in fp8",
     sources::kMlaRows, "120", "TensorRT-LLM, mma.sync"};
@@ -35,7 +39,7 @@ inline constexpr Tunable kUnsplitFp8 = Constant{
 inline constexpr Whole kMlaDecodeHelpers{"mla.helpers", 1, "1", measured,
                                          "small kernels around a decode: rotation, cache, lengths",
                                          sources::kMlaFloors};
-inline constexpr Whole kMlaPrefillHelpers{"mla.helpers", 3, "1", measured,
+inline constexpr Whole kMlaPrefillHelpers{"mla.helpers", 4, "1", measured,
                                           "small kernels around a prefill", sources::kMlaFloors, "", "prefill"};
 inline constexpr Number kMlaHelperTrips{"mla.helper_trips", 6, "1", measured, "loads of a helper that wait for each other",
                                         sources::kMlaFloors};

@@ -1,12 +1,14 @@
 #include "kernel/mla_decode.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "constants/mla.h"
 #include "kernel/attention_sources.h"
 #include "kernel/flash_forward.h"
 #include "kernel/mla_sources.h"
 #include "kernel/pipeline.h"
+#include "kernel/streaming.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -16,8 +18,13 @@ using namespace constants;
 namespace {
 
 constexpr Count kAbsorbedDim = 128;  // of a head without position, before and after the latent
+constexpr Count kUnsplitResident = 2;   // CTAs that an SM's shared memory holds
+constexpr double kReservedShared = 1024;
+constexpr double kSplitKeys = 64;       // of get_num_kv_splits_triton
+constexpr Count kLeastKeys = 32;        // of a share: a block
 constexpr Count kUnsplitShares = 4;                            // CTAs that share a tile's values
-constexpr Count kServedSplits = 8, kVllmSplits = 4;  // shares of the keys that the Triton kernels always launch
+// Shares of the keys that the Triton kernels launch, whether they find any or not: vLLM's are fixed, SGLang's at most.
+constexpr Count kServedSplits = 64, kVllmSplits = 4;
 
 FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes& element, const Gpu& gpu) {
   FlashTile tile;
@@ -42,6 +49,7 @@ FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes&
       tile.cta = {512, 128, bytes(0)};
       break;
     case MlaDecoder::unsplit:
+    case MlaDecoder::xqa:
       tile.m = tile.n = 64;
       tile.stages = 1;
       tile.cta = {128, 255, bytes(0)};
@@ -54,14 +62,25 @@ FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes&
       break;
   }
   // The latent lies in shared memory once, as key and value.
-  const double keys = decoder == MlaDecoder::unsplit ? 0 : tile.stages * tile.n * element.kv;
-  tile.cta.shared_memory = std::min(bytes(tile.qk_dim * (tile.m * element.q + keys)), gpu.shared_memory.per_cta);
+  double shared = tile.qk_dim * (tile.m * element.q + tile.stages * tile.n * element.kv);
+  if (decoder == MlaDecoder::unsplit) shared = in_bytes(gpu.shared_memory.per_cta) / kUnsplitResident - kReservedShared;
+  tile.cta.shared_memory = std::min(bytes(shared), gpu.shared_memory.per_cta);
   return tile;
 }
 
-// SGLang hands FlashAttention 3 an fp8 cache by widening it first: its rows take 2.7 times bf16's.
+// SGLang hands FlashAttention 3 an fp8 cache by widening it and taking rotated part and latent apart
+// first: its rows take five times bf16's.
 bool casts_cache(const MlaDecode& s, MlaDecoder decoder, const Context& context) {
   return s.kv_dtype == CacheType::fp8 && decoder == MlaDecoder::flash_mla && context.engine == "sglang";
+}
+
+bool keeps_keys_whole(MlaDecoder decoder) { return decoder == MlaDecoder::unsplit || decoder == MlaDecoder::xqa; }
+
+// SGLang's get_num_kv_splits_triton for requests of one length.
+Count served_splits(Count keys, Count tiles, const Gpu& gpu) {
+  const double cores = gpu.sms * std::max(1.0, std::log2(real(keys) / kSplitKeys));
+  const Count wanted = std::clamp<Count>(static_cast<Count>(std::ceil(cores / real(tiles))), 1, kServedSplits);
+  return std::min(wanted, ceil_div(keys, kLeastKeys));
 }
 
 // How the keys of all requests become tasks.
@@ -74,18 +93,20 @@ struct Cut {
 Cut cut_keys(MlaDecoder decoder, Count blocks, Count requests, Count row_tiles, const Gpu& gpu,
              const Context& context) {
   Cut cut;
-  if (decoder == MlaDecoder::unsplit) {
+  if (keeps_keys_whole(decoder)) {
     cut.blocks_each = ceil_div(blocks, requests);
     cut.tasks = requests;
     return cut;
   }
   if (decoder == MlaDecoder::triton) {
-    const Count launched = context.engine == "vllm" ? kVllmSplits : kServedSplits;
-    const Count used = std::min(launched, ceil_div(blocks, requests));
+    const bool vllm = context.engine == "vllm";
+    const Count launched = vllm ? kVllmSplits : kServedSplits, each = ceil_div(blocks, requests);
+    const Count used =
+        vllm ? std::min(launched, each) : served_splits(each * kLeastKeys, requests * row_tiles, gpu);
     cut.blocks_each = ceil_div(blocks, requests * used);
     cut.tasks = requests * used;
     cut.idle = requests * (launched - used);
-    cut.splits = static_cast<int>(launched);
+    cut.splits = static_cast<int>(used);
     return cut;
   }
   // FlashMLA's scheduler cuts the tokens of all requests, laid end to end, into equal parts, one for each SM that a
@@ -118,7 +139,11 @@ void add_helpers(Plan& plan, const MlaDecode& s, double rows, double keys, const
     plan.launches.push_back(mla_copy("rotate_and_store", rotated + queries, rotated + queries, kMlaHelperTrips));
   if (casts_cache(s, decoder, context)) {
     const double latent = keys * real(s.kv_lora + s.rope_dim);
-    plan.launches.push_back(mla_copy("widen_cache", latent, 2 * latent, kMlaHelperTrips));
+    Launch widen = mla_copy("widen_cache", 0, 2 * latent, kMlaHelperTrips);
+    widen.operands.add(reads("latent", latent));
+    widen.tasks[0].each.l2_load += bytes(latent / real(widen.ctas));
+    plan.launches.push_back(std::move(widen));
+    plan.launches.push_back(mla_copy("part_cache", 2 * latent, 2 * latent, kMlaHelperTrips));
   }
   if (whole_layer(context)) add_absorption(plan, s, rows, element, math);
 }
@@ -135,7 +160,7 @@ Status MlaDecode::check() const {
 Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, const Context& context) {
   const auto algorithm = resolve_algorithm(AttentionAlgorithm::automatic, gpu);
   if (!algorithm) return algorithm.error();
-  const MlaDecoder decoder = mla_decoder(context, gpu, *algorithm);
+  const MlaDecoder decoder = mla_decoder({given.heads, given.kv_dtype, *algorithm}, context, gpu);
   MlaDecode s = given;
   if (casts_cache(given, decoder, context)) s.kv_dtype = CacheType::same;  // after the cast
   const auto math = decode_math(format, s.kv_dtype, gpu);
@@ -155,7 +180,7 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   }
   const Count row_tiles = ceil_div(s.heads * s.q_len, tile.m);
   const Cut cut = cut_keys(decoder, blocks, requests, row_tiles, gpu, context);
-  const Count shares = decoder == MlaDecoder::unsplit ? kUnsplitShares : 1;
+  const Count shares = keeps_keys_whole(decoder) ? kUnsplitShares : 1;
 
   const Count rows_each = std::min<Count>(tile.m, s.heads * s.q_len) * cut.requests_each;
   AttentionBytes stored = *element;
@@ -175,6 +200,7 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   launch.math = *math;
   launch.tasks = {{cut.tasks * row_tiles * shares, tile_demand(tile, work, heads, heads.qk_dim, stored, *math),
                    (started + waits.block * real(cut.blocks_each)) / step}};
+  if (cut.idle > 0) launch.tasks.push_back({cut.idle * row_tiles, Demand{}, waits.idle / step});
   launch.plan_known = false;
 
   const double pairs = total_pairs(lengths, AttentionMask::causal, 0) * real(s.heads);
@@ -183,7 +209,9 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   launch.required.xu = required_exponentials(pairs, gpu);
   const double rows = total_queries(lengths) * real(s.heads);
   launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
-  launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element->kv)});
+  const bool cast = casts_cache(given, decoder, context);
+  launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element->kv),
+                       cast ? Operand::Role::workspace : Operand::Role::activation});
   launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   Plan plan{{std::move(launch)}};
   if (cut.splits > 1) plan.launches.push_back(combine_launch(rows, heads.v_dim, cut.splits, *element, kMlaHelperTrips));

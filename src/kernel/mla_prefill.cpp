@@ -28,11 +28,17 @@ void add_helpers(Plan& plan, const MlaPrefill& s, bool narrow, const Context& co
   const double tokens = total_queries(s.lengths()), rows = tokens * real(s.heads);
   const double latent = tokens * real(kLatentDim + s.rope_dim) * kBytes, queries = rows * real(heads.qk_dim) * kBytes;
   const double keys = rows * real(heads.qk_dim) * kBytes, values = rows * real(heads.v_dim) * kBytes;
-  if (absorbed_prefill(context)) return plan.launches.push_back(mla_copy("store", latent, latent, kMlaHelperTrips));
-  // TensorRT-LLM rotates queries and keys in place and stores the latent.
-  plan.launches.push_back(mla_copy("rotate_and_store", queries / 2 + latent, queries / 2 + keys / 2, kMlaHelperTrips));
-  for (int i = 1; i < kMlaPrefillHelpers; ++i) plan.launches.push_back(mla_copy("lengths", 0, kBytes, kMlaHelperTrips));
-  if (narrow) plan.launches.push_back(mla_copy("narrow", queries + keys + values, (queries + keys + values) / 2, kMlaHelperTrips));
+  const double rotated = real(s.rope_dim) / real(heads.qk_dim);
+  if (absorbed_prefill(context)) {
+    plan.launches.push_back(mla_copy("store", latent, latent, kMlaHelperTrips));
+  } else {  // TensorRT-LLM rotates queries in place, unfolds the rotated keys to all heads and stores the latent
+    const double moved = rotated * queries;
+    plan.launches.push_back(mla_copy("rotate_and_store", moved + latent, moved + rotated * keys, kMlaHelperTrips));
+  }
+  const int others = absorbed_prefill(context) ? kMlaDecodeHelpers + 1 : kMlaPrefillHelpers - 1;
+  for (int i = 0; i < others; ++i) plan.launches.push_back(mla_copy("lengths", 0, kBytes, kMlaHelperTrips));
+  const double all = queries + keys + values;
+  if (narrow) plan.launches.push_back(mla_copy("narrow", all, all / 2, kMlaHelperTrips));
 }
 
 // vLLM's layer unfolds keys and values from the latent and puts the rotated part beside them (forward_mha).
@@ -59,7 +65,9 @@ Result<Plan> plan(const MlaPrefill& s, const Format& format, const Gpu& gpu, con
   const auto fp8 = format_from("fp8");
   Context named = context;
   if (layer) named.kernel_source = "";  // prompts run through FlashAttention, whatever decodes
-  const AttentionHeads heads = absorbed ? AttentionHeads{s.heads, 1, kLatentDim + s.rope_dim, kLatentDim} : s.geometry();
+  AttentionHeads heads = absorbed ? AttentionHeads{s.heads, 1, kLatentDim + s.rope_dim, kLatentDim} : s.geometry();
+  // FlashAttention 2 has one dimension for keys and values: vLLM pads the values.
+  if (layer && gpu.tensor_generation() == TensorGeneration::mma) heads.v_dim = heads.qk_dim;
   auto planned = plan_forward({"mla_prefill", heads, s.lengths(), AttentionMask::causal, 0, s.algorithm},
                               in_fp8 && fp8 ? *fp8 : format, gpu, named);
   if (!planned) return planned;

@@ -18,25 +18,29 @@ const MlaConstants& constants_of(MlaDecoder decoder) {
     case MlaDecoder::flash_mla: break;
     case MlaDecoder::generated: return kGeneratedMla;
     case MlaDecoder::unsplit: return kUnsplitMla;
+    case MlaDecoder::xqa: return kXqaMla;
     case MlaDecoder::triton: return kTritonMla;
   }
   return kFlashMla;
 }
 
+constexpr Count kXqaHeads = 128;  // what mla_sm120.cu is compiled for
 constexpr double kCopyBytes = 8192;  // of a CTA: 128 threads, four loads of 16 bytes each
 
 }  // namespace
 
-MlaDecoder mla_decoder(const Context& context, const Gpu& gpu, AttentionAlgorithm resolved) {
+MlaDecoder mla_decoder(const MlaQuestion& q, const Context& context, const Gpu& gpu) {
   if (has(context.kernel_source, "triton")) return MlaDecoder::triton;
-  if (resolved == AttentionAlgorithm::fa3) return MlaDecoder::flash_mla;
-  if (resolved == AttentionAlgorithm::blackwell) return MlaDecoder::generated;
-  return context.engine == "trtllm" && gpu.vendor == Vendor::nvidia ? MlaDecoder::unsplit : MlaDecoder::triton;
+  if (q.algorithm == AttentionAlgorithm::fa3) return MlaDecoder::flash_mla;
+  if (q.algorithm == AttentionAlgorithm::blackwell) return MlaDecoder::generated;
+  if (context.engine != "trtllm" || gpu.vendor != Vendor::nvidia) return MlaDecoder::triton;
+  const bool workstation = gpu.architecture == Architecture::blackwell;
+  return workstation && q.cache == CacheType::fp8 && q.heads == kXqaHeads ? MlaDecoder::xqa : MlaDecoder::unsplit;
 }
 
 MlaWaits mla_waits(MlaDecoder decoder, CacheType cache, const Gpu& gpu) {
   const MlaConstants& c = constants_of(decoder);
-  MlaWaits waits{gpu.tuned(c.task), gpu.tuned(c.row), gpu.tuned(c.block)};
+  MlaWaits waits{gpu.tuned(c.task), gpu.tuned(c.row), gpu.tuned(c.block), gpu.tuned(kIdleMla)};
   const bool narrow = cache == CacheType::fp8 && gpu.architecture == Architecture::blackwell;
   if (decoder == MlaDecoder::unsplit && narrow) waits.block *= gpu.tuned(kUnsplitFp8);
   return waits;
