@@ -24,7 +24,7 @@ constexpr double kSplitKeys = 64;       // of get_num_kv_splits_triton
 constexpr Count kLeastKeys = 32;        // of a share: a block
 constexpr Count kUnsplitShares = 4;                            // CTAs that share a tile's values
 // Shares of the keys that the Triton kernels launch, whether they find any or not: vLLM's are fixed, SGLang's at most.
-constexpr Count kServedSplits = 64, kVllmSplits = 4;
+constexpr Count kServedSplits = 32, kVllmSplits = 4;
 
 FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes& element, const Gpu& gpu) {
   FlashTile tile;

@@ -105,8 +105,8 @@ void add_recurrent_operands(Launch& launch, const Scan& s, const ScanSizes& z) {
   } else if (s.carry) {
     // fused_recurrent_gated_delta_rule returns the state in fp32, whatever it was given.
     const bool widens = s.kind == ScanKind::recurrent_gated_delta && s.state == StateType::bf16;
-    launch.operands.add(widens ? reads("state", z.state_bytes()) : updates("state", z.state_bytes()));
-    if (widens) launch.operands.add(writes("final_state", 2 * z.state_bytes()));
+    launch.operands.add(updates("state", z.state_bytes()));
+    if (widens) launch.operands.add(scratch("widened", z.state_bytes()));
   }
   if (s.kind == ScanKind::fused_kda_decode) launch.operands.add(updates("conv_state", conv_state_bytes(s, z)));
 }

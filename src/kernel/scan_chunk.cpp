@@ -246,7 +246,7 @@ void add_outputs(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles
       stage_launch({"chunk_output", t.value_blocks * t.count, 128, 2 * c * k * bv + 2 * c * c * (k + bv),
                     e * (2 * c * k + k * bv + c * bv) + gate_loads + scored, e * c * bv, 3 * c * c, c * c / 2, trips},
                    math,
-                   {reads("queries", z.qk_bytes()), rereads("keys", s.kda() ? own_gates + 4 * t.matrix : z.qk_bytes()),
+                   {rereads("queries", z.qk_bytes()), rereads("keys", s.kda() ? own_gates + 4 * t.matrix : z.qk_bytes()),
                     rereads("states", t.states), rereads("new_values", t.values), writes("output", z.v_bytes())}));
   plan.launches.back().required.tensor = ops(certain_ops(s, z, 1, (k + v) / 3));
 }
