@@ -171,6 +171,13 @@ void add_attention(List& list) {
   list.add(kEnoughTiles);
 }
 
+void add_moe_helpers(List& list) {
+  list.add(kCutlassFp4Helpers);
+  list.add(kGeneratedHelpers);
+  list.add(kOtherNarrowHelpers);
+  list.add(kMoeHelperTrips);
+}
+
 void add_mla(List& list) {
   list.add_all(kFlashMla);
   list.add_all(kGeneratedMla);
@@ -213,6 +220,7 @@ void add_kernel_constants(List& list) {
   add_product_2(list);
   add_streaming(list);
   add_attention(list);
+  add_moe_helpers(list);
   add_mla(list);
   add_scan(list);
 }

@@ -17,12 +17,12 @@ using namespace constants;
 
 namespace {
 
-constexpr Count kAbsorbedDim = 128;  // of a head without position, before and after the latent
-constexpr Count kUnsplitResident = 2;   // CTAs that an SM's shared memory holds
+constexpr Count kAbsorbedDim = 128;    // of a head without position, before and after the latent
+constexpr Count kUnsplitResident = 2;  // CTAs that an SM's shared memory holds
 constexpr double kReservedShared = 1024;
-constexpr double kSplitKeys = 64;       // of get_num_kv_splits_triton
-constexpr Count kLeastKeys = 32;        // of a share: a block
-constexpr Count kUnsplitShares = 4;                            // CTAs that share a tile's values
+constexpr double kSplitKeys = 64;    // of get_num_kv_splits_triton
+constexpr Count kLeastKeys = 32;     // of a share: a block
+constexpr Count kUnsplitShares = 4;  // CTAs that share a tile's values
 // Shares of the keys that the Triton kernels launch, whether they find any or not: vLLM's are fixed, SGLang's at most.
 constexpr Count kServedSplits = 32, kVllmSplits = 4;
 
@@ -101,8 +101,7 @@ Cut cut_keys(MlaDecoder decoder, Count blocks, Count requests, Count row_tiles, 
   if (decoder == MlaDecoder::triton) {
     const bool vllm = context.engine == "vllm";
     const Count launched = vllm ? kVllmSplits : kServedSplits, each = ceil_div(blocks, requests);
-    const Count used =
-        vllm ? std::min(launched, each) : served_splits(each * kLeastKeys, requests * row_tiles, gpu);
+    const Count used = vllm ? std::min(launched, each) : served_splits(each * kLeastKeys, requests * row_tiles, gpu);
     cut.blocks_each = ceil_div(blocks, requests * used);
     cut.tasks = requests * used;
     cut.idle = requests * (launched - used);
@@ -148,6 +147,37 @@ void add_helpers(Plan& plan, const MlaDecode& s, double rows, double keys, const
   if (whole_layer(context)) add_absorption(plan, s, rows, element, math);
 }
 
+// Of all requests.
+struct Keys {
+  Count blocks = 0, requests = 0;
+  double all = 0;
+};
+Keys count_keys(const std::vector<Lengths>& lengths, Count block) {
+  Keys keys;
+  for (const Lengths& l : lengths) {
+    keys.blocks += l.requests * ceil_div(l.kv, block);
+    keys.requests += l.requests;
+    keys.all += real(l.requests) * real(l.kv);
+  }
+  return keys;
+}
+
+// What every kernel has to compute and touch; a widened cache is this plan's own.
+void add_requirements(Launch& launch, const MlaDecode& s, const AttentionBytes& element, const Gpu& gpu, double keys,
+                      bool widened) {
+  const AttentionHeads heads = s.geometry();
+  const std::vector<Lengths> lengths = s.lengths();
+  const double pairs = total_pairs(lengths, AttentionMask::causal, 0) * real(s.heads);
+  (launch.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
+      ops(2 * pairs * real(heads.qk_dim + heads.v_dim));
+  launch.required.xu = required_exponentials(pairs, gpu);
+  const double rows = total_queries(lengths) * real(s.heads);
+  launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element.q)});
+  launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element.kv),
+                       widened ? Operand::Role::workspace : Operand::Role::activation});
+  launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element.out), Operand::Role::activation, false, true});
+}
+
 }  // namespace
 
 Status MlaDecode::check() const {
@@ -161,34 +191,28 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   const auto algorithm = resolve_algorithm(AttentionAlgorithm::automatic, gpu);
   if (!algorithm) return algorithm.error();
   const MlaDecoder decoder = mla_decoder({given.heads, given.kv_dtype, *algorithm}, context, gpu);
+  const bool widened = casts_cache(given, decoder, context);
   MlaDecode s = given;
-  if (casts_cache(given, decoder, context)) s.kv_dtype = CacheType::same;  // after the cast
+  if (widened) s.kv_dtype = CacheType::same;
   const auto math = decode_math(format, s.kv_dtype, gpu);
   if (!math) return math.error();
   const auto element = attention_bytes(format, s.kv_dtype);
   if (!element) return element.error();
   const AttentionHeads heads = s.geometry();
-  const std::vector<Lengths> lengths = s.lengths();
   const FlashTile tile = mla_tile(s, decoder, *element, gpu);
-
-  Count blocks = 0, requests = 0;
-  double keys = 0;
-  for (const Lengths& l : lengths) {
-    blocks += l.requests * ceil_div(l.kv, tile.n);
-    requests += l.requests;
-    keys += real(l.requests) * real(l.kv);
-  }
+  const Keys keys = count_keys(s.lengths(), tile.n);
   const Count row_tiles = ceil_div(s.heads * s.q_len, tile.m);
-  const Cut cut = cut_keys(decoder, blocks, requests, row_tiles, gpu, context);
-  const Count shares = keeps_keys_whole(decoder) ? kUnsplitShares : 1;
+  const Cut cut = cut_keys(decoder, keys.blocks, keys.requests, row_tiles, gpu, context);
 
+  const Count shares = keeps_keys_whole(decoder) ? kUnsplitShares : 1, tasks = cut.tasks * row_tiles * shares;
   const Count rows_each = std::min<Count>(tile.m, s.heads * s.q_len) * cut.requests_each;
   AttentionBytes stored = *element;
   if (cut.splits > 1) stored.out = 4;
-  const TileWork work{cut.blocks_each, rows_each, keys / real(cut.tasks)};
+  const TileWork work{cut.blocks_each, rows_each, keys.all / real(cut.tasks)};
   const MlaWaits waits = mla_waits(decoder, s.kv_dtype, gpu);
   const double step = pipeline_latency(gpu).step_clocks;
-  const double started = waits.task * real(cut.requests_each) + waits.row * real(rows_each);
+  const double clocks =
+      waits.task * real(cut.requests_each) + waits.row * real(rows_each) + waits.block * real(cut.blocks_each);
   Launch launch;
   launch.name = "mla_decode";
   launch.character = Character::attention;
@@ -196,26 +220,16 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   launch.split = cut.splits;
   launch.stages = tile.stages;
   launch.cta = tile.cta;
-  launch.ctas = (cut.tasks + cut.idle) * row_tiles * shares;
+  launch.ctas = tasks + cut.idle * row_tiles;
   launch.math = *math;
-  launch.tasks = {{cut.tasks * row_tiles * shares, tile_demand(tile, work, heads, heads.qk_dim, stored, *math),
-                   (started + waits.block * real(cut.blocks_each)) / step}};
+  launch.tasks = {{tasks, tile_demand(tile, work, heads, heads.qk_dim, stored, *math), clocks / step}};
   if (cut.idle > 0) launch.tasks.push_back({cut.idle * row_tiles, Demand{}, waits.idle / step});
   launch.plan_known = false;
-
-  const double pairs = total_pairs(lengths, AttentionMask::causal, 0) * real(s.heads);
-  (math->pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
-      ops(2 * pairs * real(heads.qk_dim + heads.v_dim));
-  launch.required.xu = required_exponentials(pairs, gpu);
-  const double rows = total_queries(lengths) * real(s.heads);
-  launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
-  const bool cast = casts_cache(given, decoder, context);
-  launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element->kv),
-                       cast ? Operand::Role::workspace : Operand::Role::activation});
-  launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
+  add_requirements(launch, s, *element, gpu, keys.all, widened);
   Plan plan{{std::move(launch)}};
+  const double rows = total_queries(s.lengths()) * real(s.heads);
   if (cut.splits > 1) plan.launches.push_back(combine_launch(rows, heads.v_dim, cut.splits, *element, kMlaHelperTrips));
-  add_helpers(plan, given, rows, keys, *element, *math, decoder, context);
+  add_helpers(plan, given, rows, keys.all, *element, *math, decoder, context);
   return plan;
 }
 

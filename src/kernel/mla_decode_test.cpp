@@ -74,8 +74,8 @@ TEST(MlaDecode, TasksCoverRequirementsOnEveryGpu) {
     }
 }
 
-// TensorRT-LLM before Hopper and on workstation Blackwell: no request's keys are shared out, so a long cache takes as long
-// alone as beside others.
+// TensorRT-LLM before Hopper and on workstation Blackwell: no request's keys are shared out, so a long cache takes as
+// long alone as beside others.
 TEST(MlaDecode, UnsplitKernelsWalkAllKeysInOneCta) {
   MlaDecode s;
   s.kv_len = 8192, s.heads = 16, s.batch = 2;

@@ -52,7 +52,8 @@ TEST(MlaPrefill, SglangsTablesAreAbsorbed) {
   EXPECT_EQ(in_ops(served.required.tensor), 2.0 * 320 * (1024 * 1025 / 2) * 16);
 }
 
-// vLLM's layer outside a graph unfolds keys and values itself, and pads values where FlashAttention 2 wants one dimension.
+// vLLM's layer outside a graph unfolds keys and values itself, and pads values where FlashAttention 2 wants one
+// dimension.
 TEST(MlaPrefill, VllmsLayerUnfoldsItsKeys) {
   MlaPrefill s;
   s.q_len = 1024, s.heads = 16;

@@ -24,7 +24,7 @@ const MlaConstants& constants_of(MlaDecoder decoder) {
   return kFlashMla;
 }
 
-constexpr Count kXqaHeads = 128;  // what mla_sm120.cu is compiled for
+constexpr Count kXqaHeads = 128;     // what mla_sm120.cu is compiled for
 constexpr double kCopyBytes = 8192;  // of a CTA: 128 threads, four loads of 16 bytes each
 
 }  // namespace
@@ -65,11 +65,14 @@ Seconds host_time(const Plan& plan, const Context& context) {
   const bool latent = !plan.launches.empty() && plan.launches.front().name.starts_with("mla_");
   if (!latent || !whole_layer(context)) return seconds(0);
   const std::string_view source = context.kernel_source;
-  return microseconds(has(source, "triton") ? kMlaHostTriton : has(source, "flashmla") ? kMlaHostFlashMla : kMlaHostFlash);
+  return microseconds(has(source, "triton")     ? kMlaHostTriton
+                      : has(source, "flashmla") ? kMlaHostFlashMla
+                                                : kMlaHostFlash);
 }
 
 bool absorbed_prefill(const Context& context) {
-  return context.engine == "sglang" && (context.kernel_source == "flash_attention" || context.kernel_source == "triton");
+  return context.engine == "sglang" &&
+         (context.kernel_source == "flash_attention" || context.kernel_source == "triton");
 }
 
 }  // namespace tilecast

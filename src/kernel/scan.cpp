@@ -66,7 +66,8 @@ Stream conv_stream(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Cont
   stream.ctas = s.batch * pieces * ceil_div(channels, kConvChannels);
   stream.elements = z.tokens * static_cast<double>(channels);
   stream.slots = gpu.tuned(constants::kTritonConvSlots);
-  stream.steps += gpu.tuned(constants::kConvTokenTrips) * static_cast<double>(std::min<Count>(z.length, kConvTokens) - 1);
+  stream.steps +=
+      gpu.tuned(constants::kConvTokenTrips) * static_cast<double>(std::min<Count>(z.length, kConvTokens) - 1);
   return stream;
 }
 
@@ -140,9 +141,8 @@ Plan recurrent_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu) {
     total.xu += ops(kSiluXu * convolved);
   }
   const bool fused = s.kind == ScanKind::fused_kda_decode;
-  const double trips =
-      gpu.tuned(fused ? constants::kFusedDecodeTrips : constants::kRecurrentTrips) +
-      gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
+  const double trips = gpu.tuned(fused ? constants::kFusedDecodeTrips : constants::kRecurrentTrips) +
+                       gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
   launch.tasks = {{launch.ctas, total * (1 / static_cast<double>(launch.ctas)), trips}};
   launch.required.vector = ops(2 * state_steps);  // the update; dot products could run on the tensor pipe
   return Plan{{launch}};

@@ -24,7 +24,7 @@ constexpr Count kValues = 64;
 constexpr Count kSsdTile = 64;
 // Tiles of 64 x 64 to 128 in registers of four warps: four fit an SM.
 constexpr Count kCopyBytes = 8192;  // of a helper's CTA
-constexpr Count kNormRows = 16;  // rows of a program in l2norm.py
+constexpr Count kNormRows = 16;     // rows of a program in l2norm.py
 constexpr int kTileRegisters = 128, kStreamRegisters = 64;
 // solve_tril.py inverts diagonal blocks of 16 rows, row after row, each row loaded when the one before is done.
 constexpr Count kSolvedRows = 16;
@@ -91,8 +91,9 @@ void add_state(Launch& launch, const Scan& s, const ScanSizes& z) {
 // What surrounds a fused kernel: norms of queries and keys, and the state copied from its pool and back.
 void add_helpers(Plan& plan, const Scan& s, const ScanSizes& z, const MathPath& math, const Gpu& gpu) {
   const bool blackwell = gpu.tensor_generation() == TensorGeneration::tcgen05;
-  const int helpers = s.kda() ? constants::kFusedHelpersKda
-                              : blackwell ? constants::kFusedHelpersTcgen : constants::kFusedHelpers;
+  const int helpers = s.kda()     ? constants::kFusedHelpersKda
+                      : blackwell ? constants::kFusedHelpersTcgen
+                                  : constants::kFusedHelpers;
   const double trips = gpu.tuned(constants::kStageTrips);
   for (int i = 0; i < helpers; ++i) {
     const bool copies = i < 2 && s.carry && (blackwell || s.kda());
@@ -135,10 +136,10 @@ Plan fused_delta_plan(const Scan& s, const ScanSizes& z, const MathPath& math, c
   launch.required.tensor = ops(certain_ops(s, z, 3, k + v));
   plan.launches.push_back(std::move(launch));
   if (prepared > 0)
-    plan.launches.push_back(stage_launch({"chunk_prepare", tiles, 128, 2 * c * c * 2 * k, whole / n - c * v * z.element,
-                                          per_head / n, 3 * c * k, 2 * c * k, trips},
-                                         math, {reads("inputs", 2 * z.qk_bytes() + gate_bytes(s, z, z.element)),
-                                                scratch("prepared", prepared)}));
+    plan.launches.push_back(stage_launch(
+        {"chunk_prepare", tiles, 128, 2 * c * c * 2 * k, whole / n - c * v * z.element, per_head / n, 3 * c * k,
+         2 * c * k, trips},
+        math, {reads("inputs", 2 * z.qk_bytes() + gate_bytes(s, z, z.element)), scratch("prepared", prepared)}));
   add_helpers(plan, s, z, math, gpu);
   return plan;
 }
@@ -147,7 +148,7 @@ Plan fused_delta_plan(const Scan& s, const ScanSizes& z, const MathPath& math, c
 struct DeltaTiles {
   Chunks chunks;
   Count count, value_blocks;
-  double c, k, v, e, bv, gates, n;     // of a tile; values of a block; gates of a token; chunks of a sequence
+  double c, k, v, e, bv, gates, n;  // of a tile; values of a block; gates of a token; chunks of a sequence
   double all, matrix, keys, values, states, gate_sums;  // of all tiles: entries of C x C, then bytes
 };
 
@@ -171,13 +172,13 @@ void add_preparation(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaT
   for (const std::string_view name : {"query_norm", "key_norm"}) {
     const Count ctas = std::max<Count>(1, static_cast<Count>(rows) / kNormRows);
     const double share = 1 / static_cast<double>(ctas);
-    plan.launches.push_back(stage_launch(
-        {name, ctas, 128, 0, qk * share, qk * share, 3 * rows * t.k * share, rows * share, trips, 0}, math,
-        {reads(name, qk), scratch("normed", qk)}));
+    plan.launches.push_back(
+        stage_launch({name, ctas, 128, 0, qk * share, qk * share, 3 * rows * t.k * share, rows * share, trips, 0}, math,
+                     {reads(name, qk), scratch("normed", qk)}));
   }
-  plan.launches.push_back(stage_launch({"gate_cumsum", t.count, 32, 0, t.c * t.gates * t.e, t.c * t.gates * kGateBytes,
-                                        2 * t.c * t.gates, 0, trips, 0},
-                                       math, {reads("gates", gate_bytes(s, z, t.e)), scratch("gate_sums", t.gate_sums)}));
+  plan.launches.push_back(stage_launch(
+      {"gate_cumsum", t.count, 32, 0, t.c * t.gates * t.e, t.c * t.gates * kGateBytes, 2 * t.c * t.gates, 0, trips, 0},
+      math, {reads("gates", gate_bytes(s, z, t.e)), scratch("gate_sums", t.gate_sums)}));
 }
 
 // The products inside a chunk. The gated delta rule scales K K^T by gates; KDA's gates are per channel, so that tiles
@@ -207,14 +208,14 @@ void add_solve(Plan& plan, const DeltaTiles& t, const MathPath& math, const Cont
   const Count ctas = t.count * (apart ? blocks : 1);
   const double share = t.all / static_cast<double>(ctas);
   // A block of 16 x 16 by itself is one warp's work, on the vector pipe.
-  plan.launches.push_back(stage_launch({"solve", ctas, apart ? 32 : 128, apart ? 0 : 2.0 / 3 * t.c * t.c * t.c,
-                                        4 * t.c * t.c * share, t.e * t.c * t.c * share, t.c * t.c * share, 0,
-                                        trips + turns},
-                                       math, {rereads("a", 4 * t.matrix), scratch("inverse", t.e * t.matrix)}));
+  plan.launches.push_back(
+      stage_launch({"solve", ctas, apart ? 32 : 128, apart ? 0 : 2.0 / 3 * t.c * t.c * t.c, 4 * t.c * t.c * share,
+                    t.e * t.c * t.c * share, t.c * t.c * share, 0, trips + turns},
+                   math, {rereads("a", 4 * t.matrix), scratch("inverse", t.e * t.matrix)}));
   if (apart)
-    plan.launches.push_back(stage_launch({"solve_join", t.count, 128, 2.0 / 3 * t.c * t.c * t.c, 4 * t.c * t.c,
-                                          t.e * t.c * t.c, t.c * t.c, 0, trips},
-                                         math, {rereads("a", 4 * t.matrix), scratch("inverse", t.e * t.matrix)}));
+    plan.launches.push_back(stage_launch(
+        {"solve_join", t.count, 128, 2.0 / 3 * t.c * t.c * t.c, 4 * t.c * t.c, t.e * t.c * t.c, t.c * t.c, 0, trips},
+        math, {rereads("a", 4 * t.matrix), scratch("inverse", t.e * t.matrix)}));
 }
 
 void add_outputs(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles& t, const MathPath& math,
@@ -224,30 +225,29 @@ void add_outputs(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles
   const double own_gates = s.kda() ? t.gate_sums : 0, gate_loads = s.kda() ? kGateBytes * c * k : 0;
   // KDA also leaves its keys with their gates applied.
   const double left = s.kda() ? t.keys : 0;
-  plan.launches.push_back(stage_launch({"keys_values", t.count, 128, 2 * c * c * (k + v),
-                                        e * (c * (k + v) + c * c) + gate_loads, e * c * (k + v) + left / t.all,
-                                        2 * c * (k + v), gate_loads / kGateBytes, trips},
-                                       math,
-                                       {reads("values", z.v_bytes()), rereads("keys", z.qk_bytes() + own_gates),
-                                        rereads("inverse", e * t.matrix), scratch("w", t.keys + left),
-                                        scratch("u", t.values)}));
+  plan.launches.push_back(
+      stage_launch({"keys_values", t.count, 128, 2 * c * c * (k + v), e * (c * (k + v) + c * c) + gate_loads,
+                    e * c * (k + v) + left / t.all, 2 * c * (k + v), gate_loads / kGateBytes, trips},
+                   math,
+                   {reads("values", z.v_bytes()), rereads("keys", z.qk_bytes() + own_gates),
+                    rereads("inverse", e * t.matrix), scratch("w", t.keys + left), scratch("u", t.values)}));
   const double carried = s.carry ? k * bv * z.state_element : 0;
-  plan.launches.push_back(stage_launch(
-      {"chunk_state", t.value_blocks * static_cast<Count>(z.batch) * s.heads, 128, n * 4 * c * k * bv,
-       n * e * c * (2 * k + bv) + carried, n * e * (k * bv + c * bv) + carried, n * (k * bv + 2 * c * bv), n * c,
-       trips + n * gpu.tuned(constants::kChunkTrips), 64},
-      math,
-      {rereads("keys_w_u", t.keys + t.values + (s.kda() ? t.keys + own_gates : z.qk_bytes())),
-       scratch("states", t.states), scratch("new_values", t.values)}));
+  plan.launches.push_back(
+      stage_launch({"chunk_state", t.value_blocks * static_cast<Count>(z.batch) * s.heads, 128, n * 4 * c * k * bv,
+                    n * e * c * (2 * k + bv) + carried, n * e * (k * bv + c * bv) + carried, n * (k * bv + 2 * c * bv),
+                    n * c, trips + n * gpu.tuned(constants::kChunkTrips), 64},
+                   math,
+                   {rereads("keys_w_u", t.keys + t.values + (s.kda() ? t.keys + own_gates : z.qk_bytes())),
+                    scratch("states", t.states), scratch("new_values", t.values)}));
   add_state(plan.launches.back(), s, z);
   plan.launches.back().required.tensor = ops(certain_ops(s, z, 2, (k + v) * 2 / 3));
   const double scored = s.kda() ? 4 * c * c : 0;  // Q K^T is there already
-  plan.launches.push_back(
-      stage_launch({"chunk_output", t.value_blocks * t.count, 128, 2 * c * k * bv + 2 * c * c * (k + bv),
-                    e * (2 * c * k + k * bv + c * bv) + gate_loads + scored, e * c * bv, 3 * c * c, c * c / 2, trips},
-                   math,
-                   {rereads("queries", z.qk_bytes()), rereads("keys", s.kda() ? own_gates + 4 * t.matrix : z.qk_bytes()),
-                    rereads("states", t.states), rereads("new_values", t.values), writes("output", z.v_bytes())}));
+  plan.launches.push_back(stage_launch(
+      {"chunk_output", t.value_blocks * t.count, 128, 2 * c * k * bv + 2 * c * c * (k + bv),
+       e * (2 * c * k + k * bv + c * bv) + gate_loads + scored, e * c * bv, 3 * c * c, c * c / 2, trips},
+      math,
+      {rereads("queries", z.qk_bytes()), rereads("keys", s.kda() ? own_gates + 4 * t.matrix : z.qk_bytes()),
+       rereads("states", t.states), rereads("new_values", t.values), writes("output", z.v_bytes())}));
   plan.launches.back().required.tensor = ops(certain_ops(s, z, 1, (k + v) / 3));
 }
 
@@ -288,8 +288,8 @@ Plan chunk_ssd_plan(const Scan& s, const ScanSizes& z, const MathPath& math, con
   const double steps_bytes = z.tokens * z.heads * e, sums = 2 * z.tokens * z.heads * kGateBytes;
 
   Plan plan;
-  plan.launches.push_back(stage_launch({"chunk_cumsum", heads, 32, 0, c * e, 2 * c * kGateBytes, 10 * c, 2 * c, trips}, math,
-                                       {reads("dt", steps_bytes), scratch("dt_sums", sums)}));
+  plan.launches.push_back(stage_launch({"chunk_cumsum", heads, 32, 0, c * e, 2 * c * kGateBytes, 10 * c, 2 * c, trips},
+                                       math, {reads("dt", steps_bytes), scratch("dt_sums", sums)}));
   plan.launches.push_back(stage_launch(
       {"chunk_state", heads * across_v * across_k, 128, 2 * c * tv * tk, e * c * (tv + tk) + 8 * c, 4 * tv * tk,
        2 * c * tk, c, trips},
@@ -300,15 +300,16 @@ Plan chunk_ssd_plan(const Scan& s, const ScanSizes& z, const MathPath& math, con
                                         passed + carried, passed + carried, 2 * n * k * v, n, trips + n},
                                        math, {rereads("states", states), scratch("states", states)}));
   add_state(plan.launches.back(), s, z);
-  plan.launches.push_back(
-      stage_launch({"chunk_scores", groups * across_c * across_c, 128, 2 * tc * tc * k, 2 * e * tc * k, 4 * tc * tc, 0, 0, trips},
-                   math, {reads("c", z.qk_bytes()), rereads("b", z.qk_bytes()), scratch("scores", scores)}));
   plan.launches.push_back(stage_launch(
-      {"chunk_scan", heads * across_c * across_v, 128, 2 * tc * k * tv + tc * c * tv,
-       e * (tc * k + c / 2 * tv) + 4 * (k * tv + tc * c / 2), e * tc * tv, 2 * tc * c / 2 + 2 * tc * tv, tc * c / 2, trips},
-      math,
-      {rereads("x_c_sums", z.v_bytes() + z.qk_bytes() + sums), rereads("states", states), rereads("scores", scores),
-       writes("output", z.v_bytes())}));
+      {"chunk_scores", groups * across_c * across_c, 128, 2 * tc * tc * k, 2 * e * tc * k, 4 * tc * tc, 0, 0, trips},
+      math, {reads("c", z.qk_bytes()), rereads("b", z.qk_bytes()), scratch("scores", scores)}));
+  plan.launches.push_back(
+      stage_launch({"chunk_scan", heads * across_c * across_v, 128, 2 * tc * k * tv + tc * c * tv,
+                    e * (tc * k + c / 2 * tv) + 4 * (k * tv + tc * c / 2), e * tc * tv, 2 * tc * c / 2 + 2 * tc * tv,
+                    tc * c / 2, trips},
+                   math,
+                   {rereads("x_c_sums", z.v_bytes() + z.qk_bytes() + sums), rereads("states", states),
+                    rereads("scores", scores), writes("output", z.v_bytes())}));
   plan.launches.back().required.tensor = ops(certain_ops(s, z, 1, v / 2));
   return plan;
 }

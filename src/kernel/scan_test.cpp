@@ -74,8 +74,9 @@ TEST(Scan, ChunkedProductsByHand) {
   const Plan plan = on_h100(gdn(ScanKind::chunk_gated_delta, ScanPhase::context, 1, 128), "bf16");
   ASSERT_EQ(plan.launches.size(), 8u);  // two norms, gates, scores, inverse, keys and values, states, output
   const Launch& states = plan.launches[6];
-  EXPECT_EQ(states.ctas, 2 * 32);       // 128 values in blocks of 64
-  EXPECT_EQ(states.tasks[0].steps, constants::kStageTrips.value + 2 * constants::kChunkTrips.value);  // two chunks of 64
+  EXPECT_EQ(states.ctas, 2 * 32);  // 128 values in blocks of 64
+  EXPECT_EQ(states.tasks[0].steps,
+            constants::kStageTrips.value + 2 * constants::kChunkTrips.value);  // two chunks of 64
   // w S and K^T v' for 128 tokens of 32 heads; no token is padding.
   EXPECT_DOUBLE_EQ(in_ops(states.total().tensor), 4.0 * 128 * 128 * 128 * 32);
   EXPECT_DOUBLE_EQ(in_ops(states.required.tensor), in_ops(states.total().tensor));
@@ -100,8 +101,7 @@ TEST(Scan, TrtllmConvolvesChannelByChannel) {
   EXPECT_EQ(launch(24).ctas, 2 * 8192);
   EXPECT_DOUBLE_EQ(in_ops(launch(24).total().vector), 2 * 2 * 8192 * 1024 * constants::kCudaConvSlots.value);
   EXPECT_DOUBLE_EQ(in_ops(launch(1024).total().vector), in_ops(launch(24).total().vector));
-  EXPECT_DOUBLE_EQ(in_ops(launch(20).total().vector),
-                   in_ops(launch(24).total().vector) * constants::kScalarConv.value);
+  EXPECT_DOUBLE_EQ(in_ops(launch(20).total().vector), in_ops(launch(24).total().vector) * constants::kScalarConv.value);
   EXPECT_DOUBLE_EQ(in_ops(launch(2048).total().vector), 2 * in_ops(launch(24).total().vector));
 }
 
