@@ -133,6 +133,7 @@ void add_absorption(Plan& plan, const MlaDecode& s, double rows, const Attention
 // Helpers around the kernel, by engine.
 void add_helpers(Plan& plan, const MlaDecode& s, double rows, double keys, const AttentionBytes& element,
                  const MathPath& math, MlaDecoder decoder, const Context& context) {
+  if (context.engine.empty()) return;  // the kernel by itself
   const double rotated = rows * real(s.rope_dim) * element.q, queries = rows * real(s.kv_lora) * element.q;
   for (int i = 0; i < kMlaDecodeHelpers; ++i)
     plan.launches.push_back(mla_copy("rotate_and_store", rotated + queries, rotated + queries, kMlaHelperTrips));

@@ -24,6 +24,7 @@ namespace {
 
 // What engines run around the attention, as passes over its tensors.
 void add_helpers(Plan& plan, const MlaPrefill& s, bool narrow, const Context& context) {
+  if (context.engine.empty()) return;  // the kernel by itself
   const AttentionHeads heads = s.geometry();
   const double tokens = total_queries(s.lengths()), rows = tokens * real(s.heads);
   const double latent = tokens * real(kLatentDim + s.rope_dim) * kBytes, queries = rows * real(heads.qk_dim) * kBytes;
