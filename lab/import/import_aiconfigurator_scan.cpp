@@ -74,13 +74,19 @@ FillRow scan_table(const CsvReader& csv, Cells& cells, const Common& common, Nam
     shape.head_dim = c.count(head_dim);
     shape.key_heads = c.count(key_heads);
     shape.key_dim = c.count(key_dim);
+    // Queries, keys and values by themselves, in decode too.
+    if (c.text(op) == "kda" && shape.kind == ScanKind::conv1d) shape.convolutions = 3;
     if (mamba && shape.chunked()) shape.chunk = c.count(chunk);
     if (c.text(op) == "gdn") {
-      shape.state = StateType::bf16;
       // SGLang 0.5.10's collector convolves the keys alone too: with all channels its rows would beat A100's DRAM
       // fourfold, with the keys they reach 50 to 70 % of it.
-      const bool keys_only = row.engine == "trtllm" || (row.engine == "sglang" && row.engine_version == "0.5.10");
+      const bool old = row.engine == "sglang" && row.engine_version == "0.5.10";
+      const bool keys_only = row.engine == "trtllm" || old;
+      if (keys_only) shape.state = StateType::bf16;  // vLLM's and SGLang's pool of states is fp32
       if (keys_only && shape.kind == ScanKind::conv1d) shape.channels = shape.key_heads * shape.key_dim;
+      // That version still called the CUDA kernel, by the name of the Triton one that followed.
+      if (old && row.kernel_source == "causal_conv1d_fn")
+        row.kernel_source = row.context.kernel_source = "causal_conv1d_cuda";
       if (row.engine == "trtllm" && shape.chunked()) shape.carry = false;
     }
     return keep(row, shape);

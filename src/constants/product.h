@@ -291,6 +291,17 @@ inline constexpr Tunable kMmaSyncSteps =
              "wgmma"};
 inline constexpr Tunable kGroupedSteps = Constant{
     "moe.grouped_steps", 1.5, "1", measured, "the same of tiles below 64 on tcgen05", sources::kMoeRows, "tcgen05"};
+// Small kernels around the experts' products: routing, sorting in several passes, descriptors, scales put in the order
+// the tensor pipe wants.
+inline constexpr std::string_view kMoeFloors =
+    "set by hand on one and two tokens of AIConfigurator's MoE rows in narrow formats, on Hopper and both Blackwells";
+inline constexpr Whole kCutlassFp4Helpers{
+    "moe.helpers", 11, "1", assumed, "CUTLASS, fp4 weights and narrow rows", kMoeFloors, "", "CUTLASS, fp4"};
+inline constexpr Whole kGeneratedHelpers{"moe.helpers", 2, "1", assumed, "TRT-LLM-gen", kMoeFloors, "", "TRT-LLM-gen"};
+inline constexpr Whole kOtherNarrowHelpers{
+    "moe.helpers", 4, "1", assumed, "Marlin, Triton and block-scaled kernels", kMoeFloors, "", "others"};
+inline constexpr Number kMoeHelperTrips{
+    "moe.helper_trips", 6, "1", assumed, "loads of a helper that wait for each other", kMoeFloors};
 inline constexpr Tunable kExpertTaskClocks =
     Constant{"moe.task_clocks",
              5000,

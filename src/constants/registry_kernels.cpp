@@ -1,4 +1,5 @@
 #include "constants/registry_list.h"
+#include "constants/scan.h"
 #include "constants/streaming.h"
 
 namespace tilecast::constants {
@@ -170,6 +171,48 @@ void add_attention(List& list) {
   list.add(kEnoughTiles);
 }
 
+void add_moe_helpers(List& list) {
+  list.add(kCutlassFp4Helpers);
+  list.add(kGeneratedHelpers);
+  list.add(kOtherNarrowHelpers);
+  list.add(kMoeHelperTrips);
+}
+
+void add_mla(List& list) {
+  list.add_all(kFlashMla);
+  list.add_all(kGeneratedMla);
+  list.add_all(kUnsplitMla);
+  list.add_all(kTritonMla);
+  list.add_all(kXqaMla);
+  list.add(kIdleMla);
+  list.add(kUnsplitFp8);
+  list.add(kMlaDecodeHelpers);
+  list.add(kMlaPrefillHelpers);
+  list.add(kMlaHelperTrips);
+  list.add(kMlaHostFlash);
+  list.add(kMlaHostFlashMla);
+  list.add(kMlaHostTriton);
+}
+
+void add_scan(List& list) {
+  list.add(kCudaConvSlots);
+  list.add(kTritonConvSlots);
+  list.add(kScalarConv);
+  list.add(kConvTrips);
+  list.add(kCudaConvTrips);
+  list.add(kCudaUpdateTrips);
+  list.add(kConvTokenTrips);
+  list.add(kStageTrips);
+  list.add(kChunkTrips);
+  list.add(kFusedChunkTrips);
+  list.add(kRecurrentTrips);
+  list.add(kFusedDecodeTrips);
+  list.add(kTokenTrips);
+  list.add(kFusedHelpers);
+  list.add(kFusedHelpersTcgen);
+  list.add(kFusedHelpersKda);
+}
+
 }  // namespace
 
 void add_kernel_constants(List& list) {
@@ -177,6 +220,9 @@ void add_kernel_constants(List& list) {
   add_product_2(list);
   add_streaming(list);
   add_attention(list);
+  add_moe_helpers(list);
+  add_mla(list);
+  add_scan(list);
 }
 
 }  // namespace tilecast::constants

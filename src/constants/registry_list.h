@@ -8,6 +8,7 @@
 #include "constants/constant.h"
 #include "constants/estimate.h"
 #include "constants/intervals.h"
+#include "constants/mla.h"
 #include "constants/power.h"
 #include "constants/product.h"
 
@@ -23,6 +24,7 @@ class List {
   }
   void add_all(const PipelineConstants& c) { each(c.step_clocks, c.task_clocks, c.wave_share, c.efficiency, c.rate); }
   void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
+  void add_all(const MlaConstants& c) { each(c.task, c.row, c.block); }
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }
   void add_all(const LoopConstants& c) { each(c.task, c.score, c.products, c.wide, c.window); }
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }

@@ -8,6 +8,7 @@
 #include "estimate/physics.h"
 #include "estimate/residency.h"
 #include "estimate/roofline.h"
+#include "kernel/mla_sources.h"
 
 namespace tilecast {
 
@@ -166,6 +167,10 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       character = plan.launches[i].character;
     }
     total.launches.push_back(e);
+  }
+  if (const Seconds host = host_time(plan, context); method != Method::roofline && host > total.latency) {
+    total.latency = host;
+    total.limited_by = Resource::launch;
   }
   total.ceiling = total.bound;
   total.efficiency = total.latency > seconds(0) ? total.bound / total.latency : 1;

@@ -32,8 +32,7 @@ double of(const ResourceTimes& times, Resource r) { return in_seconds(times[stat
 }  // namespace
 
 bool has_main_loop(const Launch& launch) {
-  return launch.character == Character::product || launch.character == Character::attention ||
-         launch.character == Character::scan;
+  return launch.character == Character::product || launch.character == Character::attention;
 }
 
 double overlap_exponent(const Launch& launch, const Overlap& overlap) {
@@ -55,6 +54,14 @@ Seconds waiting_time(const Launch& launch, const Load& load, double missed, cons
   }
   if (has_main_loop(launch)) return seconds(steps * physics.step_clocks / gpu.clock.max.base());
   return steps * (physics.l2_latency + (physics.dram_latency - physics.l2_latency) * missed);
+}
+
+// A scan's CTAs side by side ask for the same tiles at the same time, and all wait as long as the first.
+Bytes read_once(const Launch& launch) {
+  Bytes sum{};
+  for (const Operand& operand : launch.operands)
+    if (operand.read) sum += operand.size;
+  return sum;
 }
 
 // Prologues and epilogues that tasks add one after another.
@@ -111,7 +118,7 @@ ResourceTimes sustained_times(const Launch& launch, const Load& load, const Traf
       on_sm(in_bytes(busiest.shared), in_bytes(gpu.shared_memory.per_clock) * shared_reuse(launch, gpu, physics)));
   put(Resource::l2, l2_time(launch, load, traffic.total(), gpu, physics));
   put(Resource::dram, traffic.total() / (gpu.dram.bandwidth * physics.dram_efficiency));
-  const Bytes loaded = launch.total().l2_load;
+  const Bytes loaded = launch.character == Character::scan ? read_once(launch) : launch.total().l2_load;
   const double missed = loaded > bytes(0) ? std::min(1.0, traffic.load / loaded) : 0;
   put(Resource::latency, waiting_time(launch, load, missed, gpu, physics));
   put(Resource::launch, prologue_time(launch, load, gpu, physics));
@@ -135,7 +142,10 @@ LaunchParts parts_of(const ResourceTimes& times, const Launch& launch, const Ove
 
 Parts<ClockedTime> at_clock(const LaunchParts& p, bool looped, double clock) {
   const auto followed = [&](double time) { return ClockedTime{time / clock, 1}; };
-  return {followed(p.math), followed(p.l2), {p.dram, 0}, looped ? followed(p.waiting) : ClockedTime{p.waiting, 0},
+  return {followed(p.math),
+          followed(p.l2),
+          {p.dram, 0},
+          looped ? followed(p.waiting) : ClockedTime{p.waiting, 0},
           followed(p.prologue)};
 }
 

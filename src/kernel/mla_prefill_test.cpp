@@ -39,5 +39,36 @@ TEST(MlaPrefill, Fp8Cache) {
   EXPECT_EQ(rate("A100-SXM-80GB"), a100);
 }
 
+// SGLang's tables hold prompts in the absorbed form: one key of 576 elements for all heads, values of 512.
+TEST(MlaPrefill, SglangsTablesAreAbsorbed) {
+  MlaPrefill s;
+  s.q_len = 1024, s.heads = 16;
+  Context context;
+  context.engine = "sglang", context.kernel_source = "flash_attention";
+  const Launch l = plan(s, bf16(), *find_gpu("H100-SXM"), context)->launches[0];
+  EXPECT_EQ(in_ops(l.required.tensor), 2.0 * (576 + 512) * (1024 * 1025 / 2) * 16);
+  context.kernel_source = "";
+  const Launch served = plan(s, bf16(), *find_gpu("H100-SXM"), context)->launches[0];
+  EXPECT_EQ(in_ops(served.required.tensor), 2.0 * 320 * (1024 * 1025 / 2) * 16);
+}
+
+// vLLM's layer outside a graph unfolds keys and values itself, and pads values where FlashAttention 2 wants one
+// dimension.
+TEST(MlaPrefill, VllmsLayerUnfoldsItsKeys) {
+  MlaPrefill s;
+  s.q_len = 1024, s.heads = 16;
+  Context context;
+  context.engine = "vllm", context.kernel_source = "vllm_triton_mla";
+  const Gpu a100 = *find_gpu("A100-SXM-80GB");
+  for (const Launch& l : plan(s, bf16(), a100, context)->launches) EXPECT_NE(l.name, "unfold");
+  context.runtime = Runtime::eager;
+  const Plan p = *plan(s, bf16(), a100, context);
+  EXPECT_EQ(in_ops(p.launches[0].required.tensor), 2.0 * 384 * (1024 * 1025 / 2) * 16);
+  double unfolded = 0;
+  for (const Launch& l : p.launches)
+    if (l.name == "unfold") unfolded = in_ops(l.total().tensor);
+  EXPECT_NEAR(unfolded, 2.0 * 1024 * 16 * 256 * 512, 1);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "constants/attention.h"
 #include "constants/product.h"
 #include "kernel/checks.h"
 #include "kernel/grouped_gemm.h"
@@ -191,6 +192,20 @@ void fuse_ends(Launch& launch, const Rank& r, bool down) {
                        r.format.output_bytes(real(std::min(r.tokens(), r.loads.certain_tokens)) * h)});
 }
 
+// Share of the tensor pipe's rate that the kernel's instructions reach. Marlin, and TensorRT-LLM's CUTLASS experts over
+// packed weights and 16-bit rows, multiply with mma.sync, of which Hopper's and Blackwell's pipes make less than of
+// their own instructions.
+double instruction_share(const Format& format, const Gpu& gpu, const Context& context) {
+  const bool marlin = context.kernel_source.find("marlin") != std::string_view::npos;
+  const bool packed = context.kernel_source == "moe_torch_flow" && format.unpack_weights;
+  if (!marlin && !packed) return 1;
+  switch (gpu.tensor_generation()) {
+    case TensorGeneration::wgmma: return kMmaSyncShare;
+    case TensorGeneration::tcgen05: return kMmaSyncShareTcgen;
+    default: return 1;
+  }
+}
+
 Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, bool down) {
   const Count n = down ? r.shape.hidden : static_cast<Count>(r.first_columns());
   const Count k = down ? r.shape.local_inter() : r.shape.hidden;
@@ -205,6 +220,7 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
     group.each.l2_load = group.each.l2_load * pieces.l2;
     group.each.tensor *= slower;
   }
+  launch.math_share = instruction_share(r.format, gpu, context);
   launch.name = down ? "moe_down" : "moe_gate_up";
   launch.plan_known = false;  // tuned files and autotuners decide, not the default
   (r.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) =
@@ -223,6 +239,33 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
     launch.ctas = ceil_div(room, choice.tile.m) * ceil_div(n, choice.tile.n);
   }
   return launch;
+}
+
+bool named(const Context& context, std::string_view part) {
+  return context.kernel_source.find(part) != std::string_view::npos;
+}
+
+// SGLang's Triton experts have no fp4: it widens mxfp4 weights to bf16 when it loads them. Its rows on H100, H200 and
+// L40S take four times what the packed weights would.
+bool widened(const Format& format, const Context& context) {
+  return format.name == "w4a16_mxfp4" && named(context, "sglang_fused_moe_triton");
+}
+
+bool narrow(const Format& format) { return format.weight_bits < 8 || format.name == "fp8_block"; }
+
+int helpers_of(const Format& format, const Context& context) {
+  if (!narrow(format) || context.kernel_source.empty()) return 0;
+  if (named(context, "cutlass")) return format.weight_bits < 8 ? kCutlassFp4Helpers : 0;
+  return named(context, "flashinfer_trtllm") || named(context, "min_latency") ? kGeneratedHelpers : kOtherNarrowHelpers;
+}
+
+// Few bytes and one CTA each: what they take is their loads in turn.
+void add_helpers(Plan& plan, const Format& format, const Context& context) {
+  for (int i = 0; i < helpers_of(format, context); ++i) {
+    Launch launch = row_kernel("moe_helper", 1, bytes(0), bytes(0), ops(0), ops(0));
+    launch.tasks[0].steps = kMoeHelperTrips;
+    plan.launches.push_back(std::move(launch));
+  }
 }
 
 Status check_counts(const Moe& s) {
@@ -266,7 +309,9 @@ Status Moe::check() const {
   return distribution == ExpertDistribution::given ? check_counts(*this) : Status(Ok{});
 }
 
-Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const Context& context) {
+Result<Plan> plan(const Moe& shape, const Format& stored, const Gpu& gpu, const Context& context) {
+  const auto bf16 = format_from("bf16");
+  const Format format = widened(stored, context) && bf16 ? *bf16 : stored;
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
@@ -288,6 +333,7 @@ Result<Plan> plan(const Moe& shape, const Format& format, const Gpu& gpu, const 
   plan.launches.push_back(activation_launch(rank));
   plan.launches.push_back(product_launch(rank, gpu, context, true));
   plan.launches.push_back(combine_launch(rank));
+  add_helpers(plan, stored, context);
   return plan;
 }
 

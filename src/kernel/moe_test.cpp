@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "constants/product.h"
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
 #include "kernel/moe_loads.h"
@@ -216,6 +217,46 @@ TEST(Moe, TritonPlanByHand) {
   EXPECT_EQ(combine.ctas, 4);
   EXPECT_DOUBLE_EQ(in_bytes(combine.total().l2_load), 8 * 64 * 2);
   EXPECT_DOUBLE_EQ(in_bytes(combine.total().l2_store), 4 * 64 * 2);
+}
+
+Plan plan_by(const Moe& shape, std::string_view dtype, std::string_view gpu, std::string_view source) {
+  Context context;
+  context.kernel_source = source;
+  return *plan(shape, *format_from(dtype), *find_gpu(gpu), context);
+}
+
+// SGLang's Triton experts hold mxfp4 weights as bf16; Marlin reads them packed.
+TEST(Moe, SglangsTritonExpertsWidenMxfp4) {
+  Moe shape = moe(64, 8, 2);
+  const auto weights = [&](std::string_view source) {
+    const Launch launch = launch_named(plan_by(shape, "w4a16_mxfp4", "L40S", source), "moe_gate_up");
+    return in_bytes(operand_named(launch, "w13").size);
+  };
+  EXPECT_DOUBLE_EQ(weights("sglang_fused_moe_triton"), 8.0 * 64 * 64 * 2);
+  EXPECT_LT(weights("sglang_marlin_moe"), 8.0 * 64 * 64);
+}
+
+// mma.sync has its full rate up to Ada, and less of Hopper's and Blackwell's.
+TEST(Moe, MarlinRunsOnOlderInstructions) {
+  const auto share = [](std::string_view gpu, std::string_view source) {
+    return launch_named(plan_by(moe(64, 8, 2), "int4_wo", gpu, source), "moe_gate_up").math_share;
+  };
+  EXPECT_EQ(share("L40S", "sglang_marlin_moe"), 1);
+  EXPECT_LT(share("H100-SXM", "sglang_marlin_moe"), 1);
+  EXPECT_LT(share("B200", "sglang_marlin_moe"), share("H100-SXM", "sglang_marlin_moe"));
+  EXPECT_EQ(share("B200", "sglang_flashinfer_trtllm_moe"), 1);
+}
+
+TEST(Moe, NarrowFormatsBringSmallKernels) {
+  const auto launches = [](std::string_view dtype, std::string_view source) {
+    return plan_by(moe(64, 8, 2), dtype, "B200", source).launches.size();
+  };
+  const std::size_t plain = launches("nvfp4", "");
+  EXPECT_EQ(launches("nvfp4", "moe_torch_flow_cutlass"),
+            plain + static_cast<std::size_t>(constants::kCutlassFp4Helpers));
+  EXPECT_EQ(launches("nvfp4", "sglang_flashinfer_trtllm_moe"),
+            plain + static_cast<std::size_t>(constants::kGeneratedHelpers));
+  EXPECT_EQ(launches("bf16", "moe_torch_flow_cutlass"), launches("bf16", ""));
 }
 
 TEST(Moe, OnePassIsThatProductAlone) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "constants/scan.h"
 #include "kernel/checks.h"
 #include "kernel/scan_parts.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr Count kConvTokens = 8;
 constexpr Count kConvChannels = 256;
 constexpr int kConvThreads = 128;
+constexpr Count kConvVector = 8;
 constexpr double kSiluSlots = 5, kSiluXu = 2;  // exp and reciprocal
 
 // fused_recurrent_* of flash-linear-attention as vLLM and SGLang vendor it: one warp holds all keys of up to 32 values
@@ -33,33 +35,62 @@ double conv_state_bytes(const Scan& s, const ScanSizes& z) {
   return z.batch * static_cast<double>(z.channels) * static_cast<double>(s.conv_width - 1) * z.element;
 }
 
-Launch conv_launch(const Scan& s, const ScanSizes& z) {
-  const double parts = static_cast<double>(s.convolutions), channels = static_cast<double>(z.channels) / parts;
-  const bool context = s.phase == ScanPhase::context;
-  const Count pieces = context ? ceil_div(z.length, kConvTokens) : 1;
+// TensorRT-LLM, like SGLang before 0.5.11, runs Tri Dao's CUDA kernels (causal_conv1d_fwd.cu): a CTA of 128 threads for
+// each channel of a sequence, eight tokens a thread, so that short sequences leave most of its work idle.
+bool in_cuda(const Context& context) {
+  return context.engine == "trtllm" || context.kernel_source == "causal_conv1d_cuda";
+}
+bool by_channel(const Scan& s, const Context& context) { return in_cuda(context) && s.phase == ScanPhase::context; }
+
+Stream conv_stream(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Context& context) {
+  const Count channels = z.channels / s.convolutions;
+  const bool whole = s.phase == ScanPhase::context;
   Stream stream;
-  stream.name = context ? "causal_conv1d" : "causal_conv1d_update";
-  stream.ctas = s.batch * pieces * ceil_div(z.channels / s.convolutions, kConvChannels);
+  stream.name = whole ? "causal_conv1d" : "causal_conv1d_update";
   stream.cta = {kConvThreads, 40, bytes(0)};
-  stream.elements = z.tokens * channels;
-  stream.slots = static_cast<double>(s.conv_width) + kSiluSlots;
+  stream.steps = gpu.tuned(in_cuda(context) ? whole ? constants::kCudaConvTrips : constants::kCudaUpdateTrips
+                                            : constants::kConvTrips);
   stream.xu = kSiluXu;
   stream.certain = static_cast<double>(s.conv_width) / 2;  // 16-bit values in pairs
-  const double x = stream.elements * z.element, taps = channels * static_cast<double>(s.conv_width) * z.element;
+  if (by_channel(s, context)) {
+    const Count rounds = ceil_div(z.length, kConvThreads * kConvVector);
+    stream.ctas = s.batch * channels;
+    stream.elements = static_cast<double>(stream.ctas * rounds * kConvThreads * kConvVector);
+    stream.slots = gpu.tuned(constants::kCudaConvSlots);
+    if (z.length % kConvVector != 0) stream.slots *= gpu.tuned(constants::kScalarConv);
+    stream.certain *= z.tokens * static_cast<double>(channels) / stream.elements;
+    stream.xu *= z.tokens * static_cast<double>(channels) / stream.elements;
+    return stream;
+  }
+  const Count pieces = whole ? ceil_div(z.length, kConvTokens) : 1;
+  stream.ctas = s.batch * pieces * ceil_div(channels, kConvChannels);
+  stream.elements = z.tokens * static_cast<double>(channels);
+  stream.slots = gpu.tuned(constants::kTritonConvSlots);
+  stream.steps +=
+      gpu.tuned(constants::kConvTokenTrips) * static_cast<double>(std::min<Count>(z.length, kConvTokens) - 1);
+  return stream;
+}
+
+Launch conv_launch(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Context& context) {
+  const double parts = static_cast<double>(s.convolutions), channels = static_cast<double>(z.channels) / parts;
+  const Stream stream = conv_stream(s, z, gpu, context);
+  const bool whole = s.phase == ScanPhase::context;
+  const double x = z.tokens * channels * z.element, taps = channels * static_cast<double>(s.conv_width) * z.element;
   const double state = conv_state_bytes(s, z) / parts;
   // A fresh sequence only leaves a state behind; later tokens shift it.
-  const Operand kept = context ? writes("conv_state", state) : updates("conv_state", state);
-  Launch launch = context ? streaming_launch(stream, {reads("x", x), writes("output", x), weights("taps", taps), kept})
-                          : streaming_launch(stream, {updates("x", x), weights("taps", taps), kept});
+  const Operand kept = whole ? writes("conv_state", state) : updates("conv_state", state);
+  Launch launch = whole ? streaming_launch(stream, {reads("x", x), writes("output", x), weights("taps", taps), kept})
+                        : streaming_launch(stream, {updates("x", x), weights("taps", taps), kept});
   // What neighbouring CTAs load again: the taps, and the tokens before a piece.
+  const Count pieces = whole && !by_channel(s, context) ? ceil_div(z.length, kConvTokens) : 1;
   const double reach = static_cast<double>(s.batch * (pieces - 1)) * static_cast<double>(s.conv_width - 1) * channels;
   const double again = taps * static_cast<double>(s.batch * pieces - 1) + reach * z.element;
   launch.tasks[0].each.l2_load += bytes(again / static_cast<double>(stream.ctas));
   return launch;
 }
 
-Plan conv_plan(const Scan& s, const ScanSizes& z) {
-  return Plan{std::vector<Launch>(static_cast<std::size_t>(s.convolutions), conv_launch(s, z))};
+Plan conv_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Context& context) {
+  return Plan{std::vector<Launch>(static_cast<std::size_t>(s.convolutions), conv_launch(s, z, gpu, context))};
 }
 
 // Operands of a recurrence: its inputs, its result, and the state before and after.
@@ -73,12 +104,15 @@ void add_recurrent_operands(Launch& launch, const Scan& s, const ScanSizes& z) {
     launch.operands.add(reads("state", z.state_bytes()));
     launch.operands.add(writes("checkpoints", z.state_bytes() * static_cast<double>(z.length)));
   } else if (s.carry) {
+    // fused_recurrent_gated_delta_rule returns the state in fp32, whatever it was given.
+    const bool widens = s.kind == ScanKind::recurrent_gated_delta && s.state == StateType::bf16;
     launch.operands.add(updates("state", z.state_bytes()));
+    if (widens) launch.operands.add(scratch("widened", z.state_bytes()));
   }
   if (s.kind == ScanKind::fused_kda_decode) launch.operands.add(updates("conv_state", conv_state_bytes(s, z)));
 }
 
-Plan recurrent_plan(const Scan& s, const ScanSizes& z) {
+Plan recurrent_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu) {
   const bool mamba = s.kind == ScanKind::state_update;
   const Count values = mamba ? update_values(static_cast<Count>(z.key)) : kDeltaValues;
   const Count blocks = ceil_div(s.head_dim, values);
@@ -106,7 +140,10 @@ Plan recurrent_plan(const Scan& s, const ScanSizes& z) {
     total.vector += ops(2 * (static_cast<double>(s.conv_width) + kSiluSlots) * convolved);
     total.xu += ops(kSiluXu * convolved);
   }
-  launch.tasks = {{launch.ctas, total * (1 / static_cast<double>(launch.ctas)), static_cast<double>(z.length)}};
+  const bool fused = s.kind == ScanKind::fused_kda_decode;
+  const double trips = gpu.tuned(fused ? constants::kFusedDecodeTrips : constants::kRecurrentTrips) +
+                       gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
+  launch.tasks = {{launch.ctas, total * (1 / static_cast<double>(launch.ctas)), trips}};
   launch.required.vector = ops(2 * state_steps);  // the update; dot products could run on the tensor pipe
   return Plan{{launch}};
 }
@@ -162,14 +199,14 @@ Status Scan::check() const {
                             (phase == ScanPhase::verify ? z.tokens : z.batch) * z.heads * z.key * z.value);
 }
 
-Result<Plan> plan(const Scan& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Scan& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const ScanSizes sizes = scan_sizes(shape, format);
-  if (shape.kind == ScanKind::conv1d) return conv_plan(shape, sizes);
-  if (!shape.chunked()) return recurrent_plan(shape, sizes);
+  if (shape.kind == ScanKind::conv1d) return conv_plan(shape, sizes, gpu, context);
+  if (!shape.chunked()) return recurrent_plan(shape, sizes, gpu);
   auto math = math_path(format, gpu);
   if (!math) return std::move(math).error();
-  return shape.kind == ScanKind::ssd_chunk ? chunk_ssd_plan(shape, sizes, *math)
-                                           : chunk_delta_plan(shape, sizes, *math);
+  return shape.kind == ScanKind::ssd_chunk ? chunk_ssd_plan(shape, sizes, *math, gpu)
+                                           : chunk_delta_plan(shape, sizes, *math, gpu, context);
 }
 
 }  // namespace tilecast

@@ -8,14 +8,13 @@
 //   heads = num_v_heads or nheads, head-dim = head_v_dim or head_dim, key-heads = num_k_heads or n_groups,
 //   key-dim = head_k_dim or d_state, conv-width = d_conv, chunk = chunk_size, phase, batch and seq-len as they are;
 //   causal_conv1d_fn, causal_conv1d_update -> kind conv1d; TRT-LLM's gdn rows convolve the keys only:
-//     channels = num_k_heads * head_k_dim; causal_conv1d_fn_qkv3 -> convolutions = 3
+//     channels = num_k_heads * head_k_dim; KDA convolves queries, keys and values apart: convolutions = 3
 //   chunk_gated_delta_rule(_triton) -> chunk_gated_delta, ..._flashinfer -> the same, fused; TRT-LLM: carry = 0
 //   fused_recurrent_gated_delta_rule(_packed_decode) -> recurrent_gated_delta
 //   chunk_kda, chunk_kda_with_fused_gate -> chunk_kda, flashkda_fwd -> the same, fused
 //   fused_recurrent_kda(_packed_decode), fused_sigmoid_gating_delta_rule_update -> recurrent_kda
 //   fused_kda_decode, kda_fused_decode, fused_kda_decode_mtp_dspark -> fused_kda_decode
-//   state = bf16 for GDN, but fp32 for the packed decode of vLLM and SGLang (their rows take KDA's time per state),
-//   fp32 for KDA.
+//   state = fp32, but bf16 for GDN in TRT-LLM and SGLang 0.5.10, whose decode still leaves it in fp32.
 // A trap: vLLM's KDA collector gives its first sequence state slot 0, the engine's null block, whose convolution
 // returns at once; causal_conv1d_fn_qkv3 rows of one sequence time (almost) nothing and beat DRAM three times over.
 #pragma once

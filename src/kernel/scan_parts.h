@@ -19,7 +19,8 @@ struct ScanSizes {
 ScanSizes scan_sizes(const Scan& scan, const Format& format);
 
 // scan_chunk.cpp
-Plan chunk_delta_plan(const Scan& scan, const ScanSizes& z, const MathPath& math);
-Plan chunk_ssd_plan(const Scan& scan, const ScanSizes& z, const MathPath& math);
+Plan chunk_delta_plan(const Scan& scan, const ScanSizes& z, const MathPath& math, const Gpu& gpu,
+                      const Context& context);
+Plan chunk_ssd_plan(const Scan& scan, const ScanSizes& z, const MathPath& math, const Gpu& gpu);
 
 }  // namespace tilecast
