@@ -8,6 +8,7 @@
 // forecasts only that.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,19 @@ struct SourceNames {
 };
 SourceNames source_names(const Context& context, const Gpu& gpu);
 
+// The sizes that a card's forest was grown on: what it adds is believed there, and the less the farther a kernel lies
+// outside. Sizes that were the same in all rows are not known.
+struct Domain {
+  struct Range {
+    float low = 0, high = -1;  // borders between values that occurred; low > high: any value
+  };
+  std::array<Range, kShapeFeatures> shape = {};
+
+  // Share of the forest's answer that is kept: 1 within a factor of two of the rows, falling with the distance.
+  float trust(const Features& features) const;
+};
+Domain domain_of(const Forest& forest, std::string_view family);
+
 // What a model knows of a card under a context. Looking it up costs more than using it: keep it for many kernels.
 struct Standing {
   Tuning tuning;
@@ -78,6 +92,8 @@ struct Standing {
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;            // the model's that speaks for this card
+  std::optional<Domain> domain = {};         // of that forest, where it is the card's own
+  bool few = false;                          // rows of the card itself: too few to know how wide its intervals are
   const Calibration* calibration = nullptr;  // of the card; null: none
   std::string_view key;                      // of the model
 };
