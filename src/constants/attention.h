@@ -65,7 +65,7 @@ inline constexpr DecoderConstants kTritonDecoder = decoder_constants("Triton",
 inline constexpr DecoderConstants kPagedDecoder = decoder_constants("vLLM's paged attention",
     {.task = 500, .task_dim = 0, .step = 1, .kib = 0, .fp8_kib = 0, .row = 0, .join = 2000}, assumed,
     sources::kAmdDecoders, "amd");
-inline constexpr DecoderConstants kAiterDecoder = decoder_constants("AITER's paged attention",
+inline constexpr DecoderConstants kAmdDecoder = decoder_constants("AITER's and ROCm's paged attention",
     {.task = 5800, .task_dim = 3000, .step = 230, .kib = 12, .fp8_kib = 12, .row = 82, .join = 2000}, assumed,
     sources::kAmdDecoders, "amd");
 // clang-format on
@@ -79,7 +79,7 @@ inline constexpr Tunable kPagedBfloat = Constant{
     sources::kPagedFit,          "amd", "vLLM's paged_attention_v1, bf16"};
 inline constexpr Tunable kRocmPaged = Constant{
     "attention.decode.key_head", 53, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
-    sources::kPagedFit,          "amd", "vLLM's paged_attention_rocm"};
+    sources::kPagedFit,          "amd", "vLLM's paged_attention_rocm of 2024"};
 inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim",
                                           128,
                                           "elements",

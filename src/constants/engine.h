@@ -27,7 +27,7 @@ inline constexpr Number kRocm2024Sequence{"host.sequence",         115,     "us"
                                           fitted,                  "of a request in the batch",
                                           sources::kArgonneMi300x, "cdna3", "vllm, 2024, ROCm"};
 inline constexpr Number kRocm2024Switch{"host.switch",
-                                        10,
+                                        9,
                                         "us",
                                         fitted,
                                         "from a kernel to the next in a HIP graph, beyond kernels alike in a row",

@@ -133,7 +133,7 @@ void add_attention(List& list) {
   list.add_all(kTritonDecoder);
   list.add_all(kCudnnDecoder);
   list.add_all(kPagedDecoder);
-  list.add_all(kAiterDecoder);
+  list.add_all(kAmdDecoder);
   list.add(kPagedHalf);
   list.add(kPagedBfloat);
   list.add(kRocmPaged);

@@ -25,7 +25,7 @@ std::string_view rocm_2024_attention(const Shape& shape) {
   constexpr Count kEnoughHeads = 512;
   if (const auto* a = std::get_if<AttentionDecode>(&shape)) {
     const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
-    return requests * a->heads > kEnoughHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention";
+    return requests * a->heads > kEnoughHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention_2024";
   }
   return std::holds_alternative<AttentionPrefill>(shape) ? "rocm_triton_attention" : "";
 }

@@ -35,6 +35,7 @@ Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
 Decoder amd_decoder(const DecodeQuestion& q, std::string_view source, const Gpu& gpu) {
   if (has(source, "triton")) return Decoder::triton;
   if (source == "vllm_paged_attention_v1") return Decoder::paged;
+  if (source == "rocm_paged_attention_2024") return Decoder::rocm_paged_2024;
   const bool recent = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
   if (!recent) return Decoder::fa2;
   if (q.algorithm == AttentionAlgorithm::aiter) return Decoder::aiter_paged;
@@ -72,7 +73,8 @@ AttentionAlgorithm algorithm_named(std::string_view source) {
   if (source == "flash_attention_2") return AttentionAlgorithm::fa2;
   if (source == "cudnn") return AttentionAlgorithm::cudnn;
   if (source == "efficient_attention") return AttentionAlgorithm::efficient;
-  if (source == "ck_flash_attention" || source == "rocm_paged_attention" || source == "vllm_paged_attention_v1")
+  if (source == "ck_flash_attention" || source.starts_with("rocm_paged_attention") ||
+      source == "vllm_paged_attention_v1")
     return AttentionAlgorithm::ck;
   if (source == "aiter_flash_attention" || source == "aiter_paged_attention") return AttentionAlgorithm::aiter;
   return AttentionAlgorithm::automatic;
@@ -105,8 +107,9 @@ const DecoderConstants& waits_of(Decoder decoder) {
     case Decoder::triton: return kTritonDecoder;
     case Decoder::cudnn: return kCudnnDecoder;
     case Decoder::paged:
-    case Decoder::rocm_paged: return kPagedDecoder;
-    case Decoder::aiter_paged: return kAiterDecoder;
+    case Decoder::rocm_paged_2024: return kPagedDecoder;
+    case Decoder::rocm_paged:
+    case Decoder::aiter_paged: return kAmdDecoder;
   }
   return kFa2Decoder;
 }
@@ -180,10 +183,11 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
       s.clocks_per_key = gpu.tuned(q.bfloat ? kPagedBfloat : kPagedHalf) * dim;
       s.cta = {128, 64, bytes(4.0 * static_cast<double>(q.keys))};
       break;
-    case Decoder::rocm_paged:  // csrc/rocm/attention.cu, paged_attention_ll4mi_QKV_kernel: four waves
+    case Decoder::rocm_paged:  // csrc/rocm/attention.cu, paged_attention_ll4mi_QKV_mfma*_kernel: four waves
+    case Decoder::rocm_paged_2024:
       s.rows = 16, s.keys = kRocmPartition;
-      s.serial = true;
-      s.clocks_per_key = gpu.tuned(kRocmPaged) * dim * static_cast<double>(q.heads.group());
+      s.serial = decoder == Decoder::rocm_paged_2024;
+      if (s.serial) s.clocks_per_key = gpu.tuned(kRocmPaged) * dim * static_cast<double>(q.heads.group());
       s.cta = {256, 128, bytes(4.0 * kRocmPartition * 16)};
       break;
     case Decoder::aiter_paged:  // csrc/py_itfs_cu/asm_pa.cu: a CTA for each key head and request
@@ -289,7 +293,8 @@ double instruction_share(AttentionAlgorithm resolved, const Gpu& gpu) {
 }
 
 int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const Gpu& gpu) {
-  if (decoder == Decoder::rocm_paged) return static_cast<int>(std::max<Count>(1, ceil_div(q.keys, kRocmPartition)));
+  if (decoder == Decoder::rocm_paged || decoder == Decoder::rocm_paged_2024)
+    return static_cast<int>(std::max<Count>(1, ceil_div(q.keys, kRocmPartition)));
   const double sms = gpu.sms, all = static_cast<double>(std::max<Count>(1, tiles));
   switch (decoder) {
     case Decoder::xqa:

@@ -23,6 +23,7 @@ enum class Decoder : std::uint8_t {
   cudnn,              // cuDNN's split-key kernel on mma.sync, which PyTorch runs on Hopper too
   paged,              // vLLM's paged_attention_v1: a CTA for each query head and request, on the vector pipe
   rocm_paged,         // vLLM's paged_attention_rocm: 256 keys a CTA, a group of query heads on the matrix pipe
+  rocm_paged_2024,    // the same before 2025, on products of 4 x 4
   aiter_paged,        // AITER's pa_fwd_asm
 };
 
