@@ -185,8 +185,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (const auto own = model.cards.find(card.name); own != model.cards.end() && seen != model.seen.end() && kernel) {
     standing.card_index = static_cast<float>(std::distance(model.seen.begin(), seen));
     standing.forest = &own->second;
-    standing.domain = domain_of(own->second, std::string_view(model.key).substr(0, model.key.find('/')));
-    standing.few = seen->second < kFewRows;
+    if (seen->second < kFewRows)
+      standing.domain = domain_of(own->second, std::string_view(model.key).substr(0, model.key.find('/')));
   }
   return standing;
 }
@@ -197,7 +197,11 @@ Domain domain_of(const Forest& forest, std::string_view family) {
   const auto& borders = forest.borders();
   for (std::size_t i = 0; i < domain.shape.size(); ++i) {
     const std::size_t at = index_of(Feature::first_of_shape) + i;
-    if (sizes[i] && at < borders.size() && !borders[at].empty()) domain.shape[i] = {borders[at].front(), borders[at].back()};
+    if (!sizes[i] || at >= borders.size() || borders[at].empty()) continue;
+    // Borders lie halfway between values that occurred, so the outermost values are at most a step farther out.
+    const std::vector<float>& b = borders[at];
+    const std::size_t n = b.size();
+    domain.shape[i] = {b[0] - (n > 1 ? b[1] - b[0] : 0), b[n - 1] + (n > 1 ? b[n - 1] - b[n - 2] : 0)};
   }
   return domain;
 }
@@ -256,7 +260,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   const Prepared p = prepare(input, standing);
   const float trust = standing.domain ? standing.domain->trust(p.features) : 1.0f;
   const float median = trust * standing.forest->predict(p.features.row());
-  const bool well_known = standing.known() && !standing.guessed && !standing.few;
+  const bool well_known = standing.known() && !standing.guessed && !standing.domain;
   const Spread& spread = well_known ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
