@@ -107,6 +107,7 @@ void add_engine(List& list) {
   list.add(kVllm2024Sequence);
   list.add(kRocm2024Sequence);
   list.add(kRocm2024Switch);
+  list.add(kPagedHeads);
   list.add(kUntunedShare);
   list.add(kUntunedRows);
   list.add(kUntunedStridedRows);

@@ -18,14 +18,12 @@ HostCost rocm_2024_host(HostCost host) {
   return host;
 }
 
-// vllm/attention/ops/paged_attn.py, forward_decode: the plain kernel where requests times heads exceed 512, for there is
-// enough to share out; else the one that splits keys, which ROCm's fork had replaced by its own. Prompts ran Triton's
-// flash attention by default.
+// The plain kernel where requests times heads exceed 512, for there is enough to share out; else the one that splits
+// keys, which ROCm's fork had replaced by its own. Prompts ran Triton's flash attention by default.
 std::string_view rocm_2024_attention(const Shape& shape) {
-  constexpr Count kEnoughHeads = 512;
   if (const auto* a = std::get_if<AttentionDecode>(&shape)) {
     const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
-    return requests * a->heads > kEnoughHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention_2024";
+    return requests * a->heads > kPagedHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention_2024";
   }
   return std::holds_alternative<AttentionPrefill>(shape) ? "rocm_triton_attention" : "";
 }
@@ -34,7 +32,8 @@ std::string_view rocm_2024_attention(const Shape& shape) {
 // single row has a kernel of its own (LLMM1).
 Seconds untuned_product(const Kernel& kernel, const Gpu& gpu) {
   const auto* p = std::get_if<Gemm>(&kernel.shape);
-  if (!p || p->m <= 1 || p->m > kUntunedMost || kernel.format.weight_bits > 16 || kernel.format.weight_bits < 16) return seconds(0);
+  const bool halves = kernel.format.name == "bf16" || kernel.format.name == "fp16";
+  if (!p || !halves || p->m <= 1 || p->m > kUntunedMost) return seconds(0);
   const Count row_bytes = 2 * p->k;
   const Count rows = row_bytes % kUntunedStride == 0 ? kUntunedStridedRows : kUntunedRows;
   const Bytes weights = bytes(static_cast<double>(p->n) * static_cast<double>(row_bytes));

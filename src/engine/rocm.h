@@ -1,5 +1,5 @@
-// vLLM of 2024 on AMD's CDNA3, as its releases for ROCm ran: kernels in HIP graphs with gaps between them, products that
-// nobody tuned, and paged attention by a rule of its own.
+// vLLM of 2024 on AMD's CDNA3, as its releases for ROCm ran: kernels in HIP graphs with gaps between them, products
+// that nobody tuned, and paged attention by a rule of its own.
 #pragma once
 
 #include <string_view>
