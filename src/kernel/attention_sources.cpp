@@ -30,9 +30,10 @@ Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
   return hopper && q.cache == CacheType::fp8 ? Decoder::xqa_wgmma : Decoder::xqa;
 }
 
-// vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; vLLM's
-// plain kernel otherwise. Nothing says that it runs so before CDNA3: there decoding stays FlashAttention 2's.
-Decoder amd_decoder(const DecodeQuestion& q, std::string_view source, const Gpu& gpu) {
+// vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; vLLM has
+// its plain kernel otherwise. Nothing says that it runs so before CDNA3: there decoding stays FlashAttention 2's.
+Decoder amd_decoder(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
+  const std::string_view source = context.kernel_source;
   if (has(source, "triton")) return Decoder::triton;
   if (source == "vllm_paged_attention_v1") return Decoder::paged;
   if (source == "rocm_paged_attention_2024") return Decoder::rocm_paged_2024;
@@ -40,14 +41,14 @@ Decoder amd_decoder(const DecodeQuestion& q, std::string_view source, const Gpu&
   if (!recent) return Decoder::fa2;
   if (q.algorithm == AttentionAlgorithm::aiter) return Decoder::aiter_paged;
   const bool taken = (q.heads.qk_dim == 64 || q.heads.qk_dim == 128) && q.heads.group() <= 16;
-  return taken ? Decoder::rocm_paged : Decoder::paged;
+  return taken || context.engine != "vllm" ? Decoder::rocm_paged : Decoder::paged;
 }
 
 }  // namespace
 
 Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
   const std::string_view source = context.kernel_source;
-  if (gpu.vendor == Vendor::amd) return amd_decoder(q, source, gpu);
+  if (gpu.vendor == Vendor::amd) return amd_decoder(q, context, gpu);
   if (has(source, "triton")) return Decoder::triton;
   // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
   if (own_flashinfer(context)) {
