@@ -64,9 +64,11 @@ enum class AttentionForm : std::uint8_t {
   flash4,    // FlashAttention 4: data-centre Blackwell
   cudnn,     // cuDNN, as Transformer Engine and Megatron have it from Hopper on
   xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
+  ck,        // AMD: Composable Kernel, as ROCm's FlashAttention 2
+  aiter,     // AMD: AITER's kernels in assembly
 };
-inline constexpr std::array<std::string_view, 8> kAttentionFormNames = {"fused",  "eager",  "math",  "flash2",
-                                                                        "flash3", "flash4", "cudnn", "xformers"};
+inline constexpr std::array<std::string_view, 10> kAttentionFormNames = {
+    "fused", "eager", "math", "flash2", "flash3", "flash4", "cudnn", "xformers", "ck", "aiter"};
 constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
 constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
 

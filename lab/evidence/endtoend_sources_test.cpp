@@ -59,6 +59,21 @@ TEST_F(EndToEndSources, Argonne) {
   EXPECT_EQ(rows_of(*read), 8);
 }
 
+// vLLM loads a checkpoint in its own type, which matters to AMD's attention; all-reduces there cost more than forecast.
+TEST_F(EndToEndSources, ArgonneOnAmdKeepsTheCheckpointsType) {
+  const auto row = [](int gpus, const char* model) {
+    return fmt::format("s,AMD MI300X GPU,{},1,1,,{},fp16/bf16,vLLM,,16,128,128,,e2e_latency,2.5,s,\n", gpus, model);
+  };
+  const auto read = argonne_cases(table(row(1, "meta-llama/Llama-2-7b-hf") + row(1, "meta-llama/Meta-Llama-3-8B") +
+                                        row(2, "meta-llama/Meta-Llama-3-8B") + row(8, "meta-llama/Meta-Llama-3-8B")));
+  ASSERT_TRUE(read) << read.error().line();
+  ASSERT_EQ(read->cases.size(), 4u);
+  EXPECT_EQ(read->cases[0].runs[0].engine.precision.linear.name, "fp16");
+  EXPECT_EQ(read->cases[1].runs[0].engine.precision.linear.name, "bf16");
+  const Seconds two = read->cases[2].spread->per_step, eight = read->cases[3].spread->per_step;
+  EXPECT_NEAR((eight - two).base(), 2 * 32 * 25e-6, 1e-12);  // 35 and 10 us, two of them in each of 32 layers
+}
+
 TEST_F(EndToEndSources, Trtllm) {
   const auto row = [](const char* gpu, const char* model, const char* format) {
     return fmt::format("s,{},1,1,1,,{},{},TensorRT-LLM,0.8.0,1,2048,1,,ttft,40,ms,single\n", gpu, model, format);

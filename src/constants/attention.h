@@ -13,6 +13,11 @@ inline constexpr std::string_view kPrefillPasses =
     "short prompts in large batches on A100 and L40S, which DRAM holds back (AIConfigurator)";
 inline constexpr std::string_view kHelperSteps =
     "what a helper adds to the smallest decode shapes on A100, L40S and H200 (AIConfigurator)";
+inline constexpr std::string_view kAmdDecoders =
+    "no table measures these kernels alone; tasks and steps as FlashAttention 2's, next to nothing where keys decide";
+inline constexpr std::string_view kPagedFit =
+    "Argonne's LLM-Inference-Bench on MI300X, least squares over its Llama-2-7B, Llama-3-70B and Mixtral rows; judged "
+    "on Llama-3-8B, Llama-2-70B, Qwen2-7B and Mistral-7B";
 }  // namespace sources
 
 // Clocks of a decoder's CTA.
@@ -22,9 +27,11 @@ struct DecoderConstants {
 struct DecoderFigures {
   double task, task_dim, step, kib, fp8_kib, row, join;
 };
-constexpr DecoderConstants decoder_constants(std::string_view decoder, const DecoderFigures& f) {
+constexpr DecoderConstants decoder_constants(std::string_view decoder, const DecoderFigures& f,
+                                             ConstantKind kind = fitted, std::string_view source = sources::kDecodeFit,
+                                             std::string_view cards = "") {
   const auto one = [&](std::string_view name, double value, std::string_view unit, std::string_view about) {
-    return Constant{name, value, unit, fitted, about, sources::kDecodeFit, "", decoder};
+    return Constant{name, value, unit, kind, about, source, cards, decoder};
   };
   return {one("attention.decode.task", f.task, "clocks", "of a CTA"),
           one("attention.decode.task_dim", f.task_dim, "clocks", "that grow with the head dimension, at 128"),
@@ -55,7 +62,24 @@ inline constexpr DecoderConstants kCudnnDecoder = decoder_constants("cuDNN",
     {.task = 3000, .task_dim = 500, .step = 600, .kib = 18, .fp8_kib = 18, .row = 10, .join = 2000});
 inline constexpr DecoderConstants kTritonDecoder = decoder_constants("Triton",
     {.task = 12000, .task_dim = 16, .step = 1200, .kib = 96, .fp8_kib = 220, .row = 450, .join = 2000});
+inline constexpr DecoderConstants kPagedDecoder = decoder_constants("vLLM's paged attention",
+    {.task = 500, .task_dim = 0, .step = 1, .kib = 0, .fp8_kib = 0, .row = 0, .join = 2000}, assumed,
+    sources::kAmdDecoders, "amd");
+inline constexpr DecoderConstants kAmdDecoder = decoder_constants("AITER's and ROCm's paged attention",
+    {.task = 5800, .task_dim = 3000, .step = 230, .kib = 12, .fp8_kib = 12, .row = 82, .join = 2000}, assumed,
+    sources::kAmdDecoders, "amd");
 // clang-format on
+// vLLM's kernels on AMD go by arithmetic, not by bytes: those of the plain kernel widen each element to fp32 by
+// itself (bf16 without an instruction for it), those of the ROCm kernel fill a quarter of its 4 x 4 products or less.
+inline constexpr Tunable kPagedHalf = Constant{
+    "attention.decode.key_head", 121, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
+    sources::kPagedFit,          "amd", "vLLM's paged_attention_v1, fp16"};
+inline constexpr Tunable kPagedBfloat = Constant{
+    "attention.decode.key_head", 228, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
+    sources::kPagedFit,          "amd", "vLLM's paged_attention_v1, bf16"};
+inline constexpr Tunable kRocmPaged = Constant{
+    "attention.decode.key_head", 53, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
+    sources::kPagedFit,          "amd", "vLLM's paged_attention_rocm of 2024"};
 inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim",
                                           128,
                                           "elements",
@@ -94,6 +118,9 @@ inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Trito
 namespace sources {
 inline constexpr std::string_view kH200Half =
     "half of the shapes of data/measurements/h200_attention.csv.gz, clocks as counted on the card";
+inline constexpr std::string_view kAmdLoops =
+    "AITER near 550 TFLOP/s on MI300X at long prompts and ahead of Triton by 18 to 62 % "
+    "(midiareshadi.github.io/blog/attn-dsl-bench), Composable Kernel between them; no row was fitted";
 inline constexpr std::string_view kLikeCudnn = "as cuDNN's on Hopper, which is built alike";
 }  // namespace sources
 struct LoopConstants {
@@ -128,6 +155,10 @@ inline constexpr LoopConstants kEfficientForward = loop_constants("xFormers", fi
     {.task = 2000, .score = 0.23, .products = 2.3, .wide = 1.2, .window = 0.1});
 inline constexpr LoopConstants kEfficientBackward = loop_constants("xFormers, gradients", fitted, sources::kH200Half,
     "", {.task = 8000, .score = 0.52, .products = 3.4, .wide = 1.2, .window = 0.1});
+inline constexpr LoopConstants kCkForward = loop_constants("Composable Kernel", assumed, sources::kAmdLoops, "amd",
+    {.task = 3000, .score = 0, .products = 2.8, .wide = 1.2, .window = 0.1});
+inline constexpr LoopConstants kAiterForward = loop_constants("AITER", assumed, sources::kAmdLoops, "cdna3 cdna4",
+    {.task = 3000, .score = 0, .products = 2.3, .wide = 1.2, .window = 0.1});
 // clang-format on
 inline constexpr std::string_view kFirstTile =
     "what kernels of 5 to 50 us take more than their tiles explain, medians (data/measurements/h200_sweep.csv.gz)";

@@ -8,6 +8,9 @@ namespace tilecast::constants {
 namespace sources {
 inline constexpr std::string_view kArgonne =
     "A100 rows of Argonne's LLM-Inference-Bench (2024) after the kernels' time, judged on its H100's";
+inline constexpr std::string_view kArgonneMi300x =
+    "Argonne's LLM-Inference-Bench on MI300X (vLLM of 2024): Llama-2-7B, Llama-3-70B and Mixtral rows; judged on "
+    "Llama-3-8B, Llama-2-70B, Qwen2-7B and Mistral-7B";
 inline constexpr std::string_view kQuietHost =
     "host under an H200, tenth percentile of data/measurements/h200_models.csv";
 inline constexpr std::string_view kVllmLogs =
@@ -18,6 +21,68 @@ inline constexpr std::string_view kSglangArgs = "python/sglang/srt/server_args.p
 inline constexpr Number kVllm2024Step{"host.step", 500, "us", fitted, "of a step", sources::kArgonne, "", "vllm, 2024"};
 inline constexpr Number kVllm2024Sequence{"host.sequence",   95, "us",        fitted, "of a request in the batch",
                                           sources::kArgonne, "", "vllm, 2024"};
+// vLLM of 2024 on ROCm, where products ran whatever rocBLAS picks for a shape it was not tuned to (Nscale's report of
+// 2024 on MI300X: tuning them made whole models up to 7.2 times as fast).
+inline constexpr Number kRocm2024Sequence{"host.sequence",         115,     "us",
+                                          fitted,                  "of a request in the batch",
+                                          sources::kArgonneMi300x, "cdna3", "vllm, 2024, ROCm"};
+inline constexpr Number kRocm2024Switch{"host.switch",
+                                        9,
+                                        "us",
+                                        fitted,
+                                        "from a kernel to the next in a HIP graph, beyond kernels alike in a row",
+                                        sources::kArgonneMi300x,
+                                        "cdna3",
+                                        "vllm, 2024, ROCm"};
+inline constexpr Whole kPagedHeads{"engine.paged_heads",
+                                   512,
+                                   "heads",
+                                   published,
+                                   "of all requests together, beyond which keys are not split over CTAs",
+                                   "vllm/attention/ops/paged_attn.py, forward_decode",
+                                   "cdna3",
+                                   "vllm, 2024, ROCm"};
+inline constexpr Number kUntunedShare{"engine.untuned_share",
+                                      0.414,
+                                      "1",
+                                      fitted,
+                                      "of DRAM's bandwidth at which an untuned product of few rows reads its weights",
+                                      sources::kArgonneMi300x,
+                                      "cdna3",
+                                      "vllm, 2024, ROCm"};
+inline constexpr Whole kUntunedRows{"engine.untuned_rows",
+                                    32,
+                                    "rows",
+                                    fitted,
+                                    "that such a product takes in one reading of its weights",
+                                    sources::kArgonneMi300x,
+                                    "cdna3",
+                                    "vllm, 2024, ROCm"};
+inline constexpr Whole kUntunedStridedRows{"engine.untuned_rows",
+                                           16,
+                                           "rows",
+                                           fitted,
+                                           "the same where rows of weights lie a multiple of 16 KiB apart, on the "
+                                           "same channels of memory",
+                                           sources::kArgonneMi300x,
+                                           "cdna3",
+                                           "vllm, 2024, ROCm, strided"};
+inline constexpr Whole kUntunedStride{"engine.untuned_stride",
+                                      16384,
+                                      "bytes",
+                                      assumed,
+                                      "between rows of weights that meet on the same channels",
+                                      "8192 columns at 16 bits; one width of model shows it",
+                                      "cdna3",
+                                      "vllm, 2024, ROCm"};
+inline constexpr Whole kUntunedMost{"engine.untuned_most_rows",
+                                    256,
+                                    "rows",
+                                    assumed,
+                                    "beyond which products count as tuned",
+                                    "the largest batch measured; prompts behave as tuned",
+                                    "cdna3",
+                                    "vllm, 2024, ROCm"};
 inline constexpr Number kTrtllm2024Step{"host.step",       50, "us",          fitted, "of a step",
                                         sources::kArgonne, "", "trtllm, 2024"};
 inline constexpr Number kTrtllm2024Sequence{"host.sequence",   20, "us",          fitted, "of a request in the batch",

@@ -165,6 +165,31 @@ inline constexpr Number kStrangerSpread{"learned.stranger_spread",
 inline constexpr Number kMoveDoubt{
     "learned.move_doubt", 0.25, "1", assumed, "share of the log of a change by which either end moves out",
     "a choice, not a fit"};
+inline constexpr Number kDomainMargin{"learned.domain_margin",
+                                      2,
+                                      "octaves",
+                                      assumed,
+                                      "beyond the sizes of a card's few rows that its forest still answers for",
+                                      "a choice: a factor of four"};
+inline constexpr Number kDomainFade{"learned.domain_fade",
+                                    1,
+                                    "octaves",
+                                    assumed,
+                                    "farther, over which what the forest adds falls by a factor of e",
+                                    "a choice, not a fit"};
+inline constexpr Number kOutsideWidth{"learned.outside_width",
+                                      0.35,
+                                      "1",
+                                      assumed,
+                                      "log by which either end moves out far from a card's own rows",
+                                      "between an unseen sibling's width and an unseen architecture's"};
+inline constexpr Whole kFewRows{"learned.few_rows",
+                                100,
+                                "rows",
+                                assumed,
+                                "of a card, below which its forest speaks for sizes like theirs alone, and its "
+                                "intervals are an unseen card's",
+                                "a sixteenth of them would have to measure its width"};
 inline constexpr Number kAnySource{
     "calibrated.any_source", 0.5, "1", assumed, "of a residual that kernels of different sources share",
     "one value was tried"};

@@ -93,6 +93,10 @@ void add_estimate_2(List& list) {
   list.add(kFloorLawClocks);
   list.add(kStrangerSpread);
   list.add(kMoveDoubt);
+  list.add(kDomainMargin);
+  list.add(kDomainFade);
+  list.add(kOutsideWidth);
+  list.add(kFewRows);
   list.add(kAnySource);
   list.add(kSameSource);
   list.add(kMostCorrection);
@@ -101,6 +105,14 @@ void add_estimate_2(List& list) {
 void add_engine(List& list) {
   list.add(kVllm2024Step);
   list.add(kVllm2024Sequence);
+  list.add(kRocm2024Sequence);
+  list.add(kRocm2024Switch);
+  list.add(kPagedHeads);
+  list.add(kUntunedShare);
+  list.add(kUntunedRows);
+  list.add(kUntunedStridedRows);
+  list.add(kUntunedStride);
+  list.add(kUntunedMost);
   list.add(kTrtllm2024Step);
   list.add(kTrtllm2024Sequence);
   list.add(kPytorchLaunch);

@@ -133,6 +133,11 @@ void add_attention(List& list) {
   list.add_all(kFlashinferVectorDecoder);
   list.add_all(kTritonDecoder);
   list.add_all(kCudnnDecoder);
+  list.add_all(kPagedDecoder);
+  list.add_all(kAmdDecoder);
+  list.add(kPagedHalf);
+  list.add(kPagedBfloat);
+  list.add(kRocmPaged);
   list.add(kReferenceHeadDim);
   list.add(kMmhaFp8);
   list.add_all(kFa2Prefill);
@@ -148,6 +153,8 @@ void add_attention(List& list) {
   list.add_all(kFa2Backward);
   list.add_all(kEfficientForward);
   list.add_all(kEfficientBackward);
+  list.add_all(kCkForward);
+  list.add_all(kAiterForward);
   list.add(kFirstTileCudnn);
   list.add(kFirstTileOthers);
   list.add(kPaddedProducts);

@@ -41,6 +41,8 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
     case AttentionForm::flash4: return AttentionAlgorithm::blackwell;
     case AttentionForm::cudnn: return AttentionAlgorithm::cudnn;
     case AttentionForm::xformers: return AttentionAlgorithm::efficient;
+    case AttentionForm::ck:  // their kernel sources say it
+    case AttentionForm::aiter:
     case AttentionForm::fused:
     case AttentionForm::eager:
     case AttentionForm::math: break;
@@ -96,6 +98,8 @@ std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra
     case AttentionForm::flash4: return "flash_attention_4";
     case AttentionForm::cudnn: return "cudnn";
     case AttentionForm::xformers: return "efficient_attention";
+    case AttentionForm::ck: return "ck_flash_attention";
+    case AttentionForm::aiter: return "aiter_flash_attention";
     case AttentionForm::fused:
     case AttentionForm::eager:
     case AttentionForm::math: break;
@@ -112,6 +116,10 @@ std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::st
   const TensorGeneration generation = gpu.tensor_generation();
   const bool hopper = generation == TensorGeneration::wgmma, blackwell = generation == TensorGeneration::tcgen05;
   const bool decode = std::holds_alternative<AttentionDecode>(shape);
+  // vLLM's default on ROCm (vllm/platforms/rocm.py: AITER is asked for by a variable), SGLang's (server_args.py).
+  if (gpu.vendor == Vendor::amd && engine == "vllm") return decode ? "rocm_paged_attention" : "rocm_triton_attention";
+  if (gpu.vendor == Vendor::amd && engine == "sglang")
+    return decode ? "aiter_paged_attention" : "aiter_flash_attention";
   if (engine == "trtllm") return "torch_flow";
   if (engine == "vllm") {
     if (blackwell) return decode ? "vllm_flashinfer_trtllmdecode" : "vllm_flashinfer_trtllmprefill";

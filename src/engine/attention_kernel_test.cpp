@@ -70,6 +70,11 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(on("H20", "sglang"), "fa3");
   EXPECT_EQ(on("A100-SXM-80GB", "trtllm"), "torch_flow");
   EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "flash_attention_2");
+  EXPECT_EQ(on("MI300X", "vllm"), "rocm_paged_attention");
+  EXPECT_EQ(on("MI300X", "sglang"), "aiter_paged_attention");
+  EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, "vllm"), "rocm_triton_attention");
+  EXPECT_EQ(attention_source(AttentionPrefill{}, EngineKind::pytorch, EngineEra::current, AttentionForm::aiter),
+            "aiter_flash_attention");
   EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, "sglang"), "");
 }
 

@@ -124,6 +124,7 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
 Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
   program.host = host_cost(options.kind, options.era);
+  program.engine = options.kind, program.era = options.era;
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
   const bool trains = std::any_of(graph.sections.begin(), graph.sections.end(),

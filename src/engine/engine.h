@@ -59,6 +59,8 @@ struct Program {
   std::vector<ProgramSection> sections;
   std::vector<KernelCall> calls;  // in order, section by section
   HostCost host;
+  EngineKind engine = EngineKind::vllm;
+  EngineEra era = EngineEra::current;
   Count launches() const;  // of a whole step, counting each call once
 };
 

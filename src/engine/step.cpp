@@ -6,6 +6,7 @@
 
 #include "constants/engine.h"
 #include "engine/attention_kernel.h"
+#include "engine/rocm.h"
 #include "engine/run_width.h"
 #include "estimate/power.h"
 
@@ -133,11 +134,15 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
                                       const ModelSource* weights) {
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
+  const bool rocm_2024 = is_rocm_2024(program, gpu);
+  const HostCost host = rocm_2024 ? rocm_2024_host(program.host) : program.host;
   for (const KernelCall& call : program.calls) {
     Context context = call.context;
     // Neither cuDNN's nor FlashAttention's kernels take fp32.
     if (context.kernel_source.empty() && call.kernel.format.activation_bits <= 16)
       context.kernel_source = attention_source_on(gpu, call.kernel.shape, context.engine);
+    if (rocm_2024)
+      if (const auto source = rocm_2024_attention(call.kernel.shape); !source.empty()) context.kernel_source = source;
     auto priced = price_call(call, gpu, context, method, weights);
     if (!priced) {
       Error failure = std::move(priced).error();
@@ -147,17 +152,19 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Estimate& e = priced->estimate;
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
-    const Seconds latency = e.latency * call.longer;
-    const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
+    Seconds latency = e.latency * call.longer;
+    if (rocm_2024) latency = std::max(latency, untuned_product(call.kernel, gpu));
+    const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
+    const Interval interval{e.interval.low * longer, e.interval.high * longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
     step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
   for (CallForecast& c : step.calls) {
-    c.each += program.host.switching;
-    c.unheated += program.host.switching;
-    c.interval = {c.interval.low + program.host.switching, c.interval.high + program.host.switching};
+    c.each += host.switching;
+    c.unheated += host.switching;
+    c.interval = {c.interval.low + host.switching, c.interval.high + host.switching};
   }
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const auto times = static_cast<double>(program.calls[i].times);
@@ -166,7 +173,6 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     step.bound += step.calls[i].bound * times;
     step.flops += program.calls[i].flops * times;
   }
-  const HostCost& host = program.host;
   step.host = host.per_launch * static_cast<double>(program.launches());
   const Seconds between = host.per_step + host.per_sequence * static_cast<double>(sequences);
   step.total = std::max(step.gpu, step.host) + between;

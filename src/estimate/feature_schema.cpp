@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "support/text.h"
@@ -16,6 +17,14 @@ std::optional<Shape> default_shape(std::string_view family) {
   if constexpr (at == std::variant_size_v<AnyShape>) return std::nullopt;
   else if (std::variant_alternative_t<at, AnyShape>::kFamily.name == family) return Shape(std::in_place_index<at>);
   else return default_shape<at + 1>(family);
+}
+
+template <std::size_t at = 0, class Visit>
+void for_each_shape(const Visit& visit) {
+  if constexpr (at < std::variant_size_v<AnyShape>) {
+    visit(Shape(std::in_place_index<at>));
+    for_each_shape<at + 1>(visit);
+  }
 }
 
 std::vector<std::string> only_in(const std::vector<std::string>& these, const std::vector<std::string>& others) {
@@ -47,6 +56,21 @@ FeatureSchema feature_schema(std::string_view family) {
     if (const std::string_view name = name_of(static_cast<Feature>(i)); !name.empty()) schema.names[i] = name;
   std::copy(fields.begin(), fields.end(), schema.names.begin() + static_cast<std::ptrdiff_t>(Feature::first_of_shape));
   return schema;
+}
+
+std::array<bool, kShapeFeatures> sizes_of(std::string_view family) {
+  using Sizes = std::array<bool, kShapeFeatures>;
+  static const auto all = [] {
+    std::map<std::string, Sizes, std::less<>> table;
+    for_each_shape([&](const Shape& shape) {
+      const std::vector<std::string> names = shape_feature_names(shape);
+      Sizes& sizes = table[std::string(family_of(shape))];
+      for (std::size_t i = 0; i < names.size(); ++i) sizes[i] = names[i].starts_with("log2(");
+    });
+    return table;
+  }();
+  const auto found = all.find(family);
+  return found == all.end() ? Sizes{} : found->second;
 }
 
 std::string difference(const FeatureSchema& file, const FeatureSchema& program) {

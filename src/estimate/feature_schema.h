@@ -4,6 +4,7 @@
 // make them ask their questions of another quantity, and nothing would show it but worse forecasts.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ inline constexpr std::string_view kNoFeature = "-";
 // Of this program. A family it does not know has common features only.
 FeatureSchema feature_schema(std::string_view family);
 using SchemaOf = std::function<FeatureSchema(std::string_view family)>;
+
+// Which of the family's fields are sizes, seen by their logarithm; none of a family that is not known.
+std::array<bool, kShapeFeatures> sizes_of(std::string_view family);
 
 // In words, what `file` has that `program` has not, and the other way round; or what stands in another place. Empty:
 // they are the same.

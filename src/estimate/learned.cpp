@@ -8,6 +8,7 @@
 #include "constants/estimate.h"
 #include "constants/intervals.h"
 #include "constants/product.h"
+#include "estimate/feature_schema.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "support/text.h"
@@ -184,8 +185,35 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (const auto own = model.cards.find(card.name); own != model.cards.end() && seen != model.seen.end() && kernel) {
     standing.card_index = static_cast<float>(std::distance(model.seen.begin(), seen));
     standing.forest = &own->second;
+    if (seen->second < kFewRows)
+      standing.domain = domain_of(own->second, std::string_view(model.key).substr(0, model.key.find('/')));
   }
   return standing;
+}
+
+Domain domain_of(const Forest& forest, std::string_view family) {
+  Domain domain;
+  const auto sizes = sizes_of(family);
+  const auto& borders = forest.borders();
+  for (std::size_t i = 0; i < domain.shape.size(); ++i) {
+    const std::size_t at = index_of(Feature::first_of_shape) + i;
+    if (!sizes[i] || at >= borders.size() || borders[at].empty()) continue;
+    // Borders lie halfway between values that occurred, so the outermost values are at most a step farther out.
+    const std::vector<float>& b = borders[at];
+    const std::size_t n = b.size();
+    domain.shape[i] = {b[0] - (n > 1 ? b[1] - b[0] : 0), b[n - 1] + (n > 1 ? b[n - 1] - b[n - 2] : 0)};
+  }
+  return domain;
+}
+
+float Domain::trust(const Features& features) const {
+  const auto values = features.shape();
+  float farthest = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i].low <= shape[i].high && values[i] >= 0)  // below: left to its default
+      farthest = std::max({farthest, shape[i].low - values[i], values[i] - shape[i].high});
+  const double beyond = static_cast<double>(farthest) - kDomainMargin;
+  return beyond <= 0 ? 1.0f : static_cast<float>(std::exp(-beyond / kDomainFade));
 }
 
 double floor_law(const Gpu& gpu) {
@@ -230,8 +258,10 @@ Prepared prepare(const LearnedInput& input, const Standing& standing) {
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
   const Prepared p = prepare(input, standing);
-  const float median = standing.forest->predict(p.features.row());
-  const Spread& spread = standing.known() && !standing.guessed ? model.seen_spread : model.unseen_spread;
+  const float trust = standing.domain ? standing.domain->trust(p.features) : 1.0f;
+  const float median = trust * standing.forest->predict(p.features.row());
+  const bool well_known = standing.known() && !standing.guessed && !standing.domain;
+  const Spread& spread = well_known ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
@@ -241,8 +271,9 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   t.shared =
       shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt, standing.kernel_known);
   const Width whole = joined(own, t.shared);
-  t.low = time(median - static_cast<float>(whole.down) - doubt_of(input));
-  t.high = time(median + static_cast<float>(whole.up) + doubt_of(input));
+  const float doubt = doubt_of(input) + static_cast<float>(kOutsideWidth) * (1 - trust);
+  t.low = time(median - static_cast<float>(whole.down) - doubt);
+  t.high = time(median + static_cast<float>(whole.up) + doubt);
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
@@ -269,11 +300,13 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
   constexpr std::size_t kBlock = 64;
   std::array<float, kBlock * kFeatureCount> features;
   std::array<float, kBlock> logs;
+  std::array<float, kBlock> trust;
   for (std::size_t start = 0; start < inputs.size(); start += kBlock) {
     const std::size_t n = std::min(kBlock, inputs.size() - start);
     for (std::size_t i = 0; i < n; ++i) {
       const Prepared p = prepare(inputs[start + i], standing);
       out[start + i] = p.base;
+      trust[i] = standing.domain ? standing.domain->trust(p.features) : 1.0f;
       const auto row = p.features.row();
       std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
     }
@@ -281,7 +314,7 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
                              std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
       const LearnedInput& input = inputs[start + i];
-      const Seconds time = time_at(input, out[start + i], logs[i]);
+      const Seconds time = time_at(input, out[start + i], trust[i] * logs[i]);
       out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
     }
   }

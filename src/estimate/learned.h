@@ -8,6 +8,7 @@
 // forecasts only that.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,19 @@ struct SourceNames {
 };
 SourceNames source_names(const Context& context, const Gpu& gpu);
 
+// The sizes that a card's forest was grown on, where rows are few: what it adds is believed there, and the less the
+// farther a kernel lies outside. Sizes that were the same in all rows are not known.
+struct Domain {
+  struct Range {
+    float low = 0, high = -1;  // about the least and the largest that occurred; low > high: any value
+  };
+  std::array<Range, kShapeFeatures> shape = {};
+
+  // Share of the forest's answer that is kept: 1 within a factor of four of the rows, falling with the distance.
+  float trust(const Features& features) const;
+};
+Domain domain_of(const Forest& forest, std::string_view family);
+
 // What a model knows of a card under a context. Looking it up costs more than using it: keep it for many kernels.
 struct Standing {
   Tuning tuning;
@@ -78,6 +92,9 @@ struct Standing {
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;            // the model's that speaks for this card
+  // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
+  // to know how wide its intervals are.
+  std::optional<Domain> domain = {};
   const Calibration* calibration = nullptr;  // of the card; null: none
   std::string_view key;                      // of the model
 };

@@ -20,8 +20,16 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
     case AttentionAlgorithm::automatic:
       if (generation == TensorGeneration::wgmma) return AttentionAlgorithm::fa3;
       if (generation == TensorGeneration::tcgen05) return AttentionAlgorithm::blackwell;
-      return AttentionAlgorithm::fa2;
-    case AttentionAlgorithm::fa2:
+      return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : AttentionAlgorithm::fa2;
+    case AttentionAlgorithm::fa2: return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : wanted;
+    case AttentionAlgorithm::ck:
+      if (gpu.vendor == Vendor::amd) return wanted;
+      return field_error("algorithm", "Composable Kernel is written for AMD's cards, not for " + gpu.name,
+                         "choose auto or fa2");
+    case AttentionAlgorithm::aiter:
+      if (gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4) return wanted;
+      return field_error("algorithm", "AITER's attention is written for CDNA3 and CDNA4, not for " + gpu.name,
+                         "choose auto or fa2");
     case AttentionAlgorithm::efficient: return wanted;
     case AttentionAlgorithm::cudnn:
       if (gpu.vendor != Vendor::nvidia)

@@ -18,8 +18,9 @@ constexpr const auto& enum_names(AttentionMask) { return kAttentionMaskNames; }
 // Whose kernel. `automatic` is what the engines' default is on the card: FlashAttention 3 on Hopper, the two-tile
 // pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere. `cudnn` resolves to
 // the pipeline it is built like on the card: of its own on Hopper. `efficient` is xFormers' kernel (CUTLASS), which
-// PyTorch keeps for masks and cards that FlashAttention refuses.
-enum class AttentionAlgorithm : std::uint8_t { automatic, fa2, fa3, blackwell, cudnn, efficient };
+// PyTorch keeps for masks and cards that FlashAttention refuses. `ck` and `aiter` are AMD's: Composable Kernel's, which
+// ROCm's FlashAttention 2 is, and AITER's in assembly; a card or a kernel source leads to them, no shape names them.
+enum class AttentionAlgorithm : std::uint8_t { automatic, fa2, fa3, blackwell, cudnn, efficient, ck, aiter };
 inline constexpr std::array<std::string_view, 6> kAttentionAlgorithmNames = {"auto",      "fa2",   "fa3",
                                                                              "blackwell", "cudnn", "efficient"};
 constexpr const auto& enum_names(AttentionAlgorithm) { return kAttentionAlgorithmNames; }

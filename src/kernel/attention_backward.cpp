@@ -254,8 +254,11 @@ Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& g
   const auto element = attention_bytes(format, CacheType::same);
   if (!element) return element.error();
   const bool named = s.forward.algorithm != AttentionAlgorithm::automatic;
-  const auto algorithm = resolve_algorithm(named ? s.forward.algorithm : algorithm_named(context.kernel_source), gpu);
+  auto algorithm = resolve_algorithm(named ? s.forward.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
+  // AMD's kernels for gradients are not modelled apart.
+  if (*algorithm == AttentionAlgorithm::ck || *algorithm == AttentionAlgorithm::aiter)
+    algorithm = AttentionAlgorithm::fa2;
   const AttentionPrefill& forward = s.forward;
   const Problem p{forward.geometry(), forward.lengths(), forward.mask, forward.window, *element, *math};
   const BackwardTile tile = choose_tile(p, *algorithm, gpu);

@@ -13,6 +13,8 @@ using namespace constants;
 
 namespace {
 
+constexpr int kRocmPartition = 256;  // keys of a CTA: vllm/attention/backends/rocm_flash_attn.py, _PARTITION_SIZE_ROCM
+
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // TensorRT-LLM: its generated kernels on data-centre Blackwell for groups up to 32; before it XQA where a group of 2 to
@@ -28,10 +30,25 @@ Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
   return hopper && q.cache == CacheType::fp8 ? Decoder::xqa_wgmma : Decoder::xqa;
 }
 
+// vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; vLLM has
+// its plain kernel otherwise. Nothing says that it runs so before CDNA3: there decoding stays FlashAttention 2's.
+Decoder amd_decoder(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
+  const std::string_view source = context.kernel_source;
+  if (has(source, "triton")) return Decoder::triton;
+  if (source == "vllm_paged_attention_v1") return Decoder::paged;
+  if (source == "rocm_paged_attention_2024") return Decoder::rocm_paged_2024;
+  const bool recent = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+  if (!recent) return Decoder::fa2;
+  if (q.algorithm == AttentionAlgorithm::aiter) return Decoder::aiter_paged;
+  const bool taken = (q.heads.qk_dim == 64 || q.heads.qk_dim == 128) && q.heads.group() <= 16;
+  return taken || context.engine != "vllm" ? Decoder::rocm_paged : Decoder::paged;
+}
+
 }  // namespace
 
 Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
   const std::string_view source = context.kernel_source;
+  if (gpu.vendor == Vendor::amd) return amd_decoder(q, context, gpu);
   if (has(source, "triton")) return Decoder::triton;
   // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
   if (own_flashinfer(context)) {
@@ -57,6 +74,10 @@ AttentionAlgorithm algorithm_named(std::string_view source) {
   if (source == "flash_attention_2") return AttentionAlgorithm::fa2;
   if (source == "cudnn") return AttentionAlgorithm::cudnn;
   if (source == "efficient_attention") return AttentionAlgorithm::efficient;
+  if (source == "ck_flash_attention" || source.starts_with("rocm_paged_attention") ||
+      source == "vllm_paged_attention_v1")
+    return AttentionAlgorithm::ck;
+  if (source == "aiter_flash_attention" || source == "aiter_paged_attention") return AttentionAlgorithm::aiter;
   return AttentionAlgorithm::automatic;
 }
 
@@ -86,6 +107,10 @@ const DecoderConstants& waits_of(Decoder decoder) {
     case Decoder::flashinfer_vector: return kFlashinferVectorDecoder;
     case Decoder::triton: return kTritonDecoder;
     case Decoder::cudnn: return kCudnnDecoder;
+    case Decoder::paged:
+    case Decoder::rocm_paged_2024: return kPagedDecoder;
+    case Decoder::rocm_paged:
+    case Decoder::aiter_paged: return kAmdDecoder;
   }
   return kFa2Decoder;
 }
@@ -152,6 +177,24 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
     case Decoder::cudnn:  // cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma ... 16x128
       s.rows = 16, s.keys = 128;
       s.cta = {128, 168, bytes(128 * row_bytes)};
+      break;
+    case Decoder::paged:  // csrc/attention/attention_kernels.cu: two waves, scores in the LDS
+      s.rows = 1, s.keys = 16;
+      s.packed = false, s.vector = true, s.serial = true;
+      s.clocks_per_key = gpu.tuned(q.bfloat ? kPagedBfloat : kPagedHalf) * dim;
+      s.cta = {128, 64, bytes(4.0 * static_cast<double>(q.keys))};
+      break;
+    case Decoder::rocm_paged:  // csrc/rocm/attention.cu, paged_attention_ll4mi_QKV_mfma*_kernel: four waves
+    case Decoder::rocm_paged_2024:
+      s.rows = 16, s.keys = kRocmPartition;
+      s.serial = decoder == Decoder::rocm_paged_2024;
+      if (s.serial) s.clocks_per_key = gpu.tuned(kRocmPaged) * dim * static_cast<double>(q.heads.group());
+      s.cta = {256, 128, bytes(4.0 * kRocmPartition * 16)};
+      break;
+    case Decoder::aiter_paged:  // csrc/py_itfs_cu/asm_pa.cu: a CTA for each key head and request
+      s.rows = 16, s.keys = 64;
+      s.joins_itself = true;
+      s.cta = {256, 128, bytes(64 * row_bytes)};
       break;
   }
   s.cta.shared_memory = std::min(s.cta.shared_memory, gpu.shared_memory.per_cta);
@@ -225,6 +268,10 @@ std::optional<PrefillWaits> loop_waits(const LoopQuestion& q, Count tiles, const
     case AttentionAlgorithm::cudnn: return waits_of(q.backward ? kCudnnBackward : kCudnnForward, q, tiles, gpu);
     case AttentionAlgorithm::efficient:
       return waits_of(q.backward ? kEfficientBackward : kEfficientForward, q, tiles, gpu);
+    case AttentionAlgorithm::ck:
+    case AttentionAlgorithm::aiter:
+      if (q.backward) return std::nullopt;
+      return waits_of(q.algorithm == AttentionAlgorithm::ck ? kCkForward : kAiterForward, q, tiles, gpu);
     case AttentionAlgorithm::fa2:
       if (gpu.vendor != Vendor::nvidia) return std::nullopt;
       if (q.backward) return waits_of(kFa2Backward, q, tiles, gpu);
@@ -247,6 +294,8 @@ double instruction_share(AttentionAlgorithm resolved, const Gpu& gpu) {
 }
 
 int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const Gpu& gpu) {
+  if (decoder == Decoder::rocm_paged || decoder == Decoder::rocm_paged_2024)
+    return static_cast<int>(std::max<Count>(1, ceil_div(q.keys, kRocmPartition)));
   const double sms = gpu.sms, all = static_cast<double>(std::max<Count>(1, tiles));
   switch (decoder) {
     case Decoder::xqa:

@@ -21,6 +21,10 @@ enum class Decoder : std::uint8_t {
   flashinfer_vector,  // its kernel for small groups
   triton,             // split-key Triton kernels of SGLang and vLLM
   cudnn,              // cuDNN's split-key kernel on mma.sync, which PyTorch runs on Hopper too
+  paged,              // vLLM's paged_attention_v1: a CTA for each query head and request, on the vector pipe
+  rocm_paged,         // vLLM's paged_attention_rocm: 256 keys a CTA, a group of query heads on the matrix pipe
+  rocm_paged_2024,    // the same before 2025, on products of 4 x 4
+  aiter_paged,        // AITER's pa_fwd_asm
 };
 
 struct DecodeQuestion {
@@ -29,6 +33,7 @@ struct DecodeQuestion {
   CacheType cache = CacheType::same;
   AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;  // resolved
   bool window = false;
+  bool bfloat = false;  // 16-bit operands are bf16, not fp16
 
   // FlashAttention 2 makes rows of a group's heads, and splits keys, only then.
   bool swapped() const { return heads.group() > 1 && !window; }
@@ -55,11 +60,13 @@ struct DecoderShape {
   bool packed = true;        // a group of query heads is one tile
   bool vector = false;       // multiplies on the vector pipe
   bool joins_itself = false;
+  bool serial = false;  // clocks by key are of the SM, which CTAs side by side share
   CtaShape cta;
   double task_clocks = 0;     // prologue, epilogue, first loads
   double step_clocks = 0;     // one step of keys that nothing hides
   double join_clocks = 0;     // a split task's part in joining the results, where no kernel of its own does
   double clocks_per_kib = 0;  // of K and V in a step: what loading and converting adds
+  double clocks_per_key = 0;  // of a key: arithmetic that goes by query heads, not by bytes
 };
 DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& question, const Gpu& gpu);
 

@@ -115,13 +115,18 @@ Count all_tiles(const Layout& layout) {
   return tiles;
 }
 
+bool is_amd(AttentionAlgorithm algorithm) {
+  return algorithm == AttentionAlgorithm::ck || algorithm == AttentionAlgorithm::aiter;
+}
+
 // Tile and split of the flash kernels, as the library chooses them together.
 void choose_flash(Layout& layout, const TileQuestion& question, Count kv, const Gpu& gpu) {
   const auto blocks = [&] { return ceil_div(kv, layout.tile.n); };
   layout.tile = forward_tile(question, gpu);
   if (question.algorithm == AttentionAlgorithm::fa3) {
     layout.splits = fa3_splits(all_tiles(layout), blocks(), gpu);
-  } else if (question.algorithm == AttentionAlgorithm::cudnn || question.algorithm == AttentionAlgorithm::efficient) {
+  } else if (question.algorithm == AttentionAlgorithm::cudnn || question.algorithm == AttentionAlgorithm::efficient ||
+             is_amd(question.algorithm)) {
     layout.splits = 1;
   } else if (question.algorithm == AttentionAlgorithm::blackwell) {
     layout.splits = blackwell_splits(all_tiles(layout), blocks(), gpu);
@@ -178,12 +183,15 @@ bool lacks_generated(const AttentionHeads& heads, const Context& context) {
 void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   Count requests = 0;
   for (const Lengths& l : layout.problem.lengths) requests += l.requests;
-  const DecodeQuestion asked{question.heads, requests, kv, layout.problem.cache, question.algorithm, question.window};
+  const DecodeQuestion asked{question.heads,     requests,        kv, layout.problem.cache,
+                             question.algorithm, question.window, layout.math.input == DType::bf16};
   const Decoder decoder = decoder_of(asked, context, gpu);
   const DecoderShape shape = decoder_shape(decoder, asked, gpu);
   if (decoder == Decoder::fa2 || decoder == Decoder::generated ||
       (decoder == Decoder::fa3 && question.algorithm == AttentionAlgorithm::fa3)) {
-    choose_flash(layout, question, kv, gpu);
+    TileQuestion flash = question;
+    if (decoder == Decoder::fa2 && is_amd(question.algorithm)) flash.algorithm = AttentionAlgorithm::fa2;
+    choose_flash(layout, flash, kv, gpu);
   } else {
     layout.tile = decoder_tile(shape, question);
     layout.joins_itself = shape.joins_itself;
@@ -195,7 +203,8 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
   layout.tile.block_clocks = shape.step_clocks;
-  layout.tile.key_clocks = key_bytes / 1024 * shape.clocks_per_kib;
+  layout.tile.key_clocks = key_bytes / 1024 * shape.clocks_per_kib + shape.clocks_per_key;
+  layout.tile.serial = shape.serial;
 }
 
 Count longest_q(const ForwardProblem& p) {
@@ -209,7 +218,7 @@ void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
   launch.ctas = 0;
   for (const Lengths& l : p.lengths)
     launch.ctas += l.requests * query_tiles(layout, l) * layout.head_tiles() * layout.splits;
-  if (layout.tile.algorithm == AttentionAlgorithm::fa2 ||
+  if (layout.tile.algorithm == AttentionAlgorithm::fa2 || is_amd(layout.tile.algorithm) ||
       layout.tile.algorithm == AttentionAlgorithm::efficient) {  // grid (tiles, batch, heads): tiles of a head in turn
     launch.dispatch = Dispatch::waves;
     launch.order = layout.splits > 1 ? Order::grouped : Order::interleaved;
@@ -289,6 +298,9 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   auto algorithm = resolve_algorithm(named ? p.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
   if (lacks_generated(p.heads, context) && *algorithm == AttentionAlgorithm::blackwell)
+    algorithm = AttentionAlgorithm::fa2;
+  // Triton's kernels on AMD have FlashAttention 2's tiles, not Composable Kernel's.
+  if (*algorithm == AttentionAlgorithm::ck && context.kernel_source.find("triton") != std::string_view::npos)
     algorithm = AttentionAlgorithm::fa2;
 
   TileQuestion question{

@@ -162,6 +162,26 @@ FlashTile efficient_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
+// Composable Kernel (example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py, gfx9 at 16 bits): 128 rows by 64 or 128 keys, a
+// wave of 64 lanes for every 32 rows, products of 32 x 32; queries stay in registers, keys and values pass through the
+// LDS 32 columns at a time, three such pieces at once (block_fmha_pipeline_qr_ks_vs_async.hpp), and CTAs of a CU are as
+// many as that file asks for. AITER's assembly has twice the rows and waves by its kernels' names.
+FlashTile amd_tile(const TileQuestion& q, const Gpu& gpu) {
+  FlashTile tile = base_tile(q);
+  const int dim = std::max(tile.qk_dim, tile.v_dim), waves = dim <= 32 ? 2 : 4;
+  const int ctas = dim <= 32 ? 2 : dim <= 64 ? 3 : dim <= 192 ? 2 : 1;
+  const int twice = q.algorithm == AttentionAlgorithm::aiter ? 2 : 1;
+  tile.m = 128 * twice, tile.n = dim <= 64 ? 64 : 128;
+  tile.readers = waves * twice;
+  const double piece = 32.0 * std::max(tile.n, dim) * q.bytes.kv;
+  const int threads = 64 * waves * twice;
+  const Count registers = std::min<Count>(512, gpu.registers_per_sm / (Count{threads} * ctas));
+  tile.cta = {threads, static_cast<int>(registers),
+              bytes(std::min(3 * piece, in_bytes(gpu.shared_memory.per_cta)))};
+  tile.known = q.algorithm == AttentionAlgorithm::ck && dim <= 256 && q.bytes.q == 2 && q.bytes.kv == 2;
+  return tile;
+}
+
 // Fewest splits within 85 % of the best wave efficiency.
 template <class Eligible>
 int best_splits(Count tiles, Count slots, int most, const Eligible& eligible) {
@@ -185,7 +205,8 @@ int most_splits(Count slots, Count blocks) { return static_cast<int>(std::min({k
 int compiled_dim(Count dim, AttentionAlgorithm algorithm) {
   // cuDNN and xFormers have no kernels for 32 and 96. On data-centre Blackwell heads of 72 and 80 take as long as 128's
   // would, by FlashAttention 4's encoder rows on B200 and GB200: rows of shared memory and TMEM come by 64 elements.
-  const bool few = algorithm != AttentionAlgorithm::fa2 && algorithm != AttentionAlgorithm::fa3;
+  const bool few = algorithm != AttentionAlgorithm::fa2 && algorithm != AttentionAlgorithm::fa3 &&
+                   algorithm != AttentionAlgorithm::ck;
   for (int compiled : {32, 64, 96, 128, 192, 256})
     if (dim <= compiled && !(few && (compiled == 32 || compiled == 96))) return compiled;
   return static_cast<int>(round_up(dim, 64));
@@ -206,6 +227,8 @@ FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu) {
     case AttentionAlgorithm::blackwell: return blackwell_tile(question, gpu);
     case AttentionAlgorithm::cudnn: return cudnn_tile(question, gpu);
     case AttentionAlgorithm::efficient: return efficient_tile(question, gpu);
+    case AttentionAlgorithm::ck:
+    case AttentionAlgorithm::aiter: return amd_tile(question, gpu);
     case AttentionAlgorithm::fa2:
     case AttentionAlgorithm::automatic: break;
   }

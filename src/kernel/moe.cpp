@@ -21,8 +21,11 @@ namespace {
 // Power-law loads are built expert by expert.
 constexpr Count kMostExperts = 1 << 16;
 
-MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu) {
+MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu, const Context& context) {
   if (s.style != MoeStyle::automatic) return s.style;
+  // AITER's experts are grouped products; vLLM asks for them only where a variable says so.
+  const bool cdna3 = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+  if (cdna3 && context.engine != "vllm") return MoeStyle::grouped;
   // vLLM 0.24 and SGLang 0.5 take their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
   // Marlin for weight-only formats (kernel sources of the AIConfigurator rows).
   const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
@@ -314,7 +317,7 @@ Result<Plan> plan(const Moe& shape, const Format& stored, const Gpu& gpu, const 
   const Format format = widened(stored, context) && bf16 ? *bf16 : stored;
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
-  const bool triton = style_of(shape, format, gpu) == MoeStyle::triton;
+  const bool triton = style_of(shape, format, gpu, context) == MoeStyle::triton;
   const bool bare = context.engine == "aiter";
   const Rank rank{shape, format, *math, bare ? random_moe_loads(shape) : moe_loads(shape), triton, bare};
   Plan plan;

@@ -376,5 +376,19 @@ TEST(MoeLoads, OnlyAGivenRoutingIsCertain) {
   EXPECT_EQ(moe_loads(shape).certain_experts, 32);
 }
 
+// AITER's rows are grouped products: a shape that names no style must be planned like them.
+TEST(Moe, ExpertsOnCdna3AreGroupedUnlessVllmRunsThem) {
+  Moe shape = moe(1024, 128, 8);
+  shape.hidden = 4096, shape.inter = 3072;
+  const auto tile_m = [&](const char* engine) {
+    Context context;
+    context.engine = engine;
+    return launch_named(*plan(shape, *format_from("bf16"), *find_gpu("MI300X"), context), "moe_gate_up").tile.m;
+  };
+  EXPECT_LE(tile_m(""), 64);  // rows of an expert
+  EXPECT_EQ(tile_m("aiter"), tile_m(""));
+  EXPECT_EQ(tile_m("vllm"), 128);  // its default block for so many tokens
+}
+
 }  // namespace
 }  // namespace tilecast

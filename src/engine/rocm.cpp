@@ -1,0 +1,43 @@
+#include "engine/rocm.h"
+
+#include "constants/engine.h"
+#include "support/arithmetic.h"
+
+namespace tilecast {
+
+using namespace constants;
+
+bool is_rocm_2024(const Program& program, const Gpu& gpu) {
+  return gpu.architecture == Architecture::cdna3 && program.engine == EngineKind::vllm &&
+         program.era == EngineEra::year_2024;
+}
+
+HostCost rocm_2024_host(HostCost host) {
+  host.per_sequence = microseconds(kRocm2024Sequence);
+  host.switching = microseconds(kRocm2024Switch);
+  return host;
+}
+
+// The plain kernel where requests times heads exceed 512, for there is enough to share out; else the one that splits
+// keys, which ROCm's fork had replaced by its own. Prompts ran Triton's flash attention by default.
+std::string_view rocm_2024_attention(const Shape& shape) {
+  if (const auto* a = std::get_if<AttentionDecode>(&shape)) {
+    const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
+    return requests * a->heads > kPagedHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention_2024";
+  }
+  return std::holds_alternative<AttentionPrefill>(shape) ? "rocm_triton_attention" : "";
+}
+
+// rocBLAS's choice for few rows has a tile of 32, or 16, of them and reads all weights again for every such tile. A
+// single row has a kernel of its own (LLMM1).
+Seconds untuned_product(const Kernel& kernel, const Gpu& gpu) {
+  const auto* p = std::get_if<Gemm>(&kernel.shape);
+  const bool halves = kernel.format.name == "bf16" || kernel.format.name == "fp16";
+  if (!p || !halves || p->m <= 1 || p->m > kUntunedMost) return seconds(0);
+  const Count row_bytes = 2 * p->k;
+  const Count rows = row_bytes % kUntunedStride == 0 ? kUntunedStridedRows : kUntunedRows;
+  const Bytes weights = bytes(static_cast<double>(p->n) * static_cast<double>(row_bytes));
+  return weights * static_cast<double>(ceil_div(p->m, rows)) / (gpu.dram.bandwidth * kUntunedShare.value);
+}
+
+}  // namespace tilecast
