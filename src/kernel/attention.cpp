@@ -27,7 +27,7 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
       return field_error("algorithm", "Composable Kernel is written for AMD's cards, not for " + gpu.name,
                          "choose auto or fa2");
     case AttentionAlgorithm::aiter:
-      if (gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4) return wanted;
+      if (gpu.cdna3_or_later()) return wanted;
       return field_error("algorithm", "AITER's attention is written for CDNA3 and CDNA4, not for " + gpu.name,
                          "choose auto or fa2");
     case AttentionAlgorithm::efficient: return wanted;

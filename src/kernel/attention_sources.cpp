@@ -37,7 +37,7 @@ Decoder amd_decoder(const DecodeQuestion& q, const Context& context, const Gpu& 
   if (has(source, "triton")) return Decoder::triton;
   if (source == "vllm_paged_attention_v1") return Decoder::paged;
   if (source == "rocm_paged_attention_2024") return Decoder::rocm_paged_2024;
-  const bool recent = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+  const bool recent = gpu.cdna3_or_later();
   if (!recent) return Decoder::fa2;
   if (q.algorithm == AttentionAlgorithm::aiter) return Decoder::aiter_paged;
   const bool taken = (q.heads.qk_dim == 64 || q.heads.qk_dim == 128) && q.heads.group() <= 16;

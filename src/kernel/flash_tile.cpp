@@ -165,7 +165,7 @@ FlashTile efficient_tile(const TileQuestion& q, const Gpu& gpu) {
 // Composable Kernel (example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py, gfx9 at 16 bits): 128 rows by 64 or 128 keys, a
 // wave of 64 lanes for every 32 rows, products of 32 x 32; queries stay in registers, keys and values pass through the
 // LDS 32 columns at a time, three such pieces at once (block_fmha_pipeline_qr_ks_vs_async.hpp), and CTAs of a CU are as
-// many as that file asks for. AITER's assembly has twice the rows and waves by its kernels' names.
+// many as that file asks for. AITER's assembly is assumed to have twice the rows and waves.
 FlashTile amd_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
   const int dim = std::max(tile.qk_dim, tile.v_dim), waves = dim <= 32 ? 2 : 4;

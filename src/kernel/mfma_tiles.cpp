@@ -135,8 +135,7 @@ GemmChoice finished(GemmChoice choice, const Cost& cost, bool direct) {
 }  // namespace
 
 bool takes_mfma(const MathPath& math, const Gpu& gpu) {
-  const bool cdna3 = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
-  return cdna3 && math.pipe == Pipe::tensor;
+  return gpu.cdna3_or_later() && math.pipe == Pipe::tensor;
 }
 
 bool has_direct_weights(const Format& format, const Context& context) {

@@ -24,7 +24,7 @@ constexpr Count kMostExperts = 1 << 16;
 MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu, const Context& context) {
   if (s.style != MoeStyle::automatic) return s.style;
   // AITER's experts are grouped products; vLLM asks for them only where a variable says so.
-  const bool cdna3 = gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
+  const bool cdna3 = gpu.cdna3_or_later();
   if (cdna3 && context.engine != "vllm") return MoeStyle::grouped;
   // vLLM 0.24 and SGLang 0.5 take their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
   // Marlin for weight-only formats (kernel sources of the AIConfigurator rows).

@@ -11,15 +11,11 @@ using namespace constants;
 
 namespace {
 
-bool is_cdna3(const Gpu& gpu) {
-  return gpu.architecture == Architecture::cdna3 || gpu.architecture == Architecture::cdna4;
-}
-
 const PipelineConstants& pipeline_of(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kWgmmaPipeline;
     case TensorGeneration::tcgen05: return kTcgenPipeline;
-    default: return is_cdna3(gpu) ? kMfmaPipeline : kMmaPipeline;
+    default: return gpu.cdna3_or_later() ? kMfmaPipeline : kMmaPipeline;
   }
 }
 
@@ -29,7 +25,7 @@ double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kRe
 
 PipelineLatency pipeline_latency(const Gpu& gpu) {
   const PipelineConstants& p = pipeline_of(gpu);
-  const Tunable& split = is_cdna3(gpu) ? kMfmaSplitClocks : kSplitClocks;
+  const Tunable& split = gpu.cdna3_or_later() ? kMfmaSplitClocks : kSplitClocks;
   const double stretch = std::pow(relative_clock(gpu), gpu.tuned(kLatencyExponent));
   return {gpu.tuned(p.step_clocks) * stretch, gpu.tuned(p.task_clocks) * stretch, gpu.tuned(p.wave_share),
           gpu.tuned(split) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
