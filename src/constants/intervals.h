@@ -10,9 +10,7 @@ namespace tilecast::constants {
 
 namespace sources {
 inline constexpr std::string_view kCoverageKernels =
-    "`tilecast-lab coverage`: kernels of tables that the weights were not trained on";
-inline constexpr std::string_view kEngineGap =
-    "two engines' bf16 products on one card differ by 8 to 26 % in one row of ten (AIConfigurator)";
+    "`tilecast-lab coverage --train`: kernels whose source, card or architecture was left out of a training";
 inline constexpr std::string_view kCoverageRuns =
     "`tilecast-lab coverage`: runs of whole models, groups of one source and card weighing the same";
 }  // namespace sources
@@ -24,10 +22,6 @@ constexpr WidthConstants width_constants(std::string_view of, double down, doubl
   return {
       Number{"width.kernel_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageKernels, "", of},
       Number{"width.kernel_up", up, "1", fitted, "log, high end over forecast", sources::kCoverageKernels, "", of}};
-}
-constexpr WidthConstants assumed_width(std::string_view of, double down, double up) {
-  return {Number{"width.shared_down", down, "1", assumed, "log, forecast over low end", sources::kEngineGap, "", of},
-          Number{"width.shared_up", up, "1", assumed, "log, high end over forecast", sources::kEngineGap, "", of}};
 }
 constexpr WidthConstants run_width_constants(std::string_view of, double down, double up) {
   return {Number{"width.run_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageRuns, "", of},
@@ -42,13 +36,22 @@ inline constexpr Number kNoiseWidth{"width.noise",
                                     "log by which no end is nearer to a forecast, unless the bound is",
                                     "graph rows of data/measurements/h200_repeat.csv.gz: one in ten differs by more"};
 
-// What kernels of one card, source and family share: a sum of them keeps it.
-inline constexpr WidthConstants kProtocolWidth = assumed_width("another protocol", 0.08, 0.10);
-inline constexpr WidthConstants kCardWidth = assumed_width("another card", 0.08, 0.10);
-inline constexpr WidthConstants kArchitectureWidth = assumed_width("another architecture", 0.10, 0.12);
-inline constexpr WidthConstants kProductKernelWidth = width_constants("another kernel, products", 0.00, 0.34);
-inline constexpr WidthConstants kAttentionKernelWidth = width_constants("another kernel, attention", 0.10, 0.54);
-inline constexpr WidthConstants kStreamKernelWidth = width_constants("another kernel, streams", 0.00, 1.34);
+// What kernels of one card, source and family share beside what a model's rows leave over; a sum of them keeps it.
+struct LoopWidths {
+  WidthConstants products, attention, streams;
+};
+inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.08, 0.10),
+                                           width_constants("another protocol, attention", 0.08, 0.10),
+                                           width_constants("another protocol, streams", 0.08, 0.10)};
+inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.08, 0.10),
+                                       width_constants("another card, attention", 0.08, 0.10),
+                                       width_constants("another card, streams", 0.08, 0.10)};
+inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.10, 0.12),
+                                               width_constants("another architecture, attention", 0.10, 0.12),
+                                               width_constants("another architecture, streams", 0.10, 0.12)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.00, 0.34),
+                                         width_constants("another kernel, attention", 0.10, 0.54),
+                                         width_constants("another kernel, streams", 0.00, 1.34)};
 
 // What whole runs are off by beside their parts.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);

@@ -236,11 +236,11 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
-  const Width own{std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
-                  std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
-  t.shared =
-      shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt, standing.kernel_known);
-  const Width whole = joined(own, t.shared);
+  t.own = {std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
+           std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
+  const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
+  t.shared = shared_width(loop, standing.doubt, standing.kernel_known);
+  const Width whole = kernel_width(t.own, loop, standing.doubt, standing.kernel_known);
   t.low = time(median - static_cast<float>(whole.down) - doubt_of(input));
   t.high = time(median + static_cast<float>(whole.up) + doubt_of(input));
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
@@ -257,6 +257,7 @@ LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const St
   c.low = std::max(c.median * std::pow(t.low / t.median, spread), input.bound);
   c.high = c.median * std::pow(t.high / t.median, spread);
   c.shared = {t.shared.down * spread, t.shared.up * spread};
+  c.own = t.own;
   // Two measurements of one kernel differ, however well the card is known.
   c.low = std::min(c.low, std::max(c.median * std::exp(-kNoiseWidth), input.bound));
   c.high = std::max(c.high, c.median * std::exp(double{kNoiseWidth}));

@@ -118,7 +118,8 @@ Prepared prepare(const LearnedInput& input, const Standing& standing);
 
 struct LearnedTime {
   Seconds median, low, high, ceiling;
-  Width shared = {};  // of the interval (estimate/width.h)
+  Width shared = {};  // with all kernels of its family (estimate/width.h)
+  Width own = {};     // ... what rows like it leave over, before doubts join it
 };
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
 
