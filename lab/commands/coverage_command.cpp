@@ -87,7 +87,7 @@ Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::
   for (const Measurement& row : rows)
     if (family_of(row.kernel.shape) == family) own.push_back(row);
   const KernelErrors errors = kernel_errors(
-      own, forecast_leaving_out(own, by, train_options({}, command.trees, kThreads), terminal_progress()), unseen);
+      own, forecast_leaving_out(own, by, train_options({}, command.trees, command.threads), terminal_progress()), unseen);
   if (!kept.empty())
     if (auto written = write_text_file(kept, kernel_errors_csv(errors)); !written) return std::move(written).error();
   return errors;
@@ -100,11 +100,16 @@ Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
   const auto rows = kernel_rows(command, names);
   if (!rows) return rows.error();
   KernelErrors all =
-      kernel_errors(rows->held_out, forecast_with(shipped_weights(), rows->held_out, kThreads), Unseen::shape);
+      kernel_errors(rows->held_out, forecast_with(shipped_weights(), rows->held_out, command.threads), Unseen::shape);
   std::set<std::string_view> families;
   for (const Measurement& row : rows->any) families.insert(family_of(row.kernel.shape));
+  const auto asked = [&](Unseen unseen) {
+    const auto& named = command.leave_out;
+    return named.empty() || std::find(named.begin(), named.end(), name_of(unseen)) != named.end();
+  };
   for (const auto& [unseen, by] : kLeftOut)
     for (const std::string_view family : families) {
+      if (!asked(unseen)) continue;
       auto errors = left_out_errors(command, rows->any, family, unseen, by);
       if (!errors) return errors;
       std::move(errors->begin(), errors->end(), std::back_inserter(all));
@@ -116,6 +121,9 @@ Result<std::string> run_coverage(const CoverageCommand& command) {
   if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
   if (!command.only.empty() && command.only != "kernels" && command.only != "runs")
     return Error{"--only", "", "must be kernels or runs, not '" + command.only + "'", ""};
+  if (command.threads < 1) return Error{"--threads", "", "must be one or more", ""};
+  for (const std::string& what : command.leave_out)
+    if (const auto known = leave_out_from(what); !known) return known.error();
   KernelErrors kernels;
   std::vector<EndToEndResult> runs;
   if (command.only != "runs") {

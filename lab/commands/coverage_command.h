@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/commands/shared.h"
 #include "lab/evidence/kernel_errors.h"
 #include "tilecast/result.h"
 
@@ -20,6 +21,8 @@ struct CoverageCommand {
   std::string constants;             // src/constants/intervals.h, to be rewritten
   Count sample = 40;                 // kernels: rows of each table, GPU, engine, family and dtype
   Count trees = 40;
+  int threads = kThreads;
+  std::vector<std::string> leave_out;  // of trainings: source, gpu, architecture; empty: each
   bool train = false;  // leave each source, GPU and architecture out of a training; else what `keep` has of it is read
 };
 // Kernels at held-out shapes by the shipped weights, and those of trainings with something left out.

@@ -201,6 +201,9 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->add_flag("--train", options.train,
                 "kernels: leave each source, GPU and architecture out of a training in turn; minutes");
   sub->add_option("--trees", options.trees, "with --train: trees of each forest")->capture_default_str();
+  sub->add_option("--leave-out", options.leave_out, "kernels: only source, gpu or architecture, comma separated")
+      ->delimiter(',');
+  sub->add_option("--threads", options.threads, "of trainings; no figure depends on it")->capture_default_str();
   sub->add_option("--keep", options.keep, "folder that keeps what trainings bring, so that a run cut short goes on from there");
   sub->add_option("--figures", options.figures, "also write the figures that stand beside a blind test's");
   sub->add_option("--constants", options.constants, "also write the widths fitted into src/constants/intervals.h");
