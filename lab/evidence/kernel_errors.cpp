@@ -30,8 +30,8 @@ std::string_view words_of(Unseen unseen) {
 std::string kind_of(const KernelError& e) {
   const std::string of = ", " + std::string(name_of(loop_of(e.family)));
   if (e.unseen == Unseen::source) {
-    if (!e.kernel_known && e.doubt == Doubt::protocol) return "another kernel" + of;
-    return e.kernel_known && e.doubt == Doubt::protocol ? "another protocol" + of : "";
+    if (!e.kernel_known) return e.doubt == Doubt::vendor ? "" : "another kernel" + of;
+    return e.doubt == Doubt::protocol ? "another protocol" + of : "";
   }
   if (e.unseen == Unseen::shape || !e.kernel_known) return "";
   return e.doubt == Doubt::card ? "another card" + of : e.doubt == Doubt::architecture ? "another architecture" + of : "";
@@ -100,7 +100,7 @@ CoverageRows coverage_rows(const KernelErrors& errors) {
     row.table = fmt::format("{}, {}, {}", e.source, name_of(loop), words_of(e.unseen));
     row.source = e.source, row.card = e.gpu, row.fold = fold_of(e);
     row.error = e.error, row.to_bound = e.to_bound;
-    row.parts = e.kernel_known ? e.own : joined(e.own, shared_width(loop, e.doubt, true));
+    row.parts = e.kernel_known ? e.own : kernel_width(e.own, loop, e.doubt, true);
     row.whole = e.whole();
   }
   return rows;

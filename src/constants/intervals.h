@@ -41,17 +41,17 @@ struct LoopWidths {
   WidthConstants products, attention, streams;
 };
 inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.08, 0.10),
-                                           width_constants("another protocol, attention", 0.08, 0.10),
-                                           width_constants("another protocol, streams", 0.08, 0.10)};
-inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.08, 0.10),
-                                       width_constants("another card, attention", 0.08, 0.10),
-                                       width_constants("another card, streams", 0.08, 0.10)};
-inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.10, 0.12),
-                                               width_constants("another architecture, attention", 0.10, 0.12),
-                                               width_constants("another architecture, streams", 0.10, 0.12)};
-inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.00, 0.34),
-                                         width_constants("another kernel, attention", 0.10, 0.54),
-                                         width_constants("another kernel, streams", 0.00, 1.34)};
+                                           width_constants("another protocol, attention", 0.22, 0.10),
+                                           width_constants("another protocol, streams", 0.08, 0.38)};
+inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.00, 0.00),
+                                       width_constants("another card, attention", 0.00, 0.00),
+                                       width_constants("another card, streams", 0.00, 0.00)};
+inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.00),
+                                               width_constants("another architecture, attention", 0.00, 0.00),
+                                               width_constants("another architecture, streams", 0.00, 0.06)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.05, 0.34),
+                                         width_constants("another kernel, attention", 0.00, 0.00),
+                                         width_constants("another kernel, streams", 0.13, 1.18)};
 
 // What whole runs are off by beside their parts.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);

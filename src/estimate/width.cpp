@@ -55,8 +55,11 @@ constexpr Width kNoise{kNoiseWidth, kNoiseWidth};
 
 Width unknown_kernel_width(MainLoop loop) { return of(kKernelWidth, loop); }
 
-Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
-  Width width = wider(of(kProtocolWidth, loop), kNoise);
+namespace {
+
+// Of a card and a kernel that the model's rows do not have, the measuring being the same.
+Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kernel_known) {
+  Width width = nearest;
   if (doubt >= Doubt::card) width = wider(width, of(kCardWidth, loop));
   if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth, loop));
   if (!kernel_known) width = joined(width, unknown_kernel_width(loop));
@@ -64,9 +67,14 @@ Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
   return width;
 }
 
+}  // namespace
+
+Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
+  return stranger_width(loop, doubt, wider(of(kProtocolWidth, loop), kNoise), kernel_known);
+}
+
 Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known) {
-  if (doubt == Doubt::protocol && kernel_known) return wider(own, kNoise);
-  return joined(own, shared_width(loop, doubt, kernel_known));
+  return wider(joined(own, stranger_width(loop, doubt, {}, kernel_known)), kNoise);
 }
 
 }  // namespace tilecast

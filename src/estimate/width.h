@@ -41,12 +41,12 @@ inline constexpr std::array<std::string_view, 3> kLoopNames = {"products", "atte
 constexpr std::string_view name_of(MainLoop loop) { return kLoopNames[static_cast<std::size_t>(loop)]; }
 MainLoop loop_of(std::string_view family);  // "gemm"
 
-// The part of a kernel's width that all kernels of its family share on a card: never less than what is nearer, nor than
-// the noise of measuring. `kernel_known`: rows of this engine's kernel were among them.
+// What all kernels of a family share on a card, of sums of them: never less than what is nearer, nor than the noise of
+// measuring. `kernel_known`: rows of this engine's kernel were among the model's.
 Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known);
-// Of a single kernel's interval, `own` being what its model's rows leave over. For a known kernel of a measured card that
-// is all, down to the noise of measuring, which those rows have too: it speaks of the kernel as they were measured.
-// Whoever sums kernels of a program measures in another way.
+// Of a single kernel's interval, `own` being what its model's rows leave over. It speaks of the kernel as those rows were
+// measured, so another protocol does not join it, and their noise is in it already; whoever sums kernels of a program
+// measures in another way.
 Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known);
 // Of another kernel or engine alone, which joins the rest.
 Width unknown_kernel_width(MainLoop loop);

@@ -106,7 +106,9 @@ Width priced_width(const Kernel& kernel, const char* card, std::string_view engi
 // What nobody measured is less sure than what somebody did: a vendor without a row of the family, an architecture, a
 // format.
 TEST(Width, WhatWasNeverSeenIsLessSure) {
-  const Kernel decode{AttentionDecode{16, 4096, 32, 8, 128}, *format_from("bf16")};
+  AttentionDecode shape;
+  shape.batch = 16, shape.kv_len = 4096, shape.heads = 32, shape.kv_heads = 8;
+  const Kernel decode{shape, *format_from("bf16")};
   const double seen = priced_width(decode, "H100-SXM").up;
   ASSERT_GT(seen, 0);
   EXPECT_GT(priced_width(decode, "MI300X").up, seen + constants::kStrangerSpread / 2) << "a vendor";
