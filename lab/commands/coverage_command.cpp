@@ -58,22 +58,22 @@ Result<std::vector<std::string>> kernel_tables(const CoverageCommand& command) {
 
 // Rows for trainings, and rows at shapes that no training sees.
 struct KernelRows {
-  std::vector<Measurement> any, held_out;
+  std::vector<Measurement> many, few, held_out;
 };
 Result<KernelRows> kernel_rows(const CoverageCommand& command, Names& names) {
   const auto paths = kernel_tables(command);
   if (!paths) return paths.error();
-  Sampler any({command.sample, 0}), apart({command.sample, 0});
+  Sampler many({command.sample, 0}), few({command.card_sample, 0}), apart({command.sample, 0});
   for (const std::string& path : *paths) {
     const auto read = read_any(path, names, ReadOptions{}, [&](const Measurement& row) {
       if (!trap_of(row).empty()) return Status(Ok{});
-      any.offer(row);
+      many.offer(row), few.offer(row);
       if (held_out(row.kernel.shape)) apart.offer(row);
       return Status(Ok{});
     });
     if (!read) return read.error();
   }
-  return KernelRows{any.take(), apart.take()};
+  return KernelRows{many.take(), few.take(), apart.take()};
 }
 
 // Errors of one family with something left out: read where kept, else by trainings, if those are asked for.
@@ -102,7 +102,7 @@ Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
   KernelErrors all =
       kernel_errors(rows->held_out, forecast_with(shipped_weights(), rows->held_out, command.threads), Unseen::shape);
   std::set<std::string_view> families;
-  for (const Measurement& row : rows->any) families.insert(family_of(row.kernel.shape));
+  for (const Measurement& row : rows->many) families.insert(family_of(row.kernel.shape));
   const auto asked = [&](Unseen unseen) {
     const auto& named = command.leave_out;
     return named.empty() || std::find(named.begin(), named.end(), name_of(unseen)) != named.end();
@@ -110,7 +110,7 @@ Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
   for (const auto& [unseen, by] : kLeftOut)
     for (const std::string_view family : families) {
       if (!asked(unseen)) continue;
-      auto errors = left_out_errors(command, rows->any, family, unseen, by);
+      auto errors = left_out_errors(command, unseen == Unseen::source ? rows->many : rows->few, family, unseen, by);
       if (!errors) return errors;
       std::move(errors->begin(), errors->end(), std::back_inserter(all));
     }
@@ -119,6 +119,7 @@ Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
 
 Result<std::string> run_coverage(const CoverageCommand& command) {
   if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
+  if (command.card_sample < 1) return Error{"--card-sample", "", "must be one or more", ""};
   if (!command.only.empty() && command.only != "kernels" && command.only != "runs")
     return Error{"--only", "", "must be kernels or runs, not '" + command.only + "'", ""};
   if (command.threads < 1) return Error{"--threads", "", "must be one or more", ""};

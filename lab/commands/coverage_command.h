@@ -19,7 +19,8 @@ struct CoverageCommand {
   std::string out;                   // a page to write: docs/accuracy/coverage.md
   std::string figures;               // data/evidence/visible.csv, to be written
   std::string constants;             // src/constants/intervals.h, to be rewritten
-  Count sample = 40;                 // kernels: rows of each table, GPU, engine, family and dtype
+  Count sample = 100;                // kernels: rows of each table, GPU, engine, family and dtype
+  Count card_sample = 25;            // ... of trainings without a card or an architecture: far more of them
   Count trees = 40;
   int threads = kThreads;
   std::vector<std::string> leave_out;  // of trainings: source, gpu, architecture; empty: each

@@ -198,6 +198,8 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
       ->delimiter(',');
   sub->add_option("--sample", options.sample, "kernels: rows of each table, GPU, engine, family and dtype")
       ->capture_default_str();
+  sub->add_option("--card-sample", options.card_sample, "... of trainings without a card or an architecture")
+      ->capture_default_str();
   sub->add_flag("--train", options.train,
                 "kernels: leave each source, GPU and architecture out of a training in turn; minutes");
   sub->add_option("--trees", options.trees, "with --train: trees of each forest")->capture_default_str();

@@ -93,9 +93,10 @@ std::string blind_report(const std::vector<BlindLine>& lines, const VisibleFigur
       "# A blind test, and visible data beside it\n\nForecasts of version 0.1.0 (commit 94e4610) with the weights it "
       "shipped were judged by others on rows that nobody here had seen: other\nGPUs, other models, other people's runs. "
       "*Blind test* has those figures as they were given (data/evidence/blind_test.csv): errors in\npercent, mean / "
-      "median unless said. They have not been repeated since, so they say nothing of what was changed because of them. "
+      "median unless said. They have not been repeated since, so they say nothing of what was changed because of them."
       "\n\n*Visible* has figures of the same kind by this version on data that was at hand while it was made "
-      "(data/evidence/visible.csv, written by\n`make accuracy`): kernels with their GPU left out of the training, "
+      "(data/evidence/visible.csv, written by\n`make accuracy`, or from "
+      "smaller samples by `tilecast-lab coverage --figures`): kernels with their GPU left out of the training, "
       "runs of whole models as [whole-models.md](whole-models.md) has them;\nmean / median and the share of rows "
       "inside 80 % intervals, both in percent. Constants of the physics were read off visible rows, so these\nfigures "
       "flatter; for cards and programs that nobody tuned to, the blind ones are the ones to quote.\n\n";

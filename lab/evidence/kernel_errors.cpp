@@ -31,7 +31,7 @@ std::string kind_of(const KernelError& e) {
   const std::string of = ", " + std::string(name_of(loop_of(e.family)));
   if (e.unseen == Unseen::source) {
     if (!e.kernel_known) return e.doubt == Doubt::vendor ? "" : "another kernel" + of;
-    return e.doubt == Doubt::protocol ? "another protocol" + of : "";
+    return e.doubt <= Doubt::protocol ? "another protocol" + of : "";
   }
   if (e.unseen == Unseen::shape || !e.kernel_known) return "";
   return e.doubt == Doubt::card ? "another card" + of : e.doubt == Doubt::architecture ? "another architecture" + of : "";

@@ -40,27 +40,27 @@ inline constexpr Number kNoiseWidth{"width.noise",
 struct LoopWidths {
   WidthConstants products, attention, streams;
 };
-inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.08, 0.10),
-                                           width_constants("another protocol, attention", 0.22, 0.10),
-                                           width_constants("another protocol, streams", 0.08, 0.38)};
+inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.09, 0.15),
+                                           width_constants("another protocol, attention", 0.44, 0.00),
+                                           width_constants("another protocol, streams", 0.04, 0.37)};
 inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.00, 0.00),
                                        width_constants("another card, attention", 0.00, 0.00),
-                                       width_constants("another card, streams", 0.00, 0.00)};
+                                       width_constants("another card, streams", 0.00, 0.08)};
 inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.00),
-                                               width_constants("another architecture, attention", 0.00, 0.00),
-                                               width_constants("another architecture, streams", 0.00, 0.06)};
-inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.05, 0.34),
-                                         width_constants("another kernel, attention", 0.00, 0.00),
-                                         width_constants("another kernel, streams", 0.13, 1.18)};
+                                               width_constants("another architecture, attention", 0.00, 0.21),
+                                               width_constants("another architecture, streams", 0.00, 0.08)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.07, 0.49),
+                                         width_constants("another kernel, attention", 0.00, 0.04),
+                                         width_constants("another kernel, streams", 0.41, 0.95)};
 
 // What whole runs are off by beside their parts.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);
-inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.08);
-inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.08);
-inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.08);
-inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.42, 0.08);
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.98);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.23, 0.54);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.64, 0.00);
+inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.23);
+inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.23);
+inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.00);
+inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.30, 0.00);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.97);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.28, 0.52);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.58, 0.00);
 
 }  // namespace tilecast::constants

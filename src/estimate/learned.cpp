@@ -171,9 +171,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
-    standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
-                     : standing.seen == Seen::sibling ? Doubt::card
-                                                      : Doubt::protocol;
+    standing.doubt = standing.seen == Seen::no                ? Doubt::architecture
+                     : standing.seen == Seen::sibling         ? Doubt::card
+                     : context.engine.starts_with("pytorch") ? Doubt::protocol
+                                                              : Doubt::none;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {

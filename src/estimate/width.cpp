@@ -74,7 +74,8 @@ Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
 }
 
 Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known) {
-  return wider(joined(own, stranger_width(loop, doubt, {}, kernel_known)), kNoise);
+  const Width nearest = doubt == Doubt::protocol && kernel_known ? of(kProtocolWidth, loop) : Width{};
+  return wider(joined(own, stranger_width(loop, doubt, nearest, kernel_known)), kNoise);
 }
 
 }  // namespace tilecast

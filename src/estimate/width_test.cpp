@@ -13,7 +13,7 @@ namespace tilecast {
 namespace {
 
 constexpr std::array kLoops = {MainLoop::product, MainLoop::attention, MainLoop::stream};
-constexpr std::array kDoubts = {Doubt::protocol, Doubt::card, Doubt::architecture, Doubt::vendor};
+constexpr std::array kDoubts = {Doubt::none, Doubt::protocol, Doubt::card, Doubt::architecture, Doubt::vendor};
 
 TEST(Width, OfAnIntervalAndBack) {
   const Width w = width_of({milliseconds(5), milliseconds(30)}, milliseconds(10));
@@ -78,12 +78,13 @@ TEST(Width, NoKernelIsSurerThanItsMeasurements) {
 TEST(Width, AKnownKernelIsAsSureAsItsRows) {
   const double noise = constants::kNoiseWidth;
   for (const MainLoop loop : kLoops) {
-    const Width w = kernel_width({0.01, 0.2}, loop, Doubt::protocol, true);
+    const Width w = kernel_width({0.01, 0.2}, loop, Doubt::none, true);
     EXPECT_EQ(w.down, noise) << name_of(loop);
     EXPECT_EQ(w.up, 0.2) << name_of(loop);
-    EXPECT_GE(shared_width(loop, Doubt::protocol, true).down, noise) << name_of(loop);
+    EXPECT_GE(shared_width(loop, Doubt::none, true).down, noise) << name_of(loop);
+    EXPECT_GE(kernel_width({0.01, 0.2}, loop, Doubt::protocol, true).up, w.up) << name_of(loop);
     Width nearer = w;
-    for (const Doubt doubt : kDoubts) {
+    for (const Doubt doubt : {Doubt::card, Doubt::architecture, Doubt::vendor}) {
       const Width known = kernel_width({0.01, 0.2}, loop, doubt, true);
       const Width unknown = kernel_width({0.01, 0.2}, loop, doubt, false);
       EXPECT_GE(known.up, nearer.up) << name_of(loop) << " " << name_of(doubt);
