@@ -41,9 +41,8 @@ Result<std::vector<EndToEndResult>> judged_runs(const CoverageCommand& command) 
 // What the shipped weights are trained on beside the tables of others (Makefile, `weights`).
 constexpr std::array<std::string_view, 3> kOwnTables = {"h200_sweep.csv.gz", "h200_attention_rows.csv.gz",
                                                         "h200_small_rows.csv.gz"};
-constexpr std::array<std::pair<Unseen, LeaveOut>, 3> kLeftOut = {{{Unseen::source, LeaveOut::source},
-                                                                  {Unseen::gpu, LeaveOut::gpu},
-                                                                  {Unseen::architecture, LeaveOut::architecture}}};
+constexpr std::array<std::pair<Unseen, LeaveOut>, 3> kLeftOut = {
+    {{Unseen::source, LeaveOut::source}, {Unseen::gpu, LeaveOut::gpu}, {Unseen::architecture, LeaveOut::architecture}}};
 
 Result<std::vector<std::string>> kernel_tables(const CoverageCommand& command) {
   std::vector<std::string> sources;
@@ -87,7 +86,8 @@ Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::
   for (const Measurement& row : rows)
     if (family_of(row.kernel.shape) == family) own.push_back(row);
   const KernelErrors errors = kernel_errors(
-      own, forecast_leaving_out(own, by, train_options({}, command.trees, command.threads), terminal_progress()), unseen);
+      own, forecast_leaving_out(own, by, train_options({}, command.trees, command.threads), terminal_progress()),
+      unseen);
   if (!kept.empty())
     if (auto written = write_text_file(kept, kernel_errors_csv(errors)); !written) return std::move(written).error();
   return errors;

@@ -206,7 +206,8 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->add_option("--leave-out", options.leave_out, "kernels: only source, gpu or architecture, comma separated")
       ->delimiter(',');
   sub->add_option("--threads", options.threads, "of trainings; no figure depends on it")->capture_default_str();
-  sub->add_option("--keep", options.keep, "folder that keeps what trainings bring, so that a run cut short goes on from there");
+  sub->add_option("--keep", options.keep,
+                  "folder that keeps what trainings bring, so that a run cut short goes on from there");
   sub->add_option("--figures", options.figures, "also write the figures that stand beside a blind test's");
   sub->add_option("--constants", options.constants, "also write the widths fitted into src/constants/intervals.h");
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");

@@ -91,7 +91,8 @@ std::string blind_report(const std::vector<BlindLine>& lines, const VisibleFigur
   if (lines.empty()) return "";
   std::string text =
       "# A blind test, and visible data beside it\n\nForecasts of version 0.1.0 (commit 94e4610) with the weights it "
-      "shipped were judged by others on rows that nobody here had seen: other\nGPUs, other models, other people's runs. "
+      "shipped were judged by others on rows that nobody here had seen: other\nGPUs, other models, other people's "
+      "runs. "
       "*Blind test* has those figures as they were given (data/evidence/blind_test.csv): errors in\npercent, mean / "
       "median unless said. They have not been repeated since, so they say nothing of what was changed because of them."
       "\n\n*Visible* has figures of the same kind by this version on data that was at hand while it was made "

@@ -64,7 +64,8 @@ TEST(Blind, FiguresStandAsGivenBesideVisibleOnes) {
        "kernel/gpu/aiconfigurator/gemm/bf16/B200 kernel/gpu/aiconfigurator/gemm/bf16/T4", "B200; T4", "its clock"},
       {"Kernels", "norms", "", "6 to 8", "", "", "", ""}};
   const std::string text = blind_report(lines, {figure("B200", 300, 0.1, 0.08, 0.9)});
-  EXPECT_THAT(text, HasSubstr("| GEMM bf16 | 1,000 | 7.8 / 6.5 | roofline 50 | B200; T4 | 10.0 / 8.0; – | 300; – | 90; – |"));
+  EXPECT_THAT(text,
+              HasSubstr("| GEMM bf16 | 1,000 | 7.8 / 6.5 | roofline 50 | B200; T4 | 10.0 / 8.0; – | 300; – | 90; – |"));
   EXPECT_THAT(text, HasSubstr("| norms |  | 6 to 8 |  |  |  |  |  |"));
   EXPECT_THAT(text, HasSubstr("- GEMM bf16: its clock\n"));
   EXPECT_EQ(blind_report({}, {}), "");

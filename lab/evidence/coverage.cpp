@@ -151,8 +151,7 @@ std::map<std::string, Width> widths_without(const std::vector<const CoverageRow*
 Coverage coverage_of(const CoverageRows& rows, const Widths& widths) {
   std::vector<const CoverageRow*> all;
   for (const CoverageRow& row : rows) all.push_back(&row);
-  return coverage_of(all,
-                     [&](const CoverageRow& row) { return joined(row.parts, width_in(widths, row.kind)); });
+  return coverage_of(all, [&](const CoverageRow& row) { return joined(row.parts, width_in(widths, row.kind)); });
 }
 
 std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped) {
@@ -174,8 +173,8 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
     const auto& without = fitted[line.kind];
     line.others = !without.empty();
     if (line.others)
-      line.left_out = coverage_of(
-          own, [&](const CoverageRow& row) { return joined(row.parts, without.at(row.left_out_with())); });
+      line.left_out =
+          coverage_of(own, [&](const CoverageRow& row) { return joined(row.parts, without.at(row.left_out_with())); });
     lines.push_back(std::move(line));
   }
   return lines;
@@ -185,7 +184,8 @@ std::string coverage_report(const CoverageRows& rows) {
   if (rows.empty()) return "";
   const Widths shipped = shipped_widths(), fitted = fit_widths(rows);
   std::string text =
-      "## Coverage\n\nWhat 80 % intervals hold of measured rows, and how far they reach (the mean half of them). *As it "
+      "## Coverage\n\nWhat 80 % intervals hold of measured rows, and how far they reach (the mean half of them). *As "
+      "it "
       "is*: with the widths of\nsrc/constants/intervals.h, which were fitted to these rows. *Left out*: with the same "
       "widths fitted to the rows of others alone: other\nsources, or where a card or an architecture was left out, "
       "other cards or architectures; a dash where nothing is fitted, or there are no\nothers. Groups of one source and "

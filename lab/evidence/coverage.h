@@ -24,7 +24,7 @@ struct CoverageRow {
   Width parts;               // of its interval, without its kind's width
   std::string fold = {};     // left out of a width that judges it; empty: its source
   double to_bound = std::numeric_limits<double>::infinity();  // log of forecast over bound: no end lies below it
-  std::optional<Width> whole = {};                            // as the forecast says it, where it is not its parts joined
+  std::optional<Width> whole = {};  // as the forecast says it, where it is not its parts joined
 
   const std::string& left_out_with() const { return fold.empty() ? source : fold; }
 };

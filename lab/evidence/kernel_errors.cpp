@@ -34,7 +34,9 @@ std::string kind_of(const KernelError& e) {
     return e.doubt <= Doubt::protocol ? "another protocol" + of : "";
   }
   if (e.unseen == Unseen::shape || !e.kernel_known) return "";
-  return e.doubt == Doubt::card ? "another card" + of : e.doubt == Doubt::architecture ? "another architecture" + of : "";
+  return e.doubt == Doubt::card           ? "another card" + of
+         : e.doubt == Doubt::architecture ? "another architecture" + of
+                                          : "";
 }
 
 // What is left out of a width that judges a row: rows that err as it does.
@@ -109,9 +111,9 @@ CoverageRows coverage_rows(const KernelErrors& errors) {
 std::string kernel_errors_csv(const KernelErrors& errors) {
   std::string text(kHeader);
   for (const KernelError& e : errors)
-    text += fmt::format("{},{},{},{},{},{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", name_of(e.unseen), e.source, e.gpu,
-                        e.family, e.dtype, name_of(e.doubt), e.kernel_known ? 1 : 0, e.error, e.to_bound, e.own.down,
-                        e.own.up);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", name_of(e.unseen), e.source, e.gpu, e.family,
+                    e.dtype, name_of(e.doubt), e.kernel_known ? 1 : 0, e.error, e.to_bound, e.own.down, e.own.up);
   return text;
 }
 

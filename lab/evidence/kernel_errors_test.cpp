@@ -25,7 +25,8 @@ TEST(KernelErrors, EachTellsOfOneWidth) {
   EXPECT_EQ(kind(Unseen::shape, Doubt::protocol, true), "") << "its own table: nothing is fitted";
   EXPECT_EQ(kind(Unseen::source, Doubt::protocol, true), "another protocol, products");
   EXPECT_EQ(kind(Unseen::source, Doubt::protocol, false), "another kernel, products");
-  EXPECT_EQ(kind(Unseen::source, Doubt::card, false), "another kernel, products") << "the card's width is among its parts";
+  EXPECT_EQ(kind(Unseen::source, Doubt::card, false), "another kernel, products")
+      << "the card's width is among its parts";
   EXPECT_EQ(kind(Unseen::source, Doubt::vendor, false), "");
   EXPECT_EQ(kind(Unseen::gpu, Doubt::card, false), "") << "several causes at once";
   EXPECT_EQ(kind(Unseen::gpu, Doubt::card, true), "another card, products");

@@ -153,7 +153,8 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Seconds latency = e.latency * call.longer;
     const Interval interval{e.interval.low * call.longer, e.interval.high * call.longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
+    step.calls.push_back(
+        {latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);

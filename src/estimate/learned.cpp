@@ -52,9 +52,9 @@ const NamedSource* most_measured(const FamilyModel& model, const std::string& le
 
 // Words by which engines' names for one kernel are known.
 constexpr std::array<std::array<std::string_view, 3>, 4> kKin = {{{"fa3", "flash_attention_3", "attention_v3"},
-                                                                   {"fa2", "flash_attention_2", "attention_v2"},
-                                                                   {"fa4", "flash_attention_4", "attention_v4"},
-                                                                   {"triton", "flex_attention", "aotriton"}}};
+                                                                  {"fa2", "flash_attention_2", "attention_v2"},
+                                                                  {"fa4", "flash_attention_4", "attention_v4"},
+                                                                  {"triton", "flex_attention", "aotriton"}}};
 
 bool says(std::string_view name, const std::array<std::string_view, 3>& words) {
   return std::any_of(words.begin(), words.end(),
@@ -68,7 +68,8 @@ const NamedSource* kin_of(const FamilyModel& model, std::string_view source, con
   for (const auto& words : kKin) {
     if (!says(source, words)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows)) best = &*at;
+      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows))
+        best = &*at;
   }
   return best;
 }
@@ -171,10 +172,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
-    standing.doubt = standing.seen == Seen::no                ? Doubt::architecture
-                     : standing.seen == Seen::sibling         ? Doubt::card
+    standing.doubt = standing.seen == Seen::no               ? Doubt::architecture
+                     : standing.seen == Seen::sibling        ? Doubt::card
                      : context.engine.starts_with("pytorch") ? Doubt::protocol
-                                                              : Doubt::none;
+                                                             : Doubt::none;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {

@@ -72,7 +72,7 @@ struct Standing {
   float source_index = -1;  // -1: not seen
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
-  bool guessed = false;   // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
+  bool guessed = false;  // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
   Doubt doubt = Doubt::architecture;
   bool kernel_known = false;  // rows of this kernel, or the one that stands in for it, were trained on
   // The card was trained on, so its own forest may speak.

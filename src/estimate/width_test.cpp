@@ -73,8 +73,8 @@ TEST(Width, NoKernelIsSurerThanItsMeasurements) {
   }
 }
 
-// Rows at other shapes of the table say how far off a known kernel of a measured card is, and noise is part of that. A sum
-// of such kernels, which others measure in their own way, keeps what another protocol shifts.
+// Rows at other shapes of the table say how far off a known kernel of a measured card is, and noise is part of that. A
+// sum of such kernels, which others measure in their own way, keeps what another protocol shifts.
 TEST(Width, AKnownKernelIsAsSureAsItsRows) {
   const double noise = constants::kNoiseWidth;
   for (const MainLoop loop : kLoops) {
