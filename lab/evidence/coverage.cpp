@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view kDown[] = {"width.run_down", "width.kernel_down"},
                            kUp[] = {"width.run_up", "width.kernel_up"};
 
+// A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
+constexpr double kFewRows = 30;
+
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
 CoverageRow row_of(const EndToEndResult& r) {
@@ -81,7 +84,7 @@ Width fit_width(const CoverageRows& rows, double share) {
   for (const CoverageRow& row : rows) ++groups[{row.source, row.card}];
   std::vector<std::pair<double, double>> down, up;
   for (const CoverageRow& row : rows) {
-    const double weight = 1 / groups[{row.source, row.card}];
+    const double weight = 1 / std::max(kFewRows, groups[{row.source, row.card}]);
     down.emplace_back(needed(row, false), weight);
     up.emplace_back(needed(row, true), weight);
   }
@@ -189,7 +192,8 @@ std::string coverage_report(const CoverageRows& rows) {
       "is*: with the widths of\nsrc/constants/intervals.h, which were fitted to these rows. *Left out*: with the same "
       "widths fitted to the rows of others alone: other\nsources, or where a card or an architecture was left out, "
       "other cards or architectures; a dash where nothing is fitted, or there are no\nothers. Groups of one source and "
-      "card weigh the same in a fit.\n\nKernels at held-out shapes are forecast by the shipped weights, all others by "
+      "card weigh the same in a fit, those of fewer than 30 rows less.\n\nKernels at held-out shapes are forecast by "
+      "the shipped weights, all others by "
       "smaller trainings without their source, GPU or\narchitecture. Steps of Megatron's continuous tests and batches "
       "that ran in waves are left out. Host-bound rows are those whose\nlaunches take longer than their kernels.\n\n"
       "| table | width of | rows | cards | as it is | reach | left out | reach |\n"

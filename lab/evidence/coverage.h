@@ -37,7 +37,7 @@ CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
 using Widths = std::map<std::string, Width>;  // by kind
 
 // The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Groups of one
-// source and card weigh the same, however many rows they have.
+// source and card weigh the same, however many rows they have beyond 30.
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
 // Of every kind in the rows.
 Widths fit_widths(const CoverageRows& rows);

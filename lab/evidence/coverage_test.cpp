@@ -51,7 +51,10 @@ TEST(Coverage, PartsAreNotCountedTwice) {
 TEST(Coverage, SourcesWeighTheSameWhateverTheirRows) {
   CoverageRows rows = even("large");
   for (int i = 0; i < 9; ++i) rows = together(rows, even("large"));
-  rows.push_back(row("small", 2));
+  CoverageRows handful = rows;
+  for (int i = 0; i < 3; ++i) handful.push_back(row("small", 2));
+  EXPECT_LT(fit_width(handful).up, 1) << "three rows are no group";
+  for (int i = 0; i < 30; ++i) rows.push_back(row("small", 2));
   EXPECT_GE(fit_width(rows).up, 2) << "half of the weight lies there";
 }
 
