@@ -87,14 +87,15 @@ accuracy: build/tilecast-lab
 	@build/tilecast-lab accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
 
 # Widths of intervals from rows of others, into src/constants/intervals.h and docs/accuracy/coverage.md. Twice: widths of kernels are part
-# of those of runs. build/neusight keeps what the runs of NeuSight are judged with.
+# of those of runs. build/coverage keeps what trainings on the way bring, so that a run cut short goes on from there: remove it after a
+# change of the physics or the learner.
 coverage: build/tilecast-lab
-	@mkdir -p build/neusight
-	@build/tilecast-lab coverage --data ../shared/data --only kernels --constants src/constants/intervals.h
+	@mkdir -p build/coverage
+	@build/tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage --constants src/constants/intervals.h
 	@$(MAKE) --no-print-directory build/tilecast-lab
-	@build/tilecast-lab coverage --data ../shared/data --only runs --keep build/neusight --constants src/constants/intervals.h
+	@build/tilecast-lab coverage --data ../shared/data --only runs --keep build/coverage --constants src/constants/intervals.h
 	@$(MAKE) --no-print-directory build/tilecast-lab
-	@build/tilecast-lab coverage --data ../shared/data --keep build/neusight -o docs/accuracy/coverage.md
+	@build/tilecast-lab coverage --data ../shared/data --keep build/coverage -o docs/accuracy/coverage.md
 
 # The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.
 collect:

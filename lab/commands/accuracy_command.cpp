@@ -111,11 +111,44 @@ Result<std::string> calibrations_only(const AccuracyCommand& command, const std:
   return "wrote " + command.out + "\n";
 }
 
+constexpr std::string_view kBlind = "/blind_test.csv", kVisible = "/visible.csv";
+
+// The page of the blind test alone, beside the figures that the last whole run left.
+Result<std::string> blind_only(const AccuracyCommand& command) {
+  AccuracyInputs inputs;
+  auto blind = read_blind(command.evidence + std::string(kBlind));
+  if (!blind) return std::move(blind).error();
+  auto visible = read_visible(command.evidence + std::string(kVisible));
+  if (!visible) return std::move(visible).error();
+  inputs.blind = *std::move(blind), inputs.visible = *std::move(visible);
+  if (auto written = write_text_file(command.out, accuracy_page_head() + section::blind(inputs)); !written)
+    return std::move(written).error();
+  return "wrote " + command.out + "\n";
+}
+
+// The blind test beside what this run judged; the figures are kept for blind_only().
+Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const KernelErrors& kernels) {
+  if (!something_at(command.evidence + std::string(kBlind))) return Ok{};
+  auto blind = read_blind(command.evidence + std::string(kBlind));
+  if (!blind) return std::move(blind).error();
+  inputs.blind = *std::move(blind);
+  // Cards and architectures are left out of larger trainings here than those that were kept.
+  KernelErrors errors = kernel_errors(inputs.rows, inputs.without_gpu, Unseen::gpu);
+  for (KernelError& e : kernel_errors(inputs.rows, inputs.without_architecture, Unseen::architecture))
+    errors.push_back(std::move(e));
+  for (const KernelError& e : kernels)
+    if (e.unseen == Unseen::shape || e.unseen == Unseen::source) errors.push_back(e);
+  inputs.visible = visible_figures(errors, inputs.end_to_end);
+  return write_text_file(command.evidence + std::string(kVisible), visible_csv(inputs.visible));
+}
+
 }  // namespace
 
 Result<std::string> run_accuracy(const AccuracyCommand& command) {
   if (command.sample < 1) return Error{"", "sample", "must be one or more", ""};
   if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
+  if (command.only == "blind") return blind_only(command);
+  if (command.data.empty()) return Error{"", "data", "is missing: the folder of measured tables", ""};
   auto paths = tables_of_sources(command.data, {});
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
@@ -132,7 +165,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.threads = kThreads;
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
-  if (!command.only.empty()) return Error{"", "only", "must be calibration, not '" + command.only + "'", ""};
+  if (!command.only.empty()) return Error{"", "only", "must be calibration or blind, not '" + command.only + "'", ""};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
@@ -152,10 +185,13 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     inputs->end_to_end = *std::move(whole);
     CoverageCommand coverage;
     coverage.data = command.data, coverage.measurements = command.measurements;
-    auto kernels = kernel_coverage(coverage);
-    if (!kernels) return std::move(kernels).error();
-    inputs->coverage = *std::move(kernels);
+    if (something_at(command.keep)) coverage.keep = command.keep;
+    const auto kernels = kernel_errors_of(coverage);
+    if (!kernels) return kernels.error();
+    inputs->coverage = coverage_rows(*kernels);
     for (CoverageRow& row : coverage_rows(inputs->end_to_end)) inputs->coverage.push_back(std::move(row));
+    if (command.families.empty())
+      if (auto added = add_blind(*inputs, command, *kernels); !added) return std::move(added).error();
   }
   if (command.families.empty() && !command.analytic)
     if (auto studied = study(*inputs, options, command.measurements); !studied) return std::move(studied).error();

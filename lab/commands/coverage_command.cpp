@@ -1,15 +1,23 @@
 #include "lab/commands/coverage_command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
 
 #include "estimate/shipped_weights.h"
 #include "lab/commands/endtoend_command.h"
 #include "lab/commands/shared.h"
-#include "lab/evaluate/evaluate.h"
 #include "lab/evidence/accuracy.h"
+#include "lab/evidence/visible.h"
 #include "lab/import/import.h"
+#include "measure/dims.h"
+#include "measure/sample.h"
 #include "measure/traps.h"
 #include "support/file.h"
+#include "support/input.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -17,52 +25,123 @@ namespace {
 
 constexpr std::size_t kMostHeaderBytes = 1'000'000;
 
-Result<CoverageRows> run_coverage_rows(const CoverageCommand& command) {
+Result<std::vector<EndToEndResult>> judged_runs(const CoverageCommand& command) {
   EndToEndCommand models;
   models.data = command.data, models.measurements = command.measurements, models.keep = command.keep;
-  CoverageRows rows;
+  std::vector<EndToEndResult> results;
   for (const std::string& source : command.sources.empty() ? std::vector<std::string>{""} : command.sources) {
     models.only = source;
-    const auto judged = judge_end_to_end(models);
-    if (!judged) return judged.error();
-    for (CoverageRow& row : coverage_rows(*judged)) rows.push_back(std::move(row));
+    auto judged = judge_end_to_end(models);
+    if (!judged) return judged;
+    std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
-  return rows;
+  return results;
+}
+
+// What the shipped weights are trained on beside the tables of others (Makefile, `weights`).
+constexpr std::array<std::string_view, 3> kOwnTables = {"h200_sweep.csv.gz", "h200_attention_rows.csv.gz",
+                                                        "h200_small_rows.csv.gz"};
+constexpr std::array<std::pair<Unseen, LeaveOut>, 3> kLeftOut = {
+    {{Unseen::source, LeaveOut::source}, {Unseen::gpu, LeaveOut::gpu}, {Unseen::architecture, LeaveOut::architecture}}};
+
+Result<std::vector<std::string>> kernel_tables(const CoverageCommand& command) {
+  std::vector<std::string> sources;
+  for (const std::string& name : split(source_names(), ',')) sources.push_back(name.substr(name.starts_with(' ')));
+  auto paths = tables_of_sources(command.data, sources);
+  if (!paths) return paths;
+  for (const std::string_view own : kOwnTables)
+    if (const std::string path = command.measurements + "/" + std::string(own); something_at(path))
+      paths->push_back(path);
+  return paths;
+}
+
+// Rows for trainings, and rows at shapes that no training sees.
+struct KernelRows {
+  std::vector<Measurement> many, few, held_out;
+};
+Result<KernelRows> kernel_rows(const CoverageCommand& command, Names& names) {
+  const auto paths = kernel_tables(command);
+  if (!paths) return paths.error();
+  Sampler many({command.sample, 0}), few({command.card_sample, 0}), apart({command.sample, 0});
+  for (const std::string& path : *paths) {
+    const auto read = read_any(path, names, ReadOptions{}, [&](const Measurement& row) {
+      if (!trap_of(row).empty()) return Status(Ok{});
+      many.offer(row), few.offer(row);
+      if (held_out(row.kernel.shape)) apart.offer(row);
+      return Status(Ok{});
+    });
+    if (!read) return read.error();
+  }
+  return KernelRows{many.take(), few.take(), apart.take()};
+}
+
+// Errors of one family with something left out: read where kept, else by trainings, if those are asked for.
+Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::vector<Measurement>& rows,
+                                     std::string_view family, Unseen unseen, LeaveOut by) {
+  const std::string kept =
+      command.keep.empty() ? "" : fmt::format("{}/kernels_{}_{}.csv", command.keep, name_of(unseen), family);
+  if (!kept.empty() && something_at(kept)) return read_kernel_errors(kept);
+  if (!command.train) return KernelErrors{};
+  std::vector<Measurement> own;
+  for (const Measurement& row : rows)
+    if (family_of(row.kernel.shape) == family) own.push_back(row);
+  const KernelErrors errors = kernel_errors(
+      own, forecast_leaving_out(own, by, train_options({}, command.trees, command.threads), terminal_progress()),
+      unseen);
+  if (!kept.empty())
+    if (auto written = write_text_file(kept, kernel_errors_csv(errors)); !written) return std::move(written).error();
+  return errors;
 }
 
 }  // namespace
 
-Result<CoverageRows> kernel_coverage(const CoverageCommand& command) {
-  std::vector<std::string> sources;
-  for (const std::string& name : split(source_names(), ',')) sources.push_back(name.substr(name.starts_with(' ')));
-  auto paths = tables_of_sources(command.data, sources);
-  if (!paths) return std::move(paths).error();
+Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
   Names names;
-  auto read = read_sampled(*paths, {command.sample, 0}, ReadOptions{}, names);
-  if (!read) return std::move(read).error();
-  std::erase_if(read->rows, [](const Measurement& row) { return !trap_of(row).empty(); });
-  if (!command.train)
-    return coverage_rows(read->rows, forecast_with(shipped_weights(), read->rows, kThreads), shipped_weights());
-  return left_out_rows(read->rows,
-                       forecast_leaving_out(read->rows, LeaveOut::source, train_options({}, command.trees, kThreads),
-                                            terminal_progress()));
+  const auto rows = kernel_rows(command, names);
+  if (!rows) return rows.error();
+  KernelErrors all =
+      kernel_errors(rows->held_out, forecast_with(shipped_weights(), rows->held_out, command.threads), Unseen::shape);
+  std::set<std::string_view> families;
+  for (const Measurement& row : rows->many) families.insert(family_of(row.kernel.shape));
+  const auto asked = [&](Unseen unseen) {
+    const auto& named = command.leave_out;
+    return named.empty() || std::find(named.begin(), named.end(), name_of(unseen)) != named.end();
+  };
+  for (const auto& [unseen, by] : kLeftOut)
+    for (const std::string_view family : families) {
+      if (!asked(unseen)) continue;
+      auto errors = left_out_errors(command, unseen == Unseen::source ? rows->many : rows->few, family, unseen, by);
+      if (!errors) return errors;
+      std::move(errors->begin(), errors->end(), std::back_inserter(all));
+    }
+  return all;
 }
 
 Result<std::string> run_coverage(const CoverageCommand& command) {
   if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
+  if (command.card_sample < 1) return Error{"--card-sample", "", "must be one or more", ""};
   if (!command.only.empty() && command.only != "kernels" && command.only != "runs")
     return Error{"--only", "", "must be kernels or runs, not '" + command.only + "'", ""};
-  CoverageRows rows;
+  if (command.threads < 1) return Error{"--threads", "", "must be one or more", ""};
+  for (const std::string& what : command.leave_out)
+    if (const auto known = leave_out_from(what); !known) return known.error();
+  KernelErrors kernels;
+  std::vector<EndToEndResult> runs;
   if (command.only != "runs") {
-    auto kernels = kernel_coverage(command);
-    if (!kernels) return std::move(kernels).error();
-    rows = *std::move(kernels);
+    auto judged = kernel_errors_of(command);
+    if (!judged) return std::move(judged).error();
+    kernels = *std::move(judged);
   }
   if (command.only != "kernels") {
-    auto runs = run_coverage_rows(command);
-    if (!runs) return std::move(runs).error();
-    rows.insert(rows.end(), runs->begin(), runs->end());
+    auto judged = judged_runs(command);
+    if (!judged) return std::move(judged).error();
+    runs = *std::move(judged);
   }
+  CoverageRows rows = coverage_rows(kernels);
+  for (CoverageRow& row : coverage_rows(runs)) rows.push_back(std::move(row));
+  if (!command.figures.empty())
+    if (auto written = write_text_file(command.figures, visible_csv(visible_figures(kernels, runs))); !written)
+      return std::move(written).error();
   if (!command.constants.empty()) {
     const auto header = read_text_file(command.constants, kMostHeaderBytes);
     if (!header) return header.error();

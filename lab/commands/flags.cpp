@@ -112,8 +112,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
 
   CLI::App* accuracy =
       app.add_subcommand("accuracy", "regenerate docs/accuracy.md and its plots from a folder of measured tables");
-  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/")
-      ->required();
+  accuracy->add_option("--data", options.accuracy.data, "folder with aiconfigurator/, neusight/ and synperf/");
   accuracy->add_option("--measurements", options.accuracy.measurements, "folder of our own measurements")
       ->capture_default_str();
   accuracy->add_option("-o,--out", options.accuracy.out, "the document to write")->required();
@@ -121,7 +120,11 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       ->capture_default_str();
   accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
   accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
-  accuracy->add_option("--only", options.accuracy.only, "calibration: write that section alone, in minutes");
+  accuracy->add_option("--only", options.accuracy.only, "calibration or blind: write that page alone, in minutes");
+  accuracy->add_option("--evidence", options.accuracy.evidence, "folder of a blind test's figures and those beside it")
+      ->capture_default_str();
+  accuracy->add_option("--keep", options.accuracy.keep, "folder where `coverage --train` kept what it found")
+      ->capture_default_str();
   accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
   accuracy->footer("Example:\n  tilecast-lab accuracy --data ../shared/data -o docs/accuracy.md");
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
@@ -195,13 +198,20 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
       ->delimiter(',');
   sub->add_option("--sample", options.sample, "kernels: rows of each table, GPU, engine, family and dtype")
       ->capture_default_str();
+  sub->add_option("--card-sample", options.card_sample, "... of trainings without a card or an architecture")
+      ->capture_default_str();
   sub->add_flag("--train", options.train,
-                "kernels: leave each source out of a training, in place of judging those the weights never saw");
+                "kernels: leave each source, GPU and architecture out of a training in turn; minutes");
   sub->add_option("--trees", options.trees, "with --train: trees of each forest")->capture_default_str();
-  sub->add_option("--keep", options.keep, "folder that keeps the weights trained on NeuSight's rows");
+  sub->add_option("--leave-out", options.leave_out, "kernels: only source, gpu or architecture, comma separated")
+      ->delimiter(',');
+  sub->add_option("--threads", options.threads, "of trainings; no figure depends on it")->capture_default_str();
+  sub->add_option("--keep", options.keep,
+                  "folder that keeps what trainings bring, so that a run cut short goes on from there");
+  sub->add_option("--figures", options.figures, "also write the figures that stand beside a blind test's");
   sub->add_option("--constants", options.constants, "also write the widths fitted into src/constants/intervals.h");
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");
-  sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only runs");
+  sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage");
   sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/evaluate/judge.h"
+#include "lab/evidence/blind.h"
 #include "lab/evidence/calibration_study.h"
 #include "lab/evidence/counters.h"
 #include "lab/evidence/coverage.h"
@@ -42,6 +43,8 @@ struct AccuracyInputs {
 
   std::vector<EndToEndResult> end_to_end;  // whole models
   CoverageRows coverage;                   // of their intervals, and of kernels of further sources
+  std::vector<BlindLine> blind;            // a blind test as it was given
+  VisibleFigures visible;                  // ... and figures to stand beside it
   std::vector<StudyLine> calibrations;
   CardStudy card;
 
@@ -93,6 +96,7 @@ std::string launches(const AccuracyInputs& inputs);     // planned against measu
 std::string counters(const AccuracyInputs& inputs);
 std::string collectives(const AccuracyInputs& inputs);
 std::string coverage(const AccuracyInputs& inputs);      // of intervals, sources left out
+std::string blind(const AccuracyInputs& inputs);         // a blind test, beside visible data
 std::string whole_models(const AccuracyInputs& inputs);  // steps of models, beside measured ones
 }  // namespace section
 

@@ -2,15 +2,15 @@
 // have (src/constants/intervals.h), with each source left out of them in turn.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "estimate/weights.h"
 #include "estimate/width.h"
 #include "lab/evidence/endtoend_result.h"
-#include "measure/measurement.h"
-#include "measure/outcome.h"
+#include "tilecast/units.h"
 
 namespace tilecast {
 
@@ -22,6 +22,11 @@ struct CoverageRow {
   std::string source, card;  // rows of one source and card err together
   double error = 0;          // log of measured over forecast
   Width parts;               // of its interval, without its kind's width
+  std::string fold = {};     // left out of a width that judges it; empty: its source
+  double to_bound = std::numeric_limits<double>::infinity();  // log of forecast over bound: no end lies below it
+  std::optional<Width> whole = {};  // as the forecast says it, where it is not its parts joined
+
+  const std::string& left_out_with() const { return fold.empty() ? source : fold; }
 };
 using CoverageRows = std::vector<CoverageRow>;
 
@@ -29,16 +34,10 @@ using CoverageRows = std::vector<CoverageRow>;
 // step times of Megatron's tests, which are of tiny models under a debugger's settings.
 CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
 
-// Kernels of sources that the models were not trained on; `outcomes` are the models' of the same rows.
-CoverageRows coverage_rows(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
-                           const Weights& weights);
-// ... of rows whose source was left out of the training that forecast them.
-CoverageRows left_out_rows(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes);
-
 using Widths = std::map<std::string, Width>;  // by kind
 
 // The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Groups of one
-// source and card weigh the same, however many rows they have.
+// source and card weigh the same, however many rows they have beyond 30.
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
 // Of every kind in the rows.
 Widths fit_widths(const CoverageRows& rows);
@@ -55,7 +54,7 @@ struct CoverageLine {
   std::string table, kind;
   Count rows = 0, cards = 0;
   Coverage shipped;
-  bool others = false;  // other sources have rows of this kind
+  bool others = false;  // others have rows of this kind: another source, or another card where cards are left out
   Coverage left_out;    // with widths fitted to those alone
 };
 std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped);

@@ -51,7 +51,10 @@ TEST(Coverage, PartsAreNotCountedTwice) {
 TEST(Coverage, SourcesWeighTheSameWhateverTheirRows) {
   CoverageRows rows = even("large");
   for (int i = 0; i < 9; ++i) rows = together(rows, even("large"));
-  rows.push_back(row("small", 2));
+  CoverageRows handful = rows;
+  for (int i = 0; i < 3; ++i) handful.push_back(row("small", 2));
+  EXPECT_LT(fit_width(handful).up, 1) << "three rows are no group";
+  for (int i = 0; i < 30; ++i) rows.push_back(row("small", 2));
   EXPECT_GE(fit_width(rows).up, 2) << "half of the weight lies there";
 }
 
@@ -64,6 +67,43 @@ TEST(Coverage, ASourceIsJudgedByTheOthers) {
   EXPECT_NEAR(lines[0].left_out.held, 1, 1e-9) << "by the wide one's width";
   EXPECT_LT(lines[1].left_out.held, 0.15) << "by the narrow one's";
   EXPECT_FALSE(coverage_lines(even("alone"), {}).front().others);
+}
+
+// A fold is left out whole: here cards, of one source.
+TEST(Coverage, ACardIsJudgedByOtherCards) {
+  CoverageRows rows = even("a", 0.1);
+  for (CoverageRow& row : rows) row.fold = "A100";
+  for (CoverageRow& row : even("a")) rows.push_back(row), rows.back().fold = row.card = "H100";
+  const auto lines = coverage_lines(rows, {});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(lines[0].others);
+  // The narrow card by the wide one's width holds all, the wide by the narrow one's next to nothing.
+  EXPECT_NEAR(lines[0].left_out.held, 0.54, 0.03);
+}
+
+TEST(Coverage, NoEndLiesBelowTheBound) {
+  CoverageRow low = row("a", -0.2, {0.5, 0.5});
+  low.to_bound = 0.3;
+  EXPECT_EQ(coverage_of({low}, {}).held, 1);
+  EXPECT_NEAR(coverage_of({low}, {}).width, 0.4, 1e-12);
+  low.error = -0.4;
+  EXPECT_EQ(coverage_of({low}, {}).held, 0) << "measured below the bound";
+}
+
+TEST(Coverage, AsItIsIsWhatTheForecastSays) {
+  CoverageRow said = row("a", 0.2, {0.5, 0.5});
+  said.whole = Width{0.1, 0.1};
+  EXPECT_EQ(coverage_lines({said}, {}).front().shipped.held, 0);
+}
+
+TEST(Coverage, RunsThatASourceGathersStandApart) {
+  EndToEndResult r;
+  r.label.source = "silicon", r.label.measured_by = "inferencex", r.kind = "serving, a token", r.quantity = "tpot";
+  r.measured = r.forecast = r.low = r.high = r.parts_low = r.parts_high = 1;
+  const CoverageRows rows = coverage_rows(std::vector<EndToEndResult>{r});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].source, "silicon of inferencex");
+  EXPECT_EQ(rows[0].table, "silicon of inferencex, tpot");
 }
 
 TEST(Coverage, RatesOfStepsAreTheirTimesUpsideDown) {
@@ -106,7 +146,8 @@ TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
   for (const char* kind : {"host", "inference, one GPU", "inference, several GPUs", "training, one GPU",
                            "training, several GPUs", "serving, first token", "serving, a token", "serving, throughput",
-                           "another kernel, products", "another kernel, attention", "another kernel, streams"}) {
+                           "another kernel, products", "another kernel, attention", "another kernel, streams",
+                           "another protocol, products", "another card, attention", "another architecture, streams"}) {
     ASSERT_TRUE(shipped.contains(kind)) << kind;
     EXPECT_GE(shipped.at(kind).down, 0) << kind;
     EXPECT_GE(shipped.at(kind).up, 0) << kind;

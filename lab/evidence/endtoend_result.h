@@ -21,6 +21,7 @@ struct EndToEndLabel {
   std::string mode;    // what a step does: prefill, decode, train, generate
   std::string detail;  // what else tells cases apart: "bf16", "autocast_bf16, checkpoint", a workload's name
   Count batch = 0, length = 0;
+  std::string measured_by = {};  // where a source gathers runs of several
 };
 
 // Kinds beside those of engine/run_width.h.

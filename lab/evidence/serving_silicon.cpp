@@ -272,6 +272,7 @@ Result<ServingCase> case_of(const TableRow& row) {
                "",        asked->concurrency, row.count("isl")};
   one.label.detail = std::string(asked->precision.linear.name) + ", " + text_of(*layout) +
                      (apart ? " after " + text_of(*prompts) : "") + ", " + row["isl"] + "/" + row["osl"];
+  one.label.measured_by = of_inference_max(row) ? "inferencex" : "aiconfigurator";
   one.deployment.model = std::move(asked->model);
   one.deployment.engine.kind = asked->engine;
   one.deployment.engine.precision = asked->precision;

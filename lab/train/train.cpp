@@ -113,7 +113,7 @@ Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row) {
   outcome.forecast = t.median;
   outcome.low = t.low;
   outcome.high = t.high;
-  outcome.shared = t.shared;
+  outcome.shared = t.shared, outcome.own = t.own;
   outcome.doubt = standing.doubt, outcome.kernel_known = standing.kernel_known;
   return outcome;
 }

@@ -10,9 +10,7 @@ namespace tilecast::constants {
 
 namespace sources {
 inline constexpr std::string_view kCoverageKernels =
-    "`tilecast-lab coverage`: kernels of tables that the weights were not trained on";
-inline constexpr std::string_view kEngineGap =
-    "two engines' bf16 products on one card differ by 8 to 26 % in one row of ten (AIConfigurator)";
+    "`tilecast-lab coverage --train`: kernels whose source, card or architecture was left out of a training";
 inline constexpr std::string_view kCoverageRuns =
     "`tilecast-lab coverage`: runs of whole models, groups of one source and card weighing the same";
 }  // namespace sources
@@ -24,10 +22,6 @@ constexpr WidthConstants width_constants(std::string_view of, double down, doubl
   return {
       Number{"width.kernel_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageKernels, "", of},
       Number{"width.kernel_up", up, "1", fitted, "log, high end over forecast", sources::kCoverageKernels, "", of}};
-}
-constexpr WidthConstants assumed_width(std::string_view of, double down, double up) {
-  return {Number{"width.shared_down", down, "1", assumed, "log, forecast over low end", sources::kEngineGap, "", of},
-          Number{"width.shared_up", up, "1", assumed, "log, high end over forecast", sources::kEngineGap, "", of}};
 }
 constexpr WidthConstants run_width_constants(std::string_view of, double down, double up) {
   return {Number{"width.run_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageRuns, "", of},
@@ -42,22 +36,31 @@ inline constexpr Number kNoiseWidth{"width.noise",
                                     "log by which no end is nearer to a forecast, unless the bound is",
                                     "graph rows of data/measurements/h200_repeat.csv.gz: one in ten differs by more"};
 
-// What kernels of one card, source and family share: a sum of them keeps it.
-inline constexpr WidthConstants kProtocolWidth = assumed_width("another protocol", 0.08, 0.10);
-inline constexpr WidthConstants kCardWidth = assumed_width("another card", 0.08, 0.10);
-inline constexpr WidthConstants kArchitectureWidth = assumed_width("another architecture", 0.10, 0.12);
-inline constexpr WidthConstants kProductKernelWidth = width_constants("another kernel, products", 0.00, 0.34);
-inline constexpr WidthConstants kAttentionKernelWidth = width_constants("another kernel, attention", 0.10, 0.54);
-inline constexpr WidthConstants kStreamKernelWidth = width_constants("another kernel, streams", 0.00, 1.34);
+// What kernels of one card, source and family share beside what a model's rows leave over; a sum of them keeps it.
+struct LoopWidths {
+  WidthConstants products, attention, streams;
+};
+inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.09, 0.15),
+                                           width_constants("another protocol, attention", 0.44, 0.00),
+                                           width_constants("another protocol, streams", 0.04, 0.37)};
+inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.00, 0.00),
+                                       width_constants("another card, attention", 0.00, 0.00),
+                                       width_constants("another card, streams", 0.00, 0.08)};
+inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.00),
+                                               width_constants("another architecture, attention", 0.00, 0.21),
+                                               width_constants("another architecture, streams", 0.00, 0.08)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.07, 0.49),
+                                         width_constants("another kernel, attention", 0.00, 0.04),
+                                         width_constants("another kernel, streams", 0.41, 0.95)};
 
 // What whole runs are off by beside their parts.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);
-inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.08);
-inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.08);
-inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.08);
-inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.42, 0.08);
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.98);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.23, 0.54);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.64, 0.00);
+inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.23);
+inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.23);
+inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.00);
+inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.30, 0.00);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.97);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.28, 0.52);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.58, 0.00);
 
 }  // namespace tilecast::constants

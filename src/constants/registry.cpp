@@ -243,9 +243,7 @@ void add_intervals(List& list) {
   list.add_all(kProtocolWidth);
   list.add_all(kCardWidth);
   list.add_all(kArchitectureWidth);
-  list.add_all(kProductKernelWidth);
-  list.add_all(kAttentionKernelWidth);
-  list.add_all(kStreamKernelWidth);
+  list.add_all(kKernelWidth);
   list.add_all(kHostWidth);
   list.add_all(kStepWidth);
   list.add_all(kStepOverWidth);

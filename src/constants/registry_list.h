@@ -31,6 +31,7 @@ class List {
   void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
   void add_all(const WidthConstants& c) { each(c.down, c.up); }
+  void add_all(const LoopWidths& c) { add_all(c.products), add_all(c.attention), add_all(c.streams); }
   void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
   void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "constants/engine.h"
@@ -23,9 +24,11 @@ struct Reach {
 Reach reach_of(const CallForecast& c, double times, bool up) {
   const Seconds width = up ? c.interval.high - c.each : c.each - c.interval.low;
   const double whole = std::max(0.0, width.base()) * times;
-  const double common = c.each.base() * times * (up ? std::expm1(c.shared.up) : -std::expm1(-c.shared.down));
-  const double shared = std::min(common, whole);
-  return {shared, std::sqrt(whole * whole - shared * shared)};
+  // Nothing runs faster than its bound.
+  const double most = up ? std::numeric_limits<double>::infinity() : std::max(0.0, (c.each - c.bound).base());
+  const double common = std::min(c.each.base() * (up ? std::expm1(c.shared.up) : -std::expm1(-c.shared.down)), most);
+  const double shared = common * times;
+  return {shared, std::sqrt(std::max(0.0, whole * whole - shared * shared))};
 }
 
 // How far the sum's interval reaches to one side.
@@ -157,7 +160,8 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
     const Interval interval{e.interval.low * longer, e.interval.high * longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
+    step.calls.push_back(
+        {latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);

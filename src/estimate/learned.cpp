@@ -53,9 +53,9 @@ const NamedSource* most_measured(const FamilyModel& model, const std::string& le
 
 // Words by which engines' names for one kernel are known.
 constexpr std::array<std::array<std::string_view, 3>, 4> kKin = {{{"fa3", "flash_attention_3", "attention_v3"},
-                                                                   {"fa2", "flash_attention_2", "attention_v2"},
-                                                                   {"fa4", "flash_attention_4", "attention_v4"},
-                                                                   {"triton", "flex_attention", "aotriton"}}};
+                                                                  {"fa2", "flash_attention_2", "attention_v2"},
+                                                                  {"fa4", "flash_attention_4", "attention_v4"},
+                                                                  {"triton", "flex_attention", "aotriton"}}};
 
 bool says(std::string_view name, const std::array<std::string_view, 3>& words) {
   return std::any_of(words.begin(), words.end(),
@@ -69,7 +69,8 @@ const NamedSource* kin_of(const FamilyModel& model, std::string_view source, con
   for (const auto& words : kKin) {
     if (!says(source, words)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows)) best = &*at;
+      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows))
+        best = &*at;
   }
   return best;
 }
@@ -172,9 +173,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
-    standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
-                     : standing.seen == Seen::sibling ? Doubt::card
-                                                      : Doubt::protocol;
+    standing.doubt = standing.seen == Seen::no               ? Doubt::architecture
+                     : standing.seen == Seen::sibling        ? Doubt::card
+                     : context.engine.starts_with("pytorch") ? Doubt::protocol
+                                                             : Doubt::none;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
@@ -266,11 +268,11 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   LearnedTime t;
   t.median = time(median);
   // The ends are trained apart and may cross the median.
-  const Width own{std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
-                  std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
-  t.shared =
-      shared_width(loop_of(standing.key.substr(0, standing.key.find('/'))), standing.doubt, standing.kernel_known);
-  const Width whole = joined(own, t.shared);
+  t.own = {std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
+           std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
+  const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
+  t.shared = shared_width(loop, standing.doubt, standing.kernel_known);
+  const Width whole = kernel_width(t.own, loop, standing.doubt, standing.kernel_known);
   const float doubt = doubt_of(input) + static_cast<float>(kOutsideWidth) * (1 - trust);
   t.low = time(median - static_cast<float>(whole.down) - doubt);
   t.high = time(median + static_cast<float>(whole.up) + doubt);
@@ -288,6 +290,7 @@ LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const St
   c.low = std::max(c.median * std::pow(t.low / t.median, spread), input.bound);
   c.high = c.median * std::pow(t.high / t.median, spread);
   c.shared = {t.shared.down * spread, t.shared.up * spread};
+  c.own = t.own;
   // Two measurements of one kernel differ, however well the card is known.
   c.low = std::min(c.low, std::max(c.median * std::exp(-kNoiseWidth), input.bound));
   c.high = std::max(c.high, c.median * std::exp(double{kNoiseWidth}));

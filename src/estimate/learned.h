@@ -86,7 +86,7 @@ struct Standing {
   float source_index = -1;  // -1: not seen
   float card_index = kNothingSeen;
   Seen seen = Seen::no;
-  bool guessed = false;   // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
+  bool guessed = false;  // the kernel source is one that stands in for an unknown name: as uncertain as an unseen card
   Doubt doubt = Doubt::architecture;
   bool kernel_known = false;  // rows of this kernel, or the one that stands in for it, were trained on
   // The card was trained on, so its own forest may speak.
@@ -135,7 +135,8 @@ Prepared prepare(const LearnedInput& input, const Standing& standing);
 
 struct LearnedTime {
   Seconds median, low, high, ceiling;
-  Width shared = {};  // of the interval (estimate/width.h)
+  Width shared = {};  // with all kernels of its family (estimate/width.h)
+  Width own = {};     // ... what rows like it leave over, before doubts join it
 };
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
 

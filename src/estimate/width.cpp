@@ -39,22 +39,43 @@ MainLoop loop_of(std::string_view family) {
   return MainLoop::stream;
 }
 
-Width unknown_kernel_width(MainLoop loop) {
+namespace {
+
+Width of(const LoopWidths& c, MainLoop loop) {
   switch (loop) {
-    case MainLoop::product: return of(kProductKernelWidth);
-    case MainLoop::attention: return of(kAttentionKernelWidth);
-    case MainLoop::stream: return of(kStreamKernelWidth);
+    case MainLoop::product: return of(c.products);
+    case MainLoop::attention: return of(c.attention);
+    case MainLoop::stream: return of(c.streams);
   }
   return {};
 }
+constexpr Width kNoise{kNoiseWidth, kNoiseWidth};
 
-Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
-  Width width = wider(of(kProtocolWidth), {kNoiseWidth, kNoiseWidth});
-  if (doubt >= Doubt::card) width = wider(width, of(kCardWidth));
-  if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth));
+}  // namespace
+
+Width unknown_kernel_width(MainLoop loop) { return of(kKernelWidth, loop); }
+
+namespace {
+
+// Of a card and a kernel that the model's rows do not have, the measuring being the same.
+Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kernel_known) {
+  Width width = nearest;
+  if (doubt >= Doubt::card) width = wider(width, of(kCardWidth, loop));
+  if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth, loop));
   if (!kernel_known) width = joined(width, unknown_kernel_width(loop));
   if (doubt == Doubt::vendor) width.down += kStrangerSpread, width.up += kStrangerSpread;
   return width;
+}
+
+}  // namespace
+
+Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
+  return stranger_width(loop, doubt, wider(of(kProtocolWidth, loop), kNoise), kernel_known);
+}
+
+Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known) {
+  const Width nearest = doubt == Doubt::protocol && kernel_known ? of(kProtocolWidth, loop) : Width{};
+  return wider(joined(own, stranger_width(loop, doubt, nearest, kernel_known)), kNoise);
 }
 
 }  // namespace tilecast

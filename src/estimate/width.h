@@ -27,12 +27,13 @@ Width narrower(const Width& a, const Width& b);
 
 // How near a model's rows come to a card, nearest first.
 enum class Doubt : std::uint8_t {
-  protocol,      // rows of the card itself: whoever measures it next does so in another way
+  none,          // rows of the card itself, of an engine that its table's authors timed
+  protocol,      // ... of PyTorch's operators, which everybody times in another way
   card,          // ... of cards of its architecture
   architecture,  // ... of others of its vendor
   vendor         // none of its vendor
 };
-inline constexpr std::array<std::string_view, 4> kDoubtNames = {"protocol", "card", "architecture", "vendor"};
+inline constexpr std::array<std::string_view, 5> kDoubtNames = {"none", "protocol", "card", "architecture", "vendor"};
 constexpr std::string_view name_of(Doubt d) { return kDoubtNames[static_cast<std::size_t>(d)]; }
 
 // Kinds of main loop that err alike from one source to the next.
@@ -41,9 +42,12 @@ inline constexpr std::array<std::string_view, 3> kLoopNames = {"products", "atte
 constexpr std::string_view name_of(MainLoop loop) { return kLoopNames[static_cast<std::size_t>(loop)]; }
 MainLoop loop_of(std::string_view family);  // "gemm"
 
-// The part of a kernel's width that all kernels of its family share on a card: never less than what is nearer, nor than
-// the noise of measuring. `kernel_known`: rows of this engine's kernel were among them.
+// What all kernels of a family share on a card, of sums of them: never less than what is nearer, nor than the noise of
+// measuring. `kernel_known`: rows of this engine's kernel were among the model's.
 Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known);
+// Of a single kernel's interval, `own` being what its model's rows leave over, noise included. A known kernel of an
+// engine is spoken of as its rows were measured; whoever sums kernels of a program measures in another way.
+Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known);
 // Of another kernel or engine alone, which joins the rest.
 Width unknown_kernel_width(MainLoop loop);
 

@@ -17,7 +17,8 @@ constexpr std::string_view name_of(Regime r) { return kRegimeNames[static_cast<s
 struct Outcome {
   Seconds forecast, bound;
   Seconds low, high;  // 80 % interval
-  Width shared;       // ... the part of it that kernels of one family have in common (estimate/width.h)
+  Width shared;       // what kernels of one family have in common (estimate/width.h)
+  Width own;          // of the interval, what the model's rows leave over
   Regime regime = Regime::memory;
   Resource limit = Resource::dram;  // of the bound
   // The plan's main launch, for comparing with what a profiler saw.

@@ -1,0 +1,42 @@
+// Learned forecasts of measured kernels beside what was left out of the training behind them: what intervals of
+// kernels are fitted to and judged by. Trainings take minutes, so their errors can be kept as a file.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/evidence/coverage.h"
+#include "measure/measurement.h"
+#include "measure/outcome.h"
+
+namespace tilecast {
+
+// What a row's training was not shown. `shape`: rows of its own table at other shapes were.
+enum class Unseen : std::uint8_t { shape, source, gpu, architecture };
+inline constexpr std::array<std::string_view, 4> kUnseenNames = {"shape", "source", "gpu", "architecture"};
+constexpr std::string_view name_of(Unseen u) { return kUnseenNames[static_cast<std::size_t>(u)]; }
+
+struct KernelError {
+  Unseen unseen = Unseen::shape;
+  std::string source, gpu, family, dtype;
+  Doubt doubt = Doubt::architecture;
+  bool kernel_known = false;
+  double error = 0;     // log of measured over forecast
+  double to_bound = 0;  // log of forecast over bound
+  Width own;            // of the interval, what the model's rows leave over
+
+  Width whole() const;  // ... as a forecast says it
+  bool held() const;
+};
+using KernelErrors = std::vector<KernelError>;
+
+// Of rows that a model spoke for.
+KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes, Unseen unseen);
+CoverageRows coverage_rows(const KernelErrors& errors);
+
+std::string kernel_errors_csv(const KernelErrors& errors);
+Result<KernelErrors> read_kernel_errors(const std::string& path);
+
+}  // namespace tilecast
