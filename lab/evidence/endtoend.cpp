@@ -15,14 +15,12 @@ namespace {
 // Kernels of one pass, or their launches where those take longer.
 Seconds time_of_pass(const Program& program, const ProgramForecast& step, Pass pass) {
   Seconds gpu;
-  Count launches = 0;
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     const KernelCall& call = program.calls[i];
     if (program.sections[call.section].pass != pass) continue;
     gpu += step.calls[i].each * static_cast<double>(call.times);
-    launches += call.times;
   }
-  return std::max(gpu, program.host.per_launch * static_cast<double>(launches));
+  return std::max(gpu, program.issued(pass));
 }
 
 std::string text_of(const EndToEndLabel& label) {

@@ -3,6 +3,7 @@
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
+#include "constants/host.h"
 #include "constants/intervals.h"
 #include "constants/power.h"
 #include "constants/registry_list.h"
@@ -103,13 +104,20 @@ void add_engine(List& list) {
   list.add(kVllm2024Sequence);
   list.add(kTrtllm2024Step);
   list.add(kTrtllm2024Sequence);
-  list.add(kPytorchLaunch);
+  list.add(kAddition);
   list.add(kCompiledLaunch);
   list.add(kCompiledStep);
   list.add(kGraphStep);
   list.add(kGraphSwitch);
   list.add(kEagerSwitch);
-  list.add(kAutogradFactor);
+  for (const Number& units : {kProductUnits, kBatchedUnits, kAttentionUnits, kConvolutionUnits, kNormUnits,
+                              kPointwiseUnits, kReductionUnits, kCopyUnits, kLossUnits, kFusedOptimizerUnits,
+                              kFusedTensorUnits, kForeachOptimizerUnits, kForeachTensorUnits})
+    list.add(units);
+  list.add(kOperatorsAround);
+  list.add(kModulesAround);
+  list.add(kRecorded);
+  list.add(kGradientNode);
   list.add(kTriton2023);
   list.add(kWindowFactor);
   list.add(kSameFamily);

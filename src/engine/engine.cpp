@@ -85,6 +85,20 @@ Count Program::launches() const {
   return n;
 }
 
+Seconds Program::issued(Pass pass) const {
+  const bool trains = std::any_of(sections.begin(), sections.end(),
+                                  [](const ProgramSection& s) { return s.pass == Pass::backward; });
+  double units = 0;
+  for (const KernelCall& call : calls)
+    if (sections[call.section].pass == pass)
+      units += static_cast<double>(call.times) * host_units(host, call.kernel.shape, trains, pass);
+  return host.per_launch * units;
+}
+
+Seconds Program::issued() const {
+  return issued(Pass::forward) + issued(Pass::backward) + issued(Pass::optimizer);
+}
+
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
   const SpellingOptions spelling{
@@ -126,10 +140,6 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   program.host = host_cost(options.kind, options.era);
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
-  const bool trains = std::any_of(graph.sections.begin(), graph.sections.end(),
-                                  [](const Section& s) { return s.pass == Pass::backward; });
-  if (trains && options.kind == EngineKind::pytorch)
-    program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
     for (const Operator& op : section.operators) {

@@ -11,8 +11,6 @@ namespace tilecast {
 
 using namespace constants;
 
-namespace {}  // namespace
-
 CalibrationStanding calibration_standing(const Calibration* calibration, std::string_view key,
                                          std::string_view variant) {
   CalibrationStanding standing;
@@ -32,6 +30,8 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
 }
 
 namespace {
+
+constexpr std::string_view kSustained = "|sustained";
 
 // Rows of operands that 16-byte accesses do not divide run other kernels: cuBLAS has some for even numbers of elements
 // and some for odd ones.
@@ -64,8 +64,11 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
         });
       },
       kernel.shape);
+  if (context.run == RunLength::sustained) variant += kSustained;
   return variant;
 }
+
+bool is_sustained(std::string_view variant) { return variant.ends_with(kSustained); }
 
 std::string_view variant_source(std::string_view variant) { return variant.substr(0, variant.find('|')); }
 

@@ -27,6 +27,10 @@ class Reader {
     c.rows = rows(json, "calibration");
     if (json.contains("data") && json["data"].is_string()) c.data = json["data"].get<std::string>();
     c.factors = factors(json, "calibration");
+    if (json.contains("power") && is_object(json["power"], "calibration.power")) {
+      c.power.energy = member(json["power"], "energy", "calibration.power", -kMostLog, kMostLog);
+      c.power.burst = member(json["power"], "burst", "calibration.power", -kMostLog, kMostLog);
+    }
     if (!json.contains("families") || !is_object(json["families"], "calibration.families")) return c;
     for (const auto& [key, value] : json["families"].items())
       c.families[key] = family(value, "calibration.families." + key);
@@ -135,7 +139,11 @@ Json calibration_json(const Calibration& c) {
                      {"spread", rounded(family.spread)},
                      {"points", points}};
   }
-  return {{"rows", c.rows}, {"data", c.data}, {"factors", factors_json(c.factors)}, {"families", families}};
+  return {{"rows", c.rows},
+          {"data", c.data},
+          {"factors", factors_json(c.factors)},
+          {"power", {{"energy", rounded(c.power.energy)}, {"burst", rounded(c.power.burst)}}},
+          {"families", families}};
 }
 
 std::string like_description(const std::string& name) { return Json{{"like", name}, {"name", name}}.dump(); }
