@@ -15,12 +15,14 @@ namespace {
 // Kernels of one pass, or their launches where those take longer.
 Seconds time_of_pass(const Program& program, const ProgramForecast& step, Pass pass) {
   Seconds gpu;
+  Count launches = 0;
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     const KernelCall& call = program.calls[i];
     if (program.sections[call.section].pass != pass) continue;
     gpu += step.calls[i].each * static_cast<double>(call.times);
+    launches += call.times;
   }
-  return std::max(gpu, program.issued(pass));
+  return std::max(gpu, program.host.per_launch * static_cast<double>(launches));
 }
 
 std::string text_of(const EndToEndLabel& label) {
@@ -90,6 +92,7 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
   if (!prepared) return std::move(prepared).error();
   Program& program = prepared->program;
   if (one.host) program.host = *one.host;
+  if (one.pace) program.host.per_launch = launch_time(program, one.pace->code, one.pace->addition);
   if (one.untimed_loss)
     std::erase_if(program.calls, [&](const KernelCall& call) {
       return call.op_class == OpClass::loss && program.sections[call.section].pass == Pass::forward;

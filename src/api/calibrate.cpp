@@ -80,13 +80,13 @@ std::vector<CalibratedFamily> families_of(const std::vector<CalibrationGain>& ga
   return all;
 }
 
-void say_fit(CalibrationReport& report, const CheckedCalibration& checked) {
+void say_fit(CalibrationReport& report, const CheckedCalibration& checked, const CardPower& power) {
   const Calibration& c = checked.calibration;
   report.rows = c.rows;
   for (std::size_t t = 0; t < c.factors.size(); ++t)
     report.time_factors.push_back({std::string(kCardTermNames[t]), std::exp(c.factors[t])});
-  report.energy_factor = std::exp(static_cast<double>(c.power.energy));
-  report.burst_factor = std::exp(static_cast<double>(c.power.burst));
+  report.energy_factor = std::exp(power.energy);
+  report.burst_factor = std::exp(power.burst);
   report.sustained_rows = checked.sustained.rows;
   report.sustained_before = checked.sustained.before, report.sustained_after = checked.sustained.after;
   report.families = families_of(checked.gains, c);
@@ -108,7 +108,7 @@ Result<Start> start_of(const CalibrateQuery& query) {
   if (!gpu) return in_field(std::move(gpu).error(), "gpu");
   auto text = own_description(query.gpu, *gpu);
   if (!text) return std::move(text).error();
-  gpu->calibration = nullptr;  // measured anew, not on top of an older one
+  gpu->calibration = nullptr, gpu->constants = nullptr;  // measured anew, not on top of an older one
   Start start{*std::move(gpu), *std::move(text), {}, query.weights.empty()};
   if (start.shipped) return start;
   auto read = load_weights(query.weights);
@@ -117,19 +117,24 @@ Result<Start> start_of(const CalibrateQuery& query) {
   return start;
 }
 
-Status judge(CalibrationReport& report, const std::string& table, const Calibration& calibration, const Start& start,
+struct Fitted {
+  Calibration calibration;
+  CardPower power;
+};
+
+Status judge(CalibrationReport& report, const std::string& table, const Fitted& fit, const Start& start,
              const std::vector<Measurement>& fitted, Names& names) {
   auto others = rows_of({table}, start.gpu, names);
   if (!others) return std::move(others).error();
   Count none = 0;
   const std::vector<Measurement> rows = other_shapes(*std::move(others), fitted);
-  std::vector<CalibrationRow> all_rows = both_forecasts(rows, start.gpu, calibration.power, start.weights(), none);
-  const auto gains = judge_calibration(calibration, all_rows);
-  report.judged = families_of(gains, calibration);
+  std::vector<CalibrationRow> all_rows = both_forecasts(rows, start.gpu, fit.power, start.weights(), none);
+  const auto gains = judge_calibration(fit.calibration, all_rows);
+  report.judged = families_of(gains, fit.calibration);
   const CalibrationGain all = over_all(gains, false);
   report.judged_rows = all.rows, report.judged_before = all.before, report.judged_after = all.after;
   std::erase_if(all_rows, [](const CalibrationRow& row) { return !is_sustained(row.variant); });
-  const CalibrationGain lasting = over_all(judge_calibration(calibration, all_rows), false);
+  const CalibrationGain lasting = over_all(judge_calibration(fit.calibration, all_rows), false);
   report.judged_sustained_rows = lasting.rows;
   report.judged_sustained_before = lasting.before, report.judged_sustained_after = lasting.after;
   return Ok{};
@@ -155,12 +160,11 @@ Result<CalibrationReport> calibrate(const CalibrateQuery& query) {
         fmt::format("give {} or more; a minute of tools/collect measures over a thousand", kLeastCalibrationRows));
   CheckedCalibration checked = calibrate(usable);
   checked.calibration.data = join(query.data, ", ");
-  checked.calibration.power = power;
-  say_fit(report, checked);
+  say_fit(report, checked, power);
   if (!query.judge.empty())
-    if (auto judged = judge(report, query.judge, checked.calibration, *start, *rows, names); !judged)
+    if (auto judged = judge(report, query.judge, {checked.calibration, power}, *start, *rows, names); !judged)
       return std::move(judged).error();
-  auto text = with_calibration(start->description, query.gpu, checked.calibration);
+  auto text = with_calibration(start->description, query.gpu, checked.calibration, power);
   if (!text) return std::move(text).error();
   report.description = *std::move(text);
   return report;

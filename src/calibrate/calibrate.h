@@ -15,6 +15,9 @@ namespace tilecast {
 // `model` null: the analytic forecast.
 CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row);
 
+// Whether a row with this variant was measured under load that lasts.
+bool is_sustained(std::string_view variant);
+
 // Rows at shapes (family, format and dimensions) that none of the fitted ones has: those a fit may be judged by.
 std::vector<Measurement> other_shapes(std::vector<Measurement> rows, const std::vector<Measurement>& fitted);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 
 #include "calibrate/calibrate.h"
 #include "measure/planned_rows.h"
@@ -19,9 +18,9 @@ constexpr double kLongTail = 2;   // times the noise: rows beyond count as if th
 constexpr double kFurthest = 0.3, kFirstStep = 0.06, kLastStep = 0.01;
 constexpr double kFollows = 0.002;  // by which a forecast changes with a factor, at least, to have a say in it
 
-struct Regime {
+struct PowerRegime {
   RunLength run;
-  float CardPower::*factor;
+  double CardPower::*factor;
 };
 
 double log_error(const CalibrationRow& row) { return std::log(row.measured_us / row.forecast_us); }
@@ -31,22 +30,29 @@ double cost_of(double error) {
   return far < kLongTail ? far * far / 2 : kLongTail * (far - kLongTail / 2);
 }
 
+// Rows of one regime that have a plan.
+std::vector<Measurement> planned(const std::vector<Measurement>& rows, const Gpu& gpu, RunLength run) {
+  std::vector<Measurement> own, kept;
+  for (const Measurement& row : rows)
+    if (row.context.run == run && row.context.runtime == Runtime::graph) own.push_back(row);
+  for (const PlannedRow& row : plan_rows_on(gpu, own, kPlanThreads))
+    if (!row.analytic.failed) kept.push_back(*row.measured);
+  return kept;
+}
+
 class PowerFit {
  public:
   PowerFit(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights, CardPower start,
-           Regime regime)
+           PowerRegime regime)
       : gpu_(gpu), weights_(weights), start_(start), regime_(regime) {
-    std::vector<Measurement> own;
-    for (const Measurement& row : rows)
-      if (row.context.run == regime.run && row.context.runtime == Runtime::graph) own.push_back(row);
+    const std::vector<Measurement> own = planned(rows, gpu, regime.run);
     const auto low = forecasts(own, -kFirstStep), high = forecasts(own, kFirstStep);
-    if (low.size() != own.size()) return;  // rows without a plan: none to compare one by one
     for (std::size_t i = 0; i < own.size(); ++i)
       if (std::abs(std::log(high[i].forecast_us / low[i].forecast_us)) > kFollows) rows_.push_back(own[i]);
   }
 
   // `usual`: what a family's rows are off by whatever the power.
-  float run(const std::map<std::string, double>& usual) const {
+  double run(const std::map<std::string, double>& usual) const {
     if (rows_.empty()) return 0;
     double best = 0, least = cost(0, usual);
     for (double step = kFirstStep; step >= kLastStep; step /= 2)
@@ -57,13 +63,13 @@ class PowerFit {
           if (const double here = cost(next, usual); here < least) best = next, least = here, moved = true;
         }
       }
-    return static_cast<float>(best);
+    return best;
   }
 
  private:
   std::vector<CalibrationRow> forecasts(const std::vector<Measurement>& rows, double change) const {
     CardPower power = start_;
-    power.*regime_.factor += static_cast<float>(change);
+    power.*regime_.factor += change;
     return calibration_rows(rows, gpu_, power, weights_);
   }
   double cost(double change, const std::map<std::string, double>& usual) const {
@@ -78,7 +84,7 @@ class PowerFit {
   const Gpu& gpu_;
   const ModelSource& weights_;
   CardPower start_;
-  Regime regime_;
+  PowerRegime regime_;
   std::vector<Measurement> rows_;
 };
 
@@ -86,9 +92,7 @@ class PowerFit {
 std::map<std::string, double> usual_errors(const std::vector<Measurement>& rows, const Gpu& gpu,
                                            const ModelSource& weights) {
   constexpr std::size_t kFewest = 5;
-  std::vector<Measurement> bursts;
-  for (const Measurement& row : rows)
-    if (row.context.run == RunLength::burst && row.context.runtime == Runtime::graph) bursts.push_back(row);
+  const std::vector<Measurement> bursts = planned(rows, gpu, RunLength::burst);
   std::map<std::string, std::vector<double>> errors;
   for (const CalibrationRow& row : calibration_rows(bursts, gpu, {}, weights)) errors[row.key].push_back(log_error(row));
   std::map<std::string, double> usual;
@@ -102,9 +106,7 @@ std::map<std::string, double> usual_errors(const std::vector<Measurement>& rows,
 std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& rows, const Gpu& gpu, const CardPower& power,
                                              const ModelSource& weights, Count* unplanned) {
   Gpu card = gpu;
-  auto factors = std::make_shared<Calibration>();
-  factors->power = power;
-  card.calibration = std::move(factors);
+  card.constants = constants_of(power);
   std::vector<CalibrationRow> usable;
   for (const PlannedRow& row : plan_rows_on(card, rows, kPlanThreads)) {
     if (!row.analytic.failed) usable.push_back(calibration_row(weights.find(row.measured->kernel), row));
@@ -116,8 +118,8 @@ std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& row
 CardPower fit_power(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights) {
   CardPower power;
   const auto usual = usual_errors(rows, gpu, weights);
-  for (const Regime regime :
-       {Regime{RunLength::sustained, &CardPower::energy}, Regime{RunLength::burst, &CardPower::burst}})
+  for (const PowerRegime regime :
+       {PowerRegime{RunLength::sustained, &CardPower::energy}, PowerRegime{RunLength::burst, &CardPower::burst}})
     power.*regime.factor = PowerFit(rows, gpu, weights, power, regime).run(usual);
   return power;
 }

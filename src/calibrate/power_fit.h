@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "calibrate/calibration_fit.h"
-#include "estimate/learned.h"
-#include "gpu/gpu.h"
+#include "estimate/weights.h"
+#include "gpu/card_power.h"
 #include "measure/measurement.h"
 
 namespace tilecast {

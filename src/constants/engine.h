@@ -22,6 +22,8 @@ inline constexpr Number kTrtllm2024Step{"host.step",       50, "us",          fi
                                         sources::kArgonne, "", "trtllm, 2024"};
 inline constexpr Number kTrtllm2024Sequence{"host.sequence",   20, "us",          fitted, "of a request in the batch",
                                             sources::kArgonne, "", "trtllm, 2024"};
+inline constexpr Number kPytorchLaunch{"host.launch",       11, "us",     measured, "of a launch",
+                                       sources::kQuietHost, "", "pytorch"};
 inline constexpr Number kCompiledLaunch{"host.launch",       22, "us",     measured, "of a launch",
                                         sources::kQuietHost, "", "compile"};
 inline constexpr Number kCompiledStep{"host.step", 50, "us", measured, "of a step", sources::kQuietHost, "", "compile"};
@@ -45,6 +47,12 @@ inline constexpr Number kEagerSwitch{"host.switch",
                                      "(data/measurements/h200_steps.csv.gz)",
                                      "",
                                      "launched one by one"};
+inline constexpr Number kAutogradFactor{"host.autograd",
+                                        2.3,
+                                        "1",
+                                        measured,
+                                        "launches of a training step over those of inference",
+                                        "23 to 34 us instead of 11, steps of 128 tokens (h200_models.csv)"};
 inline constexpr Number kTriton2023{"engine.triton_attention",
                                     1.6,
                                     "1",

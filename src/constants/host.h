@@ -9,23 +9,15 @@ namespace sources {
 inline constexpr std::string_view kHostOperators =
     "operators on tiny tensors beside additions in the same rounds, host of an H200 (data/measurements/h200_host.csv)";
 inline constexpr std::string_view kHostSteps =
-    "steps of ViT-B, BERT-B, GPT-2 medium, ResNet-50 and Whisper small on that host, over their operators' own time "
-    "(data/measurements/h200_host_steps.csv); other models judge it (docs/accuracy.md)";
+    "27 steps of ViT-B, BERT-B, T5-B, GPT-2 medium, TinyLlama, Llama 3.2 1B and 3.1 8B that wait for the host, over an "
+    "addition's time in the same run (data/measurements/h200_host_steps.csv, h200_steps.csv.gz): least absolute logarithm; "
+    "other models judge it (docs/accuracy/whole-models.md)";
 }  // namespace sources
 
 constexpr Number host_units(std::string_view what, double additions) {
   return {"host.units", additions, "additions", measured, "that an operator takes of the host", sources::kHostOperators,
           "",           what};
 }
-inline constexpr Number kAddition{"host.launch",
-                                  9,
-                                  "us",
-                                  measured,
-                                  "of a plain addition, from its call to the next one's",
-                                  "hosts of two H200s: 6.2 to 10 us (data/measurements/h200_host.csv) and 7.4 to 12 us "
-                                  "(h200_steps.csv.gz), by the hour",
-                                  "",
-                                  "pytorch"};
 inline constexpr Number kProductUnits = host_units("product of a linear layer", 2.2);
 inline constexpr Number kBatchedUnits = host_units("batched product", 2.4);
 inline constexpr Number kAttentionUnits = host_units("fused attention", 2.5);
@@ -40,20 +32,22 @@ inline constexpr Number kFusedTensorUnits = host_units("fused optimizer, each te
 inline constexpr Number kForeachOptimizerUnits = host_units("foreach optimizer", 26);
 inline constexpr Number kForeachTensorUnits = host_units("foreach optimizer, each tensor", 1.4);
 
-inline constexpr Number kOperatorsAround{
-    "host.around", 1.3, "1", fitted, "views, slices and Python over operators' own time", sources::kHostSteps, "",
-    "operators called one after the other"};
-inline constexpr Number kModulesAround{
-    "host.around", 1.8, "1", fitted, "views, slices and Python over operators' own time", sources::kHostSteps, "",
-    "transformers' modules"};
-inline constexpr Number kRecorded{"host.autograd",
+inline constexpr Number kAround{
+    "host.around", 1.43, "1", fitted, "operators with their views, slices and Python over the operators alone",
+    sources::kHostSteps};
+inline constexpr Number kBlockUnits{"host.block",
+                                    24,
+                                    "additions",
+                                    fitted,
+                                    "Python around an attention: the modules of its layer, their checks and wrappers",
+                                    sources::kHostSteps,
+                                    "",
+                                    "transformers' modules"};
+inline constexpr Number kRecorded{"host.recorded",
                                   1.2,
                                   "1",
                                   measured,
                                   "an operator that is recorded for its gradient over one that is not",
                                   sources::kHostOperators};
-inline constexpr Number kGradientNode{
-    "host.autograd", 1.5, "1", fitted, "a gradient's operator over the same without autograd", sources::kHostSteps, "",
-    "backward"};
 
 }  // namespace tilecast::constants

@@ -104,20 +104,29 @@ void add_engine(List& list) {
   list.add(kVllm2024Sequence);
   list.add(kTrtllm2024Step);
   list.add(kTrtllm2024Sequence);
-  list.add(kAddition);
+  list.add(kPytorchLaunch);
   list.add(kCompiledLaunch);
   list.add(kCompiledStep);
   list.add(kGraphStep);
   list.add(kGraphSwitch);
   list.add(kEagerSwitch);
-  for (const Number& units : {kProductUnits, kBatchedUnits, kAttentionUnits, kConvolutionUnits, kNormUnits,
-                              kPointwiseUnits, kReductionUnits, kCopyUnits, kLossUnits, kFusedOptimizerUnits,
-                              kFusedTensorUnits, kForeachOptimizerUnits, kForeachTensorUnits})
-    list.add(units);
-  list.add(kOperatorsAround);
-  list.add(kModulesAround);
+  list.add(kAutogradFactor);
+  list.add(kProductUnits);
+  list.add(kBatchedUnits);
+  list.add(kAttentionUnits);
+  list.add(kConvolutionUnits);
+  list.add(kNormUnits);
+  list.add(kPointwiseUnits);
+  list.add(kReductionUnits);
+  list.add(kCopyUnits);
+  list.add(kLossUnits);
+  list.add(kFusedOptimizerUnits);
+  list.add(kFusedTensorUnits);
+  list.add(kForeachOptimizerUnits);
+  list.add(kForeachTensorUnits);
+  list.add(kAround);
+  list.add(kBlockUnits);
   list.add(kRecorded);
-  list.add(kGradientNode);
   list.add(kTriton2023);
   list.add(kWindowFactor);
   list.add(kSameFamily);

@@ -4,6 +4,7 @@
 
 #include "engine/arrange.h"
 #include "engine/attention_kernel.h"
+#include "engine/host_units.h"
 #include "support/overload.h"
 #include "support/text.h"
 
@@ -85,20 +86,6 @@ Count Program::launches() const {
   return n;
 }
 
-Seconds Program::issued(Pass pass) const {
-  const bool trains = std::any_of(sections.begin(), sections.end(),
-                                  [](const ProgramSection& s) { return s.pass == Pass::backward; });
-  double units = 0;
-  for (const KernelCall& call : calls)
-    if (sections[call.section].pass == pass)
-      units += static_cast<double>(call.times) * host_units(host, call.kernel.shape, trains, pass);
-  return host.per_launch * units;
-}
-
-Seconds Program::issued() const {
-  return issued(Pass::forward) + issued(Pass::backward) + issued(Pass::optimizer);
-}
-
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
   const SpellingOptions spelling{
@@ -155,6 +142,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
            attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient});
     }
   }
+  if (options.kind == EngineKind::pytorch)
+    program.host.per_launch = launch_time(program, HostCode::modules, program.host.per_launch);
   return program;
 }
 

@@ -60,9 +60,6 @@ struct Program {
   std::vector<KernelCall> calls;  // in order, section by section
   HostCost host;
   Count launches() const;  // of a whole step, counting each call once
-  // What the host takes to issue a step's launches, or those of one pass.
-  Seconds issued() const;
-  Seconds issued(Pass pass) const;
 };
 
 // The graph as the engine runs it: spelled out as its code does, or neighbours fused. Still operators, one a kernel.

@@ -1,8 +1,6 @@
 #include "engine/host.h"
 
 #include "constants/engine.h"
-#include "constants/host.h"
-#include "support/overload.h"
 
 namespace tilecast {
 
@@ -29,7 +27,8 @@ HostCost host_cost(EngineKind kind, EngineEra era) {
   if (era == EngineEra::year_2024) return cost_in_2024(kind);
   const Seconds in_graph = microseconds(kGraphSwitch), eager = microseconds(kEagerSwitch), none;
   switch (kind) {
-    case EngineKind::pytorch: return {microseconds(kAddition), none, none, eager, HostCode::modules};
+    // Of PyTorch a plain addition's: lower() makes it the mean of the program's operators.
+    case EngineKind::pytorch: return {microseconds(kPytorchLaunch), none, none, eager};
     case EngineKind::compile: return {microseconds(kCompiledLaunch), microseconds(kCompiledStep), none, eager};
     case EngineKind::pytorch_graph:
     case EngineKind::cudagraph: return {none, microseconds(kGraphStep), none, in_graph};
@@ -41,49 +40,6 @@ HostCost host_cost(EngineKind kind, EngineEra era) {
     case EngineKind::trtllm: return {none, none, none, in_graph};
   }
   return {};
-}
-
-namespace {
-
-double optimizer_units(const Optimizer& step) {
-  const auto tensors = static_cast<double>(step.tensors);
-  if (step.form == OptimizerForm::fused) return kFusedOptimizerUnits + kFusedTensorUnits * tensors;
-  return kForeachOptimizerUnits + kForeachTensorUnits * tensors;
-}
-
-double operator_units(const Shape& shape) {
-  return std::visit(Overload{
-                        [](const Gemm&) -> double { return kProductUnits; },
-                        [](const Moe&) -> double { return kProductUnits; },
-                        [](const Bmm&) -> double { return kBatchedUnits; },
-                        [](const AttentionPrefill&) -> double { return kAttentionUnits; },
-                        [](const AttentionDecode&) -> double { return kAttentionUnits; },
-                        [](const AttentionBackward&) -> double { return kAttentionUnits; },
-                        [](const MlaPrefill&) -> double { return kAttentionUnits; },
-                        [](const MlaDecode&) -> double { return kAttentionUnits; },
-                        [](const Conv2d&) -> double { return kConvolutionUnits; },
-                        [](const RmsNorm&) -> double { return kNormUnits; },
-                        [](const LayerNorm&) -> double { return kNormUnits; },
-                        [](const Softmax&) -> double { return kReductionUnits; },
-                        [](const Reduction&) -> double { return kReductionUnits; },
-                        [](const Copy&) -> double { return kCopyUnits; },
-                        [](const Embedding&) -> double { return kCopyUnits; },
-                        [](const KvWrite&) -> double { return kCopyUnits; },
-                        [](const CrossEntropy&) -> double { return kLossUnits; },
-                        [](const Optimizer& step) -> double { return optimizer_units(step); },
-                        [](const auto&) -> double { return kPointwiseUnits; },
-                    },
-                    shape);
-}
-
-}  // namespace
-
-double host_units(const HostCost& host, const Shape& shape, bool trains, Pass pass) {
-  if (host.code == HostCode::uniform) return 1;
-  const double own = operator_units(shape);
-  if (pass == Pass::optimizer) return own;
-  if (pass == Pass::backward) return own * kGradientNode;  // C++ runs it: no Python around
-  return own * (host.code == HostCode::modules ? kModulesAround : kOperatorsAround) * (trains ? kRecorded.value : 1.0);
 }
 
 }  // namespace tilecast

@@ -167,7 +167,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     step.flops += program.calls[i].flops * times;
   }
   const HostCost& host = program.host;
-  step.host = program.issued();
+  step.host = host.per_launch * static_cast<double>(program.launches());
   const Seconds between = host.per_step + host.per_sequence * static_cast<double>(sequences);
   step.total = std::max(step.gpu, step.host) + between;
   add_interval(step, program, between);

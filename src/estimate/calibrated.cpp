@@ -31,8 +31,6 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
 
 namespace {
 
-constexpr std::string_view kSustained = "|sustained";
-
 // Rows of operands that 16-byte accesses do not divide run other kernels: cuBLAS has some for even numbers of elements
 // and some for odd ones.
 std::string_view alignment_of(Count n, Count k) {
@@ -64,11 +62,9 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
         });
       },
       kernel.shape);
-  if (context.run == RunLength::sustained) variant += kSustained;
+  if (context.run == RunLength::sustained) variant += "|" + std::string(name_of(context.run));
   return variant;
 }
-
-bool is_sustained(std::string_view variant) { return variant.ends_with(kSustained); }
 
 std::string_view variant_source(std::string_view variant) { return variant.substr(0, variant.find('|')); }
 

@@ -32,7 +32,6 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
 std::string calibration_variant(const Kernel& kernel, const Context& context);
 std::string_view variant_source(std::string_view variant);
 bool is_eager(std::string_view variant);
-bool is_sustained(std::string_view variant);
 
 // The rates with a card's factors on them.
 TunedRates with_factors(const TunedRates& rates, const CardFactors& factors);

@@ -67,21 +67,18 @@ double heated_by(Seconds length) { return 1 / (1 + std::pow(length / millisecond
 
 PowerLaw power_law(const Gpu& gpu) {
   const SiliconConstants& silicon = silicon_of(gpu);
-  // A card that somebody measured draws more or less than its kind.
-  const CardPower own = gpu.calibration ? gpu.calibration->power : CardPower{};
-  const double work = std::exp(static_cast<double>(own.energy));
-  const double unit = silicon.switching * kPico * work;
+  const double unit = silicon.switching * kPico;
   const double clock = in_gigahertz(gpu.clock.max);
   PowerLaw law;
   law.limit = gpu.power * kHeldLimit;
-  law.burst = gpu.power * gpu.tuned(kBurstLimit) * std::exp(static_cast<double>(own.burst));
+  law.burst = gpu.power * gpu.tuned(kBurstLimit);
   const bool hbm = is_hbm(gpu);
   law.idle = gpu.power * gpu.tuned(hbm ? kHbmIdle : kGddrIdle) + watts(gpu.tuned(hbm ? kHbmBoard : kGddrBoard));
   law.tensor = gpu.tuned(tensor_energy_of(gpu)) * unit;
   law.vector = gpu.tuned(kVectorEnergy) * unit;
   law.special = kSpecialEnergy * unit;
   law.chip_byte = kOnChipByte * unit;
-  law.memory_byte = memory_picojoules(gpu) * kPico * work;
+  law.memory_byte = memory_picojoules(gpu) * kPico;
   // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 with
   // nothing but zeros to multiply (data/measurements/h200_regimes.csv.gz), H20 the same.
   if (gpu.architecture == Architecture::hopper && gpu.clock.quoted > hertz(0))

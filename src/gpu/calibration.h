@@ -47,17 +47,10 @@ struct FamilyCalibration {
   float spread = 1;  // factor on the interval's width
 };
 
-// How the card's silicon differs from its kind's, as logarithms of factors (estimate/power.h).
-struct CardPower {
-  float energy = 0;  // of all work: what a run that lasts tells
-  float burst = 0;   // of what the card may draw for milliseconds
-};
-
 struct Calibration {
   Count rows = 0;
   std::string data;  // where they came from
   CardFactors factors{};
-  CardPower power;
   std::map<std::string, FamilyCalibration, std::less<>> families;  // by model key, "gemm/bf16"
 };
 
