@@ -129,8 +129,8 @@ std::string steps_report(const Results& all) {
       "description here.\n\n" +
       table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr);
   if (!waiting.empty())
-    out += "Waiting for the host (it takes 0.85 of the step or longer to issue it), which is as fast as an addition "
-           "right after the step says; asked: at most 25 %:\n\n" +
+    out += "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "
+           "the step says; asked: at most 25 %:\n\n" +
            table_by({"models"}, waiting, by_half, "all") +
            table_by({"models", "model", "engine"}, waiting, by_model, nullptr);
   if (!masked.empty())

@@ -1,7 +1,7 @@
 // Our own steps of plain decoders, of transformers' models and of training on an H200, as PyTorch runs them: one by one,
 // in a CUDA graph, compiled.
 #include <array>
-#include <optional>
+#include <map>
 #include <set>
 
 #include "lab/evidence/endtoend.h"
@@ -13,7 +13,7 @@ namespace tilecast {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_steps.csv.gz"};  // of data/measurements
-constexpr std::array<SourceColumn, 12> kColumns = {
+constexpr std::array<SourceColumn, 11> kColumns = {
     {{"kind", "decoder: ours; hf, hf_train: transformers'; train: modules of ours"},
      {"model", "its name, lower case", ColumnRole::model},
      {"style", "how a decoder is written: merged, separate, hf"},
@@ -23,7 +23,6 @@ constexpr std::array<SourceColumn, 12> kColumns = {
      {"batch", "sequences or images"},
      {"length", "tokens, frames or patches of each"},
      {"latency_ms", "a step among steps back to back"},
-     {"issue_ms", "the host's time to issue one; empty in graphs"},
      {"add_us", "a plain addition on that host right after"},
      {"note", "what else was seen"}}};
 constexpr std::array<NameRule, 1> kFormats = {{{"autocast_bf16", "bf16"}}};
@@ -142,10 +141,41 @@ Result<Run> run_of(const TableRow& row) {
   return run;
 }
 
-// The host took nearly as long to issue the step as the step took.
-bool waits_for_host(const TableRow& row) {
-  constexpr double kNearly = 0.85;
-  return row.number("issue_ms") > kNearly * row.number("latency_ms");
+// Seconds of all kernels of a plain step, by its case; where a profiler listed them.
+using KernelSums = std::map<std::string, double>;
+constexpr std::array<std::string_view, 8> kKeys = {"kind",   "model", "style", "mode",
+                                                   "engine", "dtype", "batch", "length"};
+
+Result<KernelSums> kernel_sums(const std::string& path) {
+  auto csv = CsvReader::open(path);
+  if (!csv) return std::move(csv).error();
+  std::vector<std::size_t> at;
+  for (const std::string_view name : kKeys) {
+    const auto found = csv->column(name);
+    if (!found) return found.error();
+    at.push_back(*found);
+  }
+  const auto time = csv->column("total_us");
+  if (!time) return time.error();
+  KernelSums sums;
+  while (true) {
+    const auto more = csv->next();
+    if (!more) return more.error();
+    if (!*more) return sums;
+    std::string key;
+    for (const std::size_t column : at) key += std::string((*csv)[column]) + ";";
+    constexpr double kMicro = 1e-6;
+    sums[key] += to_double((*csv)[*time]).value_or(0) * kMicro;
+  }
+}
+
+// Kernels that take less than this share of a step left the card waiting.
+bool waits_for_host(const TableRow& row, const KernelSums& sums) {
+  constexpr double kBusy = 0.85, kMilli = 1e-3;
+  std::string key;
+  for (const std::string_view name : kKeys) key += row[std::string(name)] + ";";
+  const auto found = sums.find(key);
+  return found != sums.end() && found->second < kBusy * kMilli * row.number("latency_ms");
 }
 
 std::string group_of(const TableRow& row) {
@@ -157,7 +187,7 @@ std::string group_of(const TableRow& row) {
   return row["model"].starts_with("bert") ? "text encoder" : "decoder, transformers";
 }
 
-Result<EndToEndCase> case_of(const TableRow& row) {
+Result<EndToEndCase> case_of(const TableRow& row, const KernelSums& sums) {
   auto run = run_of(row);
   if (!run) return std::move(run).error();
   EndToEndCase one;
@@ -169,7 +199,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   if (row["engine"] == "eager") {
     const HostCode code = row["kind"].starts_with("hf") ? HostCode::modules : HostCode::operators;
     one.pace = HostPace{code, microseconds(row.number("add_us"))};
-    if (waits_for_host(row)) one.label.detail += ", host-bound";
+    if (waits_for_host(row, sums)) one.label.detail += ", host-bound";
   }
   constexpr double kMilli = 1e-3;
   one.figures.push_back({"step", row.number("latency_ms") * kMilli, {{0, 1, Part::step}}});
@@ -188,7 +218,11 @@ constexpr SourceMapping kOwnStepsSource{.name = "h200-steps",
                                         .protocol = {"random weights under PyTorch 2.11, steps back to back"}};
 
 Result<EndToEndCases> h200_step_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kOwnStepsSource, path, case_of);
+  std::string kernels = path;
+  if (const auto at = kernels.rfind("steps."); at != std::string::npos) kernels.insert(at + 5, "_kernels");
+  const auto sums = kernel_sums(kernels);
+  if (!sums) return sums.error();
+  return read_cases<EndToEndCase>(kOwnStepsSource, path, [&](const TableRow& row) { return case_of(row, *sums); });
 }
 
 }  // namespace tilecast

@@ -104,8 +104,6 @@ CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row) 
   return made;
 }
 
-bool is_sustained(std::string_view variant) { return variant.ends_with(name_of(RunLength::sustained)); }
-
 std::vector<Measurement> other_shapes(std::vector<Measurement> rows, const std::vector<Measurement>& fitted) {
   const auto text = [](const Measurement& row) { return model_key(row.kernel) + " " + dims_text(row.kernel.shape); };
   std::set<std::string> taken;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/calibration_fit.h"
+#include "estimate/calibration_levels.h"
 #include "estimate/learned.h"
 #include "measure/planned_rows.h"
 
@@ -14,9 +15,6 @@ namespace tilecast {
 
 // `model` null: the analytic forecast.
 CalibrationRow calibration_row(const FamilyModel* model, const PlannedRow& row);
-
-// Whether a row with this variant was measured under load that lasts.
-bool is_sustained(std::string_view variant);
 
 // Rows at shapes (family, format and dimensions) that none of the fitted ones has: those a fit may be judged by.
 std::vector<Measurement> other_shapes(std::vector<Measurement> rows, const std::vector<Measurement>& fitted);
