@@ -7,6 +7,7 @@
 #include "constants/intervals.h"
 #include "constants/power.h"
 #include "constants/registry_list.h"
+#include "constants/sampling.h"
 #include "constants/serve.h"
 #include "constants/tune.h"
 
@@ -127,6 +128,7 @@ void add_engine(List& list) {
   list.add(kAround);
   list.add(kBlockUnits);
   list.add(kRecorded);
+  list.add(kArgmaxRounds);
   list.add(kTriton2023);
   list.add(kWindowFactor);
   list.add(kSameFamily);

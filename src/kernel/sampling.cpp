@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/sampling.h"
 #include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/streaming.h"
@@ -62,16 +63,16 @@ Count argmax_split(const Rows& r, const Gpu& gpu) {
                   ceil_div(per_thread, kMostPerThread));
 }
 
-// Values and positions are reduced together, four elements a thread and step; each comparison waits for a load and for
-// the one before, which takes as long as two loads.
+// Values and positions are reduced together, four elements a thread and step.
 Launch argmax(const Rows& r, const Operand& input, const Gpu& gpu) {
-  constexpr Count kElementsAtOnce = 4, kRounds = 2;
+  constexpr Count kElementsAtOnce = 4;
   Stream stream = row_stream(r, "argmax", 2, 0, r.element);
   const Count split = argmax_split(r, gpu);
   stream.ctas = r.rows * split;
   stream.cta = {kReduceThreads, 32, bytes(0)};
   stream.certain = 0.5;  // one comparison, packed in 16 bits at best
-  stream.steps = static_cast<double>(kRounds * ceil_div(ceil_div(r.cols, split), kReduceThreads * kElementsAtOnce));
+  stream.steps =
+      kArgmaxRounds * static_cast<double>(ceil_div(ceil_div(r.cols, split), kReduceThreads * kElementsAtOnce));
   Launch launch = streaming_launch(stream, {input, writes("tokens", kTokenBytes * static_cast<double>(r.rows))});
   launch.split = static_cast<int>(split);
   launch.plan_known = false;
