@@ -63,10 +63,10 @@ constexpr std::string_view kBart = R"({"architectures": ["BartForConditionalGene
 constexpr std::string_view kBertLarge = R"({"architectures": ["BertForMaskedLM"], "model_type": "bert",
   "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
   "max_position_embeddings": 512, "type_vocab_size": 2, "vocab_size": 30522, "hidden_act": "gelu"})";
-// SigLIP's tower as a ViT of its size: one token more, and a smaller head.
+// SigLIP's tower as a ViT of its size: 27 x 27 patches of the 384 pixels, one token more, and another head.
 constexpr std::string_view kSiglip = R"({"architectures": ["ViTForImageClassification"], "model_type": "vit",
   "hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 16, "intermediate_size": 4304,
-  "image_size": 384, "patch_size": 14, "num_channels": 3, "hidden_act": "gelu_pytorch_tanh", "num_labels": 1152})";
+  "image_size": 378, "patch_size": 14, "num_channels": 3, "hidden_act": "gelu_pytorch_tanh", "num_labels": 1152})";
 
 constexpr Count kFewLayers = 4, kFewWords = 32000;
 
