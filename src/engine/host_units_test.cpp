@@ -48,7 +48,7 @@ TEST(HostUnits, GradientsCostMoreAndRecordingSome) {
 TEST(HostUnits, AStepOfPytorchIsPricedByItsOperators) {
   Workload w;
   w.requests = {{1, 128, 0}};
-  Run run{*find_model("BERT-Base-MLM"), w, {}, {}};
+  tilecast::Run run{*find_model("BERT-Base-MLM"), w, {}, {}};
   run.engine.kind = EngineKind::pytorch;
   run.engine.precision = *precision_from("bf16");
   const auto prepared = prepare(run);
