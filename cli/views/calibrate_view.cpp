@@ -26,6 +26,17 @@ std::string factor_words(const CalibrationReport::TimeFactor& one) {
   return fmt::format("{} {:.0f} % {} than forecast", what, 100 * std::abs(change), change > 0 ? "longer" : "less");
 }
 
+// "its work draws 4 % less energy than its kind's"
+std::string power_words(const CalibrationReport& report) {
+  const auto change = [](double factor, const char* more, const char* less) {
+    constexpr double kNone = 0.015;
+    if (std::abs(factor - 1) < kNone) return std::string("as forecast");
+    return fmt::format("{:.0f} % {} than forecast", 100 * std::abs(factor - 1), factor > 1 ? more : less);
+  };
+  return "  its work takes energy " + change(report.energy_factor, "more", "less") + ", bursts draw " +
+         change(report.burst_factor, "more", "less") + "\n";
+}
+
 std::vector<std::string> error_cells(const std::string& name, Count rows, double before, double after) {
   return {name, std::to_string(rows), fmt::format("{:.1f} %", 100 * before), fmt::format("{:.1f} %", 100 * after)};
 }
@@ -42,6 +53,11 @@ std::string fitted_table(const CalibrationReport& report) {
   std::vector<std::string> all = error_cells("all rows", rows, report.error_before, report.error_after);
   all.insert(all.end(), {"", ""});
   table.add(std::move(all));
+  if (report.sustained_rows > 0) {
+    all = error_cells("of these sustained", report.sustained_rows, report.sustained_before, report.sustained_after);
+    all.insert(all.end(), {"", ""});
+    table.add(std::move(all));
+  }
   return table.text(2);
 }
 
@@ -50,6 +66,9 @@ std::string judged_table(const CalibrationReport& report) {
   for (const CalibratedFamily& f : report.judged)
     table.add(error_cells(f.family, f.rows, f.error_before, f.error_after));
   table.add(error_cells("all rows", report.judged_rows, report.judged_before, report.judged_after));
+  if (report.judged_sustained_rows > 0)
+    table.add(error_cells("of these sustained", report.judged_sustained_rows, report.judged_sustained_before,
+                          report.judged_sustained_after));
   return table.text(2);
 }
 
@@ -71,6 +90,7 @@ std::string calibration_text(const CalibrationReport& report, const CalibrateRun
                                 report.rows, report.families.size(), run.seconds);
   out += "What they say of the card, in all families:\n";
   for (const auto& factor : report.time_factors) out += "  " + factor_words(factor) + "\n";
+  out += power_words(report);
   out += "\nError of rows that the fit had not seen, five times a fifth of them left out:\n" + fitted_table(report);
   if (!run.judge.empty())
     out += fmt::format("\nError of the rows of {}, shapes fitted to left out:\n", run.judge) + judged_table(report);
@@ -89,6 +109,9 @@ std::string calibration_json_text(const CalibrationReport& report, const Calibra
                {"rows_without_plan", report.rows_without_plan},
                {"seconds", run.seconds},
                {"time_factors", factors},
+               {"energy_factor", report.energy_factor},
+               {"burst_factor", report.burst_factor},
+               {"sustained_rows", report.sustained_rows},
                {"error_before", report.error_before},
                {"error_after", report.error_after},
                {"families", families_json(report.families)},

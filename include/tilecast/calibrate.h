@@ -43,11 +43,17 @@ struct CalibrationReport {
     double factor = 1;
   };
   std::vector<TimeFactor> time_factors;
+  // Of the power law: energy of its work over its kind's (by rows of runs that last), draw of a burst over its kind's.
+  double energy_factor = 1, burst_factor = 1;
+  Count sustained_rows = 0;  // measured back to back for seconds
+  double sustained_before = 0, sustained_after = 0;
   std::vector<CalibratedFamily> families;
   double error_before = 0, error_after = 0;  // of all rows; families that were not kept err as before
   std::vector<CalibratedFamily> judged;      // by the table of `judge`
   Count judged_rows = 0;
   double judged_before = 0, judged_after = 0;
+  Count judged_sustained_rows = 0;
+  double judged_sustained_before = 0, judged_sustained_after = 0;
 };
 
 // The calibrated card, or what is wrong: errors name the query's field or the file.

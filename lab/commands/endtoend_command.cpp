@@ -137,10 +137,15 @@ Results judge_table(const EndToEndCommand& command, const ModelSource& weights) 
 Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
 Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
 
-constexpr std::array<JudgedSource, 12> kJudgedSources = {
+constexpr std::array<JudgedSource, 13> kJudgedSources = {
     {{&kOwnModelsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(kOwnModelsSource, h200_cases(file_of(kOwnModelsSource, c.measurements)), w);
+      },
+      true},
+     {&kOwnStepsSource,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(kOwnStepsSource, h200_step_cases(file_of(kOwnStepsSource, c.measurements)), w);
       },
       true},
      {&kArgonneSource, judge_table<kArgonneSource, argonne_cases>},

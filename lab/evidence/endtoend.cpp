@@ -92,6 +92,7 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
   if (!prepared) return std::move(prepared).error();
   Program& program = prepared->program;
   if (one.host) program.host = *one.host;
+  if (one.pace) program.host.per_launch = launch_time(program, one.pace->code, one.pace->addition);
   if (one.untimed_loss)
     std::erase_if(program.calls, [&](const KernelCall& call) {
       return call.op_class == OpClass::loss && program.sections[call.section].pass == Pass::forward;

@@ -49,9 +49,19 @@ EngineKind engine_of(const Identity& id) {
 
 // Fused operators that eager PyTorch launches, and PyTorch's own operators replayed in a graph.
 std::optional<HostCost> host_of(const Identity& id) {
-  if (id.ops == "fused" && id.engine == "eager") return host_cost(EngineKind::pytorch);
+  if (id.ops == "fused" && id.engine == "eager") {
+    HostCost host = host_cost(EngineKind::pytorch);
+    host.per_launch = host_cost(EngineKind::compile).per_launch;  // Triton's launches
+    return host;
+  }
   if (id.ops != "fused" && id.engine.ends_with("cudagraph")) return host_cost(EngineKind::cudagraph);
   return std::nullopt;
+}
+
+// Operators of modules of our own, one after the other; how fast the host was then nobody wrote down.
+std::optional<HostPace> pace_of(const Identity& id) {
+  if (id.ops != "plain" || id.engine != "eager") return std::nullopt;
+  return HostPace{HostCode::operators, host_cost(EngineKind::pytorch).per_launch};
 }
 
 Workload workload_of(const Identity& id) {
@@ -134,6 +144,7 @@ Result<EndToEndCase> case_of(const Identity& id, const Metrics& metrics) {
   one.label = {"h200", id.gpu, id.engine, id.model, id.mode, detail_of(id), id.batch, id.length};
   one.runs.push_back(*std::move(run));
   one.host = host_of(id);
+  one.pace = pace_of(id);
   if (waits_for_host(metrics)) one.label.detail += ", host-bound";
   one.figures = figures_of(id, metrics);
   return one;

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/serving.h"
 #include "support/test_files.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {
@@ -215,6 +217,22 @@ TEST_F(EndToEndSources, OurOwn) {
   EXPECT_EQ(read->left_out.at("unknown GPU 'X1'"), 1);
   EXPECT_EQ(read->left_out.at("unknown model 'llama-99'"), 1);
   EXPECT_EQ(read->left_out.at("unknown format 'fp7'"), 1);
+}
+
+TEST_F(EndToEndSources, OurOwnSteps) {
+  const auto read = h200_step_cases(TILECAST_SOURCE_DIR "/data/measurements/h200_steps.csv.gz");
+  ASSERT_TRUE(read) << read.error().line();
+  EXPECT_GT(read->rows, 200);
+  EXPECT_EQ(read->left_out.at("'whisper-small-decoder': a decoder without its encoder"), 4);
+  std::set<std::string> chosen, judged;
+  for (const EndToEndCase& one : read->cases) {
+    (one.label.detail.find("chosen on") != std::string::npos ? chosen : judged).insert(one.label.model);
+    EXPECT_EQ(one.pace.has_value(), one.label.engine == "eager");
+    EXPECT_GT(one.figures.front().measured, 1e-4);
+  }
+  EXPECT_EQ(chosen.size(), 8u);
+  EXPECT_GE(judged.size(), 8u);
+  for (const std::string& name : chosen) EXPECT_FALSE(judged.contains(name)) << name;
 }
 
 TEST_F(EndToEndSources, Llmservingsim) {

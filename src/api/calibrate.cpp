@@ -8,6 +8,7 @@
 
 #include "api/declare.h"
 #include "calibrate/calibrate.h"
+#include "calibrate/power_fit.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/calibration_file.h"
 #include "gpu/registry.h"
@@ -24,7 +25,6 @@ namespace {
 
 constexpr Count kMostRows =
     1500;  // of every table, engine, family and format: more teach nothing that the fit can hold
-constexpr int kPlanThreads = 2;
 constexpr std::size_t kMostDescription = 64u << 20;
 
 // Rows of the card, in an order that mixes shapes. A card's own file may name it as it likes while its rows bear the
@@ -61,15 +61,13 @@ Result<std::string> own_description(const std::string& given, const Gpu& gpu) {
   return read_text_file(given, kMostDescription);
 }
 
-// Rows beside their forecasts; `unplanned` counts those that have none.
-std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& rows, const Gpu& gpu,
-                                             const ModelSource& weights, Count& unplanned) {
-  std::vector<CalibrationRow> usable;
-  for (const PlannedRow& row : plan_rows_on(gpu, rows, kPlanThreads)) {
-    if (row.analytic.failed) ++unplanned;
-    else usable.push_back(calibration_row(weights.find(row.measured->kernel), row));
-  }
-  return usable;
+// Rows beside their forecasts, with the card's own power and without.
+std::vector<CalibrationRow> both_forecasts(const std::vector<Measurement>& rows, const Gpu& gpu, const CardPower& power,
+                                           const ModelSource& weights, Count& unplanned) {
+  std::vector<CalibrationRow> own = calibration_rows(rows, gpu, power, weights, &unplanned);
+  const std::vector<CalibrationRow> plain = calibration_rows(rows, gpu, {}, weights);
+  for (std::size_t i = 0; i < own.size() && plain.size() == own.size(); ++i) own[i].plain_us = plain[i].forecast_us;
+  return own;
 }
 
 std::vector<CalibratedFamily> families_of(const std::vector<CalibrationGain>& gains, const Calibration& calibration) {
@@ -82,11 +80,15 @@ std::vector<CalibratedFamily> families_of(const std::vector<CalibrationGain>& ga
   return all;
 }
 
-void say_fit(CalibrationReport& report, const CheckedCalibration& checked) {
+void say_fit(CalibrationReport& report, const CheckedCalibration& checked, const CardPower& power) {
   const Calibration& c = checked.calibration;
   report.rows = c.rows;
   for (std::size_t t = 0; t < c.factors.size(); ++t)
     report.time_factors.push_back({std::string(kCardTermNames[t]), std::exp(c.factors[t])});
+  report.energy_factor = std::exp(power.energy);
+  report.burst_factor = std::exp(power.burst);
+  report.sustained_rows = checked.sustained.rows;
+  report.sustained_before = checked.sustained.before, report.sustained_after = checked.sustained.after;
   report.families = families_of(checked.gains, c);
   const CalibrationGain all = over_all(checked.gains, true);
   report.error_before = all.before, report.error_after = all.after;
@@ -106,7 +108,7 @@ Result<Start> start_of(const CalibrateQuery& query) {
   if (!gpu) return in_field(std::move(gpu).error(), "gpu");
   auto text = own_description(query.gpu, *gpu);
   if (!text) return std::move(text).error();
-  gpu->calibration = nullptr;  // measured anew, not on top of an older one
+  gpu->calibration = nullptr, gpu->constants = nullptr;  // measured anew, not on top of an older one
   Start start{*std::move(gpu), *std::move(text), {}, query.weights.empty()};
   if (start.shipped) return start;
   auto read = load_weights(query.weights);
@@ -115,16 +117,26 @@ Result<Start> start_of(const CalibrateQuery& query) {
   return start;
 }
 
-Status judge(CalibrationReport& report, const std::string& table, const Calibration& calibration, const Start& start,
+struct Fitted {
+  Calibration calibration;
+  CardPower power;
+};
+
+Status judge(CalibrationReport& report, const std::string& table, const Fitted& fit, const Start& start,
              const std::vector<Measurement>& fitted, Names& names) {
   auto others = rows_of({table}, start.gpu, names);
   if (!others) return std::move(others).error();
   Count none = 0;
   const std::vector<Measurement> rows = other_shapes(*std::move(others), fitted);
-  const auto gains = judge_calibration(calibration, calibration_rows(rows, start.gpu, start.weights(), none));
-  report.judged = families_of(gains, calibration);
+  std::vector<CalibrationRow> all_rows = both_forecasts(rows, start.gpu, fit.power, start.weights(), none);
+  const auto gains = judge_calibration(fit.calibration, all_rows);
+  report.judged = families_of(gains, fit.calibration);
   const CalibrationGain all = over_all(gains, false);
   report.judged_rows = all.rows, report.judged_before = all.before, report.judged_after = all.after;
+  std::erase_if(all_rows, [](const CalibrationRow& row) { return !is_sustained(row.variant); });
+  const CalibrationGain lasting = over_all(judge_calibration(fit.calibration, all_rows), false);
+  report.judged_sustained_rows = lasting.rows;
+  report.judged_sustained_before = lasting.before, report.judged_sustained_after = lasting.after;
   return Ok{};
 }
 
@@ -139,19 +151,20 @@ Result<CalibrationReport> calibrate(const CalibrateQuery& query) {
   if (!rows) return rows.error();
   CalibrationReport report;
   report.gpu = start->gpu.name;
+  const CardPower power = fit_power(*rows, start->gpu, start->weights());
   const std::vector<CalibrationRow> usable =
-      calibration_rows(*rows, start->gpu, start->weights(), report.rows_without_plan);
+      both_forecasts(*rows, start->gpu, power, start->weights(), report.rows_without_plan);
   if (usable.size() < kLeastCalibrationRows)
     return field_error(
         "data", fmt::format("{} rows that can be forecast say nothing that would hold for another", usable.size()),
         fmt::format("give {} or more; a minute of tools/collect measures over a thousand", kLeastCalibrationRows));
   CheckedCalibration checked = calibrate(usable);
   checked.calibration.data = join(query.data, ", ");
-  say_fit(report, checked);
+  say_fit(report, checked, power);
   if (!query.judge.empty())
-    if (auto judged = judge(report, query.judge, checked.calibration, *start, *rows, names); !judged)
+    if (auto judged = judge(report, query.judge, {checked.calibration, power}, *start, *rows, names); !judged)
       return std::move(judged).error();
-  auto text = with_calibration(start->description, query.gpu, checked.calibration);
+  auto text = with_calibration(start->description, query.gpu, checked.calibration, power);
   if (!text) return std::move(text).error();
   report.description = *std::move(text);
   return report;

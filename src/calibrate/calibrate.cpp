@@ -51,10 +51,12 @@ double spread_of(std::vector<double> reached) {
 CalibrationGain gain_of(const std::string& key, std::span<const Judged> judged) {
   CalibrationGain gain{key, static_cast<Count>(judged.size())};
   for (const Judged& j : judged) {
-    gain.before += error_of(j.row->forecast_us, *j.row) / static_cast<double>(judged.size());
+    const double plain = j.row->plain_us > 0 ? j.row->plain_us : j.row->forecast_us;
+    gain.before += error_of(plain, *j.row) / static_cast<double>(judged.size());
+    gain.uncorrected += error_of(j.row->forecast_us, *j.row) / static_cast<double>(judged.size());
     gain.after += error_of(j.calibrated_us, *j.row) / static_cast<double>(judged.size());
   }
-  gain.kept = gain.after < gain.before;
+  gain.kept = gain.after < gain.uncorrected;
   return gain;
 }
 
@@ -126,7 +128,7 @@ CalibrationGain over_all(std::span<const CalibrationGain> gains, bool checked) {
     const auto rows = static_cast<double>(gain.rows);
     all.rows += gain.rows;
     all.before += gain.before * rows;
-    all.after += (checked && !gain.kept ? gain.before : gain.after) * rows;
+    all.after += (checked && !gain.kept ? gain.uncorrected : gain.after) * rows;
   }
   if (all.rows == 0) return all;
   all.before /= static_cast<double>(all.rows), all.after /= static_cast<double>(all.rows);
@@ -148,7 +150,8 @@ CheckedCalibration calibrate(std::span<const CalibrationRow> given) {
   for (const CalibrationRow& row : rows) all.push_back(&row);
   out.calibration = fit_calibration(all);
   const std::vector<Judged> unseen = cross_validated(rows);
-  for (const auto& [key, judged] : by_family(unseen)) {
+  std::vector<Judged> lasting;
+  for (auto& [key, judged] : by_family(unseen)) {
     CalibrationGain gain = gain_of(key, judged);
     FamilyCalibration& family = out.calibration.families[key];
     if (!gain.kept) {
@@ -159,8 +162,13 @@ CheckedCalibration calibrate(std::span<const CalibrationRow> given) {
     std::vector<double> where;
     for (const Judged& j : judged) where.push_back(reached(*j.row, gain.kept ? j.calibrated_us : j.row->forecast_us));
     family.spread = static_cast<float>(spread_of(std::move(where)));
+    for (Judged& j : judged) {
+      if (!gain.kept) j.calibrated_us = j.row->forecast_us;
+      if (is_sustained(j.row->variant)) lasting.push_back(j);
+    }
     out.gains.push_back(std::move(gain));
   }
+  if (!lasting.empty()) out.sustained = gain_of("sustained", lasting);
   return out;
 }
 

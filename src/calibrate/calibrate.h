@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/calibration_fit.h"
+#include "estimate/calibration_levels.h"
 #include "estimate/learned.h"
 #include "measure/planned_rows.h"
 
@@ -30,11 +31,13 @@ struct CalibrationGain {
   std::string key;
   Count rows = 0;
   double before = 0, after = 0;  // mean error
+  double uncorrected = 0;        // ... with the card's power alone
   bool kept = true;              // false: no better, so left as it was
 };
 struct CheckedCalibration {
   Calibration calibration;
   std::vector<CalibrationGain> gains;  // by key
+  CalibrationGain sustained;           // of all rows measured under load that lasted, as `checked`
 };
 // Every row counting the same. `checked`: families that were not kept err as before.
 CalibrationGain over_all(std::span<const CalibrationGain> gains, bool checked);

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "estimate/calibration_levels.h"
 #include "support/statistics.h"
 
 namespace tilecast {
@@ -61,8 +62,8 @@ class PhysicalFit {
       expect(kPrior.offset * wider, true);
     }
     for (const CalibrationRow* row : rows)
-      for (const std::string_view level : {variant_source(row->variant), std::string_view(row->variant)})
-        if (sources_.try_emplace({row->key, std::string(level)}, expected_.size()).second)
+      for (const std::string& level : variant_levels(row->variant))
+        if (sources_.try_emplace({row->key, level}, expected_.size()).second)
           expect(kPrior.source * (row->learned ? 1 : kUnlearned), true);
   }
 
@@ -115,8 +116,7 @@ class PhysicalFit {
         add(family + t, slope);
       }
       add(family + kCardTerms, 1);
-      add(sources_.at({row->key, std::string(variant_source(row->variant))}), 1);
-      add(sources_.at({row->key, row->variant}), 1);
+      for (const std::string& level : variant_levels(row->variant)) add(sources_.at({row->key, level}), 1);
       double target = log_error(*row, standing);
       const double weight = robust ? std::min(1.0, kHuber * noise_ / std::max(1e-9, std::abs(target))) : 1;
       for (const auto& [i, slope] : slopes) target += slope * x[i];  // what x itself explains

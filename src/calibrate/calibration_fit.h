@@ -18,6 +18,7 @@ namespace tilecast {
 struct CalibrationRow {
   std::string key, variant;  // model key; calibration_variant
   double measured_us = 0, forecast_us = 0, bound_us = 0;
+  double plain_us = 0;             // forecast of a card whose power is its kind's; 0: forecast_us is
   double low_us = 0, high_us = 0;  // of the forecast's interval
   bool learned = true;             // false: the analytic forecast
   Terms terms;

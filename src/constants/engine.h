@@ -87,8 +87,15 @@ inline constexpr Number kTrtllm2024Step{"host.step",       50, "us",          fi
                                         sources::kArgonne, "", "trtllm, 2024"};
 inline constexpr Number kTrtllm2024Sequence{"host.sequence",   20, "us",          fitted, "of a request in the batch",
                                             sources::kArgonne, "", "trtllm, 2024"};
-inline constexpr Number kPytorchLaunch{"host.launch",       11, "us",     measured, "of a launch",
-                                       sources::kQuietHost, "", "pytorch"};
+inline constexpr Number kPytorchLaunch{"host.launch",
+                                       9,
+                                       "us",
+                                       measured,
+                                       "of a plain addition, from its call to the next one's",
+                                       "hosts of two H200s, by the hour: 6.2 to 10 us (data/measurements/h200_host.csv) "
+                                       "and 7.4 to 12 us (h200_steps.csv.gz)",
+                                       "",
+                                       "pytorch"};
 inline constexpr Number kCompiledLaunch{"host.launch",       22, "us",     measured, "of a launch",
                                         sources::kQuietHost, "", "compile"};
 inline constexpr Number kCompiledStep{"host.step", 50, "us", measured, "of a step", sources::kQuietHost, "", "compile"};
@@ -116,8 +123,9 @@ inline constexpr Number kAutogradFactor{"host.autograd",
                                         2.3,
                                         "1",
                                         measured,
-                                        "launches of a training step over those of inference",
-                                        "23 to 34 us instead of 11, steps of 128 tokens (h200_models.csv)"};
+                                        "a gradient's operator over the same without autograd, gradients of views in it",
+                                        "steps that wait for the host (data/measurements/h200_host_steps.csv): 2.2; "
+                                        "23 to 34 us a launch instead of 11 (h200_models.csv)"};
 inline constexpr Number kTriton2023{"engine.triton_attention",
                                     1.6,
                                     "1",

@@ -3,9 +3,11 @@
 #include "constants/cluster.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
+#include "constants/host.h"
 #include "constants/intervals.h"
 #include "constants/power.h"
 #include "constants/registry_list.h"
+#include "constants/sampling.h"
 #include "constants/serve.h"
 #include "constants/tune.h"
 
@@ -122,6 +124,23 @@ void add_engine(List& list) {
   list.add(kGraphSwitch);
   list.add(kEagerSwitch);
   list.add(kAutogradFactor);
+  list.add(kProductUnits);
+  list.add(kBatchedUnits);
+  list.add(kAttentionUnits);
+  list.add(kConvolutionUnits);
+  list.add(kNormUnits);
+  list.add(kPointwiseUnits);
+  list.add(kReductionUnits);
+  list.add(kCopyUnits);
+  list.add(kLossUnits);
+  list.add(kFusedOptimizerUnits);
+  list.add(kFusedTensorUnits);
+  list.add(kForeachOptimizerUnits);
+  list.add(kForeachTensorUnits);
+  list.add(kAround);
+  list.add(kBlockUnits);
+  list.add(kRecorded);
+  list.add(kArgmaxRounds);
   list.add(kTriton2023);
   list.add(kWindowFactor);
   list.add(kSameFamily);

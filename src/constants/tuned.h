@@ -1,4 +1,4 @@
-// Other values for tunable constants, carried by a Gpu while the laboratory fits or judges them.
+// Other values for tunable constants, carried by a Gpu that was measured, or while the laboratory fits or judges them.
 #pragma once
 
 #include <algorithm>

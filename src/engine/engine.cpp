@@ -4,6 +4,7 @@
 
 #include "engine/arrange.h"
 #include "engine/attention_kernel.h"
+#include "engine/host_units.h"
 #include "support/overload.h"
 #include "support/text.h"
 
@@ -127,10 +128,6 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   program.engine = options.kind, program.era = options.era;
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   context.engine = measured_as(options.kind);
-  const bool trains = std::any_of(graph.sections.begin(), graph.sections.end(),
-                                  [](const Section& s) { return s.pass == Pass::backward; });
-  if (trains && options.kind == EngineKind::pytorch)
-    program.host.per_launch = program.host.per_launch * kAutogradFactor;
   for (const Section& section : graph.sections) {
     program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
     for (const Operator& op : section.operators) {
@@ -146,6 +143,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
            attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient});
     }
   }
+  if (options.kind == EngineKind::pytorch)
+    program.host.per_launch = launch_time(program, HostCode::modules, program.host.per_launch);
   return program;
 }
 

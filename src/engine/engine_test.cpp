@@ -110,6 +110,23 @@ TEST(Engine, AGraphReplaysWhatEagerLaunches) {
   EXPECT_LT(other.host.switching, one.host.switching);
 }
 
+TEST(Engine, WhispersEncoderCopiesWhatItsConvolutionsLeftTransposed) {
+  Workload w;
+  w.requests = {{1, 4, 0}};
+  const Graph graph = arranged(*build(*find_model("Whisper-Small"), w), options_of(EngineKind::pytorch));
+  for (const Section& section : graph.sections) {
+    if (section.part.kind != SectionKind::layer) continue;
+    int copies = 0, strided_sums = 0;
+    for (const Operator& op : section.operators) {
+      copies += std::holds_alternative<Copy>(op.shape) && op.walk == TorchWalk::strided;
+      strided_sums += op.role == Role::residual && op.walk == TorchWalk::strided;
+    }
+    EXPECT_EQ(strided_sums, section.part.encoder ? 2 : 0) << section.name;
+    if (!section.part.encoder) continue;
+    EXPECT_EQ(copies, 6) << "of two norms, of queries, keys and values, of the result";
+  }
+}
+
 TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
   EngineOptions o = options_of(EngineKind::pytorch, "fp32");
   o.eager_attention = true;

@@ -27,8 +27,7 @@ HostCost host_cost(EngineKind kind, EngineEra era) {
   if (era == EngineEra::year_2024) return cost_in_2024(kind);
   const Seconds in_graph = microseconds(kGraphSwitch), eager = microseconds(kEagerSwitch), none;
   switch (kind) {
-    // Quiet host under a H200 (10th percentile of data/measurements/h200_models.csv): 11 us a launch of plain PyTorch,
-    // 22 of compiled kernels.
+    // Of PyTorch a plain addition's: lower() makes it the mean of the program's operators.
     case EngineKind::pytorch: return {microseconds(kPytorchLaunch), none, none, eager};
     case EngineKind::compile: return {microseconds(kCompiledLaunch), microseconds(kCompiledStep), none, eager};
     case EngineKind::pytorch_graph:

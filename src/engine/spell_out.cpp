@@ -322,9 +322,49 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   out.keep(op);
 }
 
+// Whisper's encoder goes on with the layout of its convolutions, channels before frames: sums of its stream are strided,
+// norms copy what they read, and attention's operands and result are made contiguous one by one. Kernels as profiled on an
+// H200 (h200_steps_kernels.csv.gz): six copies a layer.
+bool follows_convolutions(const Graph& graph) {
+  return std::any_of(graph.sections.begin(), graph.sections.end(),
+                     [](const Section& s) { return s.part.kind == SectionKind::front_end && s.name == "audio"; });
+}
+
+int contiguous(SectionRewriter& out, const std::string& name, int x) {
+  return out.walking(TorchWalk::strided, out.add(name, copy_of(out.elements(x)), {x}, out.elements(x)));
+}
+
+void spell_transposed_attention(SectionRewriter& out, const Operator& op) {
+  Operator inner = op;
+  for (std::size_t i = 0; i < inner.inputs.size(); ++i)
+    inner.inputs[i] = contiguous(out, op.name + ".contiguous" + std::to_string(i), op.inputs[i]);
+  const int result = op.outputs.front();
+  const int mixed = out.add(op.name, op.shape, inner.inputs, out.elements(result));
+  inner.outputs = {mixed};
+  out.last() = inner;
+  out.finish(op, ".reshape", copy_of(out.elements(result)), {mixed});
+  out.last().walk = TorchWalk::strided;
+}
+
+// Whether the operator was one of those.
+bool spell_transposed(SectionRewriter& out, const Operator& op) {
+  if (std::holds_alternative<AttentionPrefill>(op.shape)) return spell_transposed_attention(out, op), true;
+  if (std::holds_alternative<LayerNorm>(op.shape)) {
+    Operator norm = op;
+    norm.inputs.front() = contiguous(out, op.name + ".contiguous", op.inputs.front());
+    out.keep(norm);
+    return true;
+  }
+  if (op.role != Role::residual) return false;
+  out.keep(op);
+  out.last().walk = TorchWalk::strided;
+  return true;
+}
+
 }  // namespace
 
 Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
+  const bool transposed = follows_convolutions(graph) && !options.fused_norm && !options.eager_attention;
   Graph result{graph.name, {}};
   for (const Section& section : graph.sections) {
     SectionRewriter out(section);
@@ -333,7 +373,8 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
     for (Operator op : section.operators) {
       for (int& input : op.inputs) input = now[static_cast<std::size_t>(input)];
       out.pieces_of(op);
-      spell(out, op, section, options);
+      const bool encodes = section.part.kind == SectionKind::layer && section.part.encoder;
+      if (!(transposed && encodes && spell_transposed(out, op))) spell(out, op, section, options);
       if (options.dropout && ends_a_block(op))
         now[static_cast<std::size_t>(op.outputs.front())] = with_dropout(out, op.name, op.outputs.front());
     }

@@ -5,13 +5,18 @@
 #include <type_traits>
 
 #include "constants/estimate.h"
+#include "estimate/calibration_levels.h"
 #include "kernel/attention_sources.h"
 
 namespace tilecast {
 
 using namespace constants;
 
-namespace {}  // namespace
+namespace {
+
+constexpr std::string_view kSustained = "|sustained";
+
+}  // namespace
 
 CalibrationStanding calibration_standing(const Calibration* calibration, std::string_view key,
                                          std::string_view variant) {
@@ -25,7 +30,7 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
   standing.family = &family->second;
   standing.offset = family->second.offset;
   for (std::size_t i = 0; i < standing.factors.size(); ++i) standing.factors[i] += family->second.factors[i];
-  for (const std::string_view level : {variant_source(variant), variant})
+  for (const std::string& level : variant_levels(variant))
     if (const auto own = family->second.sources.find(level); own != family->second.sources.end())
       standing.offset += own->second;
   return standing;
@@ -64,7 +69,17 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
         });
       },
       kernel.shape);
+  if (context.run == RunLength::sustained) variant += kSustained;
   return variant;
+}
+
+bool is_sustained(std::string_view variant) { return variant.ends_with(kSustained); }
+
+std::vector<std::string> variant_levels(std::string_view variant) {
+  std::vector<std::string> levels = {std::string(variant_source(variant))};
+  if (is_sustained(variant)) levels.push_back(levels.front() + std::string(kSustained));
+  levels.emplace_back(variant);
+  return levels;
 }
 
 std::string_view variant_source(std::string_view variant) { return variant.substr(0, variant.find('|')); }

@@ -33,6 +33,14 @@ class CalibrationReader {
     return c;
   }
 
+  CardPower power(const Json& json) {
+    CardPower p;
+    if (!json.is_object() || !json.contains("power") || !is_object(json["power"], "calibration.power")) return p;
+    p.energy = member(json["power"], "energy", "calibration.power", -kMostLog, kMostLog);
+    p.burst = member(json["power"], "burst", "calibration.power", -kMostLog, kMostLog);
+    return p;
+  }
+
  private:
   void fail(const std::string& field, std::string problem) {
     if (!failure_) failure_ = Error{place_, field, std::move(problem), "write the file anew with `tilecast calibrate`"};
@@ -117,7 +125,14 @@ Result<Calibration> parse_calibration(const Json& json, const std::string& place
   return calibration;
 }
 
-Json calibration_json(const Calibration& c) {
+Result<CardPower> parse_card_power(const Json& json, const std::string& place) {
+  Reader reader(place);
+  const CardPower power = reader.power(json);
+  if (reader.failure()) return *reader.failure();
+  return power;
+}
+
+Json calibration_json(const Calibration& c, const CardPower& power) {
   Json families = Json::object();
   for (const auto& [key, family] : c.families) {
     Json points = Json::array(), sources = Json::object();
@@ -135,16 +150,21 @@ Json calibration_json(const Calibration& c) {
                      {"spread", rounded(family.spread)},
                      {"points", points}};
   }
-  return {{"rows", c.rows}, {"data", c.data}, {"factors", factors_json(c.factors)}, {"families", families}};
+  return {{"rows", c.rows},
+          {"data", c.data},
+          {"factors", factors_json(c.factors)},
+          {"power",
+           {{"energy", rounded(static_cast<float>(power.energy))}, {"burst", rounded(static_cast<float>(power.burst))}}},
+          {"families", families}};
 }
 
 std::string like_description(const std::string& name) { return Json{{"like", name}, {"name", name}}.dump(); }
 
 Result<std::string> with_calibration(const std::string& description, const std::string& place,
-                                     const Calibration& calibration) {
+                                     const Calibration& calibration, const CardPower& power) {
   auto json = parse_json_object(description, place, "see docs/gpu-files.md");
   if (!json) return std::move(json).error();
-  (*json)["calibration"] = calibration_json(calibration);
+  (*json)["calibration"] = calibration_json(calibration, power);
   return json_text(*json, 1);
 }
 

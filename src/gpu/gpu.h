@@ -110,7 +110,7 @@ struct Gpu {
   std::map<std::string, std::string> sources;       // field path -> where the figure comes from
   bool built_in = false;                            // false: from a user's file
   std::shared_ptr<const Calibration> calibration;   // of a card that somebody measured; null for the rest
-  std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones; null outside the laboratory
+  std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones: measured cards, laboratory
   // The card that this description was made from (`like`); null where it stands on its own. What was measured of the
   // parent speaks for the child as long as they are of one kind (`inherits`).
   std::shared_ptr<const Gpu> parent;

@@ -227,7 +227,10 @@ Result<Gpu> read_gpu(const Json& description, const std::string& place) {
   if (const Json* section = read.find("calibration")) {
     auto calibration = parse_calibration(*section, place);
     if (!calibration) return std::move(calibration).error();
+    const auto power = parse_card_power(*section, place);
+    if (!power) return power.error();
     gpu.calibration = std::make_shared<const Calibration>(*std::move(calibration));
+    gpu.constants = constants_of(*power);
   }
   return gpu;
 }

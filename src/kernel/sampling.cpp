@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/sampling.h"
 #include "constants/streaming.h"
 #include "kernel/checks.h"
 #include "kernel/streaming.h"
@@ -49,18 +50,29 @@ Stream row_stream(const Rows& r, std::string_view name, double slots, double xu,
   return stream;
 }
 
-// PyTorch Reduce.cuh gives a long row to several CTAs until the GPU is full; values and positions are reduced together.
+// PyTorch Reduce.cuh gives a row to several CTAs only where a thread of one would walk 256 elements or more: 128 256
+// logits take one CTA and 26 us on an H200, 151 936 take many and 8 (data/measurements/h200_small.csv.gz,
+// h200_steps_kernels.csv.gz).
+constexpr Count kReduceThreads = 512;
+Count argmax_split(const Rows& r, const Gpu& gpu) {
+  constexpr Count kLeastPerThread = 16, kMostPerThread = 256;
+  const Count per_thread = ceil_div(r.cols, kReduceThreads);
+  const Count wanted = gpu.sms * (gpu.max_threads_per_sm / kReduceThreads);
+  if (per_thread < kMostPerThread || r.rows > wanted) return 1;
+  return std::max(std::min(ceil_div(wanted, r.rows), ceil_div(per_thread, kLeastPerThread)),
+                  ceil_div(per_thread, kMostPerThread));
+}
+
+// Values and positions are reduced together, four elements a thread and step.
 Launch argmax(const Rows& r, const Operand& input, const Gpu& gpu) {
-  constexpr int kReduceThreads = 512;
-  constexpr Count kLeastPerThread = 16;
+  constexpr Count kElementsAtOnce = 4;
   Stream stream = row_stream(r, "argmax", 2, 0, r.element);
-  const Count most = std::max<Count>(1, ceil_div(r.cols, kReduceThreads * kLeastPerThread));
-  const Count wanted = std::max<Count>(1, ceil_div(4 * static_cast<Count>(gpu.sms), r.rows));
-  const Count split = std::min(most, wanted);
+  const Count split = argmax_split(r, gpu);
   stream.ctas = r.rows * split;
   stream.cta = {kReduceThreads, 32, bytes(0)};
   stream.certain = 0.5;  // one comparison, packed in 16 bits at best
-  stream.steps = static_cast<double>(ceil_div(ceil_div(r.cols, split), kReduceThreads * 4));
+  stream.steps =
+      kArgmaxRounds * static_cast<double>(ceil_div(ceil_div(r.cols, split), kReduceThreads * kElementsAtOnce));
   Launch launch = streaming_launch(stream, {input, writes("tokens", kTokenBytes * static_cast<double>(r.rows))});
   launch.split = static_cast<int>(split);
   launch.plan_known = false;

@@ -13,7 +13,13 @@ TEST(Sampling, GreedyReadsTheLogitsOnce) {
   ASSERT_EQ(plan.launches.size(), 1u);
   EXPECT_DOUBLE_EQ(compulsory(plan).read, kLogits);
   EXPECT_DOUBLE_EQ(compulsory(plan).written, 8 * 64);
-  EXPECT_EQ(plan.launches[0].ctas, 64 * 9);  // 4 * 132 CTAs wanted over 64 rows
+  EXPECT_EQ(plan.launches[0].ctas, 64);  // 251 logits a thread: one CTA a row
+}
+
+TEST(Sampling, GreedySharesARowAmongCtasFrom256LogitsAThreadOn) {
+  EXPECT_EQ(on_h100(Sampling{1, 128256}, "fp32").launches[0].ctas, 1);
+  EXPECT_EQ(on_h100(Sampling{1, 151936}, "fp32").launches[0].ctas, 19);       // 297 a thread, at least 16 of them a CTA
+  EXPECT_EQ(on_h100(Sampling{64, 151936}, "fp32").launches[0].ctas, 64 * 9);  // 4 * 132 CTAs wanted over 64 rows
 }
 
 TEST(Sampling, SortFreeIsSoftmaxAndOneKernel) {

@@ -48,8 +48,16 @@ Result<Context> read_context(std::string_view runtime, std::string_view warmth) 
   return context;
 }
 
+Status read_run(std::string_view run, Context& context) {
+  if (run == "sustained") context.run = RunLength::sustained;
+  else if (!run.empty() && run != "burst")
+    return field_error("run", fmt::format("must be burst or sustained, not '{}'", run));
+  return Ok{};
+}
+
 struct Columns {
   std::size_t gpu, source, engine, engine_version, kernel_source, family, dtype, dims, runtime, warmth, latency;
+  std::optional<std::size_t> run;
 };
 
 Result<Columns> find_columns(const CsvReader& csv) {
@@ -70,6 +78,7 @@ Result<Columns> find_columns(const CsvReader& csv) {
     if (!found) return std::move(found).error();
     *position = *found;
   }
+  at.run = csv.find_column("run");
   return at;
 }
 
@@ -98,6 +107,8 @@ class RowReader {
     row.kernel.shape = *std::move(shape);
     auto context = read_context(csv_[at_.runtime], csv_[at_.warmth]);
     if (!context) return std::move(context).error();
+    if (at_.run)
+      if (auto read = read_run(csv_[*at_.run], *context); !read) return read;
     row.context = *context;
     row.context.engine = row.engine;
     row.context.kernel_source = row.kernel_source;

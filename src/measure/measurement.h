@@ -8,9 +8,9 @@
 //   family, dtype   as `tilecast kernel` names them
 //   dims            "m=4096;n=4096;k=4096" with the kernel command's field names; defaults may be left out
 //   runtime         graph or eager
-//   warmth          model, warm or cold; a warm benchmark that rotates buffers says so:
-//                   "warm;weight-copies=6;activation-copies=6"; one that ran long enough to meet the power limit:
-//                   "warm;run=sustained"
+//   warmth          model, warm or cold; a benchmark that rotates buffers: "warm;weight-copies=6;activation-copies=6"
+//   run             may be left out: burst, or sustained for one that ran long enough to meet the power limit;
+//                   "warm;run=sustained" as the warmth says the same
 //   latency_us      time of one call in microseconds
 //
 // Example:

@@ -94,6 +94,24 @@ TEST(MeasurementTable, WritesAndReadsBack) {
   }
 }
 
+TEST(MeasurementTable, AColumnSaysHowLongTheCardWorked) {
+  const TestFolder folder;
+  std::string text = "run," + std::string(measurement_header()) + "\n";
+  for (const char* run : {"burst", "sustained", "", "forever"})
+    text += std::string(run) + ",H100-SXM,s,vllm,1,k,gemm,bf16,m=1;n=2;k=3,graph,warm,5\n";
+  Names names;
+  std::vector<RunLength> runs;
+  const auto read = read_measurements(folder.plain("rows.csv", text), names, {}, [&](const Measurement& row) -> Status {
+    runs.push_back(row.context.run);
+    return Ok{};
+  });
+  ASSERT_TRUE(read) << read.error().line();
+  EXPECT_EQ(runs, (std::vector{RunLength::burst, RunLength::sustained, RunLength::burst}));
+  EXPECT_EQ(read->bad, 1);
+  EXPECT_NE(read->problems[0].find("run: must be burst or sustained, not 'forever'"), std::string::npos)
+      << read->problems[0];
+}
+
 TEST(MeasurementTable, AnUnfinishedFileLeavesNothing) {
   TestFolder folder;
   {

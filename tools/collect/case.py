@@ -16,6 +16,7 @@ class Case:
     kernel_source: str
     runtime: str = "graph"  # graph | eager
     warmth: str = "cold"  # cold | warm
+    run: str = "burst"  # burst: milliseconds; sustained: seconds back to back
 
     def __getitem__(self, name):
         return dict(self.dims)[name]
@@ -35,13 +36,16 @@ class Case:
     def key(self):
         """Identifies a finished measurement when a run is resumed."""
         return (self.kernel_source, self.family, self.dtype, self.dims_text,
-                self.runtime, self.warmth)
+                self.runtime, self.warmth, self.run)
 
     def with_warmth(self, warmth):
         return replace(self, warmth=warmth)
 
     def with_runtime(self, runtime):
         return replace(self, runtime=runtime)
+
+    def with_run(self, run):
+        return replace(self, run=run)
 
 
 def make(family, dtype, kernel_source, warmth="cold", runtime="graph", **dims):

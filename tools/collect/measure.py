@@ -5,6 +5,9 @@
     python3 tools/collect/measure.py --quick --out quick.csv     # a minute, for `tilecast calibrate`
     python3 tools/collect/measure.py --list --families gemm,rope
 
+Bursts come first: milliseconds of a kernel, with a pause after one that met the power limit. Then a few kernels of
+every kind run back to back for two seconds each (`run` = sustained); their time is kept free.
+
 Interrupted or out of time, it is started again with the same --out and goes on where it
 stopped. Exit status: 0 when the plan is done or the time is up, 3 when the GPU context broke
 (start it again; the case that broke it is noted and skipped).
@@ -19,11 +22,12 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from collect import plan, table_form  # noqa: E402
+from collect import plan, plan_sustained, table_form  # noqa: E402
 
 BROKEN_CONTEXT = ("illegal memory access", "unspecified launch failure", "misaligned address",
                   "illegal instruction", "device-side assert")
 PROGRESS_SECONDS = 10
+NEAR_HIGHEST, PAUSE_SECONDS = 0.97, 0.08  # of the highest clock; after a case that ran below it
 
 
 def main():
@@ -34,6 +38,7 @@ def main():
         cases = plan.quick(options.families, options.seed or plan.QUICK_SEED)
     else:
         cases = plan.build(options.families, options.seed or plan.SEED)
+    cases += sustained_cases(options)
     if options.list:
         return list_cases(cases)
     status = Sweep(options).run(cases)
@@ -60,6 +65,11 @@ def parse_options():
     return options
 
 
+def sustained_cases(options):
+    cases = plan_sustained.quick() if options.quick or options.smoke else list(plan_sustained.plan())
+    return [case for case in cases if not options.families or case.family in options.families]
+
+
 def list_cases(cases):
     for case in cases:
         print(*case.key, sep="\t")
@@ -81,7 +91,9 @@ class Sweep:
         self.sensors = sensors.Sensors()
         self.layout, self.data = layout, data.Data()
         self.timer = timing.Timer()
-        self.failures = 0
+        self.failures, self.highest_mhz = 0, 0
+        self.load_seconds = plan_sustained.SMOKE_SECONDS if options.smoke else (
+            plan_sustained.QUICK_SECONDS if options.quick else plan_sustained.SECONDS)
         print(f"torch {torch.__version__}; {sensors.describe()}; cuBLAS/CUDA {torch.version.cuda}")
         print(f"replay overhead {self.timer.replay_overhead_us:.2f} us is taken off; "
               f"start took {self.elapsed():.1f} s", flush=True)
@@ -95,11 +107,13 @@ class Sweep:
     def run(self, cases):
         left = [case for case in cases if case.key not in self.store.done]
         print(f"{len(cases)} cases, {len(cases) - len(left)} finished before", flush=True)
-        shown = 0.0
+        kept_free = sum(1.1 * self.load_seconds for case in left if case.run == "sustained")
+        shown, skipped = 0.0, 0
         for index, case in enumerate(left):
-            if self.elapsed() > self.budget:
-                print(f"time is up: {index} of {len(left)} done")
-                return 0
+            steady = case.run == "sustained"
+            if self.elapsed() > self.budget - (1.1 * self.load_seconds if steady else min(kept_free, 0.6 * self.budget)):
+                skipped += 1
+                continue
             if self.elapsed() - shown > PROGRESS_SECONDS:
                 shown = self.elapsed()
                 self.show_progress(index, len(left))
@@ -107,6 +121,10 @@ class Sweep:
                 return 3
             if case.family == "optimizer" or index % 40 == 0:
                 gc.collect()  # automatic collection is off: it would fall into the timing
+        if skipped:
+            print(f"time is up: {len(left) - skipped} of {len(left)} done in {self.elapsed():.0f} s, "
+                  f"{self.failures} failures")
+            return 0
         print(f"plan done in {self.elapsed():.0f} s, {self.failures} failures")
         return 0
 
@@ -135,8 +153,20 @@ class Sweep:
         sets = self.layout.of(case).sets
         calls = [self.work.build(case, self.data) for _ in range(sets)]
         clocks = []
-        timing = self.timer.measure(case, calls, lambda: clocks.append(self.sensors.read()))
+        look = lambda: clocks.append(self.sensors.read())
+        if case.run == "sustained":
+            timing = self.timer.sustain(case, calls, self.load_seconds, look)
+        else:
+            timing = self.timer.measure(case, calls, look)
         self.store.add(case, timing, clocks[-1], 1e3 * (time.monotonic() - began))
+        if case.run == "burst":
+            self.cool_down(clocks[-1][0])
+
+    def cool_down(self, mhz):
+        """A pause after a case that met the power limit, so that the next one is a burst again."""
+        self.highest_mhz = max(self.highest_mhz, mhz or 0)
+        if mhz and mhz < NEAR_HIGHEST * self.highest_mhz:
+            time.sleep(PAUSE_SECONDS)
 
     def clean_up(self):
         gc.collect()

@@ -6,8 +6,8 @@ import os
 
 SOURCE, ENGINE = "tilecast-h200-2026-11", "pytorch"
 COLUMNS = ["gpu", "source", "engine", "engine_version", "kernel_source", "family", "dtype",
-           "dims", "runtime", "warmth", "latency_us", "spread"]
-PROTOCOL_COLUMNS = ["kernel_source", "family", "dtype", "dims", "runtime", "warmth", "sets",
+           "dims", "runtime", "warmth", "run", "latency_us", "spread"]
+PROTOCOL_COLUMNS = ["kernel_source", "family", "dtype", "dims", "runtime", "warmth", "run", "sets",
                     "copies", "flush", "repeats", "lowest_us", "highest_us", "sm_mhz", "mem_mhz",
                     "watts", "celsius", "wall_ms"]
 
@@ -57,7 +57,7 @@ def _open_append(path, columns):
 def _finished(path):
     if not os.path.exists(path):
         return set()
-    names = ["kernel_source", "family", "dtype", "dims", "runtime", "warmth"]
+    names = ["kernel_source", "family", "dtype", "dims", "runtime", "warmth", "run"]
     return {tuple(row[name] for name in names) for row in read_rows(path)}
 
 
@@ -65,4 +65,4 @@ def _failed(path):
     if not os.path.exists(path):
         return set()
     with open(path) as file:
-        return {tuple(line.split("\t")[:6]) for line in file}
+        return {tuple(line.split("\t")[:7]) for line in file}

@@ -1,9 +1,11 @@
 """Times a case: several copies of its kernel in one CUDA graph, replayed; or plain launches.
 
-The fixed time of a replay between its two events is measured once and taken off.
+The fixed time of a replay between its two events is measured once and taken off. Under sustained load the
+graph is replayed back to back for seconds, and the mean of what follows the settling counts.
 """
 
 import statistics
+import time
 from collections import deque
 from dataclasses import dataclass
 
@@ -16,6 +18,8 @@ CASE_SECONDS = 13e-3  # aimed length of all replays of a case
 MIN_REPEATS, MAX_REPEATS = 5, 15
 FLUSH_BYTES = 256 << 20
 POOL_LIMIT_BYTES = 80e9
+SETTLE_SHARE = 0.4  # of a sustained load, before its times count
+CHUNK_US = 10e3  # of a sustained load, between two events
 
 
 @dataclass
@@ -55,6 +59,41 @@ class Timer:
             del graph
             if torch.cuda.memory_reserved() > POOL_LIMIT_BYTES:
                 self._renew_pool()
+
+    def sustain(self, case, calls, seconds, while_running=lambda: None):
+        """As `measure`, of replays back to back for so long."""
+        layout = layouts.of(case)
+        layout = Layout(layout.sets, layout.copies, False)
+        self.warm_up(calls)
+        graph = self.capture(calls, layout)
+        try:
+            return self._sustained(layout, graph, seconds, while_running)
+        finally:
+            graph.reset()
+
+    def _sustained(self, layout, graph, seconds, while_running):
+        graph.replay()
+        single = self._events(layout, graph.replay, 1)[0]
+        replays = max(1, round(CHUNK_US / single))
+        queued, samples, began = deque(), [], time.monotonic()
+        while (passed := time.monotonic() - began) < seconds:
+            start, end = _event(), _event()
+            start.record()
+            for _ in range(replays):
+                graph.replay()
+            end.record()
+            queued.append((passed, start, end))
+            if len(queued) > 2:  # the next ones wait already, so that the device never does
+                passed, start, end = queued.popleft()
+                end.synchronize()
+                if passed > SETTLE_SHARE * seconds:
+                    samples.append(1e3 * start.elapsed_time(end) / replays / layout.copies)
+        while_running()
+        torch.cuda.synchronize()
+        quartiles = statistics.quantiles(samples, n=4)
+        mean = statistics.mean(samples)
+        return Timing(mean, (quartiles[2] - quartiles[0]) / mean, min(samples), max(samples), layout,
+                      len(samples), "graph")
 
     def warm_up(self, calls):
         """Compiles, loads and initialises everything before the clock or a capture starts."""

@@ -130,3 +130,31 @@ std::string Case::dims_text() const {
 }
 
 std::vector<Case> plan(int compute_capability, bool full) { return Planner(compute_capability, full).plan(); }
+
+std::vector<Case> sustained_plan(int compute_capability, bool full) {
+  const double seconds = full ? 2.0 : 1.6;
+  std::vector<Case> cases;
+  const auto product = [&](const char* dtype, int least_capability, long m, long n, long k) {
+    if (compute_capability < least_capability) return;
+    cases.push_back({"gemm", dtype, "cublas", {{"m", m}, {"n", n}, {"k", k}}, "", false, seconds});
+  };
+  product("bf16", 80, 4096, 28672, 4096);
+  product("fp8_static", 89, 4096, 28672, 4096);
+  product("tf32", 80, 2048, 14336, 4096);
+  product("fp32", 0, 1024, 6144, 4096);
+  product("fp16", 70, 2048, 10240, 8192);
+  product("bf16", 80, 256, 10240, 8192);
+  cases.push_back({"rmsnorm", "bf16", "tilecast_cuda", {{"rows", 16384}, {"cols", 4096}}, "", false, seconds});
+  cases.push_back(
+      {"elementwise", "bf16", "tilecast_cuda", {{"elements", 1 << 26}, {"inputs", 2}}, "add", false, seconds});
+  if (!full) return cases;
+  product("bf16", 80, 8192, 8192, 3584);
+  product("bf16", 80, 1024, 4608, 3584);
+  product("bf16", 80, 16, 57344, 8192);
+  product("fp8_static", 89, 512, 10240, 8192);
+  product("tf32", 80, 4096, 5120, 5120);
+  product("fp32", 0, 2048, 5120, 5120);
+  cases.push_back(
+      {"bmm", "bf16", "cublas", {{"batch", 64}, {"m", 1024}, {"n", 1024}, {"k", 128}}, "", false, seconds});
+  return cases;
+}

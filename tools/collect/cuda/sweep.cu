@@ -9,6 +9,7 @@ namespace {
 // After a case that met the power limit, so that the next one starts at the highest clock.
 constexpr std::chrono::milliseconds kPause{80};
 constexpr double kNearHighest = 0.97;
+constexpr double kSettleShare = 0.4;  // of a sustained load, before its times count
 
 constexpr double kRotations = 3;  // times the L2 cache: what cold sets must come to
 constexpr int kMostSets = 64, kMostCopies = 256;
@@ -142,9 +143,11 @@ std::optional<std::string> measure(Bench& bench, const Case& item, Sample& sampl
     read_all(bench.arena.data() + bench.arena.bytes() - bytes, bytes, bench.card.sms, bench.arena.result(),
              bench.timer.stream());
   };
-  sample = bench.timer.graph(
-      layout.copies, [&](int copy) { launch_set(copy % layout.sets); }, {},
-      layout.flush ? std::function<void()>(flush) : std::function<void()>());
+  const auto launch = [&](int copy) { launch_set(copy % layout.sets); };
+  if (item.load_seconds > 0) sample = bench.timer.steady(layout.copies, launch, item.load_seconds, kSettleShare);
+  else
+    sample = bench.timer.graph(layout.copies, launch, {},
+                               layout.flush ? std::function<void()>(flush) : std::function<void()>());
   if (problem) return *problem;
   return std::nullopt;
 }
@@ -158,7 +161,7 @@ bool sweep(Bench& bench, const std::vector<Case>& cases, double deadline, Table&
     if (seconds_now() > deadline) return true;
     const std::string key = bench.card.measured_as() + ",tilecast-collect,cuda," + bench.card.cuda + "," + item.source +
                             "," + item.family + "," + item.dtype + "," + item.dims_text() + ",graph," +
-                            (item.warm ? "warm" : "cold");
+                            (item.warm ? "warm" : "cold") + (item.load_seconds > 0 ? ",sustained" : ",burst");
     Sample sample;
     if (!table.has(key)) {
       const auto problem = measure(bench, item, sample);
@@ -168,7 +171,7 @@ bool sweep(Bench& bench, const std::vector<Case>& cases, double deadline, Table&
       else table.add(key, sample_fields(sample) + "," + protocol_fields(sample));
     }
     const int mhz = sample.sensors.sm_mhz;
-    if (mhz > 0 && mhz < kNearHighest * bench.card.sm_mhz) std::this_thread::sleep_for(kPause);
+    if (item.load_seconds == 0 && mhz > 0 && mhz < kNearHighest * bench.card.sm_mhz) std::this_thread::sleep_for(kPause);
     progress.step(item.family + " " + item.dtype + " " + item.dims_text());
   }
   return true;

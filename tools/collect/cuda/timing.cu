@@ -120,7 +120,7 @@ double Timer::guess_us(const Launch& launch) {
   return std::max(1.0, lengths(1, run, {}, true, nullptr)[0] - replay_us_);
 }
 
-Sample Timer::steady(int copies, const Launch& launch, double seconds) {
+Sample Timer::steady(int copies, const Launch& launch, double seconds, double from) {
   const cudaGraphExec_t ready = capture(copies, launch);
   const auto run = [&] { must(cudaGraphLaunch(ready, stream_), "replay"); };
   const double began = now_s();
@@ -128,7 +128,7 @@ Sample Timer::steady(int copies, const Launch& launch, double seconds) {
   std::vector<double> kept;
   while (now_s() - began < seconds) {
     const auto us = lengths(4, run, {}, false, &sample.sensors);
-    if (now_s() - began > 0.75 * seconds)
+    if (now_s() - began > from * seconds)
       for (const double length : us) kept.push_back((length - replay_us_) / copies);
   }
   if (kept.empty()) kept.push_back((lengths(1, run, {}, false, &sample.sensors)[0] - replay_us_) / copies);

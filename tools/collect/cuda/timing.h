@@ -39,8 +39,8 @@ class Timer {
   Sample eager(int copies, const Launch& launch, const Limits& limits = {});
   // One launch, roughly, to size the rest with.
   double guess_us(const Launch& launch);
-  // Replays for `seconds` and samples the last quarter: what the card holds under load.
-  Sample steady(int copies, const Launch& launch, double seconds);
+  // Replays for `seconds` and samples the last quarter, or what follows `from` of it: what the card holds under load.
+  Sample steady(int copies, const Launch& launch, double seconds, double from = 0.75);
 
   cudaStream_t stream() const { return stream_; }
   double replay_us() const { return replay_us_; }

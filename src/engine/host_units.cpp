@@ -1,0 +1,79 @@
+#include "engine/host_units.h"
+
+#include <algorithm>
+
+#include "constants/engine.h"
+#include "constants/host.h"
+#include "support/overload.h"
+
+namespace tilecast {
+
+using namespace constants;
+
+namespace {
+
+double optimizer_units(const Optimizer& step) {
+  const auto tensors = static_cast<double>(step.tensors);
+  if (step.form == OptimizerForm::fused) return kFusedOptimizerUnits + kFusedTensorUnits * tensors;
+  return kForeachOptimizerUnits + kForeachTensorUnits * tensors;
+}
+
+double operator_units(const Shape& shape) {
+  return std::visit(Overload{
+                        [](const Gemm&) -> double { return kProductUnits; },
+                        [](const Moe&) -> double { return kProductUnits; },
+                        [](const Bmm&) -> double { return kBatchedUnits; },
+                        [](const AttentionPrefill&) -> double { return kAttentionUnits; },
+                        [](const AttentionDecode&) -> double { return kAttentionUnits; },
+                        [](const AttentionBackward&) -> double { return kAttentionUnits; },
+                        [](const MlaPrefill&) -> double { return kAttentionUnits; },
+                        [](const MlaDecode&) -> double { return kAttentionUnits; },
+                        [](const Conv2d&) -> double { return kConvolutionUnits; },
+                        [](const RmsNorm&) -> double { return kNormUnits; },
+                        [](const LayerNorm&) -> double { return kNormUnits; },
+                        [](const Softmax&) -> double { return kReductionUnits; },
+                        [](const Reduction&) -> double { return kReductionUnits; },
+                        [](const Copy&) -> double { return kCopyUnits; },
+                        [](const Embedding&) -> double { return kCopyUnits; },
+                        [](const KvWrite&) -> double { return kCopyUnits; },
+                        [](const CrossEntropy&) -> double { return kLossUnits; },
+                        [](const Optimizer& step) -> double { return optimizer_units(step); },
+                        [](const auto&) -> double { return kPointwiseUnits; },
+                    },
+                    shape);
+}
+
+// Attention that is spelled out has a softmax.
+bool is_attention(const Shape& shape) {
+  return std::holds_alternative<AttentionPrefill>(shape) || std::holds_alternative<AttentionDecode>(shape) ||
+         std::holds_alternative<MlaPrefill>(shape) || std::holds_alternative<MlaDecode>(shape) ||
+         std::holds_alternative<Softmax>(shape);
+}
+
+// A gradient's operators are called by C++, so that no Python stands around them, but views have gradients too.
+double units_of(const Shape& shape, Pass pass, HostCode code, bool trains) {
+  const double own = operator_units(shape);
+  if (pass == Pass::optimizer) return own;
+  if (pass == Pass::backward) return own * kAutogradFactor;
+  const double block = code == HostCode::modules && is_attention(shape) ? kBlockUnits.value : 0;
+  return (own * kAround + block) * (trains ? kRecorded.value : 1);
+}
+
+}  // namespace
+
+double host_units(const Program& program, HostCode code) {
+  const bool trains = std::any_of(program.sections.begin(), program.sections.end(),
+                                  [](const ProgramSection& s) { return s.pass == Pass::backward; });
+  double units = 0;
+  for (const KernelCall& call : program.calls)
+    units += static_cast<double>(call.times) *
+             units_of(call.kernel.shape, program.sections[call.section].pass, code, trains);
+  return units;
+}
+
+Seconds launch_time(const Program& program, HostCode code, Seconds addition) {
+  const Count launches = program.launches();
+  return launches > 0 ? addition * (host_units(program, code) / static_cast<double>(launches)) : addition;
+}
+
+}  // namespace tilecast
