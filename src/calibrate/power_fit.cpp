@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPlanThreads = 2;
 // Chips of one kind differ by some percent in what they draw; rows of one kernel by about three from their forecast.
-constexpr double kPrior = 0.1, kNoise = 0.03;
+constexpr double kPowerPrior = 0.1, kNoise = 0.03;
 constexpr double kLongTail = 2;   // times the noise: rows beyond count as if they lay nearer
 constexpr double kFurthest = 0.3, kFirstStep = 0.06, kLastStep = 0.01;
 constexpr double kFollows = 0.002;  // by which a forecast changes with a factor, at least, to have a say in it
@@ -73,7 +73,7 @@ class PowerFit {
     return calibration_rows(rows, gpu_, power, weights_);
   }
   double cost(double change, const std::map<std::string, double>& usual) const {
-    double sum = change * change / (2 * kPrior * kPrior);
+    double sum = change * change / (2 * kPowerPrior * kPowerPrior);
     for (const CalibrationRow& row : forecasts(rows_, change)) {
       const auto off = usual.find(row.key);
       sum += cost_of(log_error(row) - (off == usual.end() ? 0 : off->second));

@@ -43,8 +43,8 @@ double operator_units(const Shape& shape) {
                     shape);
 }
 
-// Attention that is spelled out has a softmax.
-bool is_attention(const Shape& shape) {
+// The attention of a layer; one that is spelled out has a softmax.
+bool begins_block(const Shape& shape) {
   return std::holds_alternative<AttentionPrefill>(shape) || std::holds_alternative<AttentionDecode>(shape) ||
          std::holds_alternative<MlaPrefill>(shape) || std::holds_alternative<MlaDecode>(shape) ||
          std::holds_alternative<Softmax>(shape);
@@ -55,7 +55,7 @@ double units_of(const Shape& shape, Pass pass, HostCode code, bool trains) {
   const double own = operator_units(shape);
   if (pass == Pass::optimizer) return own;
   if (pass == Pass::backward) return own * kAutogradFactor;
-  const double block = code == HostCode::modules && is_attention(shape) ? kBlockUnits.value : 0;
+  const double block = code == HostCode::modules && begins_block(shape) ? kBlockUnits.value : 0;
   return (own * kAround + block) * (trains ? kRecorded.value : 1);
 }
 

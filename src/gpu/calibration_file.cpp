@@ -126,7 +126,7 @@ Result<Calibration> parse_calibration(const Json& json, const std::string& place
 }
 
 Result<CardPower> parse_card_power(const Json& json, const std::string& place) {
-  Reader reader(place);
+  CalibrationReader reader(place);
   const CardPower power = reader.power(json);
   if (reader.failure()) return *reader.failure();
   return power;
