@@ -67,8 +67,7 @@ TEST(Train, LeavesOutWhatItIsTold) {
   EXPECT_TRUE(weights.models[0].seen.contains("A100-SXM-80GB"));
 }
 
-// Rows 10 % either way of the planted law at random. The forest's own spread holds about 80 % of rows it was not fitted to; intervals are wider by
-// what another protocol, card or architecture may differ (estimate/width.h), so that they hold more of rows measured in the same way.
+// Rows 10 % either way of the planted law at random: about 80 % of those that were not fitted to lie inside.
 TEST(Train, IntervalsHoldWhatTheySay) {
   auto rows = planted_rows();
   std::uint64_t state = 3;
@@ -88,8 +87,8 @@ TEST(Train, IntervalsHoldWhatTheySay) {
   const Weights weights = train_all(rows, quick(), {});
   const auto seen = forecast_with(weights, rows, 2);
   const auto unseen = forecast_leaving_out(rows, LeaveOut::gpu, quick(), {});
-  EXPECT_GE(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.75);
-  EXPECT_GE(held(unseen, [](const Measurement&) { return true; }), 0.75);
+  EXPECT_NEAR(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.8, 0.12);
+  EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
   // An even spread of 10 % has 80 % of its rows within 8 %; the widths shared with other protocols and cards join it by squares.
   const auto reach = [](const std::vector<Outcome>& outcomes) {
     double sum = 0;
