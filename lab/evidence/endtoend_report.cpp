@@ -124,14 +124,14 @@ std::string steps_report(const Results& all) {
       "### Steps as PyTorch programs run them, on our own H200\n\n"
       "Plain decoders (written in three styles), vision, speech, encoder-decoder models and training under PyTorch 2.11 "
       "(data/measurements/h200_steps.csv.gz), steps back to back. Constants and code were chosen with half of the "
-      "models at hand; the other half is the judge. No step was used in training; kernels of the same card were. Asked: "
-      "mean at most 5 %, bias within 2 %. Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
+      "models at hand; the other half is the judge. No step was used in training; kernels of the same card were. "
+      "Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
       "description here. SigLIP stands as a ViT of its size; that its stream keeps the transposed layout of its "
       "convolution, as Whisper's does, is not modelled.\n\n" +
       table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr);
   if (!waiting.empty())
     out += "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "
-           "the step says; asked: at most 25 %:\n\n" +
+           "the step says:\n\n" +
            table_by({"models"}, waiting, by_half, "all") +
            table_by({"models", "model", "engine"}, waiting, by_model, nullptr);
   if (!masked.empty())
@@ -193,8 +193,7 @@ std::string argonne_report(const Results& whole) {
              "One GPU, 16-bit weights, prompts of 128 to 2048 tokens answered by as many; the time of the whole batch. "
              "{} of {} rows, the others' caches exceed the card's memory. What the engines' hosts add (releases of "
              "2024) was "
-             "fitted to the A100's rows, two figures an engine; the H100's are the judge. Asked: median at most 12 "
-             "%.\n\n",
+             "fitted to the A100's rows, two figures an engine; the H100's are the judge.\n\n",
              fitting.size(), all.size()) +
          table_by(
              {"GPU", "host's cost"}, fitting,
@@ -226,9 +225,7 @@ std::string trtllm_report(const Results& all) {
   return "### Static batches: NVIDIA's own figures of TensorRT-LLM 0.5 to 0.9\n\n"
          "gptSessionBenchmark: the time of a whole batch, from its throughput; and the first token of one request. "
          "Releases "
-         "of one configuration differ by a median of 1.11 times. Nothing was fitted to these rows. Asked: median at "
-         "most "
-         "12 %.\n\n" +
+         "of one configuration differ by a median of 1.11 times. Nothing was fitted to these rows.\n\n" +
          spread_report(all);
 }
 
@@ -240,8 +237,8 @@ std::string synperf_report(const Results& all) {
   const auto what = [](const EndToEndResult& r) { return Words{r.quantity}; };
   std::string out =
       "### Requests of many lengths: SynPerf's runs of SGLang and vLLM\n\n"
-      "One GPU, Qwen2.5-14B in bf16, the median run as truth. Asked: mean at most 8 % (SynPerf 11.3 % over all its\n"
-      "GPUs). RTX 6000 Ada's prefill runs at 85 of 364 TFLOP/s and slows from run to run (8.0 to 9.2 s), while its\n"
+      "One GPU, Qwen2.5-14B in bf16, the median run as truth; SynPerf errs by 11.3 % over all its\n"
+      "GPUs. RTX 6000 Ada's prefill runs at 85 of 364 TFLOP/s and slows from run to run (8.0 to 9.2 s), while its\n"
       "single kernels reach 150 to 185: a hot card, which no data sheet tells. H20's products never pass what 1830 "
       "MHz\n"
       "give in the kernel tables; its description allows 1980.\n\n" +
@@ -257,8 +254,7 @@ std::string synperf_report(const Results& all) {
          "Over several GPUs: Qwen3-32B and Llama-3.1-70B in bf16 under SGLang; Llama-3.1-70B over two stages of four\n"
          "GPUs under vLLM, whole times only. Collectives are those of SynPerf's own machines, nothing was fitted to "
          "these\n"
-         "runs. Asked: mean at most 6 % (SynPerf 6.6 % over its own selection, with the run nearest to each "
-         "forecast).\n\n" +
+         "runs. SynPerf errs by 6.6 % over its own selection, with the run nearest to each forecast.\n\n" +
          table_by(
              {"GPU", "model", "workload"}, several,
              [](const EndToEndResult& r) {
@@ -329,7 +325,7 @@ std::string neusight_report(const Results& all, const Results& operators) {
       "since the train tables hold no products. Those rows were timed one by one with eager launches, which a model's\n"
       "kernels do not wait for: what the smallest pointwise kernels and the intercept of larger ones show of it is "
       "taken\n"
-      "off. Asked of the 50 steps on NVIDIA cards: median at most 6 %, mean at most 8 %. A number in brackets: rows "
+      "off. A number in brackets: rows "
       "that a\n"
       "method has figures of.\n\n"
       "What is missed lies in the labels as much as in the forecasts: seven of the ten forward passes of A100 80 GB "

@@ -48,9 +48,7 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
          "in a step costs the host there (150 us) was chosen on Qwen3-14B. On the machine with one or two H100s long "
          "prompts take 1.7 times as long as forecast, whatever the engine, while single answers do not; its machine "
          "with "
-         "eight H100s and other tables' H100s agree with the forecast. The cause is not known. Asked: throughput and "
-         "TPOT median at most 12 %, TTFT 20 "
-         "% where its mean is under 10 s.\n\n" +
+         "eight H100s and other tables' H100s agree with the forecast. The cause is not known.\n\n" +
          table_by(
              {"quantity"}, all, [](const EndToEndResult& r) { return Words{quantity_of(r)}; }, nullptr) +
          table_by(
@@ -103,10 +101,9 @@ std::string silicon_report(const Results& judged, const Results& left_out) {
   return "### Serving points of AIConfigurator\n\n"
          "The clean subset of its sample (aggregated, at most eight GPUs, TTFT under 10 s, copies removed); closed "
          "loop at the concurrency given; engines as InferenceX's scripts launch them, and AIConfigurator's own "
-         "generator (learn/serving_silicon.cpp). Chosen on Llama 3.1 8B under TensorRT-LLM: the time of an operator "
+         "generator (lab/evidence/serving_silicon.cpp). Chosen on Llama 3.1 8B under TensorRT-LLM: the time of an operator "
          "outside graphs, that of a step by its requests (serve/host.cpp), and of AIConfigurator's own runs the front "
-         "end (80 ms) and how far answers end apart (0.3). Every other model is left out of them. Asked, on Llama 3.1 "
-         "and Qwen3-235B: TPOT median at most 8 %, TTFT 18 %.\n\n" +
+         "end (80 ms) and how far answers end apart (0.3). Every other model is left out of them.\n\n" +
          table_by(
              {"quantity", "rows of"}, wanted,
              [](const EndToEndResult& r) {

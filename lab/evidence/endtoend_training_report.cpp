@@ -32,8 +32,7 @@ std::string mosaic_report(const Results& all) {
   };
   std::string out = fmt::format(
       "### FSDP on 8 to 512 GPUs: MosaicML's llm-foundry\n\n"
-      "MPT models of 125 million to 70 billion parameters under Composer (2023), tokens a second. Asked: median at\n"
-      "most 10 %. One constant was chosen, on the A100 80 GB rows alone: FlashAttention in Triton takes 1.6 times as\n"
+      "MPT models of 125 million to 70 billion parameters under Composer (2023), tokens a second. One constant was chosen, on the A100 80 GB rows alone: FlashAttention in Triton takes 1.6 times as\n"
       "long as FlashAttention 2; A100 40 GB and H100 are the judges. Assumed: nodes of eight, 1600 Gb/s between A100\n"
       "nodes (the table's own headings), 3200 between H100 ones; weights gathered in fp32 under autocast, in bf16 in\n"
       "\"pure\" mode, gradients in bf16; flash-attn's loss, LayerNorm in low precision (submit_benchmarks.py). FSDP's\n"
@@ -61,8 +60,8 @@ std::string megatron_report(const Results& all) {
   };
   return fmt::format(
              "### Memory under every parallelism: Megatron-LM's continuous tests\n\n"
-             "Peak of PyTorch's allocator on the last rank (it writes the log), so of the last pipeline stage. Asked: "
-             "median at most 15 %, and no completed run said not to fit: {} of {} are. Assumed where the rows are "
+             "Peak of PyTorch's allocator on the last rank (it writes the log), so of the last pipeline stage. "
+             "Completed runs said not to fit: {} of {}. Assumed where the rows are "
              "silent, as Megatron's arguments have it: dropout 0.1 and biases (none in tests of gated models), "
              "gradients summed in fp32 buffers that stay, an fp32 copy and two moments with the optimizer, the loss "
              "computed in place over fp32 logits, fused attention unless the row says otherwise; vocabularies are the "
