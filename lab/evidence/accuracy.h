@@ -80,7 +80,7 @@ using AccuracySection = std::string (*)(const AccuracyInputs& inputs);
 namespace section {
 std::string definitions(const AccuracyInputs& inputs);
 std::string sources(const AccuracyInputs& inputs);  // of rows, with their licences
-std::string summary(const AccuracyInputs& inputs);  // averages over AIConfigurator's six cards
+std::string summary(const AccuracyInputs& inputs);  // averages over AIConfigurator's NVIDIA cards
 std::string seen(const AccuracyInputs& inputs);     // held-out shapes
 std::string left_out_gpu(const AccuracyInputs& inputs);
 std::string left_out_architecture(const AccuracyInputs& inputs);

@@ -16,17 +16,18 @@
 namespace tilecast {
 namespace {
 
-// AIConfigurator's cards. The method was chosen on the first three left out, and frozen before the others were looked
-// at.
+// AIConfigurator's NVIDIA cards. The method was chosen on the first three left out, and frozen before the next three
+// were looked at; rows of the last came later.
 constexpr std::array<std::string_view, 3> kDesign = {"A100-SXM-80GB", "H200-SXM", "GB200"};
 constexpr std::array<std::string_view, 3> kFrozen = {"H100-SXM", "L40S", "B200"};
+constexpr std::string_view kLater = "RTX-PRO-6000-Blackwell-Server";
 
 bool in(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
-bool six_cards(const Measurement& row) {
-  return row.source == "aiconfigurator" && (in(kDesign, row.gpu) || in(kFrozen, row.gpu));
+bool in_summary(const Measurement& row) {
+  return row.source == "aiconfigurator" && (in(kDesign, row.gpu) || in(kFrozen, row.gpu) || row.gpu == kLater);
 }
 
-// A line of the summary, averaged over the six cards.
+// A line of the summary, averaged over these cards.
 struct SummaryLine {
   std::string_view name;
   bool (*holds)(const Measurement& row);
@@ -99,12 +100,12 @@ std::string learned_table(const Judged& judged, bool mark) {
                       });
 }
 
-// Mean errors of named outcomes of the same rows by family and dtype, over the six cards.
+// Mean errors of named outcomes of the same rows by family and dtype, over the same cards.
 std::string side_by_side(const std::vector<Measurement>& rows, const std::vector<MethodOutcomes>& sets) {
   const std::vector<Key> by = {Key::family, Key::dtype};
   std::vector<std::vector<Group>> groups;
   for (const MethodOutcomes& set : sets) {
-    const Judged judged = select(rows, set.outcomes, six_cards);
+    const Judged judged = select(rows, set.outcomes, in_summary);
     groups.push_back(group_errors(judged.rows, judged.outcomes, by));
   }
   std::vector<FigureColumn> columns = {{"rows", &groups.front(), figure::rows}};
@@ -127,7 +128,7 @@ std::string summary(const AccuracyInputs& inputs) {
   for (const SummaryLine& line : kSummary) {
     const auto mean_over = [&](const std::vector<Outcome>& outcomes, const auto& cards) {
       return whole(select(inputs.rows, outcomes,
-                          [&](const Measurement& row) { return six_cards(row) && line.holds(row) && cards(row); }));
+                          [&](const Measurement& row) { return in_summary(row) && line.holds(row) && cards(row); }));
     };
     const auto all = [](const Measurement&) { return true; };
     const Group left_out = mean_over(inputs.without_gpu, all);
@@ -137,9 +138,8 @@ std::string summary(const AccuracyInputs& inputs) {
                mean_text(mean_over(inputs.without_architecture, all)), percent_text(seen.coverage),
                percent_text(left_out.coverage)});
   }
-  return "## Kernels\n\nMean error of the learned method over AIConfigurator's A100, H100, H200, L40S, B200 and GB200 "
-         "and all three "
-         "engines.\n\n" +
+  return "## Kernels\n\nMean error of the learned method over AIConfigurator's A100, H100, H200, L40S, B200, GB200 and RTX PRO "
+         "6000 and all three engines.\n\n" +
          table.markdown();
 }
 
@@ -174,13 +174,13 @@ std::string methods(const AccuracyInputs& inputs) {
   sets.insert(sets.end(), inputs.others.begin(), inputs.others.end());
   sets.push_back({"analytic", inputs.analytic});
   sets.push_back({"roofline", inputs.roofline});
-  return "## Methods on the same rows\n\nMean errors over the six cards, each GPU left out of what forecasts it.\n\n" +
+  return "## Methods on the same rows\n\nMean errors over the same cards, each GPU left out of what forecasts it.\n\n" +
          side_by_side(inputs.rows, sets);
 }
 
 std::string ablation(const AccuracyInputs& inputs) {
   if (inputs.ablations.size() < 2) return {};
-  return "## What each part brings\n\nMean errors over the six cards, GPU left out; each column lacks one part of the "
+  return "## What each part brings\n\nMean errors over the same cards, GPU left out; each column lacks one part of the "
          "method.\n\n" +
          side_by_side(inputs.ablation_rows, inputs.ablations);
 }

@@ -68,7 +68,7 @@ TEST(Accuracy, TheSummaryAveragesRowsThenGpus) {
   sample.add("A100-SXM-80GB", held, 100, 104, 110);
   sample.add("A100-SXM-80GB", trained, 100, 190, 130);
   sample.add("H100-SXM", held, 100, 102, 105);
-  sample.add("V100-PCIe", held, 100, 300, 300);  // none of the six cards
+  sample.add("V100-PCIe", held, 100, 300, 300);  // none of the cards of the summary
   const std::string text = section::summary(sample.inputs);
   // Architecture left out: 120 % and 160 % on A100, 110 % on H100. Intervals of 10 % around hold all seen rows; on A100
   // 110 * 0.9 = 99 holds, 130 * 0.9 = 117 does not, on H100 94.5 does: (0.5 + 1) / 2.
