@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """fp8 training: the three products of linear layers by kind of scale beside bf16, and the casts around them.
 
-    python3 tools/collect/windows/fp8.py --out results --budget-seconds 400
+    python3 tools/collect/windows/fp8.py --out results
 
-Products: 20 ms after a pause (`window`), a few of them under 1.5 s of load (`steady`); every shape in all
+Products: 20 ms after a pause (`window`), a few of them under 1.4 s of load (`steady`); every shape in all
 variants, and the first shapes once more at the end (`pass` 2). Casts: chains in a graph, eager and compiled.
 """
 
@@ -33,7 +33,7 @@ KERNEL_COLUMNS = ["card", "what", "variant", "dims", "index", "kernel", "grid", 
 SIZES = [(8192, 4096), (2048, 4096), (8192, 14336), (8192, 2048), (14336, 4096), (32768, 4096), (8192, 28672),
          (2048, 2048)]
 COMPILED_SIZES = SIZES[:6]
-IDLE, STEADY_SECONDS, ROTATION = 0.045, 1.5, 300e6
+IDLE, STEADY_SECONDS, ROTATION = 0.045, 1.4, 300e6
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Sweep:
                 if steady:
                     seconds = 0.7 if self.smoke else STEADY_SECONDS
                     self.note(case, variant, turn, "steady", self.bench.steady(load, seconds)[0])
-                    time.sleep(0.3)
+                    time.sleep(0.2)
             finally:
                 self.bench.drop(load)
 

@@ -216,7 +216,7 @@ def block_operand(x, square):
     x8, inverse = (block_128x128 if square else block_1x128)(x, None, E4M3)
     if not square:
         return x8, turned(inverse).t()
-    return x8, F.pad(inverse, (0, -inverse.shape[1] % 4)).contiguous()
+    return x8, F.pad(inverse, (0, -inverse.shape[1] % 4)).contiguous()[:, :inverse.shape[1]]
 
 
 def multiply(a, b, scale_a, scale_b, fast):

@@ -1,7 +1,7 @@
 """Blocks of a decoder and what is recomputed of them in the backward pass.
 
 full: every block. alternate: the first, third, ... block. attention: the attention kernel alone. ops: in every
-block all operators but attention and every second product, the choice of torchtitan's selective mode.
+block all operators but attention and every second product, whose results are kept.
 """
 
 import torch

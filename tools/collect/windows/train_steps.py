@@ -3,8 +3,8 @@
 
     python3 tools/collect/windows/train_steps.py --out results --budget-seconds 400
 
-Engine `compile` compiles every block on its own and the loss, as torchtitan does; norm, head and optimizer
-stay eager. A row holds steps back to back for a second after some load.
+Engine `compile` compiles every block on its own, as torchtitan's apply_compile does, and the loss; norm, head and
+optimizer stay eager. A row holds steps back to back for a second after some load.
 """
 
 import argparse
@@ -66,15 +66,17 @@ def cases(smoke):
                   lora(1, 8192, 64, "all"), lora(1, 8192, 64, "all", recompute="full"),
                   lora(1, 8192, 64, "all", engine="compile")]
     found.append(Case("8b", 4, 1, 8192, "fp8_row_gw_hp", "compile"))
-    again = [Case(model, 4, 1, 8192, precision, turn=2) for model in ("8b", "1b") for precision in ("bf16", "fp8_tensor")]
+    again = [Case(model, 4, 1, 8192, precision, turn=2) for model in ("8b", "1b")
+             for precision in ("bf16", "fp8_tensor")]
     return found + again
 
 
 def smoke_cases():
     make = lambda **more: Case("1b", 2, 1, 1024, **more)
-    found = [make(precision=precision, engine=engine) for precision in ("bf16", "fp8_tensor", "fp8_row", "fp8_row_gw_hp")
-             for engine in ("eager", "compile")]
-    found += [make(recompute=how, engine=engine) for how in ("full", "attention", "ops") for engine in ("eager", "compile")]
+    found = [make(precision=precision, engine=engine)
+             for precision in ("bf16", "fp8_tensor", "fp8_row", "fp8_row_gw_hp") for engine in ("eager", "compile")]
+    found += [make(recompute=how, engine=engine)
+              for how in ("full", "attention", "ops") for engine in ("eager", "compile")]
     found += [make(precision="fp8_tensor", recompute="full", engine=engine) for engine in ("eager", "compile")]
     return found + [make(rank=8, targets="qv"), make(rank=64, targets="all", recompute="full"),
                     make(rank=64, targets="all", engine="compile"), make(recompute="alternate")]
@@ -241,8 +243,8 @@ class Sweep:
         tenths = statistics.quantiles(times, n=10, method="inclusive")
         late = readings[len(readings) // 2:]
         middle = lambda index: statistics.median(reading[index] for reading in late)
-        self.rows.add(card=self.card, **values(case), vocab=VOCAB, latency_ms=statistics.median(times), p10_ms=tenths[0],
-                      p90_ms=tenths[-1], repeats=repeats, wall_ms=wall, burst_ms=burst,
+        self.rows.add(card=self.card, **values(case), vocab=VOCAB, latency_ms=statistics.median(times),
+                      p10_ms=tenths[0], p90_ms=tenths[-1], repeats=repeats, wall_ms=wall, burst_ms=burst,
                       issue_ms=statistics.median(issue), **measured, parameters=step.parameters, trained=step.trained,
                       first_call_s=first, add_us=steps.host_pace()[0], sm_mhz=middle(0), watts=middle(2),
                       loss=float(step.last))
@@ -256,7 +258,8 @@ class Sweep:
             count, total = found.get(name, (0, 0.0))
             found[name] = (count + 1, total + us)
         for name, (count, total) in sorted(found.items(), key=lambda item: -item[1][1]):
-            self.kernels.add(card=self.card, **values(case), kernel=kernel_names.brief(name), count=count, total_us=total)
+            self.kernels.add(card=self.card, **values(case), kernel=kernel_names.brief(name), count=count,
+                             total_us=total)
 
 
 def values(case):
@@ -279,11 +282,12 @@ def attempt(work, case):
 
 
 def warm(index, of, smoke):
-    """Compiles a share of the compiled cases with one layer each, for the cache that the timed run reads."""
+    """Compiles a share of the compiled cases with a layer or two each, for the cache that the timed run reads."""
     import torch
     compiled = [case for case in cases(smoke) if case.engine == "compile"]
     for case in compiled[index::of]:
-        attempt(lambda case: (Step(replace(case, layers=1))(), torch.cuda.synchronize()), case)
+        layers = 2 if case.rank or case.recompute == "alternate" else 1  # blocks that differ
+        attempt(lambda case: (Step(replace(case, layers=layers))(), torch.cuda.synchronize()), case)
 
 
 def main():
@@ -291,6 +295,8 @@ def main():
     parser.add_argument("--out", default="results")
     parser.add_argument("--budget-seconds", type=float, default=400)
     parser.add_argument("--warm", default="", help="i/n: only compile the i-th of n shares")
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first so many cases")
+    parser.add_argument("--engines", default="eager,compile")
     parser.add_argument("--smoke", action="store_true", help="every path once, briefly")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
@@ -306,14 +312,16 @@ def main():
     if options.smoke:
         clock.WARM_SECONDS = WINDOW_SECONDS = 0.03
     deadline, sweep, timed = Deadline(options.budget_seconds), Sweep(options.out), []
-    for case in cases(options.smoke):
+    for case in cases(options.smoke)[options.skip:]:
+        if case.engine not in options.engines.split(","):
+            continue
         if deadline.passed(0.78):
             print("train_steps: time is up at", *astuple(case), flush=True)
             break
         if attempt(sweep.time, case):
             timed.append(case)
     print(f"train_steps: {sweep.rows.count} rows after {deadline.elapsed():.0f} s", flush=True)
-    for case in timed:
+    for case in sorted(timed, key=lambda case: case.engine == "compile"):
         if deadline.passed():
             print("train_steps: profiles cut short at", *astuple(case), flush=True)
             break
