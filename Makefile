@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage fit collect format lint clean FORCE
+.PHONY: demo test install lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage fit collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -27,14 +27,20 @@ build/tilecast-lab: build/release/build.ninja FORCE
 	@cmp -s build/release/tilecast-lab $@ || cp build/release/tilecast-lab $@
 
 demo: build/tilecast
-	@printf '\n$$ tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048\n\n'
-	@build/tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI300X --mode decode --batch 32 --context 2048
+	@printf '\n$$ tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI355X --mode decode --batch 32 --context 2048\n\n'
+	@build/tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI355X --mode decode --batch 32 --context 2048
 	@printf '\n$$ tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain\n\n'
 	@build/tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain
 
 test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
+
+# The program and the library, under PREFIX.
+PREFIX ?= /usr/local
+install: build/release/build.ninja
+	@cmake --build --preset release --target tilecast tilecast_library -j $(JOBS)
+	@cmake --install build/release --prefix $(PREFIX)
 
 asan tsan: build/.packages
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }

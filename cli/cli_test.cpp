@@ -140,8 +140,8 @@ TEST(Cli, UnknownNamesSuggest) {
 
 TEST(Cli, WrongValuesAreRefusedByName) {
   const std::string gpu = " --gpu H100-SXM";
-  expect_refused("", "subcommand");
-  expect_refused("kernel", "");
+  expect_refused("", "a command is missing (one of kernel, predict");
+  expect_refused("kernel", "a command is missing (one of gemm, bmm");
   expect_refused("frobnicate", "frobnicate");
   expect_refused("kernel gemm --m 1 --n 1 --k 1", "--gpu: is missing");
   expect_refused("kernel gemm --n 1 --k 1" + gpu, "--m: is missing");
@@ -151,10 +151,12 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1.5 --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m nan --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m '' --n 1 --k 1" + gpu, "--m");
-  expect_refused("kernel gemm --m 99999999999999999999 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 4k --n 1 --k 1" + gpu, "--m: must be a whole number, not '4k' (digits alone: 4096)");
+  expect_refused("kernel gemm --m 99999999999999999999 --n 1 --k 1" + gpu, "--m: must be at most");
   expect_refused("kernel gemm --m 1000000000000 --n 1000000 --k 1000000" + gpu, "10^15");
-  expect_refused("kernel gemm --m 1 --n 1 --k 1 --q 3" + gpu, "--q");
-  expect_refused("kernel gemm --m 1 --m 2 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --q 3" + gpu, "unknown flag '--q'");
+  expect_refused("kernel gemm --m 1 --m 2 --n 1 --k 1" + gpu, "--m: is given more than once (give it once)");
+  expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu", "--gpu: has no value");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --layout xy" + gpu, "--layout: unknown choice 'xy' (one of");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 surplus" + gpu, "surplus");
   expect_refused("kernel custom --ctas 1 --vector-ops nan" + gpu, "--vector-ops: must be a finite number");
@@ -163,6 +165,25 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --runtime lazy" + gpu, "--runtime: must be graph or eager");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies 0" + gpu, "--weight-copies");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies many" + gpu, "--weight-copies");
+}
+
+TEST(Cli, UnknownFlagsSuggest) {
+  const std::string gemm = "kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM ";
+  expect_refused(gemm + "--dtyp fp8", "unknown flag '--dtyp' (did you mean --dtype?)");
+  expect_refused(gemm + "--dtyp=fp8", "unknown flag '--dtyp' (did you mean --dtype?)");
+  expect_refused(gemm + "--frobnicate", "unknown flag '--frobnicate' (add --help");
+  expect_refused("kernel gemm help", "unexpected 'help' (add --help");
+  expect_refused("--verison", "unknown flag '--verison' (did you mean --version?)");
+  expect_refused("--gpu H100 " + gemm, "flag '--gpu' stands before its command (write it behind the command)");
+}
+
+// A flag's name stands once, with two dashes, wherever its value is refused.
+TEST(Cli, RefusalsNameTheFlagAsItIsWritten) {
+  for (const char* arguments :
+       {"kernel gemm --m 1 --n 1 --k 1 --gpu H100-SXM --dtype bfloat", "predict gpt2 --gpu H100-SXM --mode inference",
+        "simulate gpt2 --gpu H100-SXM --rate 8/s", "simulate gpt2 --gpu H100-SXM --rate 8 --slo ttft=500",
+        "plan train gpt2 --gpus H100 --global-batch 8 --seq 128"})
+    EXPECT_THAT(run_tilecast(arguments).err, testing::MatchesRegex("tilecast: --[a-z]+: .*\n")) << arguments;
 }
 
 TEST(Cli, DataCommandsRefuseWhatIsNotThere) {

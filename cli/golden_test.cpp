@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "cli/cli_testing.h"
+#include "support/text.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -93,6 +94,33 @@ TEST(Golden, ForecastsAreThoseThatWereAccepted) {
     }
   }
   EXPECT_GT(rows, 300u);
+}
+
+// Documents show commands behind "$ ", and below them the first lines of what they print.
+TEST(Golden, DocumentsShowWhatIsPrinted) {
+  const bool accepts = std::getenv("TILECAST_ACCEPT_GOLDEN") != nullptr;
+  for (const std::string name : {"README.md", "docs/parallel.md"}) {
+    const std::string path = TILECAST_SOURCE_DIR "/" + name;
+    std::vector<std::string> lines = split(file_text(path), '\n');
+    std::size_t commands = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::size_t at = lines[i].find("tilecast ");
+      if (!lines[i].starts_with("$ ") || at == std::string::npos) continue;
+      ++commands;
+      const Ran ran = run_tilecast(lines[i].substr(at + 9));
+      const std::vector<std::string> printed = split(ran.out + ran.err, '\n');
+      std::size_t shown = i + 1;
+      while (shown < lines.size() && lines[shown].empty()) ++shown;
+      for (std::size_t k = 0; shown < lines.size(); ++shown, ++k) {
+        if (lines[shown].starts_with("```") || lines[shown].starts_with("$ ")) break;
+        ASSERT_LT(k, printed.size()) << name << ": " << lines[i];
+        if (accepts) lines[shown] = printed[k];
+        else EXPECT_EQ(lines[shown], printed[k]) << name << ": `make golden` mends it";
+      }
+    }
+    EXPECT_GE(commands, 1u) << name;
+    if (accepts) std::ofstream(path) << join(lines, "\n");
+  }
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
       if (fine || refusal) return;
       Error problem = std::move(fine).error();
       if (positional && problem.place.empty()) problem.place = upper(std::exchange(problem.field, ""));
-      refusal = as_flag(std::move(problem));
+      refusal = std::move(problem);
     };
     std::string flag = about.positional ? upper(about.name) : "--" + about.name;
     for (const std::string& alias : about.aliases) flag += ",--" + alias;

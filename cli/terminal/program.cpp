@@ -22,21 +22,55 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
-// What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required.
+constexpr const char* kAskForHelp = "add --help to see what a command takes";
+
+// The flags that may stand behind this command: its own, and those of the commands it falls through to.
+std::vector<std::string> flags_of(const CLI::App* command) {
+  std::vector<std::string> flags;
+  for (; command; command = command->get_fallthrough() ? command->get_parent() : nullptr)
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+// A flag that this command does not have: misspelt, or written before the command.
+Error unknown_flag(std::string flag, const CLI::App& app, const CLI::App& command) {
+  flag.resize(std::min(flag.find('='), flag.size()));
+  const std::vector<std::string> known = flags_of(&command);
+  const bool early = std::find(known.begin(), known.end(), flag) != known.end();
+  if (early) return error("flag '" + flag + "' stands before its command", "write it behind the command");
+  return error(
+      "unknown flag '" + flag + "'",
+      suggestion(flag, known, &app == &command ? "write flags behind the command they belong to" : kAskForHelp));
+}
+
+// What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required, lists
+// words it did not expect last first, and counts values where one is missing or given twice.
 Error problem_of(const CLI::App& app, const CLI::ParseError& stop) {
   const CLI::App* deepest = &app;
   while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
-  const std::vector<std::string> strays = deepest->remaining();
-  if (!strays.empty() && deepest->get_require_subcommand_min() > 0) {
+  const std::vector<std::string> strays = app.remaining(true);
+  const auto is_flag = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
+  const auto flag = std::find_if(strays.begin(), strays.end(), is_flag);
+  const bool wants_command = deepest->get_require_subcommand_min() > 0;
+  if (flag != strays.end() && (!wants_command || flag == strays.begin())) return unknown_flag(*flag, app, *deepest);
+  if (wants_command) {
     std::vector<std::string> known;
     for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; }))
       known.push_back(sub->get_name());
-    return error("unknown command '" + strays.front() + "'",
-                 suggestion(strays.front(), known, "one of " + join(known, ", ")));
+    const std::string all = "one of " + join(known, ", ");
+    if (strays.empty()) return error("a command is missing", all);
+    return error("unknown command '" + strays.front() + "'", suggestion(strays.front(), known, all));
   }
   std::string text = stop.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return error(std::move(text), "add --help to see what a command takes");
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&stop)) {
+    const std::string name = text.substr(0, text.find(':'));
+    if (text.find("At Most") != std::string::npos) return Error{name, "", "is given more than once", "give it once"};
+    if (text.find("missing") != std::string::npos) return Error{name, "", "has no value", kAskForHelp};
+  }
+  if (!strays.empty()) return error("unexpected '" + strays.front() + "'", kAskForHelp);
+  return error(std::move(text), kAskForHelp);
 }
 
 // A value that is empty is a variable that was not set more often than a wish.

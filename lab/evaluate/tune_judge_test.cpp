@@ -1,5 +1,5 @@
 // The tuner over our H200 sweeps: floors of its accuracy, and the tables of docs/tune.md, which are generated:
-//   TILECAST_UPDATE_DOCS=1 tilecast_tests --gtest_filter='TuneDoc.*'
+//   TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evaluate --gtest_filter='TuneDoc.*'
 #include "lab/evaluate/tune_judge.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // The tuner's plots: what they show, and that docs/plots holds them as they are drawn today:
-//   TILECAST_UPDATE_DOCS=1 tilecast_tests --gtest_filter='TunePlots.*'
+//   TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evidence --gtest_filter='TunePlots.*'
 #include "lab/evidence/tune_plots.h"
 
 #include <gmock/gmock.h>

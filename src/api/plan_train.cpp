@@ -110,7 +110,7 @@ Result<TrainingPlanResult> begun(const PlanTrainQuery& q, const TrainingQuery& q
 Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::function<void(double)>& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
   auto cluster = cluster_of(q.gpus);
-  if (!cluster) return std::move(cluster).error();
+  if (!cluster) return in_field(cluster.error(), "gpus");
   auto run = run_from(q);
   if (!run) return std::move(run).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0};

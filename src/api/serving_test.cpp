@@ -231,6 +231,7 @@ TEST(ServingText, Objectives) {
   EXPECT_DOUBLE_EQ(slo->tpot->base(), 0.03);
   EXPECT_FALSE(slo->e2el);
   for (const char* bad : {"ttft", "ttft=", "ttft=-1ms", "x=1ms", "ttft=1m"}) EXPECT_FALSE(slo_from(bad)) << bad;
+  EXPECT_EQ(slo_from("ttft=500").error().line(), "slo: 'ttft=500' has no unit (ttft=500ms or ttft=500s)");
 }
 
 }  // namespace

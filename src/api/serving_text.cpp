@@ -9,11 +9,13 @@
 namespace tilecast {
 namespace {
 
+// With its unit: engines' own flags count milliseconds, a person may mean seconds.
 std::optional<Seconds> duration(std::string_view text) {
   double unit = 1;
   if (text.ends_with("ms")) unit = 1e-3, text.remove_suffix(2);
   else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
   else if (text.ends_with("s")) text.remove_suffix(1);
+  else return std::nullopt;
   const auto value = finite_number(text);
   constexpr double kLeast = 1e-9, kMost = 1e9;  // a nanosecond to thirty years: no objective lies outside
   if (!value || !(*value * unit >= kLeast) || !(*value * unit <= kMost)) return std::nullopt;
@@ -49,6 +51,8 @@ Result<Slo> slo_from(const std::string& text) {
     const auto equals = part.find('=');
     const auto time = equals == std::string::npos ? std::nullopt : duration(std::string_view(part).substr(equals + 1));
     const std::string name = part.substr(0, equals);
+    if (equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
+      return field_error("slo", "'" + part + "' has no unit", part + "ms or " + part + "s");
     if (!time || (name != "ttft" && name != "tpot" && name != "e2el"))
       return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
     (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;

@@ -117,6 +117,9 @@ Result<Cluster> find_cluster(std::string_view name) {
       if (name_key(alias) == key) return cluster;
     names.push_back(cluster.name);
   }
+  if (const auto gpu = find_gpu(name); gpu || count_of(name))
+    return Error{"", "", "'" + std::string(name) + "' is " + (gpu ? "a GPU" : "a number") + ", not a cluster",
+                 gpu ? "say how many: 8x" + std::string(name) : "say of which GPU: " + std::string(name) + "xH100"};
   return Error{"", "", "unknown cluster '" + std::string(name) + "'",
                suggestion(name, names, "`tilecast clusters` lists the known ones; a description file works too")};
 }

@@ -58,6 +58,8 @@ TEST(ClusterRegistry, CountedGpusFillThePresetThatHasThem) {
   EXPECT_EQ(small->nodes, 2);
   EXPECT_EQ(line_of("12xH100"), "12 H100-SXM do not fill nodes of 8 (8 or 16 do)");
   EXPECT_EQ(line_of("64xH100", 128), "128 GPUs are needed and 64xH100 has 64 (say 128xH100)");
+  EXPECT_EQ(line_of("H100"), "'H100' is a GPU, not a cluster (say how many: 8xH100)");
+  EXPECT_EQ(line_of("64"), "'64' is a number, not a cluster (say of which GPU: 64xH100)");
   EXPECT_THAT(line_of("8xP4"), HasSubstr("no built-in cluster has"));
   EXPECT_THAT(line_of("8xH1000"), HasSubstr("unknown GPU"));
   for (const char* text : {"0xH100", "hgx-h100:0", "hgx-h100:x", "99999999999xH100", "", ":", "8x"})

@@ -38,7 +38,7 @@ inline constexpr Tunable kUnsplitFp8 = Constant{"mla.decode.fp8_block",
                                                 assumed,
                                                 "of a block's clocks where the card multiplies in fp8",
                                                 sources::kMlaRows,
-                                                "120",
+                                                "12.0 12.1",
                                                 "TensorRT-LLM, mma.sync"};
 
 inline constexpr Whole kMlaDecodeHelpers{

@@ -1,5 +1,5 @@
 // The registry, and docs/constants.md, which is made from it:
-//   TILECAST_UPDATE_DOCS=1 test_constants --gtest_filter='Constants.*'
+//   TILECAST_UPDATE_DOCS=1 build/release/src/test_constants --gtest_filter='Constants.*'
 #include "constants/registry.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,8 @@ TEST(Constants, DocumentListsTheRegistry) {
   if (std::getenv("TILECAST_UPDATE_DOCS")) std::ofstream(kPath) << expected;
   std::ostringstream found;
   found << std::ifstream(kPath).rdbuf();
-  EXPECT_TRUE(found.str() == expected) << "docs/constants.md is not what the registry says; see the top of this test";
+  EXPECT_TRUE(found.str() == expected) << "docs/constants.md is stale: TILECAST_UPDATE_DOCS=1 "
+                                          "build/release/src/test_constants --gtest_filter='Constants.*'";
 }
 
 TEST(Constants, EachSaysWhatItIs) {

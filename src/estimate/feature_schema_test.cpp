@@ -37,11 +37,11 @@ std::string as_text() {
 }
 
 // A change here makes weight files of the families it touches unreadable: train them again, or carry the shipped file
-// over with `tilecast train --repack`, and take over the text this test prints.
+// over with `tilecast-lab train --repack`, and take over the text this test prints.
 TEST(FeatureSchema, IsThePinnedOne) {
   const auto pinned = read_text_file(kPinned, 1 << 20);
   ASSERT_TRUE(pinned) << pinned.error().line();
-  EXPECT_EQ(*pinned, as_text());
+  EXPECT_EQ(*pinned, as_text()) << "a new family: copy its line into src/estimate/feature_schema.txt";
 }
 
 TEST(FeatureSchema, NamesEveryFeatureOnce) {

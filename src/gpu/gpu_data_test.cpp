@@ -74,6 +74,8 @@ TEST(GpuData, TheListIsComplete) {
 // parse_gpu already refuses a file whose peaks disagree by more than 2 %; here every card must have peaks to compare,
 // and well-known ones are spelled out so that a consistent pair of mistakes cannot slip through.
 TEST(GpuData, PeaksAgreeWithTheVendors) {
+  for (const EmbeddedFile& file : embedded_gpu_files())
+    EXPECT_NE(file.text.find("\"published_peak_tflops\""), std::string_view::npos) << file.name;
   struct Known {
     const char* gpu;
     DType input, accumulate;

@@ -107,6 +107,8 @@ TEST(Registry, SuggestsOnAMiss) {
   const auto gpu = find_gpu("H10 SXM");
   ASSERT_FALSE(gpu);
   EXPECT_THAT(gpu.error().line(), HasSubstr("H100-SXM"));
+  EXPECT_THAT(find_gpu("H1000").error().line(), HasSubstr("did you mean H100"));  // an alias
+  EXPECT_EQ(find_gpu("H100,B200").error().line(), "'H100,B200' is more than one GPU (name one)");
 }
 
 TEST(Registry, LoadsFilesAndNamesThemInErrors) {

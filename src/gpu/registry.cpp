@@ -53,10 +53,16 @@ Result<Gpu> find_gpu(std::string_view name) {
   const std::string key = name_key(name);
   for (const Gpu& gpu : built_in_gpus())
     if (answers_to(gpu, key)) return gpu;
-  std::vector<std::string> names;
-  for (const Gpu& gpu : built_in_gpus()) names.push_back(gpu.name);
-  return Error{"", "", "unknown GPU '" + std::string(name) + "'",
-               suggestion(name, names, "`tilecast gpus` lists the known ones; a description file works too")};
+  if (name.find(',') != std::string_view::npos)
+    return Error{"", "", "'" + std::string(name) + "' is more than one GPU", "name one"};
+  std::vector<std::string> names, aliases;
+  for (const Gpu& gpu : built_in_gpus()) {
+    names.push_back(gpu.name);
+    aliases.insert(aliases.end(), gpu.aliases.begin(), gpu.aliases.end());
+  }
+  const std::string otherwise =
+      suggestion(name, aliases, "`tilecast gpus` lists the known ones; a description file ends in .json");
+  return Error{"", "", "unknown GPU '" + std::string(name) + "'", suggestion(name, names, otherwise)};
 }
 
 Result<std::string> built_in_gpu_text(std::string_view name) {

@@ -28,7 +28,11 @@ std::optional<std::size_t> place_of(std::string_view text, const Names& names) {
 
 Status read_value(std::string_view name, std::string_view text, Count& out) {
   const auto value = to_count(text);
-  if (!value) return field_error(std::string(name), fmt::format("must be a whole number, not '{}'", text));
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!value && digits)
+    return field_error(std::string(name), fmt::format("must be at most {}, not {}", kMostDimension, text));
+  if (!value)
+    return field_error(std::string(name), fmt::format("must be a whole number, not '{}'", text), "digits alone: 4096");
   out = *value;
   if (out < 0 || out > kMostDimension)
     return field_error(std::string(name), fmt::format("must lie between 0 and {}, not {}", kMostDimension, out));

@@ -56,10 +56,11 @@ Result<Batches> batches_of(const ParallelRun& parallel) {
   }
   const Count global = parallel.run.workload.sequences();
   if (global % layout.dp != 0)
-    return batch_error("global-batch",
-                       fmt::format("{} sequences do not divide among {} data parallel ranks", global, layout.dp),
-                       fmt::format("nearest: {} or {}", std::max<Count>(1, global / layout.dp) * layout.dp,
-                                   (global / layout.dp + 1) * layout.dp));
+    return batch_error(
+        "global-batch", fmt::format("{} sequences do not divide among {} data parallel ranks", global, layout.dp),
+        global < layout.dp
+            ? fmt::format("at least {}", layout.dp)
+            : fmt::format("nearest: {} or {}", global / layout.dp * layout.dp, (global / layout.dp + 1) * layout.dp));
   const Count own = global / layout.dp;
   const Count micro = parallel.micro_batch > 0 ? parallel.micro_batch : own;
   if (own % micro != 0)

@@ -248,6 +248,9 @@ TEST(Spread, RefusesBatchesThatDoNotDivide) {
   ASSERT_FALSE(global);
   EXPECT_EQ(global.error().line(),
             "global-batch: 6 sequences do not divide among 4 data parallel ranks (nearest: 4 or 8)");
+  const auto few = forecast_parallel({train, ranks_of(1, 1, 8, 1), 1}, cluster_of("HGX-H100-8"), analytic());
+  ASSERT_FALSE(few);
+  EXPECT_EQ(few.error().remedy, "at least 8");
   const auto micro = forecast_parallel({train, ranks_of(1, 1, 2, 1), 2}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(micro);
   EXPECT_EQ(micro.error().field, "micro-batch");
