@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
 #include "support/file.h"
@@ -121,8 +123,9 @@ TEST(Accuracy, WithoutAnythingLearnedItsSectionsAreEmpty) {
   sample.inputs.seen.clear();
   sample.inputs.without_gpu.clear();
   sample.inputs.without_architecture.clear();
-  for (const AccuracySection section : {section::summary, section::seen, section::left_out_gpu, section::left_out_architecture,
-                                section::methods, section::ablation, section::plots, section::counters})
+  for (const AccuracySection section :
+       {section::summary, section::seen, section::left_out_gpu, section::left_out_architecture, section::methods,
+        section::ablation, section::plots, section::counters})
     EXPECT_EQ(section(sample.inputs), "");
   EXPECT_THAT(all_text(sample.inputs), HasSubstr("analytic forecast"));
 }
@@ -213,6 +216,34 @@ TEST(Accuracy, ReadmeQuotesTheSummary) {
     ASSERT_GE(quoted.size(), 5u);
     ASSERT_GE(shown.size(), 6u);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(quoted[2 + i], shown[3 + i]) << said;  // a row begins with '|'
+  }
+}
+
+// README quotes the generated page.
+TEST(Accuracy, ReadmeHasThePagesFigures) {
+  const auto lines_of = [](const char* path) {
+    std::ifstream file(path);
+    std::vector<std::vector<std::string>> cells;
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("| ")) {
+        cells.emplace_back();
+        for (const std::string& cell : split(line, '|')) cells.back().push_back(cell);
+      }
+    return cells;
+  };
+  const auto page = lines_of(TILECAST_SOURCE_DIR "/docs/accuracy.md"),
+             readme = lines_of(TILECAST_SOURCE_DIR "/README.md");
+  const auto row = [](const auto& lines, const std::string& name) {
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line[1] == " " + name + " "; });
+    return found == lines.end() ? std::vector<std::string>() : *found;
+  };
+  for (const auto& [quoted, name] :
+       {std::pair("GEMM", "GEMM bf16"), std::pair("prefill attention", "attention prefill bf16"),
+        std::pair("decode attention", "attention decode bf16"), std::pair("fused MoE", "fused MoE bf16")}) {
+    const auto here = row(readme, quoted), there = row(page, name);
+    ASSERT_GE(here.size(), 5u) << quoted;
+    ASSERT_GE(there.size(), 6u) << name;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(here[2 + i], there[3 + i]) << quoted << ", column " << i;
   }
 }
 
