@@ -256,7 +256,7 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   const std::string text = end_to_end_report({r, waves, other});
   EXPECT_THAT(text, HasSubstr("1 of 2 rows"));
   EXPECT_THAT(text, HasSubstr("| H100-SXM | from A100 | 1 | 10.0 %"));
-  EXPECT_THAT(text, HasSubstr("| MI300X | vllm | Llama | 1 | 50.0 % |"));  // apart
+  EXPECT_THAT(text, HasSubstr("| MI300X | vllm | Llama | from others | 1 | 50.0 % |"));  // apart
   EXPECT_EQ(text.find("| **all** | | 2 |"), std::string::npos) << text;
   EXPECT_THAT(text, HasSubstr("| H100-SXM | vllm | Llama | 1 | 10.0 % | 10.0 % | 10.0 % | +10.0 % |"));
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";

@@ -51,9 +51,10 @@ Result<Slo> slo_from(const std::string& text) {
     const auto equals = part.find('=');
     const auto time = equals == std::string::npos ? std::nullopt : duration(std::string_view(part).substr(equals + 1));
     const std::string name = part.substr(0, equals);
-    if (equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
+    const bool known = name == "ttft" || name == "tpot" || name == "e2el";
+    if (known && equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
       return field_error("slo", "'" + part + "' has no unit", part + "ms or " + part + "s");
-    if (!time || (name != "ttft" && name != "tpot" && name != "e2el"))
+    if (!time || !known)
       return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
     (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
   }
