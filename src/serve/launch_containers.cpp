@@ -1,20 +1,11 @@
 // A planned deployment for docker compose and for Kubernetes.
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "serve/launch_files.h"
 #include "serve/launch_words.h"
 
 namespace tilecast {
 namespace {
-
-int place_number(std::string_view place) {
-  int number = 0;
-  const std::size_t mark = place.find_first_of(":*");
-  if (mark != std::string_view::npos) std::from_chars(place.data() + mark + 1, place.data() + place.size(), number);
-  return number;
-}
 
 // ---- docker compose
 

@@ -2,28 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "serve/launch_words.h"
 
 namespace tilecast {
 namespace {
 
-// What stands behind the colon of "server:3".
-int number_of(std::string_view place) {
-  int number = 0;
-  const std::size_t colon = place.find_first_of(":*");
-  if (colon != std::string_view::npos)
-    std::from_chars(place.data() + colon + 1, place.data() + place.size(), number);
-  return number;
-}
-
 FillPlace in_a_shell(const std::vector<ServerPlace>& places, int node) {
   return [&places, node](std::string_view place) -> std::string {
     if (place == "here") return "$PWD";
     int host = node;
-    if (place.starts_with("server:")) host = places[static_cast<std::size_t>(number_of(place))].node;
-    else if (place.starts_with("node:")) host = number_of(place);
+    if (place.starts_with("server:")) host = places[static_cast<std::size_t>(place_number(place))].node;
+    else if (place.starts_with("node:")) host = place_number(place);
     return fmt::format("${{hosts[{}]}}", host);
   };
 }
@@ -197,7 +186,7 @@ std::string config_for_hosts(const std::string& config, const std::vector<Server
   const int hosts = host_count(places);
   return filled(config, [&](std::string_view place) -> std::string {
     if (hosts == 1) return "127.0.0.1";
-    return fmt::format("@host{}@", places[static_cast<std::size_t>(number_of(place))].node);
+    return fmt::format("@host{}@", places[static_cast<std::size_t>(place_number(place))].node);
   });
 }
 

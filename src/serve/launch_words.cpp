@@ -1,6 +1,7 @@
 #include "serve/launch_words.h"
 
 #include <array>
+#include <charconv>
 
 #include "support/json_value.h"
 #include "support/text.h"
@@ -43,6 +44,13 @@ std::string in_double_quotes(std::string_view text) {
 }  // namespace
 
 bool has_places(std::string_view text) { return next_place(text, 0) < text.size(); }
+
+int place_number(std::string_view place) {
+  int number = 0;
+  const std::size_t mark = place.find_first_of(":*");
+  if (mark != std::string_view::npos) std::from_chars(place.data() + mark + 1, place.data() + place.size(), number);
+  return number;
+}
 
 std::string filled(std::string_view text, const FillPlace& fill,
                    const std::function<std::string(std::string_view)>& literal) {

@@ -19,6 +19,8 @@ inline std::string filled(std::string_view text, const FillPlace& fill) {
   return filled(text, fill, [](std::string_view part) { return std::string(part); });
 }
 bool has_places(std::string_view text);
+// What stands behind the mark of "server:3" or "rank*4".
+int place_number(std::string_view place);
 
 // One word, whatever is in it.
 std::string shell_word(std::string_view word, const FillPlace& fill);

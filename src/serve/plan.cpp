@@ -84,7 +84,7 @@ class Search {
   void rank() {
     std::vector<PlannedDeployment>& all = plan_.finalists;
     std::stable_sort(all.begin(), all.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-      return good(a) != good(b) ? good(a) : standing(q_, a) < standing(q_, b);
+      return good(a) != good(b) ? good(a) : plan_rank(q_, a) < plan_rank(q_, b);
     });
     if (!all.empty() && good(all.front())) plan_.best = 0;
     // The front leaves chances out of account: what is cheaper and as fast.
@@ -94,7 +94,7 @@ class Search {
     const auto plain = [&](std::size_t i) {
       PlannedDeployment d = all[i];
       d.chance.reset();
-      return standing(q_, d);
+      return plan_rank(q_, d);
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return plain(a) < plain(b); });
     for (const std::size_t i : order) {
@@ -299,19 +299,19 @@ double usd_per_million(double usd_per_hour, double tokens_per_second) {
   return usd_per_hour / (tokens_per_second * 3600 / 1e6);
 }
 
-Standing standing(const ServeQuery& q, const PlannedDeployment& d) {
+PlanRank plan_rank(const ServeQuery& q, const PlannedDeployment& d) {
   // Chances that differ by less than they are known are the same, and nothing is hopeless.
   const double chance = d.chance ? std::max(0.05, std::round(*d.chance * 20) / 20) : 1;
   switch (q.objective) {
     case ServingObjective::cost:
-      return d.usd_per_hour ? Standing{0, *d.usd_per_hour / chance} : Standing{1, d.gpus() / chance};
+      return d.usd_per_hour ? PlanRank{0, *d.usd_per_hour / chance} : PlanRank{1, d.gpus() / chance};
     case ServingObjective::load: return {0, -d.rate * chance};
     case ServingObjective::throughput:
       return {0, -(d.simulated ? d.simulated->output_throughput : d.rate) / d.gpus()};
     case ServingObjective::energy: {
       if (!d.simulated) return {0, joules_of_a_token(q, d)};
       const auto& energy = d.simulated->energy;
-      return energy && energy->per_token ? Standing{0, *energy->per_token / chance} : Standing{1, d.gpus() / chance};
+      return energy && energy->per_token ? PlanRank{0, *energy->per_token / chance} : PlanRank{1, d.gpus() / chance};
     }
   }
   return {};

@@ -117,12 +117,12 @@ double usd_per_million(double usd_per_hour, double tokens_per_second);
 
 // How good it is by the objective, the smaller the better; deployments without a price come after those with one. Over
 // the chance of meeting the SLO where it was simulated, else by its steady state alone.
-struct Standing {
+struct PlanRank {
   int after = 0;
   double value = 0;
-  auto operator<=>(const Standing&) const = default;
+  auto operator<=>(const PlanRank&) const = default;
 };
-Standing standing(const ServeQuery& query, const PlannedDeployment& d);
+PlanRank plan_rank(const ServeQuery& query, const PlannedDeployment& d);
 
 // Ways to spread the model over ranks of a replica: tensor parallelism within a node, pipelines where that is not
 // enough or links are slow, experts over the ranks or over data parallel attention.

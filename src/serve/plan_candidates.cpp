@@ -236,9 +236,9 @@ void CandidateSearch::fill_apart(const Setups& setups) {
 }
 
 std::vector<PlannedDeployment> CandidateSearch::best() && {
-  std::vector<std::pair<Standing, PlannedDeployment>> sorted;
+  std::vector<std::pair<PlanRank, PlannedDeployment>> sorted;
   for (PlannedDeployment& d : found_) {
-    const Standing s = standing(q_, d);
+    const PlanRank s = plan_rank(q_, d);
     sorted.emplace_back(s, std::move(d));
   }
   std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
@@ -257,7 +257,7 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
     if (of_a_kind[kind] == kOfOneCost) continue;
     const bool beaten =
         asks_for_a_rate() && std::any_of(chosen.begin(), chosen.end(), [&](const PlannedDeployment& other) {
-          return standing(q_, other) < s && margin_of(other) >= 0 &&
+          return plan_rank(q_, other) < s && margin_of(other) >= 0 &&
                  other.steady.ttft_at(q_.statistic) <= d.steady.ttft_at(q_.statistic) &&
                  other.steady.tpot_at(q_.statistic) <= d.steady.tpot_at(q_.statistic);
         });

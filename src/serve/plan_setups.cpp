@@ -120,7 +120,8 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
   ServeSetups setups;
   const GpuOffer& offer = query.gpus[index];
   const std::vector<RankLayout> layouts = wanted_layouts(query, offer);
-  for (const EngineKind engine : query.engines)
+  for (const EngineKind engine : query.engines) {
+    if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
     for (const Formats& formats : formats_for(query, offer.gpu))
       for (const RankLayout& layout : layouts) {
         std::shared_ptr<StepTable> known;
@@ -141,6 +142,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
               ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget, known}));
         }
       }
+  }
   return setups;
 }
 
