@@ -59,8 +59,7 @@ Result<std::string> run_plan_serve(const PlanServeOptions& options) {
   if (!plan->best) return no_deployment(query, *plan);
   if (auto written = write_pictures(options, *plan); !written) return written.error();
   if (!options.save_dir.empty())
-    if (auto written = write_new_folder(options.save_dir, plan_files(options, *plan)); !written)
-      return written.error();
+    if (auto written = write_new_folder(options.save_dir, plan_files(options, *plan)); !written) return written.error();
   std::string text = options.json ? plan_serve_json(query, *plan) : plan_serve_text(query, *plan);
   if (!options.save_dir.empty() && !options.json)
     text += fmt::format("\nfiles: {0}/plan-1 and on; bash {0}/plan-1/launch.sh starts the first\n", options.save_dir);

@@ -17,11 +17,11 @@ const std::string kSmall =
 TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   const Ran run = run_tilecast(kSmall);
   ASSERT_EQ(run.code, 0) << run.err;
-  for (const char* part : {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 8.00 ms (p90)",
-                           "deployments tried", "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ",
-                           "to spare", "80 % interval: TTFT ", "chance", "tok/s/GPU", "tok/s/user", "in flight",
-                           "weights + cache", "seen", "breaks first: T", "price: ", "start it with (",
-                           "meta-llama/Llama-3.2-1B"})
+  for (const char* part :
+       {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 8.00 ms (p90)", "deployments tried",
+        "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ", "to spare", "80 % interval: TTFT ", "chance",
+        "tok/s/GPU", "tok/s/user", "in flight", "weights + cache", "seen", "breaks first: T",
+        "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   EXPECT_EQ(run.out, run_tilecast(kSmall).out);  // nothing depends on time or chance
 }
@@ -91,14 +91,15 @@ TEST(PlanServeCli, SavesWhatStartsIt) {
       const std::string folder = scratch_path("plan-" + engine);
       const Ran run = run_tilecast(
           "plan serve Llama-3.2-1B --slo ttft=300ms,tpot=12ms --output 128 --gpus 32xH100-SXM --dtype bf16 "
-          "--num-prompts 200 --save-dir " + folder + " --engine " + engine + " " + layout);
+          "--num-prompts 200 --save-dir " +
+          folder + " --engine " + engine + " " + layout);
       ASSERT_EQ(run.code, 0) << run.err;
       for (const char* name : {"plans.json", "plan-1/launch.sh", "plan-1/bench.sh", "plan-1/compose.yaml",
                                "plan-1/kubernetes.yaml", "plan-1/plan.json"})
         EXPECT_FALSE(file_text(folder + "/" + name).empty()) << name;
-      EXPECT_EQ(file_text(folder + "/plan-1/serve.yaml").empty() &&
-                    file_text(folder + "/plan-1/generation.yaml").empty(),
-                engine != "trtllm");
+      EXPECT_EQ(
+          file_text(folder + "/plan-1/serve.yaml").empty() && file_text(folder + "/plan-1/generation.yaml").empty(),
+          engine != "trtllm");
       const Json plan = Json::parse(file_text(folder + "/plan-1/plan.json"));
       EXPECT_EQ(plan["engine"], engine);
       EXPECT_TRUE(plan["simulated"]["meets"].get<bool>());

@@ -22,24 +22,28 @@ std::string plan_figure(const std::string& svg, std::string_view words) {
 
 std::string deployments(const ServingPlan& p) {
   const std::string at(name_of(p.statistic));
-  std::string out = "<table>" + plan_row({"", "GPUs", "set-up", "$/h", "$/M output", "requests/s", "TTFT " + at, "TPOT " + at,
-                                          "chance", "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache, GiB",
-                                          "J/token", "seen"},
+  std::string out = "<table>" + plan_row({"", "GPUs", "set-up", "$/h", "$/M output", "requests/s", "TTFT " + at,
+                                          "TPOT " + at, "chance", "tokens/s/GPU", "tokens/s/user", "in flight",
+                                          "weights + cache, GiB", "J/token", "seen"},
                                          "th", 3);
   for (std::size_t i = 0; i < p.finalists.size(); ++i) {
     const PlannedServing& d = p.finalists[i];
     const ServingMetrics& m = *d.simulated;
-    out += plan_row({p.best == i ? "best" : d.meets ? "" : "misses", fmt::format("{} × {}", d.gpus, d.gpu), spread_words(d),
-                     d.usd_per_hour ? fmt::format("{:.2f}", *d.usd_per_hour) : "–",
-                     d.usd_per_million_tokens ? fmt::format("{:.3g}", *d.usd_per_million_tokens) : "–",
-                     fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
-                     text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
-                     d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),
-                     fmt::format("{:.0f}", d.tokens_per_user), fmt::format("{:.0f}", d.concurrency),
-                     fmt::format("{:.0f} + {:.0f}", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
-                     m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
-                     std::string(name_of(d.seen))},
-                    "td", 3);
+    out += plan_row(
+        {p.best == i ? "best"
+         : d.meets   ? ""
+                     : "misses",
+         fmt::format("{} × {}", d.gpus, d.gpu), spread_words(d),
+         d.usd_per_hour ? fmt::format("{:.2f}", *d.usd_per_hour) : "–",
+         d.usd_per_million_tokens ? fmt::format("{:.3g}", *d.usd_per_million_tokens) : "–",
+         fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
+         text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
+         d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),
+         fmt::format("{:.0f}", d.tokens_per_user), fmt::format("{:.0f}", d.concurrency),
+         fmt::format("{:.0f} + {:.0f}", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
+         m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
+         std::string(name_of(d.seen))},
+        "td", 3);
   }
   return out + "</table>\n";
 }
@@ -61,8 +65,9 @@ std::string plan_serve_html(const PlanServeQuery& q, const ServingPlan& p) {
       "{7} deployments tried, {8} simulated.</p>\n",
       escaped(p.model), kPlanStyle, name_of(p.objective),
       p.rate > 0 ? fmt::format(" at {:g} requests/s", p.rate) : std::string(), escaped(q.load.input),
-      escaped(q.load.output), q.slo.empty() ? "" : ", SLO " + escaped(q.slo) + " at " + std::string(name_of(p.statistic)),
-      p.tried, p.finalists.size());
+      escaped(q.load.output),
+      q.slo.empty() ? "" : ", SLO " + escaped(q.slo) + " at " + std::string(name_of(p.statistic)), p.tried,
+      p.finalists.size());
   for (const std::string& note : p.notes) page += "<p>Note: " + escaped(note) + ".</p>\n";
   page += "<h2>Deployments</h2>\n" + deployments(p);
   page += "<p>Ordered by the objective over the chance of meeting the SLO. Prices: ";

@@ -33,7 +33,7 @@ Json pool_json(const ServingPool& p) {
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // The figure and the ends of its interval.
-Json times_json(const ServingPlan& p, const PlannedServing& d) {
+Json plan_times_json(const ServingPlan& p, const PlannedServing& d) {
   Json json = Json::object();
   const auto add = [&](const char* name, Summary ServingMetrics::*of) {
     const auto ms = [&](const ServingMetrics& m) { return in_milliseconds(statistic_of(m.*of, p.statistic)); };
@@ -46,7 +46,7 @@ Json times_json(const ServingPlan& p, const PlannedServing& d) {
 
 Json simulated_json(const ServingPlan& p, const PlannedServing& d) {
   const ServingMetrics& m = *d.simulated;
-  Json json = times_json(p, d);
+  Json json = plan_times_json(p, d);
   json.update({{"rate", d.rate},
                {"in_flight", d.in_flight > 0 ? Json(d.in_flight) : Json()},
                {"output_tokens_per_second_per_gpu", d.tokens_per_gpu},
@@ -84,12 +84,9 @@ Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
 }  // namespace
 
 std::string planned_json(const PlanServeQuery& q, const ServingPlan& p, const PlannedServing& d) {
-  Json json = {{"model", p.model},
-               {"objective", name_of(p.objective)},
-               {"input", q.load.input},
-               {"output", q.load.output},
-               {"slo", q.slo},
-               {"statistic", name_of(p.statistic)}};
+  Json json = {{"model", p.model},      {"objective", name_of(p.objective)},
+               {"input", q.load.input}, {"output", q.load.output},
+               {"slo", q.slo},          {"statistic", name_of(p.statistic)}};
   json.update(deployment_json(p, d));
   json["launch"] = d.launch;
   return json_text(json);

@@ -62,9 +62,10 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
   std::vector<Table::Column> columns = objective_columns(p);
   for (const Table::Column& column :
        {Table::Column{"GPUs", Align::left}, Table::Column{"engine", Align::left}, Table::Column{"format", Align::left},
-        Table::Column{"layout", Align::left}, Table::Column{"seqs / tokens"}, Table::Column{"TTFT " + at}, Table::Column{"TPOT " + at},
-        Table::Column{"margin"}, Table::Column{"chance"}, Table::Column{"tok/s/GPU"}, Table::Column{"tok/s/user"}, Table::Column{"in flight"},
-        Table::Column{"weights + cache"}, Table::Column{"cache peak"}, Table::Column{"seen", Align::left}})
+        Table::Column{"layout", Align::left}, Table::Column{"seqs / tokens"}, Table::Column{"TTFT " + at},
+        Table::Column{"TPOT " + at}, Table::Column{"margin"}, Table::Column{"chance"}, Table::Column{"tok/s/GPU"},
+        Table::Column{"tok/s/user"}, Table::Column{"in flight"}, Table::Column{"weights + cache"},
+        Table::Column{"cache peak"}, Table::Column{"seen", Align::left}})
     columns.push_back(column);
   Table table(columns);
   for (const std::size_t i : rows) {
@@ -107,8 +108,8 @@ std::string interval_text(const ServingPlan& p, const PlannedServing& d) {
     return fmt::format("{} {} to {}", name, text_of(statistic_of((*d.fast).*of, p.statistic)),
                        text_of(statistic_of((*d.slow).*of, p.statistic)));
   };
-  std::string text = fmt::format("80 % interval: {}, {}", range("TTFT", &ServingMetrics::ttft),
-                                 range("TPOT", &ServingMetrics::tpot));
+  std::string text =
+      fmt::format("80 % interval: {}, {}", range("TTFT", &ServingMetrics::ttft), range("TPOT", &ServingMetrics::tpot));
   if (d.chance) text += fmt::format("; the SLO is met with a chance of {}", percent(*d.chance));
   return text + "\n";
 }
@@ -135,7 +136,7 @@ std::string none_text(const ServingPlan& p, std::optional<double> chance) {
   std::string text = "none meets the objectives";
   if (chance) text += fmt::format(" with a chance of {}", percent(*chance));
   if (!p.nearest && !p.attainable)
-    return text + (p.too_dear > 0            ? "; the budget or the number of GPUs allows no copy of the model"
+    return text + (p.too_dear > 0           ? "; the budget or the number of GPUs allows no copy of the model"
                    : p.does_not_fit.empty() ? "; no layout asked for suits the model and the GPUs"
                                             : "; the model does not fit any of the GPUs: " + p.does_not_fit);
   if (p.nearest) {
@@ -167,8 +168,8 @@ std::string best_text(const ServingPlan& p, const PlannedServing& d) {
   std::string text = fmt::format("{}: {}", best_word(p.objective), what_text(d));
   if (p.objective == ServingObjective::load) text += fmt::format(": {:.3g} requests/s", d.rate);
   if (d.usd_per_hour && d.usd_per_million_tokens)
-    text += fmt::format(": ${:.2f} an hour, ${:.3g} a million output tokens", *d.usd_per_hour,
-                        *d.usd_per_million_tokens);
+    text +=
+        fmt::format(": ${:.2f} an hour, ${:.3g} a million output tokens", *d.usd_per_hour, *d.usd_per_million_tokens);
   if (const auto& energy = d.simulated->energy; energy && energy->per_token)
     text += fmt::format(", {:.3g} J an output token", *energy->per_token);
   text += "\n";
@@ -194,7 +195,7 @@ std::string launch_text(const PlannedServing& d) {
   return text;
 }
 
-std::string load_text(const PlanServeQuery& q, const ServingPlan& p) {
+std::string plan_load_text(const PlanServeQuery& q, const ServingPlan& p) {
   const std::string lengths = fmt::format("input {}, output {}", q.load.input, q.load.output);
   std::string text = p.model + ", ";
   if (p.rate > 0) text += fmt::format("{:g} requests/s, ", p.rate);
@@ -218,7 +219,7 @@ Error no_deployment(const PlanServeQuery& q, const ServingPlan& p) {
 }
 
 std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
-  std::string text = load_text(q, p);
+  std::string text = plan_load_text(q, p);
   text += fmt::format(
       "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n", p.tried,
       p.too_large, p.too_slow, p.finalists.size());

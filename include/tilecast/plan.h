@@ -120,7 +120,7 @@ struct PlannedServing {
 struct ParetoPoint {
   double tokens_per_user = 0, tokens_per_gpu = 0, concurrency = 0;  // by steady states
   std::string what;                                                 // "H100-SXM vllm fp8, tp 2"
-  bool front = false;  // nothing has more of both
+  bool front = false;                                               // nothing has more of both
 };
 struct LoadPoint {
   double rate = 0;
@@ -150,7 +150,8 @@ struct ServingPlan {
   std::optional<std::size_t> best;        // the first that meets
   BreakingPoint breaks;                   // of the best
   std::optional<PlannedServing> nearest;  // where none meets: that which misses by least at the rate
-  std::optional<PlannedServing> attainable;  // where none meets: that which meets at the highest rate, below the query's
+  std::optional<PlannedServing>
+      attainable;  // where none meets: that which meets at the highest rate, below the query's
   std::optional<PlanPictures> pictures;
 };
 

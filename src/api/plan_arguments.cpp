@@ -24,11 +24,9 @@ void add_prices(Declare& list, std::optional<double>& price, std::string& prices
                    .example = "2.5",
                    .least = kLeastDollars,
                    .most = kMostPrice});
-  list.add(
-      prices,
-      {.name = "prices",
-       .help = "your own, H200-SXM=3.1,B200=5, or a table (columns gpu, usd_per_hour)",
-       .example = "H200-SXM=3.1,B200=5"});
+  list.add(prices, {.name = "prices",
+                    .help = "your own, H200-SXM=3.1,B200=5, or a table (columns gpu, usd_per_hour)",
+                    .example = "H200-SXM=3.1,B200=5"});
 }
 
 void add_method(Declare& list, Method& method, std::string& weights) {
@@ -36,7 +34,8 @@ void add_method(Declare& list, Method& method, std::string& weights) {
                     .help = "how steps are forecast; analytic: nothing learned",
                     .example = "analytic",
                     .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+  list.add(weights, {.name = "weights",
+                     .help = "weights of `tilecast-lab train` in place of the shipped ones",
                      .example = "my.weights"});
 }
 
@@ -80,9 +79,10 @@ void add_choices(Declare& list, PlanServeQuery& q) {
 std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   Declare list;
   add_model(list, q.model);
-  list.add(q.objective, {.name = "objective",
-                         .help = "cost at a rate, load on the GPUs given, throughput of a GPU without an SLO, or energy",
-                         .example = "load"});
+  list.add(q.objective,
+           {.name = "objective",
+            .help = "cost at a rate, load on the GPUs given, throughput of a GPU without an SLO, or energy",
+            .example = "load"});
   list.add(q.slo, {.name = "slo",
                    .help = "objectives: ttft=500ms,tpot=30ms,e2el=10s (cost and load need one)",
                    .example = "ttft=500ms,tpot=30ms"});

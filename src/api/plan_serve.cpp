@@ -72,9 +72,10 @@ Result<std::vector<GpuOffer>> offers_from(const PlanServeQuery& q, ServingPlan& 
         plan.prices.push_back(
             fmt::format("{} ${:.2f} an hour ({})", offer->gpu.name, price->usd_per_hour, price->source));
     } else {
-      plan.notes.push_back(fmt::format("no price of {0} is known: it stands after those with one, by its number of GPUs "
-                                       "(prices {0}=2.50 gives one)",
-                                       offer->gpu.name));
+      plan.notes.push_back(
+          fmt::format("no price of {0} is known: it stands after those with one, by its number of GPUs "
+                      "(prices {0}=2.50 gives one)",
+                      offer->gpu.name));
     }
     offers.push_back(*std::move(offer));
   }
@@ -233,13 +234,11 @@ class Described {
   void add_figures(PlannedServing& planned, const ServingMetrics& m) const {
     planned.margin = margin(query_.slo, m, query_.statistic);
     // Of a rate that goes on, not of a run that ends: the last requests have the GPUs to themselves.
-    const double tokens = planned.in_flight > 0
-                              ? m.output_throughput
-                              : planned.rate * static_cast<double>(query_.workload.output.mean);
+    const double tokens =
+        planned.in_flight > 0 ? m.output_throughput : planned.rate * static_cast<double>(query_.workload.output.mean);
     planned.tokens_per_gpu = tokens / planned.gpus;
     if (m.tpot.mean > 0) planned.tokens_per_user = 1 / m.tpot.mean;
-    planned.concurrency =
-        planned.in_flight > 0 ? static_cast<double>(planned.in_flight) : planned.rate * m.e2el.mean;
+    planned.concurrency = planned.in_flight > 0 ? static_cast<double>(planned.in_flight) : planned.rate * m.e2el.mean;
     if (planned.usd_per_hour && tokens > 0)
       planned.usd_per_million_tokens = usd_per_million(*planned.usd_per_hour, tokens);
   }
@@ -253,9 +252,9 @@ class Described {
       if (!slo) return;
       const Seconds value = statistic_of(of, query_.statistic);
       if (value > *slo)
-        missed.emplace_back(-(value / *slo), fmt::format("{} {:.4g} ms of {:g} ms ({:.0f} % over)", name,
-                                                         in_milliseconds(value), in_milliseconds(*slo),
-                                                         100 * (value / *slo - 1)));
+        missed.emplace_back(-(value / *slo),
+                            fmt::format("{} {:.4g} ms of {:g} ms ({:.0f} % over)", name, in_milliseconds(value),
+                                        in_milliseconds(*slo), 100 * (value / *slo - 1)));
     };
     add("TTFT", query_.slo.ttft, d.simulated->ttft);
     add("TPOT", query_.slo.tpot, d.simulated->tpot);
@@ -263,7 +262,8 @@ class Described {
     std::sort(missed.begin(), missed.end());
     std::string text;
     for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
-    if (d.simulated->refused > 0) text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
+    if (d.simulated->refused > 0)
+      text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
     return text;
   }
 
@@ -278,8 +278,8 @@ class Described {
     pool.chunked_prefill = limits.chunked_prefill, pool.step_tokens = step_tokens(limits);
     pool.memory_fraction = memory_fraction(s.engine, s.budget);
     pool.block_tokens = s.pool.geometry.block_tokens, pool.blocks = s.pool.blocks;
-    pool.memory = {s.budget.visible, s.budget.usable, s.budget.weights, s.budget.activations, s.budget.other,
-                   s.budget.cache};
+    pool.memory = {s.budget.visible,     s.budget.usable, s.budget.weights,
+                   s.budget.activations, s.budget.other,  s.budget.cache};
     return pool;
   }
 
@@ -322,11 +322,11 @@ class Described {
     const auto pool_text = [](const ServingPool& p) {
       return fmt::format("{} x {}", p.copies, p.layout.empty() ? "1 GPU" : p.layout);
     };
-    std::vector<std::string> lines = {fmt::format(
-        "{} on {} x {}, {} {}{}, {}", query_.model.name, planned.gpus, planned.gpu, name_of(planned.engine),
-        planned.dtype, planned.kv_dtype == KvDtype::fp8 ? ", cache fp8" : "",
-        planned.prefill ? "prompts " + pool_text(*planned.prefill) + ", answers " + pool_text(planned.pool)
-                        : pool_text(planned.pool))};
+    std::vector<std::string> lines = {
+        fmt::format("{} on {} x {}, {} {}{}, {}", query_.model.name, planned.gpus, planned.gpu, name_of(planned.engine),
+                    planned.dtype, planned.kv_dtype == KvDtype::fp8 ? ", cache fp8" : "",
+                    planned.prefill ? "prompts " + pool_text(*planned.prefill) + ", answers " + pool_text(planned.pool)
+                                    : pool_text(planned.pool))};
     lines.push_back(d.in_flight > 0 ? fmt::format("Load: {} requests in flight, input {}, output {}.", d.in_flight,
                                                   query_.workload.input.mean, query_.workload.output.mean)
                                     : fmt::format("Load: {:.4g} requests/s, input {}, output {}.", d.rate,

@@ -118,7 +118,8 @@ LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int r
   if (p.nodes > 1) {
     std::string hosts;
     for (int i = 0; i < p.nodes; ++i) hosts += fmt::format("{}{{node:{}}}:{}", i > 0 ? "," : "", p.node + i, p.gpus);
-    words = {"mpirun", "-H", hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch", "trtllm-serve", o.model};
+    words = {"mpirun",       "-H",   hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
+             "trtllm-serve", o.model};
   }
   Flags f(std::move(words));
   f.add("--host", "0.0.0.0").add("--port", p.port).add("--backend", "pytorch");
@@ -132,7 +133,8 @@ LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int r
 
 void set_ports(ServerPlace& p, int number) {
   // Ranges that do not meet: a host has at most some seventy servers, a server at most 64 data parallel ranks.
-  constexpr int kHttp = 8100, kBootstrap = 9000, kSide = 10000, kGroup = 15000, kSideOfServer = 64, kGroupOfServer = 100;
+  constexpr int kHttp = 8100, kBootstrap = 9000, kSide = 10000, kGroup = 15000, kSideOfServer = 64,
+                kGroupOfServer = 100;
   p.port = kHttp + number, p.bootstrap_port = kBootstrap + number;
   p.side_port = kSide + kSideOfServer * number, p.group_port = kGroup + kGroupOfServer * number;
 }
@@ -144,8 +146,9 @@ std::string url_of(const ServerPlace& p) { return fmt::format("http://{}:{}", he
 RouterLaunch nginx(const std::vector<ServerPlace>& places) {
   RouterLaunch r;
   r.config_name = "nginx.conf";
-  r.config = "worker_processes auto;\nerror_log stderr;\npid /tmp/tilecast-nginx.pid;\n"
-             "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n  upstream servers {\n";
+  r.config =
+      "worker_processes auto;\nerror_log stderr;\npid /tmp/tilecast-nginx.pid;\n"
+      "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n  upstream servers {\n";
   for (const ServerPlace& p : places) r.config += fmt::format("    server {}:{};\n", head_of(p), p.port);
   r.config += fmt::format(
       "    keepalive 1024;\n  }}\n  server {{\n    listen {};\n    client_max_body_size 64m;\n    location / {{\n"
@@ -167,7 +170,8 @@ RouterLaunch vllm_proxy(const std::vector<LaunchOptions>& pools, const std::vect
   w = {"python3", "{here}/" + r.fetched, "--host", "0.0.0.0", "--port", fmt::format("{}", kRouterPort)};
   for (const ServerRole role : {ServerRole::prefill, ServerRole::decode})
     for (const bool host : {true, false}) {
-      w.push_back(fmt::format("--{}-{}", role == ServerRole::prefill ? "prefiller" : "decoder", host ? "hosts" : "ports"));
+      w.push_back(
+          fmt::format("--{}-{}", role == ServerRole::prefill ? "prefiller" : "decoder", host ? "hosts" : "ports"));
       for (const ServerPlace& p : places)
         if (pools[p.pool].role == role) w.push_back(host ? head_of(p) : fmt::format("{}", p.port));
     }
@@ -178,8 +182,9 @@ RouterLaunch vllm_proxy(const std::vector<LaunchOptions>& pools, const std::vect
 RouterLaunch sglang_router(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
   RouterLaunch r;
   Words& w = r.command.words;
-  w = {"python3", "-m", "sglang_router.launch_router", "--host", "0.0.0.0", "--port", fmt::format("{}", kRouterPort),
-       "--policy", "round_robin"};
+  w = {"python3",    "-m",     "sglang_router.launch_router",  "--host",
+       "0.0.0.0",    "--port", fmt::format("{}", kRouterPort), "--policy",
+       "round_robin"};
   const bool apart = pools.size() > 1;
   w.emplace_back(apart ? "--pd-disaggregation" : "--worker-urls");
   for (const ServerPlace& p : places) {

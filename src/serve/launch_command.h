@@ -2,7 +2,8 @@
 // `python -m sglang.launch_server` and `trtllm-serve`.
 //
 // Addresses are not known yet when a plan is made, and differ between a shell, containers and pods. Words of commands
-// and configuration files therefore have places for them, which whoever writes them out fills in (serve/launch_words.h):
+// and configuration files therefore have places for them, which whoever writes them out fills in
+// (serve/launch_words.h):
 //   {server:3}   the host of the fourth server (of its first node where it has several)
 //   {node:1}     the second host
 //   {self}       the host itself
@@ -54,7 +55,7 @@ struct BenchLoad {
 };
 
 struct DeploymentLaunch {
-  std::vector<LaunchOptions> pools;   // one, or those for prompts and for answers
+  std::vector<LaunchOptions> pools;  // one, or those for prompts and for answers
   BenchLoad bench;
   std::vector<std::string> headline;  // what the plan is, and what was forecast
   const LaunchOptions& any() const { return pools.front(); }

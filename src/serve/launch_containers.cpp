@@ -38,7 +38,8 @@ std::string compose_service(const std::string& name, const std::string& image, c
   text += "    network_mode: host\n    ipc: host\n    restart: unless-stopped\n";
   text += fmt::format("    entrypoint: {}\n    command: []\n", compose_list(command.words, fill));
   text += "    environment:\n      HF_TOKEN: \"${HF_TOKEN:-}\"\n";
-  for (const auto& [key, value] : command.environment) text += fmt::format("      {}: {}\n", key, compose_string(value, fill));
+  for (const auto& [key, value] : command.environment)
+    text += fmt::format("      {}: {}\n", key, compose_string(value, fill));
   return text;
 }
 
@@ -167,10 +168,11 @@ std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
         p.port);
   text += fmt::format("          resources:\n            limits:\n              {}.com/gpu: {}\n",
                       o.amd ? "amd" : "nvidia", p.gpus);
-  return text + "          volumeMounts:\n            - name: shared-memory\n              mountPath: /dev/shm\n"
-                "            - name: plan\n              mountPath: /plan\n"
-                "      volumes:\n        - name: shared-memory\n          emptyDir:\n            medium: Memory\n"
-                "        - name: plan\n          configMap:\n            name: tilecast-plan\n";
+  return text +
+         "          volumeMounts:\n            - name: shared-memory\n              mountPath: /dev/shm\n"
+         "            - name: plan\n              mountPath: /plan\n"
+         "      volumes:\n        - name: shared-memory\n          emptyDir:\n            medium: Memory\n"
+         "        - name: plan\n          configMap:\n            name: tilecast-plan\n";
 }
 
 std::string router_manifest(const DeploymentLaunch& d, const std::vector<ServerPlace>& places) {
@@ -220,7 +222,8 @@ std::string config_map(const DeploymentLaunch& d, const std::vector<ServerPlace>
 std::string compose_file(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = server_places(d.pools);
   const int hosts = host_count(places);
-  std::string text = headline_comment(d) + fmt::format("# For {}. Start: docker compose up -d\n", release_of(d.any().engine));
+  std::string text =
+      headline_comment(d) + fmt::format("# For {}. Start: docker compose up -d\n", release_of(d.any().engine));
   if (hosts > 1)
     text += "# On each host, with the addresses of all in HOST0, HOST1, ...: docker compose --profile host0 up -d\n";
   text += "services:\n";
@@ -232,14 +235,16 @@ std::string compose_file(const DeploymentLaunch& d) {
 std::string kubernetes_file(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = pod_places(d.pools);
   std::string text = headline_comment(d) +
-                     fmt::format("# For {}. kubectl apply -f kubernetes.yaml; requests go to the service tilecast, port {}.\n"
-                                 "# Gated checkpoints: kubectl create secret generic huggingface --from-literal=token=...\n",
-                                 release_of(d.any().engine), kRouterPort);
+                     fmt::format(
+                         "# For {}. kubectl apply -f kubernetes.yaml; requests go to the service tilecast, port {}.\n"
+                         "# Gated checkpoints: kubectl create secret generic huggingface --from-literal=token=...\n",
+                         release_of(d.any().engine), kRouterPort);
   if (d.any().engine == EngineKind::trtllm)
     for (const ServerPlace& p : places)
       if (p.nodes > 1)
-        return text + "# Not written: a TensorRT-LLM server over several nodes runs under MPI; give the command of\n"
-                      "# launch.sh to your cluster's MPI operator.\n";
+        return text +
+               "# Not written: a TensorRT-LLM server over several nodes runs under MPI; give the command of\n"
+               "# launch.sh to your cluster's MPI operator.\n";
   text += config_map(d, places);
   std::size_t written = 0;
   for (const ServerPlace& p : places)

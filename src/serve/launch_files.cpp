@@ -33,7 +33,7 @@ std::string start_line(const DeploymentLaunch& d, const std::vector<ServerPlace>
   return shell_line(c, in_a_shell(places, node));
 }
 
-std::string header(const DeploymentLaunch& d, int hosts) {
+std::string script_header(const DeploymentLaunch& d, int hosts) {
   std::string text = "#!/usr/bin/env bash\n" + headline_comment(d);
   text += fmt::format("# For {}.\n", release_of(d.any().engine));
   if (hosts > 1)
@@ -79,8 +79,7 @@ std::string router_part(const DeploymentLaunch& d, const std::vector<ServerPlace
     text += fmt::format("  await \"http://${{hosts[{}]}}:{}/health\"\n", p.node, p.port);
   const RouterLaunch r = router_launch(d.pools, places);
   if (!r.empty()) {
-    if (!r.fetch_url.empty())
-      text += fmt::format("  [ -f {0} ] || curl -fsSLo {0} {1}\n", r.fetched, r.fetch_url);
+    if (!r.fetch_url.empty()) text += fmt::format("  [ -f {0} ] || curl -fsSLo {0} {1}\n", r.fetched, r.fetch_url);
     if (!r.config.empty() && hosts > 1)
       text += fmt::format("  sed {0} {1}.in >{1}\n",
                           sed_hosts(hosts, [](int i) { return fmt::format("${{hosts[{}]}}", i); }), r.config_name);
@@ -92,7 +91,7 @@ std::string router_part(const DeploymentLaunch& d, const std::vector<ServerPlace
 std::string launch_script(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = server_places(d.pools);
   const int hosts = host_count(places);
-  std::string text = header(d, hosts) + std::string(kFunctions) + "case \"$node\" in\n";
+  std::string text = script_header(d, hosts) + std::string(kFunctions) + "case \"$node\" in\n";
   for (int node = 0; node < hosts; ++node) {
     text += fmt::format("{})\n", node);
     bool any = false;
@@ -156,16 +155,17 @@ std::string bench_script(const DeploymentLaunch& d) {
     objective("ttft", b.slo.ttft), objective("tpot", b.slo.tpot), objective("e2el", b.slo.e2el);
   }
   std::string flags;
-  for (const std::string& word : words)
-    flags += (word.starts_with("--") ? " \\\n  " : " ") + shell_word(word, {});
+  for (const std::string& word : words) flags += (word.starts_with("--") ? " \\\n  " : " ") + shell_word(word, {});
   return "#!/usr/bin/env bash\n" + headline_comment(d) +
-         "# Sends the load that was simulated, by the client of vLLM 0.14.0 (pip install vllm==0.14.0), and prints the\n"
+         "# Sends the load that was simulated, by the client of vLLM 0.14.0 (pip install vllm==0.14.0), and prints "
+         "the\n"
          "# same figures. HOST: where launch.sh 0 runs.\n" +
          comment + "set -euo pipefail\n" +
-         fmt::format("exec vllm bench serve --backend openai --endpoint /v1/completions \\\n"
-                     "  --base-url \"http://${{HOST:-127.0.0.1}}:{}\" \\\n  --model {}{} \\\n"
-                     "  --save-result --result-filename bench.json \"$@\"\n",
-                     kRouterPort, shell_word(d.any().model, {}), flags);
+         fmt::format(
+             "exec vllm bench serve --backend openai --endpoint /v1/completions \\\n"
+             "  --base-url \"http://${{HOST:-127.0.0.1}}:{}\" \\\n  --model {}{} \\\n"
+             "  --save-result --result-filename bench.json \"$@\"\n",
+             kRouterPort, shell_word(d.any().model, {}), flags);
 }
 
 }  // namespace

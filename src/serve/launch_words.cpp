@@ -19,9 +19,8 @@ std::size_t next_place(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-bool plain(std::string_view word) {
-  constexpr std::string_view kSafe =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_";
+bool is_plain(std::string_view word) {
+  constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_";
   return !word.empty() && word.find_first_not_of(kSafe) == std::string_view::npos;
 }
 
@@ -69,7 +68,7 @@ std::string filled(std::string_view text, const FillPlace& fill,
 
 std::string shell_word(std::string_view word, const FillPlace& fill) {
   if (has_places(word)) return "\"" + filled(word, fill, in_double_quotes) + "\"";
-  if (plain(word)) return std::string(word);
+  if (is_plain(word)) return std::string(word);
   return "'" + replaced(word, '\'', "'\\''") + "'";
 }
 
@@ -81,9 +80,7 @@ std::string shell_line(const LaunchCommand& command, const FillPlace& fill) {
   return line;
 }
 
-std::string yaml_string(std::string_view text) {
-  return Json(std::string(text)).dump();
-}
+std::string yaml_string(std::string_view text) { return Json(std::string(text)).dump(); }
 
 std::string compose_string(std::string_view word, const FillPlace& fill) {
   return yaml_string(filled(word, fill, [](std::string_view part) { return replaced(part, '$', "$$"); }));

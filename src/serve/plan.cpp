@@ -137,8 +137,7 @@ class Search {
     double low = best.rate, high = 64 * low;
     for (int i = 0; i < 12; ++i) {
       const double rate = std::sqrt(low * high);
-      const SteadyState state =
-          steady_state(simulation, q_.load(rate, best.pool.setup->pool.geometry.block_tokens));
+      const SteadyState state = steady_state(simulation, q_.load(rate, best.pool.setup->pool.geometry.block_tokens));
       if (state.saturated()) high = rate, plan_.breaks.limit = state.limit;
       else low = rate;
     }
@@ -170,11 +169,10 @@ class Search {
     return Ok{};
   }
   PlannedDeployment least_missed() const {
-    return *std::max_element(plan_.finalists.begin(), plan_.finalists.end(),
-                             [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-                               return margin(q_.slo, *a.simulated, q_.statistic) <
-                                      margin(q_.slo, *b.simulated, q_.statistic);
-                             });
+    return *std::max_element(
+        plan_.finalists.begin(), plan_.finalists.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
+          return margin(q_.slo, *a.simulated, q_.statistic) < margin(q_.slo, *b.simulated, q_.statistic);
+        });
   }
 
   Status draw() {
@@ -306,8 +304,7 @@ PlanRank plan_rank(const ServeQuery& q, const PlannedDeployment& d) {
     case ServingObjective::cost:
       return d.usd_per_hour ? PlanRank{0, *d.usd_per_hour / chance} : PlanRank{1, d.gpus() / chance};
     case ServingObjective::load: return {0, -d.rate * chance};
-    case ServingObjective::throughput:
-      return {0, -(d.simulated ? d.simulated->output_throughput : d.rate) / d.gpus()};
+    case ServingObjective::throughput: return {0, -(d.simulated ? d.simulated->output_throughput : d.rate) / d.gpus()};
     case ServingObjective::energy: {
       if (!d.simulated) return {0, joules_of_a_token(q, d)};
       const auto& energy = d.simulated->energy;

@@ -24,7 +24,7 @@ namespace tilecast {
 // A kind of GPU to rent.
 struct GpuOffer {
   Gpu gpu;
-  std::optional<Cluster> cluster;  // none: one GPU a replica
+  std::optional<Cluster> cluster;      // none: one GPU a replica
   std::optional<double> usd_per_hour;  // of one; nothing: not known
   int most = 64;                       // GPUs at most
 };
@@ -43,9 +43,9 @@ struct ServeQuery {
   Statistic statistic = Statistic::p90;  // of the requests' times, that the objectives are held against
   std::vector<GpuOffer> gpus;
   std::vector<EngineKind> engines;
-  std::vector<Formats> formats;        // empty: the checkpoint's, and fp8 where the GPU has it
-  std::vector<RankLayout> layouts;     // only these; empty: all that make sense
-  double least_chance = 0;             // of meeting the SLO
+  std::vector<Formats> formats;     // empty: the checkpoint's, and fp8 where the GPU has it
+  std::vector<RankLayout> layouts;  // only these; empty: all that make sense
+  double least_chance = 0;          // of meeting the SLO
   bool pictures = false;
   double budget = 0;                   // dollars an hour at most; 0: none
   bool together = true, apart = true;  // aggregated, disaggregated

@@ -222,7 +222,8 @@ void CandidateSearch::fill_apart(const Setups& setups) {
     double most = 0;
     for (Count n = 1; n <= kMostOfKind && n * p.ranks() < gpus; ++n) {
       Count left = (gpus - n * p.ranks()) / a.ranks();
-      if (per_gpu) left = std::min<Count>(left, static_cast<Count>(std::ceil(static_cast<double>(n) * p.rate / a.rate)));
+      if (per_gpu)
+        left = std::min<Count>(left, static_cast<Count>(std::ceil(static_cast<double>(n) * p.rate / a.rate)));
       if (left < 1) continue;
       double rate = std::min(static_cast<double>(n) * p.rate, static_cast<double>(left) * a.rate);
       if (per_gpu) rate /= static_cast<double>(n * p.ranks() + left * a.ranks());
@@ -279,7 +280,8 @@ std::vector<ParetoPoint> CandidateSearch::pareto(const Setups& setups) {
       ParetoPoint p;
       p.tokens_per_user = 1 / d.steady.tpot.base();
       p.tokens_per_gpu = d.rate * static_cast<double>(q_.workload.output.mean) / d.gpus();
-      p.concurrency = d.rate * (d.steady.ttft + d.steady.tpot * static_cast<double>(q_.workload.output.mean - 1)).base();
+      p.concurrency =
+          d.rate * (d.steady.ttft + d.steady.tpot * static_cast<double>(q_.workload.output.mean - 1)).base();
       p.what = fmt::format("{} {} {}{}{}", q_.gpus[setup->offer].gpu.name, name_of(setup->engine), setup->formats.dtype,
                            setup->formats.kv_dtype.empty() ? "" : ", cache " + setup->formats.kv_dtype,
                            setup->layout.ranks() > 1 ? ", " + text_of(setup->layout) : "");

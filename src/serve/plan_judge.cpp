@@ -10,7 +10,8 @@
 namespace tilecast {
 namespace {
 
-constexpr double kNinetieth = 1.2815515655446004;  // of the standard normal: four fifths lie between it and its negative
+constexpr double kNinetieth =
+    1.2815515655446004;  // of the standard normal: four fifths lie between it and its negative
 
 double normal_share(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 

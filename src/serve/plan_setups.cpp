@@ -73,8 +73,7 @@ std::vector<RankLayout> wanted_layouts(const ServeQuery& query, const GpuOffer& 
 }  // namespace
 
 DeploymentOptions options_of(const ServeQuery& query, const ServeSetup& setup) {
-  DeploymentOptions o =
-      options_for(query, query.gpus[setup.offer], setup.engine, setup.formats, setup.layout);
+  DeploymentOptions o = options_for(query, query.gpus[setup.offer], setup.engine, setup.formats, setup.layout);
   const SchedulerLimits& l = setup.pool.limits;
   o.max_sequences = l.max_sequences, o.max_tokens = l.max_tokens, o.chunk = l.chunk;
   o.chunked_prefill = l.chunked_prefill;

@@ -219,8 +219,7 @@ TEST(ServePlan, EnergyIsLeast) {
   ASSERT_TRUE(plan && plan->best);
   const auto joules = [](const PlannedDeployment& d) { return *d.simulated->energy->per_token; };
   const PlannedDeployment& best = plan->finalists[*plan->best];
-  for (const PlannedDeployment& d : plan->finalists)
-    EXPECT_TRUE(!d.meets || plan_rank(q, best) <= plan_rank(q, d));
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_TRUE(!d.meets || plan_rank(q, best) <= plan_rank(q, d));
   EXPECT_GT(joules(best), 0);
 }
 
