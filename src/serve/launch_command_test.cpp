@@ -76,7 +76,7 @@ TEST(ServeLaunch, Sglang) {
                               "--max-prefill-tokens 8192 --mem-fraction-static 0.876 --page-size 1 --kv-cache-dtype "
                               "fp8_e4m3 &"));
   EXPECT_THAT(text, HasSubstr("sglang_router.launch_router --host 0.0.0.0 --port 8000 --policy round_robin "
-                              "--worker-urls \"http://${hosts[0]}:8100\" \"http://${hosts[0]}:8101\""));
+                              "--worker-urls \"http://127.0.0.1:8100\" \"http://127.0.0.1:8101\""));
   // Attention of each rank its own: flags count all ranks together.
   o.layout = {}, o.layout.dp = o.layout.ep = 4, o.copies = 1;
   EXPECT_THAT(all_of(o), HasSubstr("--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 4 --dist-init-addr"));

@@ -7,9 +7,11 @@
 namespace tilecast {
 namespace {
 
-FillPlace in_a_shell(const std::vector<ServerPlace>& places, int node) {
-  return [&places, node](std::string_view place) -> std::string {
+// `pasted`: by itself, without the script that knows the hosts.
+FillPlace in_a_shell(const std::vector<ServerPlace>& places, int node, bool pasted = false) {
+  return [&places, node, alone = pasted && host_count(places) == 1](std::string_view place) -> std::string {
     if (place == "here") return "$PWD";
+    if (alone) return "127.0.0.1";
     int host = node;
     if (place.starts_with("server:")) host = places[static_cast<std::size_t>(place_number(place))].node;
     else if (place.starts_with("node:")) host = place_number(place);
@@ -25,12 +27,12 @@ std::string devices_of(const ServerPlace& p) {
 
 // The line that starts the part of a server that lies on a host; empty where there is none.
 std::string start_line(const DeploymentLaunch& d, const std::vector<ServerPlace>& places, const ServerPlace& p,
-                       int node) {
+                       int node, bool pasted = false) {
   const LaunchOptions& o = d.pools[p.pool];
   LaunchCommand c = server_command(o, p, node - p.node);
   if (c.empty()) return "";
   c.environment.insert(c.environment.begin(), {o.amd ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES", devices_of(p)});
-  return shell_line(c, in_a_shell(places, node));
+  return shell_line(c, in_a_shell(places, node, pasted));
 }
 
 std::string script_header(const DeploymentLaunch& d, int hosts) {
@@ -200,17 +202,20 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = server_places(d.pools);
   const int hosts = host_count(places);
   std::vector<std::string> lines;
+  if (hosts > 1) lines.push_back(fmt::format("# on every host: hosts=(...), the addresses of all {}", hosts));
   for (int node = 0; node < hosts; ++node) {
     if (hosts > 1) lines.push_back(fmt::format("# on host {}:", node));
     for (const ServerPlace& p : places) {
       if (node < p.node || node >= p.node + p.nodes) continue;
-      if (const std::string line = start_line(d, places, p, node); !line.empty()) lines.push_back(line + " &");
+      if (const std::string line = start_line(d, places, p, node, true); !line.empty()) lines.push_back(line + " &");
     }
   }
   const RouterLaunch r = router_launch(d.pools, places);
   if (r.empty()) return lines;
   lines.push_back(fmt::format("# before them{}:", hosts > 1 ? ", on host 0" : ""));
-  lines.push_back(shell_line(r.command, in_a_shell(places, 0)));
+  if (!r.fetch_url.empty()) lines.push_back(fmt::format("curl -fsSLo {} {}", r.fetched, r.fetch_url));
+  if (!r.config.empty()) lines.push_back(fmt::format("# {} as --save-dir writes it", r.config_name));
+  lines.push_back(shell_line(r.command, in_a_shell(places, 0, true)));
   return lines;
 }
 
