@@ -202,6 +202,7 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = server_places(d.pools);
   const int hosts = host_count(places);
   std::vector<std::string> lines;
+  for (const std::string& note : launch_notes(d.any())) lines.push_back("# " + note);
   if (hosts > 1) lines.push_back(fmt::format("# on every host: hosts=(...), the addresses of all {}", hosts));
   for (int node = 0; node < hosts; ++node) {
     if (hosts > 1) lines.push_back(fmt::format("# on host {}:", node));
