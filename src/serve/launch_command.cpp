@@ -52,7 +52,11 @@ std::string rank_text(int rank, int times = 1) {
 }
 
 void add_vllm_nodes(Flags& f, const LaunchOptions& o, const ServerPlace& p, int rank) {
-  if (p.nodes == 1) return;
+  if (p.nodes == 1) {
+    // Of its own: two servers of a host would meet on the default.
+    f.add_if(shares_attention(o.layout), "--data-parallel-rpc-port", p.group_port);
+    return;
+  }
   if (shares_attention(o.layout)) {
     const int local = o.layout.dp / p.nodes;
     f.add("--data-parallel-size-local", local).add("--data-parallel-address", head_of(p));

@@ -59,7 +59,7 @@ TEST(ServeLaunch, Vllm) {
   o.quantised = true;
   EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
   o.layout = {}, o.layout.dp = o.layout.ep = 8;
-  EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size 8 --enable-expert-parallel"));
+  EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size 8 --enable-expert-parallel --data-parallel-rpc-port 15000"));
   o.role = ServerRole::prefill;
   EXPECT_THAT(all_of(o), HasSubstr("'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}'"));
   EXPECT_THAT(all_of(o), HasSubstr("VLLM_NIXL_SIDE_CHANNEL_PORT=10000 "));
