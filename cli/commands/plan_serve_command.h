@@ -1,4 +1,4 @@
-// `tilecast plan serve MODEL --slo ... --rate ...`: the cheapest deployment that meets its objectives.
+// `tilecast plan serve MODEL --slo ... --rate ...`: the best deployment that meets its objectives.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,10 @@ namespace tilecast {
 struct PlanServeOptions {
   PlanServeQuery query;
   bool json = false;
+  std::string save_dir;          // a new folder for the files that start the best plans
+  Count save_top = 3;            // how many of them
+  std::string html;              // a page with pictures
+  std::string svg;               // the pictures alone: how their names begin
   std::optional<Error> refusal;  // of a flag's value
 };
 

@@ -17,9 +17,11 @@ const std::string kSmall =
 TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   const Ran run = run_tilecast(kSmall);
   ASSERT_EQ(run.code, 0) << run.err;
-  for (const char* part : {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 8.00 ms (p90)",
-                           "deployments tried", "$/h", "cheapest: ", "an hour", "margin: TTFT ", "to spare",
-                           "breaks first: T", "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})
+  for (const char* part :
+       {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 8.00 ms (p90)", "deployments tried",
+        "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ", "to spare", "80 % interval: TTFT ", "chance",
+        "tok/s/GPU", "tok/s/user", "in flight", "weights + cache", "seen", "breaks first: T",
+        "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   EXPECT_EQ(run.out, run_tilecast(kSmall).out);  // nothing depends on time or chance
 }
@@ -38,7 +40,13 @@ TEST(PlanServeCli, JsonAddsUp) {
   EXPECT_TRUE(best["simulated"]["meets"].get<bool>());
   EXPECT_GT(plan["breaks"]["rate"].get<double>(), 100);
   ASSERT_FALSE(plan["front"].empty());
-  EXPECT_EQ(plan["front"][0]["usd_per_hour"], best["usd_per_hour"]);
+  EXPECT_LE(plan["front"][0]["usd_per_hour"].get<double>(), best["usd_per_hour"].get<double>());
+  const Json& simulated = best["simulated"];
+  EXPECT_NEAR(simulated["output_tokens_per_second_per_gpu"].get<double>(), 100.0 * 128 / best["gpus"].get<int>(), 1e-6);
+  EXPECT_GT(simulated["chance"].get<double>(), 0.2);
+  EXPECT_LE(simulated["tpot_interval_ms"][0].get<double>(), simulated["tpot_ms"].get<double>());
+  EXPECT_GE(simulated["tpot_interval_ms"][1].get<double>(), simulated["tpot_ms"].get<double>());
+  EXPECT_GT(best["pool"]["memory_gib"]["weights"].get<double>(), 2);
   // The command has exactly the plan's limits.
   const std::string limit = best["engine"] == "vllm" ? "--max-num-seqs " : "--max-running-requests ";
   const std::string launch = plan["launch"].dump();
@@ -54,10 +62,83 @@ TEST(PlanServeCli, PoolsApart) {
   EXPECT_EQ(best["gpus"].get<int>(), best["pool"]["gpus"].get<int>() + best["prefill_pool"]["gpus"].get<int>());
 }
 
+// Every script reads as one, every manifest parses, whatever the engine and the layout.
+void expect_sound(const std::string& folder) {
+  const Ran scripts = run_shell("for f in '" + folder + "'/plan-*/*.sh; do bash -n \"$f\" || exit 1; done");
+  EXPECT_EQ(scripts.code, 0) << scripts.err;
+  if (run_shell("command -v shellcheck").code == 0) {
+    const Ran checked = run_shell("shellcheck '" + folder + "'/plan-*/*.sh");
+    EXPECT_EQ(checked.code, 0) << checked.out;
+  }
+  if (run_shell("python3 -c 'import yaml'").code != 0) {
+    std::printf("python3 has no yaml: manifests were not parsed\n");
+    return;
+  }
+  const Ran parsed = run_shell(
+      "python3 -c 'import sys, yaml, json\n"
+      "for f in sys.argv[1:]:\n"
+      "  docs = list(yaml.safe_load_all(open(f)))\n"
+      "  assert docs, f\n"
+      "  if f.endswith(\"compose.yaml\"): assert all(s[\"entrypoint\"] for s in docs[0][\"services\"].values()), f\n"
+      "' '" +
+      folder + "'/plan-*/*.yaml");
+  EXPECT_EQ(parsed.code, 0) << parsed.err;
+}
+
+TEST(PlanServeCli, SavesWhatStartsIt) {
+  for (const std::string engine : {"vllm", "sglang", "trtllm"})
+    for (const std::string layout : {"--aggregated --layout tp2 --rate 400", "--disaggregated --rate 100"}) {
+      const std::string folder = scratch_path("plan-" + engine);
+      const Ran run = run_tilecast(
+          "plan serve Llama-3.2-1B --slo ttft=300ms,tpot=12ms --output 128 --gpus 32xH100-SXM --dtype bf16 "
+          "--num-prompts 200 --save-dir " +
+          folder + " --engine " + engine + " " + layout);
+      ASSERT_EQ(run.code, 0) << run.err;
+      for (const char* name : {"plans.json", "plan-1/launch.sh", "plan-1/bench.sh", "plan-1/compose.yaml",
+                               "plan-1/kubernetes.yaml", "plan-1/plan.json"})
+        EXPECT_FALSE(file_text(folder + "/" + name).empty()) << name;
+      EXPECT_EQ(
+          file_text(folder + "/plan-1/serve.yaml").empty() && file_text(folder + "/plan-1/generation.yaml").empty(),
+          engine != "trtllm");
+      const Json plan = Json::parse(file_text(folder + "/plan-1/plan.json"));
+      EXPECT_EQ(plan["engine"], engine);
+      EXPECT_TRUE(plan["simulated"]["meets"].get<bool>());
+      expect_sound(folder);
+      run_shell("rm -r '" + folder + "'");
+    }
+}
+
+TEST(PlanServeCli, OtherObjectives) {
+  const std::string rest = " --output 128 --gpus 2xH100-SXM --engine vllm --dtype bf16 --num-prompts 200 --json";
+  const Ran load = run_tilecast("plan serve Llama-3.2-1B --objective load --slo ttft=300ms,tpot=12ms" + rest);
+  ASSERT_EQ(load.code, 0) << load.err;
+  EXPECT_GT(Json::parse(load.out)["best"]["simulated"]["rate"].get<double>(), 10);
+  const Ran most = run_tilecast("plan serve Llama-3.2-1B --objective throughput" + rest);
+  ASSERT_EQ(most.code, 0) << most.err;
+  EXPECT_GT(Json::parse(most.out)["best"]["simulated"]["in_flight"].get<int>(), 8);
+  const Ran energy = run_tilecast("plan serve Llama-3.2-1B --objective energy --rate 20" + rest);
+  ASSERT_EQ(energy.code, 0) << energy.err;
+  EXPECT_GT(Json::parse(energy.out)["best"]["simulated"]["joules_per_output_token"].get<double>(), 0);
+}
+
+TEST(PlanServeCli, PageAndPictures) {
+  const std::string name = scratch_path("plan-page");
+  const Ran run = run_tilecast(kSmall + "--html " + name + ".html --svg " + name);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::string page = file_text(name + ".html");
+  for (const char* part : {"Throughput of a GPU against speed for a user", "Latency against load", "SLO", "</html>"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_EQ(page.find("http://www.w3.org/2000/svg"), page.find("http"));  // nothing is fetched
+  for (const char* end : {"_pareto.svg", "_load.svg", "_timeline.svg", ".html"}) {
+    EXPECT_NE(file_text(name + end).find("</svg>"), std::string::npos) << end;
+    std::remove((name + end).c_str());
+  }
+}
+
 TEST(PlanServeCli, NoneMeets) {
   const Ran run = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1us --rate 5 --gpus 2xH100-SXM --engine vllm");
   EXPECT_EQ(run.code, 2);
-  EXPECT_NE(run.err.find("none meets the objectives; nearest by steady state"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("none meets the objectives; nearest: "), std::string::npos) << run.err;
   const Ran large = run_tilecast("plan serve Llama-3.1-405B --slo ttft=1s --rate 5 --gpus RTX-4090 --engine vllm");
   EXPECT_NE(large.err.find("does not fit any of the GPUs"), std::string::npos) << large.err;
   const Ran dear = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H100-SXM --budget 1");
@@ -92,7 +173,15 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect(fine + "--aggregated --disaggregated", "exclude each other");
   expect(fine + "--prefixes -2", "prefixes");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus 0xH100-SXM", "1 to 4096");
-  expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus V100-SXM", "no price of V100-SXM");
+  expect(fine + "--objective speed", "--objective");
+  expect(fine + "--objective load", "--rate");
+  expect(fine + "--prices B200=x", "is no price");
+  expect(fine + "--layout tp0", "is no layout");
+  expect(fine + "--min-chance 2", "--min-chance");
+  expect(fine + "--save-dir /dev/null", "is there already");
+  expect(fine + "--save-dir /no/such/folder", "cannot be written");
+  expect(fine + "--save-top 0", "--save-top");
+  expect(fine + "--html /no/such/folder/a.html", "cannot be written");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H1000", "H100");
   expect(fine + "--prices /nowhere.csv", "/nowhere.csv");
   expect(fine + "--input 1000000", "1000000 + 256 tokens are more than the context of Llama-3.2-1B");

@@ -210,6 +210,12 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
 
   CLI::App* serving = plan->add_subcommand("serve", plan_serve_question().summary);
   add_arguments(*serving, arguments_of(serve.query), serve.refusal);
+  serving->add_option("--save-dir", serve.save_dir,
+                      "also write a new folder: for each of the best plans scripts, configurations and manifests");
+  serving->add_option("--save-top", serve.save_top, "how many of the best plans it holds")->capture_default_str();
+  serving->add_option("--html", serve.html, "also write a page with tables and pictures to this file");
+  serving->add_option("--svg", serve.svg,
+                      "also write the pictures alone, to this with _pareto.svg, _load.svg and _timeline.svg");
   serving->add_flag("--json", serve.json, kJsonHelp);
   serving->footer(examples_text(plan_serve_question()));
   serving->callback([&] { chosen = answered(serve.refusal, [&serve] { return run_plan_serve(serve); }); });

@@ -1,4 +1,4 @@
-// A serving plan as text and JSON.
+// A serving plan as text.
 //
 //   cheapest: 2 × H100-SXM, vllm fp8, 2 replicas                        $7.98 an hour, $0.43 a million output tokens
 #include "cli/views/plan_serve_view.h"
@@ -8,9 +8,7 @@
 #include <cmath>
 
 #include "cli/terminal/units_text.h"
-#include "support/json.h"
 #include "support/table.h"
-#include "support/json_value.h"
 
 namespace tilecast {
 namespace {
@@ -38,29 +36,53 @@ std::string objectives_text(const ServingPlan& p) {
   return fmt::format("{} ({})", text, name_of(p.statistic));
 }
 
-std::string table_text(const ServingPlan& p) {
+// What the objective ranks by.
+std::vector<Table::Column> objective_columns(const ServingPlan& p) {
+  switch (p.objective) {
+    case ServingObjective::load: return {{"req/s"}, {"$/h"}, {"$/M out"}};
+    case ServingObjective::energy: return {{"J/token"}, {"$/h"}, {"$/M out"}};
+    default: return {{"$/h"}, {"$/M out"}};
+  }
+}
+std::vector<std::string> objective_cells(const ServingPlan& p, const PlannedServing& d) {
+  const auto or_dash = [](const std::optional<double>& value, int digits) {
+    return value ? fmt::format("{:.{}g}", *value, digits) : std::string("–");
+  };
+  std::vector<std::string> cells;
+  if (p.objective == ServingObjective::load) cells.push_back(fmt::format("{:.3g}", d.rate));
+  if (p.objective == ServingObjective::energy)
+    cells.push_back(or_dash(d.simulated->energy ? d.simulated->energy->per_token : std::nullopt, 3));
+  cells.push_back(d.usd_per_hour ? fmt::format("{:.2f}", *d.usd_per_hour) : "–");
+  cells.push_back(or_dash(d.usd_per_million_tokens, 3));
+  return cells;
+}
+
+std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& rows) {
   const std::string at(name_of(p.statistic));
-  Table table({{"$/h"},
-               {"$/M out"},
-               {"GPUs", Align::left},
-               {"engine", Align::left},
-               {"format", Align::left},
-               {"layout", Align::left},
-               {"seqs / tokens"},
-               {"TTFT " + at},
-               {"TPOT " + at},
-               {"margin"},
-               {"cache peak"},
-               {"steady TTFT"},
-               {"TPOT"}});
-  for (const std::size_t i : p.front) {
+  std::vector<Table::Column> columns = objective_columns(p);
+  for (const Table::Column& column :
+       {Table::Column{"GPUs", Align::left}, Table::Column{"engine", Align::left}, Table::Column{"format", Align::left},
+        Table::Column{"layout", Align::left}, Table::Column{"seqs / tokens"}, Table::Column{"TTFT " + at},
+        Table::Column{"TPOT " + at}, Table::Column{"margin"}, Table::Column{"chance"}, Table::Column{"tok/s/GPU"},
+        Table::Column{"tok/s/user"}, Table::Column{"in flight"}, Table::Column{"weights + cache"},
+        Table::Column{"cache peak"}, Table::Column{"seen", Align::left}})
+    columns.push_back(column);
+  Table table(columns);
+  for (const std::size_t i : rows) {
     const PlannedServing& d = p.finalists[i];
     const ServingMetrics& m = *d.simulated;
-    table.add({fmt::format("{:.2f}", d.usd_per_hour), fmt::format("{:.3g}", d.usd_per_million_tokens),
-               fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)), formats_text(d), spread_text(d),
-               fmt::format("{} / {}", d.pool.max_sequences, d.pool.step_tokens),
-               text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
-               percent(d.margin), percent(m.cache_peak), text_of(d.steady_ttft), text_of(d.steady_tpot)});
+    std::vector<std::string> cells = objective_cells(p, d);
+    for (std::string& cell : std::vector<std::string>{
+             fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)), formats_text(d), spread_text(d),
+             fmt::format("{} / {}", d.pool.max_sequences, d.pool.step_tokens),
+             text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
+             p.slo.any() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
+             fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
+             fmt::format("{:.0f}", d.concurrency),
+             fmt::format("{:.0f} + {:.0f} GiB", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
+             percent(m.cache_peak), std::string(name_of(d.seen))})
+      cells.push_back(std::move(cell));
+    table.add(cells);
   }
   return table.text();
 }
@@ -79,128 +101,140 @@ std::string margin_text(const ServingPlan& p, const PlannedServing& d) {
   return text;
 }
 
+// Of the interval: "TTFT 120 to 380 ms"
+std::string interval_text(const ServingPlan& p, const PlannedServing& d) {
+  if (!d.fast || !d.slow) return "";
+  const auto range = [&](const char* name, Summary ServingMetrics::*of) {
+    return fmt::format("{} {} to {}", name, text_of(statistic_of((*d.fast).*of, p.statistic)),
+                       text_of(statistic_of((*d.slow).*of, p.statistic)));
+  };
+  std::string text =
+      fmt::format("80 % interval: {}, {}", range("TTFT", &ServingMetrics::ttft), range("TPOT", &ServingMetrics::tpot));
+  if (d.chance) text += fmt::format("; the SLO is met with a chance of {}", percent(*d.chance));
+  return text + "\n";
+}
+
 std::string break_text(const ServingPlan& p) {
   const BreakingPoint& b = p.breaks;
   if (b.rate == 0) return fmt::format("holds at {:g} times the rate and more", std::round(std::pow(1.25, 8)));
-  std::string text = fmt::format("breaks first: {}, at {:.3g} requests/s ({:+.0f} %)", b.objective, b.rate,
-                                 100 * (b.rate / p.rate - 1));
+  const auto at = [&](double rate) {
+    return fmt::format("at {:.3g} requests/s ({:+.0f} %)", rate, 100 * (rate / p.finalists[*p.best].rate - 1));
+  };
+  // A short run is over before a queue that grows without end is long.
+  if (b.limit != Limit::none && b.saturation < b.rate)
+    return fmt::format("saturates {}: {}; runs as short as the simulated ones miss {} from {:.3g} on", at(b.saturation),
+                       name_of(b.limit), b.objective, b.rate);
+  std::string text = fmt::format("breaks first: {}, {}", b.objective, at(b.rate));
   if (b.cache_full) text += ", the cache full";
   if (b.limit != Limit::none) text += fmt::format("; saturates at {:.3g}: {}", b.saturation, name_of(b.limit));
   return text;
 }
 
-std::string none_text(const ServingPlan& p) {
-  const std::string text = "none meets the objectives";
-  if (!p.nearest)
-    return text + (p.too_dear > 0 ? "; the budget or the number of GPUs allows no copy of the model"
-                                  : "; the model does not fit any of the GPUs");
-  const PlannedServing& d = *p.nearest;
-  if (d.limit != Limit::none)
-    return text + fmt::format("; what fits the GPUs and the budget gives way to {}", name_of(d.limit));
-  return text + fmt::format("; nearest by steady state: {} × {}, {} {}, {}: TTFT {}, TPOT {}, ${:.2f} an hour", d.gpus,
-                            d.gpu, name_of(d.engine), formats_text(d), spread_text(d), text_of(d.steady_ttft),
-                            text_of(d.steady_tpot), d.usd_per_hour);
+std::string what_text(const PlannedServing& d) {
+  return fmt::format("{} × {}, {} {}, {}", d.gpus, d.gpu, name_of(d.engine), formats_text(d), spread_text(d));
+}
+std::string price_text(const PlannedServing& d) {
+  return d.usd_per_hour ? fmt::format(", ${:.2f} an hour", *d.usd_per_hour) : "";
 }
 
-Json pool_json(const ServingPool& p) {
-  return {{"tp", p.tp},
-          {"pp", p.pp},
-          {"ep", p.ep},
-          {"attention_dp", p.attention_dp},
-          {"copies", p.copies},
-          {"gpus", p.gpus},
-          {"max_num_seqs", p.max_sequences},
-          {"max_num_batched_tokens", p.max_tokens},
-          {"chunked_prefill_size", p.chunk},
-          {"chunked_prefill", p.chunked_prefill},
-          {"memory_fraction", p.memory_fraction},
-          {"block_size", p.block_tokens},
-          {"num_blocks", p.blocks}};
-}
-
-Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
-  Json json = {{"gpu", d.gpu},
-               {"gpus", d.gpus},
-               {"usd_per_hour", d.usd_per_hour},
-               {"usd_per_million_output_tokens", d.usd_per_million_tokens},
-               {"engine", name_of(d.engine)},
-               {"dtype", d.dtype},
-               {"kv_dtype", name_of(d.kv_dtype)},
-               {"pool", pool_json(d.pool)}};
-  if (d.prefill) json["prefill_pool"] = pool_json(*d.prefill);
-  if (d.limit == Limit::none)
-    json["steady_state"] = {
-        {"ttft_ms", d.steady_ttft.base() * 1e3}, {"tpot_ms", d.steady_tpot.base() * 1e3}, {"cache", d.steady_cache}};
-  if (d.simulated) {
-    const ServingMetrics& m = *d.simulated;
-    const auto ms = [&](const Summary& of) { return statistic_of(of, p.statistic).base() * 1e3; };
-    json["simulated"] = {{"ttft_ms", ms(m.ttft)},      {"tpot_ms", ms(m.tpot)},
-                         {"e2el_ms", ms(m.e2el)},      {"request_goodput", m.goodput.value_or(0)},
-                         {"cache_peak", m.cache_peak}, {"meets", d.meets},
-                         {"margin", d.margin}};
+// What comes nearest, and what is in the way.
+std::string none_text(const ServingPlan& p, std::optional<double> chance) {
+  std::string text = "none meets the objectives";
+  if (chance) text += fmt::format(" with a chance of {}", percent(*chance));
+  if (!p.nearest && !p.attainable)
+    return text + (p.too_dear > 0           ? "; the budget or the number of GPUs allows no copy of the model"
+                   : p.does_not_fit.empty() ? "; no layout asked for suits the model and the GPUs"
+                                            : "; the model does not fit any of the GPUs: " + p.does_not_fit);
+  if (p.nearest) {
+    const PlannedServing& d = *p.nearest;
+    if (d.limit != Limit::none)
+      text += fmt::format("; what fits the GPUs and the budget gives way to {}", name_of(d.limit));
+    else if (d.simulated)
+      text += fmt::format("; nearest: {}: {}{}{}", what_text(d),
+                          d.in_the_way.empty() ? "meets them" : "in the way is " + d.in_the_way,
+                          d.chance ? fmt::format(", chance {}", percent(*d.chance)) : "", price_text(d));
   }
-  return json;
+  if (p.attainable)
+    text += fmt::format("; attainable: {:.3g} requests/s with {}{}", p.attainable->rate, what_text(*p.attainable),
+                        price_text(*p.attainable));
+  return text;
+}
+
+std::string_view best_word(ServingObjective o) {
+  switch (o) {
+    case ServingObjective::load: return "most load";
+    case ServingObjective::throughput: return "best throughput of a GPU";
+    case ServingObjective::energy: return "least energy";
+    case ServingObjective::cost: break;
+  }
+  return "cheapest for its chance";
+}
+
+std::string best_text(const ServingPlan& p, const PlannedServing& d) {
+  std::string text = fmt::format("{}: {}", best_word(p.objective), what_text(d));
+  if (p.objective == ServingObjective::load) text += fmt::format(": {:.3g} requests/s", d.rate);
+  if (d.usd_per_hour && d.usd_per_million_tokens)
+    text +=
+        fmt::format(": ${:.2f} an hour, ${:.3g} a million output tokens", *d.usd_per_hour, *d.usd_per_million_tokens);
+  if (const auto& energy = d.simulated->energy; energy && energy->per_token)
+    text += fmt::format(", {:.3g} J an output token", *energy->per_token);
+  text += "\n";
+  if (p.slo.any()) text += "margin: " + margin_text(p, d) + "\n";
+  text += interval_text(p, d);
+  if (p.slo.any()) text += break_text(p) + "\n";
+  for (const std::string& note : p.prices)
+    if (note.starts_with(d.gpu + " ")) text += "price: " + note + "\n";
+  return text;
+}
+
+// Many servers differ in devices and ports only: the first few, and where to find the rest.
+std::string launch_text(const PlannedServing& d) {
+  constexpr std::size_t kMostLines = 6;
+  std::string text = fmt::format("\nstart it with ({}):\n", d.release);
+  for (std::size_t i = 0; i < d.launch.size(); ++i) {
+    if (d.launch.size() > kMostLines && i == kMostLines - 2 && i + 2 < d.launch.size()) {
+      text += fmt::format("  # ... {} lines more: --save-dir writes the whole script\n", d.launch.size() - i - 1);
+      i = d.launch.size() - 1;
+    }
+    text += "  " + d.launch[i] + "\n";
+  }
+  return text;
+}
+
+std::string plan_load_text(const PlanServeQuery& q, const ServingPlan& p) {
+  const std::string lengths = fmt::format("input {}, output {}", q.load.input, q.load.output);
+  std::string text = p.model + ", ";
+  if (p.rate > 0) text += fmt::format("{:g} requests/s, ", p.rate);
+  text += lengths;
+  if (p.slo.any()) text += ": " + objectives_text(p);
+  return text + "\n";
 }
 
 }  // namespace
 
-Error no_deployment(const ServingPlan& p) {
+std::string spread_words(const PlannedServing& d) {
+  return fmt::format("{}, {}, {}", name_of(d.engine), formats_text(d), spread_text(d));
+}
+
+Error no_deployment(const PlanServeQuery& q, const ServingPlan& p) {
   return field_error(
       "slo",
       fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed): {}", p.tried,
-                  p.too_large, p.too_slow, none_text(p)),
+                  p.too_large, p.too_slow, none_text(p, q.min_chance)),
       "relax the objectives, or allow more GPUs or a larger --budget");
 }
 
 std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
-  std::string text = fmt::format("{}, {:g} requests/s, input {}, output {}: {}\n", p.model, p.rate, q.load.input,
-                                 q.load.output, objectives_text(p));
+  std::string text = plan_load_text(q, p);
   text += fmt::format(
-      "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n\n", p.tried,
+      "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n", p.tried,
       p.too_large, p.too_slow, p.finalists.size());
-  if (!p.best) return text + none_text(p) + "\n";
-  text += "cost against latency (simulated; steady state beside it):\n" + table_text(p) + "\n";
+  for (const std::string& note : p.notes) text += "note: " + note + "\n";
+  text += "\n";
+  if (!p.best) return text + none_text(p, q.min_chance) + "\n";
+  text += fmt::format("{} against latency (simulated):\n", name_of(p.objective)) + table_text(p, p.front) + "\n";
   const PlannedServing& d = p.finalists[*p.best];
-  text +=
-      fmt::format("cheapest: {} × {}, {}, {}, {}: ${:.2f} an hour, ${:.3g} a million output tokens\n", d.gpus, d.gpu,
-                  name_of(d.engine), formats_text(d), spread_text(d), d.usd_per_hour, d.usd_per_million_tokens);
-  text += "margin: " + margin_text(p, d) + "\n" + break_text(p) + "\n";
-  for (const std::string& note : p.prices)
-    if (note.starts_with(d.gpu + " ")) text += "price: " + note + "\n";
-  text += fmt::format("\nstart it with ({}):\n", d.release);
-  for (const std::string& line : d.launch) text += "  " + line + "\n";
-  return text;
-}
-
-std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
-  Json json = {{"model", p.model},
-               {"rate", p.rate},
-               {"input", q.load.input},
-               {"output", q.load.output},
-               {"statistic", name_of(p.statistic)},
-               {"tried", p.tried},
-               {"too_large", p.too_large},
-               {"too_slow", p.too_slow},
-               {"too_dear", p.too_dear},
-               {"prices", p.prices},
-               {"front", Json::array()},
-               {"finalists", Json::array()}};
-  for (const std::size_t i : p.front) json["front"].push_back(deployment_json(p, p.finalists[i]));
-  for (const PlannedServing& d : p.finalists) json["finalists"].push_back(deployment_json(p, d));
-  if (p.best) {
-    const PlannedServing& best = p.finalists[*p.best];
-    json["best"] = deployment_json(p, best);
-    json["breaks"] = {{"rate", p.breaks.rate},
-                      {"objective", p.breaks.objective},
-                      {"cache_full", p.breaks.cache_full},
-                      {"saturation", p.breaks.saturation},
-                      {"limit", name_of(p.breaks.limit)}};
-    json["release"] = best.release;
-    json["launch"] = best.launch;
-  } else if (p.nearest) {
-    json["nearest"] = deployment_json(p, *p.nearest);
-  }
-  return json_text(json);
+  return text + best_text(p, d) + launch_text(d);
 }
 
 }  // namespace tilecast

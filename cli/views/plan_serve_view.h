@@ -1,4 +1,4 @@
-// A serving plan as text and JSON.
+// A serving plan as text, JSON, drawings and a page.
 #pragma once
 
 #include <string>
@@ -9,7 +9,20 @@ namespace tilecast {
 
 std::string plan_serve_text(const PlanServeQuery& query, const ServingPlan& plan);
 std::string plan_serve_json(const PlanServeQuery& query, const ServingPlan& plan);
+// One deployment of it.
+std::string planned_json(const PlanServeQuery& query, const ServingPlan& plan, const PlannedServing& planned);
 // Why nothing was planned, and what comes nearest.
-Error no_deployment(const ServingPlan& plan);
+Error no_deployment(const PlanServeQuery& query, const ServingPlan& plan);
+
+// SVG files; of a plan with pictures.
+struct PlanPlots {
+  std::string pareto, loads, timeline;  // the last two empty where nothing meets
+};
+PlanPlots plan_serve_plots(const ServingPlan& plan);
+// One page that needs nothing else.
+std::string plan_serve_html(const PlanServeQuery& query, const ServingPlan& plan);
+
+// "vllm, fp8, cache fp8, tp 2 × 3"
+std::string spread_words(const PlannedServing& planned);
 
 }  // namespace tilecast

@@ -30,24 +30,39 @@ namespace tilecast {
 
 // ---- Serving
 
+// What makes one deployment better than another.
+enum class ServingObjective : std::uint8_t {
+  cost,        // dollars an hour, at a rate within the SLO
+  load,        // requests a second that the GPUs given serve within the SLO
+  throughput,  // output tokens a second and GPU where requests never run out; no SLO
+  energy,      // joules of an output token, at a rate, within the SLO where there is one
+};
+inline constexpr std::array<std::string_view, 4> kServingObjectiveNames = {"cost", "load", "throughput", "energy"};
+constexpr std::string_view name_of(ServingObjective o) { return kServingObjectiveNames[static_cast<std::size_t>(o)]; }
+constexpr const auto& enum_names(ServingObjective) { return kServingObjectiveNames; }
+
 struct PlanServeQuery {
   std::string model;  // a name, a Hugging Face config.json or its folder
-  std::string slo;    // objectives, one at least: "ttft=500ms,tpot=30ms,e2el=10s"
+  ServingObjective objective = ServingObjective::cost;
+  std::string slo;  // "ttft=500ms,tpot=30ms,e2el=10s"; one at least where the objective is cost or load
   Statistic slo_at = Statistic::p90;
-  LoadQuery load;                    // with a rate
+  std::optional<double> min_chance;  // of meeting the SLO, that a plan must have; none: a forecast that meets it
+  LoadQuery load;                    // with a rate where the objective is cost or energy
   std::vector<std::string> gpus;     // "H100-SXM", "16xB200": at most so many; empty: those with a price
   Count max_gpus = 64;               // of each kind, where `gpus` does not say
   std::optional<double> budget;      // dollars an hour at most; none: no limit
   std::optional<double> price;       // of a GPU and hour; none: the table's
-  std::string prices;                // a price table of one's own
+  std::string prices;                // "H200-SXM=3.1,B200=5", or a price table of one's own
   std::vector<std::string> engines;  // empty: all that serve
+  std::vector<std::string> layouts;  // "1", "tp4", "tp8pp2", "tp8ep8", "dp8ep8"; empty: all that make sense
   std::vector<std::string> dtypes;   // empty: the checkpoint's, and fp8 where the GPU has it
   std::string kv_dtype;              // "auto" or "fp8"; empty: both are tried where `dtypes` is empty
   std::optional<Count> context_limit;
   bool aggregated = false, disaggregated = false;  // only those; neither: both are tried
   std::optional<Count> num_prompts;                // of each simulation; none: 30 seconds' worth, 300 to 3000
   Method method = Method::tilecast;
-  std::string weights;  // a weight file in place of the shipped ones
+  std::string weights;    // a weight file in place of the shipped ones
+  bool pictures = false;  // also what drawings are made of, which takes more runs
 };
 
 // Copies of one layout.
@@ -61,12 +76,19 @@ struct ServingPool {
   Count step_tokens = 0;       // of a step at most: SGLang's chunk, else max_tokens
   double memory_fraction = 0;  // as the engine's flag has to name it
   Count block_tokens = 0, blocks = 0;
+  ServingMemory memory;  // of each of its GPUs
+};
+
+// A file that starts, configures or checks a deployment.
+struct LaunchFile {
+  std::string name, text;
 };
 
 struct PlannedServing {
   std::string gpu;
   int gpus = 1;
-  double usd_per_hour = 0, usd_per_million_tokens = 0;  // the second of answers, at the query's rate
+  std::optional<double> usd_per_hour;            // nothing where no price is known
+  std::optional<double> usd_per_million_tokens;  // of answers, at its rate
   ServingEngine engine = ServingEngine::vllm;
   std::string dtype;
   KvDtype kv_dtype = KvDtype::automatic;
@@ -76,28 +98,61 @@ struct PlannedServing {
   Limit limit = Limit::none;
   Seconds steady_ttft, steady_tpot;
   double steady_cache = 0;  // share of the blocks in use
+  // Simulated, at this rate or with so many requests always in flight.
+  double rate = 0;
+  Count in_flight = 0;  // 0: requests come at the rate
   std::optional<ServingMetrics> simulated;
-  bool meets = false;               // the objectives, when simulated
-  double margin = 0;                // when simulated: the smallest of 1 - value / objective
-  std::string release;              // whose flags the commands use: "vLLM 0.11"
-  std::vector<std::string> launch;  // lines for a shell that start it
+  std::optional<ServingMetrics> fast, slow;  // the ends of its 80 % interval
+  bool meets = false;                        // the SLO, when simulated
+  double margin = 0;                         // when simulated: the smallest of 1 - value / objective
+  std::optional<double> chance;              // of meeting the SLO, by the interval
+  double tokens_per_gpu = 0;                 // of answers, a second
+  double tokens_per_user = 0;                // 1 / mean TPOT
+  double concurrency = 0;                    // requests in flight, on average
+  Seen seen = Seen::no;                      // how measurements know the kernels of its steps
+  std::string in_the_way;                    // what it misses, and by how much; empty where it meets
+  std::string release;                       // whose flags the commands use: "vLLM 0.14.0"
+  std::vector<std::string> launch;           // lines for a shell that start it
+  std::vector<LaunchFile> files;             // all of what starts it, configures it and checks the forecast
+};
+
+// What drawings show.
+struct ParetoPoint {
+  double tokens_per_user = 0, tokens_per_gpu = 0, concurrency = 0;  // by steady states
+  std::string what;                                                 // "H100-SXM vllm fp8, tp 2"
+  bool front = false;                                               // nothing has more of both
+};
+struct LoadPoint {
+  double rate = 0;
+  Seconds ttft, tpot;  // the query's statistic of them
+};
+struct PlanPictures {
+  std::vector<ParetoPoint> pareto;  // one copy of each set-up, at several loads
+  std::vector<LoadPoint> loads;     // of the best, simulated
+  std::vector<Slice> slices;        // of the best at its own load
 };
 
 struct ServingPlan {
   std::string model;
+  ServingObjective objective = ServingObjective::cost;
   Slo slo;
   Statistic statistic = Statistic::p90;
-  double rate = 0;
+  double rate = 0;                        // asked for; 0: none
   Count tried = 0;                        // deployments whose steady state was computed
   Count too_large = 0;                    // set-ups whose model does not fit
   Count too_slow = 0;                     // set-ups that miss with however many replicas
   Count too_dear = 0;                     // set-ups of which not one is allowed
+  std::string does_not_fit;               // of those that do not fit, what the least demanding one lacks
   std::vector<std::string> prices;        // whose: "H100-SXM $2.99 an hour (...)"
-  std::vector<PlannedServing> finalists;  // simulated, cheapest first
-  std::vector<std::size_t> front;         // of those that meet: nothing is cheaper and as fast
-  std::optional<std::size_t> best;        // the cheapest that meets
+  std::vector<std::string> notes;         // prices that are missing
+  std::vector<PlannedServing> finalists;  // simulated, best first: by the objective over the chance of meeting the SLO
+  std::vector<std::size_t> front;         // of those that meet: nothing is better by the objective and as fast
+  std::optional<std::size_t> best;        // the first that meets
   BreakingPoint breaks;                   // of the best
-  std::optional<PlannedServing> nearest;  // where none meets: the steady state that misses by least
+  std::optional<PlannedServing> nearest;  // where none meets: that which misses by least at the rate
+  std::optional<PlannedServing>
+      attainable;  // where none meets: that which meets at the highest rate, below the query's
+  std::optional<PlanPictures> pictures;
 };
 
 // `progress` hears which share is done. Errors name the query's field; a plan in which nothing meets is no error.

@@ -24,9 +24,9 @@ void add_prices(Declare& list, std::optional<double>& price, std::string& prices
                    .example = "2.5",
                    .least = kLeastDollars,
                    .most = kMostPrice});
-  list.add(
-      prices,
-      {.name = "prices", .help = "a price table of your own (columns gpu, usd_per_hour)", .example = "prices.csv"});
+  list.add(prices, {.name = "prices",
+                    .help = "your own, H200-SXM=3.1,B200=5, or a table (columns gpu, usd_per_hour)",
+                    .example = "H200-SXM=3.1,B200=5"});
 }
 
 void add_method(Declare& list, Method& method, std::string& weights) {
@@ -34,14 +34,15 @@ void add_method(Declare& list, Method& method, std::string& weights) {
                     .help = "how steps are forecast; analytic: nothing learned",
                     .example = "analytic",
                     .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
+  list.add(weights, {.name = "weights",
+                     .help = "weights of `tilecast-lab train` in place of the shipped ones",
                      .example = "my.weights"});
 }
 
 // What may be rented, and how it may be set up.
 void add_choices(Declare& list, PlanServeQuery& q) {
   list.add(q.gpus, {.name = "gpus",
-                    .help = "which, and how many at most: H100-SXM,16xB200 (default: those with a price)",
+                    .help = "which, and how many at most: H100-SXM,16xB200 (default: those with a price and a cluster)",
                     .example = "H100-SXM,16xB200"});
   list.add(q.max_gpus, {.name = "max-gpus",
                         .help = "of each kind, where the list of GPUs does not say",
@@ -60,6 +61,9 @@ void add_choices(Declare& list, PlanServeQuery& q) {
                       .help = "number formats (default: the checkpoint's, and fp8 where the GPU has it)",
                       .example = "bf16,fp8"});
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "the cache", .example = "fp8", .choices = {"auto", "fp8"}});
+  list.add(q.layouts, {.name = "layout",
+                       .help = "of a replica: 1, tp4, tp8pp2, tp8ep8, dp8ep8 (default: all that make sense)",
+                       .example = "tp2,tp4"});
   list.add(q.context_limit, {.name = "max-model-len",
                              .help = "longest prompt and answer (default: the model's)",
                              .unit = "tokens",
@@ -75,17 +79,24 @@ void add_choices(Declare& list, PlanServeQuery& q) {
 std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   Declare list;
   add_model(list, q.model);
+  list.add(q.objective,
+           {.name = "objective",
+            .help = "cost at a rate, load on the GPUs given, throughput of a GPU without an SLO, or energy",
+            .example = "load"});
   list.add(q.slo, {.name = "slo",
-                   .help = "objectives: ttft=500ms,tpot=30ms,e2el=10s",
-                   .example = "ttft=500ms,tpot=30ms",
-                   .required = true});
+                   .help = "objectives: ttft=500ms,tpot=30ms,e2el=10s (cost and load need one)",
+                   .example = "ttft=500ms,tpot=30ms"});
   list.add(q.slo_at, {.name = "slo-at", .help = "of the requests' times", .example = "p99"});
+  list.add(q.min_chance, {.name = "min-chance",
+                          .help = "least chance of meeting the SLO, by the forecast's interval",
+                          .example = "0.8",
+                          .least = 0,
+                          .most = 0.999});
   list.add(q.load.rate, {.name = "rate",
-                         .help = "requests a second",
+                         .help = "requests a second (cost and energy need one)",
                          .example = "20",
                          .least = kLeastRate,
-                         .most = 1e6,
-                         .required = true});
+                         .most = 1e6});
   declare_load(list, q.load);
   add_choices(list, q);
   list.add(q.num_prompts, {.name = "num-prompts",

@@ -11,7 +11,7 @@
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "model/library.h"
-#include "serve/launch_command.h"
+#include "serve/launch_files.h"
 #include "serve/plan.h"
 #include "support/number.h"
 #include "support/text.h"
@@ -58,23 +58,53 @@ std::vector<std::string> wanted_gpus(const PlanServeQuery& q, const PriceLookup&
   return names;
 }
 
-Result<std::vector<GpuOffer>> offers_from(const PlanServeQuery& q, std::vector<std::string>& notes) {
+// `prices` hears whose they are, `notes` what is missing.
+Result<std::vector<GpuOffer>> offers_from(const PlanServeQuery& q, ServingPlan& plan) {
   const auto prices = PriceLookup::from(q.price, q.prices);
   if (!prices) return prices.error();
   std::vector<GpuOffer> offers;
   for (const std::string& name : wanted_gpus(q, *prices)) {
     auto offer = offer_from(name, q);
     if (!offer) return std::move(offer).error();
-    const auto price = prices->of(offer->gpu.name);
-    if (!price)
-      return field_error("gpus", "no price of " + offer->gpu.name + " is known", "give a price or a price table");
-    offer->usd_per_hour = price->usd_per_hour;
-    if (!price->source.empty())
-      notes.push_back(fmt::format("{} ${:.2f} an hour ({})", offer->gpu.name, price->usd_per_hour, price->source));
+    if (const auto price = prices->of(offer->gpu.name)) {
+      offer->usd_per_hour = price->usd_per_hour;
+      if (!price->source.empty())
+        plan.prices.push_back(
+            fmt::format("{} ${:.2f} an hour ({})", offer->gpu.name, price->usd_per_hour, price->source));
+    } else {
+      plan.notes.push_back(
+          fmt::format("no price of {0} is known: it stands after those with one, by its number of GPUs "
+                      "(prices {0}=2.50 gives one)",
+                      offer->gpu.name));
+    }
     offers.push_back(*std::move(offer));
   }
   if (offers.empty()) return field_error("gpus", "none has a price", "name some, with a price or a price table");
   return offers;
+}
+
+// "tp8pp2": a number behind each of tp, pp, ep, dp; "1": one GPU.
+Result<RankLayout> layout_from(const std::string& text) {
+  const Error bad = field_error("layout", "'" + text + "' is no layout of a replica", "1, tp4, tp8pp2, tp8ep8, dp8ep8");
+  RankLayout layout;
+  if (text == "1") return layout;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t digits = std::min(rest.find_first_of("0123456789"), rest.size());
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789", digits), rest.size());
+    const std::string_view name = rest.substr(0, digits);
+    const auto value = number_between<int>(rest.substr(digits, end - digits), 1, kMostGpus);
+    int* field = name == "tp"   ? &layout.tp
+                 : name == "pp" ? &layout.pp
+                 : name == "ep" ? &layout.ep
+                 : name == "dp" ? &layout.dp
+                                : nullptr;
+    if (!value || !field) return bad;
+    *field = *value;
+    rest.remove_prefix(end);
+  }
+  if (text.empty() || (layout.dp > 1 && layout.ep == 1)) return bad;
+  return layout;
 }
 
 Result<std::vector<EngineKind>> engines_from(const std::vector<std::string>& names) {
@@ -102,37 +132,61 @@ Result<std::vector<Formats>> formats_from(const PlanServeQuery& q, const ModelSp
 }
 
 Status check_together(const PlanServeQuery& q) {
-  if (!q.aggregated || !q.disaggregated) return Ok{};
-  return field_error("aggregated", "and disaggregated exclude each other", "give one, or neither to try both");
+  if (q.aggregated && q.disaggregated)
+    return field_error("aggregated", "and disaggregated exclude each other", "give one, or neither to try both");
+  const bool cost = q.objective == ServingObjective::cost, load = q.objective == ServingObjective::load;
+  const std::string name(name_of(q.objective));
+  if ((cost || load) && q.slo.empty())
+    return field_error("slo", "is missing: the objective " + name + " is within one", "ttft=500ms,tpot=30ms");
+  const bool needs_rate = cost || q.objective == ServingObjective::energy;
+  if (needs_rate && !q.load.rate)
+    return field_error("rate", "is missing: the objective " + name + " is at a rate of requests", "for example 20");
+  if (!needs_rate && q.load.rate)
+    return field_error("rate", "is what the objective " + name + " looks for", "leave it out, or objective cost");
+  if (q.objective == ServingObjective::throughput && !q.slo.empty())
+    return field_error("slo", "throughput is without one", "objective load serves the most within an SLO");
+  if (q.min_chance && q.slo.empty())
+    return field_error("min-chance", "is the chance of meeting an SLO, and there is none", "ttft=500ms,tpot=30ms");
+  return Ok{};
 }
 
-Result<ServeQuery> query_from(const PlanServeQuery& q, std::vector<std::string>& notes) {
-  constexpr Count kLeastRequests = 300, kMostRequests = 3000;
-  ServeQuery query;
+// What is asked of the deployment.
+Status add_load(ServeQuery& query, const PlanServeQuery& q) {
   auto slo = slo_from(q.slo);
   if (!slo) return std::move(slo).error();
-  query.slo = *slo;
-  query.statistic = q.slo_at;
+  query.slo = *slo, query.statistic = q.slo_at, query.objective = q.objective;
+  query.least_chance = q.min_chance.value_or(0);
   auto model = find_model(q.model);
   if (!model) return std::move(model).error();
   query.model = *std::move(model);
-  const Count half_a_minute = std::clamp<Count>(std::llround(30 * *q.load.rate), kLeastRequests, kMostRequests);
-  auto workload = workload_from(q.load, q.num_prompts.value_or(half_a_minute));
+  auto workload = workload_from(q.load, q.num_prompts.value_or(1));
   if (!workload) return std::move(workload).error();
   query.workload = *workload;
-  if (auto fine = check_lengths(query.workload, query.model, q.context_limit); !fine) return fine.error();
+  query.workload.requests = q.num_prompts.value_or(0);
+  query.context_limit = q.context_limit.value_or(0);
+  return check_lengths(query.workload, query.model, q.context_limit);
+}
+
+Result<ServeQuery> query_from(const PlanServeQuery& q, ServingPlan& plan) {
+  ServeQuery query;
+  if (auto fine = add_load(query, q); !fine) return fine.error();
   auto engines = engines_from(q.engines);
   if (!engines) return std::move(engines).error();
   query.engines = *std::move(engines);
   auto formats = formats_from(q, query.model);
   if (!formats) return std::move(formats).error();
   query.formats = *std::move(formats);
-  auto offers = offers_from(q, notes);
+  for (const std::string& text : q.layouts) {
+    auto layout = layout_from(text);
+    if (!layout) return std::move(layout).error();
+    query.layouts.push_back(*std::move(layout));
+  }
+  auto offers = offers_from(q, plan);
   if (!offers) return std::move(offers).error();
   query.gpus = *std::move(offers);
   query.budget = q.budget.value_or(0);
   query.together = !q.disaggregated, query.apart = !q.aggregated;
-  query.context_limit = q.context_limit.value_or(0);
+  query.pictures = q.pictures;
   return query;
 }
 
@@ -158,7 +212,6 @@ class Described {
     PlannedServing planned;
     planned.gpu = query_.gpus[s.offer].gpu.name, planned.gpus = d.gpus();
     planned.usd_per_hour = d.usd_per_hour;
-    planned.usd_per_million_tokens = usd_per_million(query_, d.usd_per_hour);
     planned.engine = serving_engine_of(s.engine), planned.dtype = s.formats.dtype;
     planned.kv_dtype = s.formats.kv_dtype == "fp8" ? KvDtype::fp8 : KvDtype::automatic;
     planned.pool = pool(d.pool);
@@ -166,14 +219,54 @@ class Described {
     planned.limit = d.steady.limit;
     planned.steady_ttft = d.steady.ttft_at(query_.statistic), planned.steady_tpot = d.steady.tpot_at(query_.statistic);
     planned.steady_cache = d.steady.cache;
-    planned.simulated = d.simulated, planned.meets = d.meets;
-    if (d.simulated) planned.margin = margin(query_.slo, *d.simulated, query_.statistic);
+    planned.rate = d.rate, planned.in_flight = d.in_flight;
+    planned.simulated = d.simulated, planned.fast = d.fast, planned.slow = d.slow;
+    planned.meets = d.meets, planned.chance = query_.slo.any() ? d.chance : std::nullopt, planned.seen = d.seen;
+    if (d.simulated) add_figures(planned, *d.simulated);
+    planned.in_the_way = in_the_way(d);
     planned.release = release_of(s.engine);
-    planned.launch = lines(d);
+    const DeploymentLaunch launch = launch_of(d, planned);
+    planned.launch = launch_lines(launch), planned.files = launch_files(launch);
     return planned;
   }
 
  private:
+  void add_figures(PlannedServing& planned, const ServingMetrics& m) const {
+    planned.margin = margin(query_.slo, m, query_.statistic);
+    // Of a rate that goes on, not of a run that ends: the last requests have the GPUs to themselves.
+    const double tokens =
+        planned.in_flight > 0 ? m.output_throughput : planned.rate * static_cast<double>(query_.workload.output.mean);
+    planned.tokens_per_gpu = tokens / planned.gpus;
+    if (m.tpot.mean > 0) planned.tokens_per_user = 1 / m.tpot.mean;
+    planned.concurrency = planned.in_flight > 0 ? static_cast<double>(planned.in_flight) : planned.rate * m.e2el.mean;
+    if (planned.usd_per_hour && tokens > 0)
+      planned.usd_per_million_tokens = usd_per_million(*planned.usd_per_hour, tokens);
+  }
+
+  // "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
+  std::string in_the_way(const PlannedDeployment& d) const {
+    if (d.meets) return "";
+    if (!d.simulated || d.simulated->completed == 0) return std::string(name_of(d.steady.limit));
+    std::vector<std::pair<double, std::string>> missed;
+    const auto add = [&](const char* name, const std::optional<Seconds>& slo, const Summary& of) {
+      if (!slo) return;
+      const Seconds value = statistic_of(of, query_.statistic);
+      if (value > *slo)
+        missed.emplace_back(-(value / *slo),
+                            fmt::format("{} {:.4g} ms of {:g} ms ({:.0f} % over)", name, in_milliseconds(value),
+                                        in_milliseconds(*slo), 100 * (value / *slo - 1)));
+    };
+    add("TTFT", query_.slo.ttft, d.simulated->ttft);
+    add("TPOT", query_.slo.tpot, d.simulated->tpot);
+    add("E2EL", query_.slo.e2el, d.simulated->e2el);
+    std::sort(missed.begin(), missed.end());
+    std::string text;
+    for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
+    if (d.simulated->refused > 0)
+      text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
+    return text;
+  }
+
   static ServingPool pool(const PlannedPool& p) {
     const ServeSetup& s = *p.setup;
     const SchedulerLimits& limits = s.pool.limits;
@@ -185,6 +278,8 @@ class Described {
     pool.chunked_prefill = limits.chunked_prefill, pool.step_tokens = step_tokens(limits);
     pool.memory_fraction = memory_fraction(s.engine, s.budget);
     pool.block_tokens = s.pool.geometry.block_tokens, pool.blocks = s.pool.blocks;
+    pool.memory = {s.budget.visible,     s.budget.usable, s.budget.weights,
+                   s.budget.activations, s.budget.other,  s.budget.cache};
     return pool;
   }
 
@@ -197,7 +292,7 @@ class Described {
     l.engine = s.engine;
     l.dtype = s.formats.dtype, l.kv_dtype = s.formats.kv_dtype;
     l.quantised = !model.quantization.empty();
-    l.experts = has_experts(model);
+    l.amd = offer.gpu.vendor == Vendor::amd;
     l.layout = s.layout, l.copies = pool.copies;
     l.gpus_per_node = offer.cluster ? offer.cluster->gpus_per_node : 1;
     l.limits = s.pool.limits;
@@ -211,17 +306,43 @@ class Described {
     return l;
   }
 
-  std::vector<std::string> lines(const PlannedDeployment& d) const {
-    if (!d.prefill) return launch_lines(launch(d.pool, ServerRole::whole));
-    std::vector<std::string> all = {"# prompts:"};
-    const auto add = [&](std::vector<std::string> more) {
-      for (std::string& line : more) all.push_back(std::move(line));
+  DeploymentLaunch launch_of(const PlannedDeployment& d, const PlannedServing& planned) const {
+    DeploymentLaunch l;
+    if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
+    else l.pools = {launch(d.pool, ServerRole::whole)};
+    const WorkloadOptions w = query_.workload_at(d.rate);
+    l.bench = {w.input, w.output, d.rate, d.in_flight, w.requests, w.prefixes, w.prefix_tokens, w.seed, query_.slo};
+    if (d.in_flight > 0 && d.simulated) l.bench.requests = d.simulated->completed;
+    l.headline = headline(d, planned);
+    return l;
+  }
+
+  // What the plan is and what was forecast, for the first lines of every file.
+  std::vector<std::string> headline(const PlannedDeployment& d, const PlannedServing& planned) const {
+    const auto pool_text = [](const ServingPool& p) {
+      return fmt::format("{} x {}", p.copies, p.layout.empty() ? "1 GPU" : p.layout);
     };
-    add(launch_lines(launch(*d.prefill, ServerRole::prefill)));
-    all.emplace_back("# answers:");
-    add(launch_lines(launch(d.pool, ServerRole::decode)));
-    add(router_lines(d.pool.setup->engine, d.prefill->copies, d.pool.copies));
-    return all;
+    std::vector<std::string> lines = {
+        fmt::format("{} on {} x {}, {} {}{}, {}", query_.model.name, planned.gpus, planned.gpu, name_of(planned.engine),
+                    planned.dtype, planned.kv_dtype == KvDtype::fp8 ? ", cache fp8" : "",
+                    planned.prefill ? "prompts " + pool_text(*planned.prefill) + ", answers " + pool_text(planned.pool)
+                                    : pool_text(planned.pool))};
+    lines.push_back(d.in_flight > 0 ? fmt::format("Load: {} requests in flight, input {}, output {}.", d.in_flight,
+                                                  query_.workload.input.mean, query_.workload.output.mean)
+                                    : fmt::format("Load: {:.4g} requests/s, input {}, output {}.", d.rate,
+                                                  query_.workload.input.mean, query_.workload.output.mean));
+    if (!d.simulated) return lines;
+    const auto figure = [&](const char* name, Summary ServingMetrics::*of) {
+      const auto ms = [&](const ServingMetrics& m) { return in_milliseconds(statistic_of(m.*of, query_.statistic)); };
+      std::string text = fmt::format("{} {} {:.4g} ms", name, name_of(query_.statistic), ms(*d.simulated));
+      if (d.fast && d.slow) text += fmt::format(" ({:.4g} to {:.4g})", ms(*d.fast), ms(*d.slow));
+      return text;
+    };
+    lines.push_back(fmt::format("Forecast, with its 80 % interval: {}, {}; {:.4g} output tokens/s a GPU.",
+                                figure("TTFT", &ServingMetrics::ttft), figure("TPOT", &ServingMetrics::tpot),
+                                planned.tokens_per_gpu));
+    if (planned.chance) lines.push_back(fmt::format("Chance of meeting the SLO: {:.0f} %.", 100 * *planned.chance));
+    return lines;
   }
 
   const ServeQuery& query_;
@@ -234,27 +355,31 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const std::function<void
   if (auto fine = check_arguments(q); !fine) return fine.error();
   if (auto fine = check_together(q); !fine) return fine.error();
   ServingPlan result;
-  const auto query = query_from(q, result.prices);
+  const auto query = query_from(q, result);
   if (!query) return query.error();
   const auto chosen = chosen_method(q.method, q.weights);
   if (!chosen) return chosen.error();
   auto plan = plan_serving(*query, chosen->method, chosen->weights(), progress);
   if (!plan) return std::move(plan).error();
   const Described described(q, *query);
-  result.model = query->model.name;
+  result.model = query->model.name, result.objective = query->objective;
   result.slo = query->slo, result.statistic = query->statistic, result.rate = query->workload.rate;
-  result.tried = plan->tried;
+  result.tried = plan->tried, result.does_not_fit = plan->does_not_fit;
   result.too_large = plan->too_large, result.too_slow = plan->too_slow, result.too_dear = plan->too_dear;
   for (const PlannedDeployment& d : plan->finalists) result.finalists.push_back(described.deployment(d));
   result.front = plan->front, result.best = plan->best, result.breaks = plan->breaks;
-  if (plan->nearest) result.nearest = described.deployment(*plan->nearest);
+  if (plan->nearest && !plan->best) result.nearest = described.deployment(*plan->nearest);
+  if (plan->attainable) result.attainable = described.deployment(*plan->attainable);
+  result.pictures = std::move(plan->pictures);
   return result;
 }
 
 const Question& plan_serve_question() {
   static const Question question{"plan serve",
-                                 "the cheapest deployment that meets its objectives, and how to start it",
-                                 {"plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20"}};
+                                 "the best deployment within an SLO, and how to start it",
+                                 {"plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20",
+                                  "plan serve Llama-3.1-8B --objective load --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM",
+                                  "plan serve Llama-3.1-8B --objective throughput --gpus H100-SXM,B200"}};
   return question;
 }
 

@@ -32,13 +32,18 @@ TEST(PlanServeApi, TheBestMeetsItsObjectivesAndCostsWhatItsGpusDo) {
   EXPECT_LE(statistic_of(best.simulated->ttft, plan->statistic), *plan->slo.ttft);
   EXPECT_LE(statistic_of(best.simulated->tpot, plan->statistic), *plan->slo.tpot);
   EXPECT_GE(best.margin, 0);
-  EXPECT_DOUBLE_EQ(best.usd_per_hour, 2.0 * best.gpus);
-  EXPECT_NEAR(best.usd_per_million_tokens, best.usd_per_hour / (100 * 128 * 3600 / 1e6), 1e-9);
+  EXPECT_DOUBLE_EQ(*best.usd_per_hour, 2.0 * best.gpus);
+  EXPECT_NEAR(*best.usd_per_million_tokens, *best.usd_per_hour / (100 * 128 * 3600 / 1e6), 1e-9);
+  EXPECT_NEAR(best.tokens_per_gpu, 100.0 * 128 / best.gpus, 1e-9);
+  EXPECT_NEAR(best.tokens_per_user, 1 / best.simulated->tpot.mean, 1e-9);
+  EXPECT_NEAR(best.concurrency, 100 * best.simulated->e2el.mean, 1e-9);
+  ASSERT_TRUE(best.chance);
+  EXPECT_GE(*best.chance, 0.25);  // both objectives are met: at least two coins
+  EXPECT_EQ(best.in_the_way, "");
+  EXPECT_GT(best.pool.memory.weights, bytes(2e9));
+  EXPECT_LE(best.pool.memory.weights + best.pool.memory.cache, best.pool.memory.visible);
   for (const PlannedServing& d : plan->finalists) {
     EXPECT_EQ(d.gpus, d.pool.gpus + (d.prefill ? d.prefill->gpus : 0));
-    if (d.meets) {
-      EXPECT_GE(d.usd_per_hour, best.usd_per_hour);
-    }
     ASSERT_FALSE(d.launch.empty());
   }
   std::string launch;
@@ -56,6 +61,20 @@ TEST(PlanServeApi, RepeatsExactly) {
   EXPECT_EQ(a->finalists[*a->best].simulated->ttft.p90, b->finalists[*b->best].simulated->ttft.p90);
 }
 
+TEST(PlanServeApi, PricesByGpuAndNone) {
+  PlanServeQuery query = serving();
+  query.price.reset(), query.prices = "h100 sxm=3.5";
+  const auto own = plan_serve(query);
+  ASSERT_TRUE(own && own->best) << own.error().line();
+  EXPECT_DOUBLE_EQ(*own->finalists[*own->best].usd_per_hour, 3.5 * own->finalists[*own->best].gpus);
+  query.prices.clear(), query.gpus = {"H20"};
+  const auto none = plan_serve(query);
+  ASSERT_TRUE(none && none->best) << (none ? "" : none.error().line());
+  EXPECT_FALSE(none->finalists[*none->best].usd_per_hour);
+  ASSERT_EQ(none->notes.size(), 1u);
+  EXPECT_NE(none->notes.front().find("no price of H20"), std::string::npos);
+}
+
 TEST(PlanServeApi, NothingMeets) {
   PlanServeQuery query = serving();
   query.slo = "ttft=1us", query.gpus = {"2xH100-SXM"};
@@ -64,6 +83,7 @@ TEST(PlanServeApi, NothingMeets) {
   EXPECT_FALSE(plan->best);
   ASSERT_TRUE(plan->nearest);
   EXPECT_LE(plan->nearest->gpus, 2);
+  EXPECT_NE(plan->nearest->in_the_way.find("TTFT"), std::string::npos) << plan->nearest->in_the_way;
 }
 
 TEST(PlanServeApi, ErrorsNameTheField) {
@@ -83,7 +103,13 @@ TEST(PlanServeApi, ErrorsNameTheField) {
   refused("input", [](PlanServeQuery& q) { q.load.input = "1000000"; });
   refused("input", [](PlanServeQuery& q) { q.context_limit = 1000; });
   refused("gpus", [](PlanServeQuery& q) { q.gpus = {"0xH100-SXM"}; });
-  refused("gpus", [](PlanServeQuery& q) { q.gpus = {"V100-SXM"}, q.price.reset(); });
+  refused("prices", [](PlanServeQuery& q) { q.prices = "H100-SXM=cheap"; });
+  refused("prices", [](PlanServeQuery& q) { q.prices = "H1000=2"; });
+  refused("layout", [](PlanServeQuery& q) { q.layouts = {"tp"}; });
+  refused("layout", [](PlanServeQuery& q) { q.layouts = {"zp4"}; });
+  refused("min-chance", [](PlanServeQuery& q) { q.min_chance = 1.5; });
+  refused("rate", [](PlanServeQuery& q) { q.objective = ServingObjective::load; });
+  refused("slo", [](PlanServeQuery& q) { q.objective = ServingObjective::throughput, q.load.rate.reset(); });
   refused("max-gpus", [](PlanServeQuery& q) { q.max_gpus = 0; });
   refused("budget", [](PlanServeQuery& q) { q.budget = 0; });
   refused("price", [](PlanServeQuery& q) { q.price = -1; });

@@ -10,7 +10,7 @@ namespace tilecast {
 
 class PriceLookup {
  public:
-  // `table` is a file; empty: the shipped one.
+  // `table` is a file, or "H200-SXM=3.1,B200=5" in place of some of the shipped prices; empty: the shipped ones.
   static Result<PriceLookup> from(std::optional<double> given, const std::string& table);
 
   struct Found {
@@ -22,7 +22,7 @@ class PriceLookup {
 
  private:
   std::optional<double> given_;
-  std::string file_;
+  std::string file_;  // empty: the shipped table, perhaps with prices of one's own
   PriceTable table_;
 };
 

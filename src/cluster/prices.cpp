@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "cluster/cluster.h"
 #include "cluster/embedded_clusters.h"
 #include "support/file.h"
 #include "support/number.h"

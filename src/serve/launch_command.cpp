@@ -1,37 +1,31 @@
-// Sources of the flags:
-// - vLLM: docs/serving/expert_parallel_deployment.md and data_parallel_deployment.md (0.10.1),
-// vllm/engine/arg_utils.py;
-//   NixlConnector's roles as in docs/features/nixl_connector_usage.md.
-// - SGLang: docs.sglang.io/advanced_features/server_arguments.html and pd_disaggregation (0.5). With data parallel
-//   attention --tp-size counts all ranks, and --max-running-requests and --chunked-prefill-size are divided among them
-//   (python/sglang/srt/server_args.py).
-// - TensorRT-LLM: tensorrt_llm/commands/serve.py at commit 00209af1 (1.2), examples/disaggregated/README.md.
+// Sources of the flags, each of the release that release_of() names:
+// - vLLM 0.14.0 (async scheduling is on by default since): docs/serving/data_parallel_deployment.md,
+//   expert_parallel_deployment.md and parallelism_scaling.md (several nodes by --nnodes, --node-rank, --master-addr and
+//   --headless), docs/features/nixl_connector_usage.md (roles, side channels, the proxy), vllm/engine/arg_utils.py.
+// - SGLang 0.5.6.post1: docs/advanced_features/server_arguments.md, pd_disaggregation.md and router.md,
+//   docs/references/multi_node_deployment/multi_node.md. With data parallel attention --tp-size counts all ranks, and
+//   --max-running-requests and --chunked-prefill-size are divided among them (python/sglang/srt/server_args.py).
+// - TensorRT-LLM 1.2.0: tensorrt_llm/commands/serve.py at commit 00209af1, examples/disaggregated/README.md,
+//   docs/source/commands/trtllm-serve (several nodes under mpirun and trtllm-llmapi-launch).
 #include "serve/launch_command.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tilecast {
 namespace {
 
-using Lines = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 bool shares_attention(const RankLayout& l) { return l.dp > 1; }
-int base_port(const LaunchOptions& o) {
-  const int engine = o.engine == EngineKind::sglang ? 30000 : 8000;
-  return engine + (o.role == ServerRole::prefill ? 100 : o.role == ServerRole::decode ? 200 : 0);
-}
-
-// Copies that a server of the engine itself runs side by side. vLLM's data parallel ranks share out the experts.
-bool runs_copies(const LaunchOptions& o) {
-  if (shares_attention(o.layout) || o.role != ServerRole::whole) return false;
-  return o.engine == EngineKind::sglang || (o.engine == EngineKind::vllm && !o.experts);
-}
 
 class Flags {
  public:
+  explicit Flags(Words words) : words_(std::move(words)) {}
   template <class T>
   Flags& add(std::string_view name, const T& value) {
-    text_ += fmt::format(" {} {}", name, value);
+    words_.emplace_back(name), words_.push_back(fmt::format("{}", value));
     return *this;
   }
   template <class T>
@@ -39,162 +33,284 @@ class Flags {
     return wanted ? add(name, value) : *this;
   }
   Flags& flag(bool wanted, std::string_view name) {
-    if (wanted) text_ += fmt::format(" {}", name);
+    if (wanted) words_.emplace_back(name);
     return *this;
   }
-  const std::string& text() const { return text_; }
+  Words take() { return std::move(words_); }
 
  private:
-  std::string text_;
+  Words words_;
 };
 
 std::string share_of(double fraction) { return fmt::format("{:.3g}", fraction); }
-
-std::string vllm_command(const LaunchOptions& o, Count copies) {
-  const RankLayout& l = o.layout;
-  Flags f;
-  f.add_if(l.tp > 1, "--tensor-parallel-size", l.tp).add_if(l.pp > 1, "--pipeline-parallel-size", l.pp);
-  f.add_if(l.dp * copies > 1, "--data-parallel-size", l.dp * copies).flag(l.ep > 1, "--enable-expert-parallel");
-  f.add("--max-num-seqs", o.limits.max_sequences).add("--max-num-batched-tokens", o.limits.max_tokens);
-  f.add("--gpu-memory-utilization", share_of(o.memory_fraction)).add("--block-size", o.block_tokens);
-  f.add_if(!o.quantised && o.dtype == "fp8", "--quantization", "fp8");
-  f.add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8")
-      .add_if(o.context_limit > 0, "--max-model-len", o.context_limit);
-  if (o.role != ServerRole::whole)
-    f.add("--kv-transfer-config", fmt::format("'{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{}\"}}'",
-                                              o.role == ServerRole::prefill ? "kv_producer" : "kv_consumer"));
-  return fmt::format("vllm serve {}{}", o.model, f.text());
+bool quantises(const LaunchOptions& o) { return !o.quantised && o.dtype == "fp8"; }
+std::string head_of(const ServerPlace& p) { return fmt::format("{{server:{}}}", p.index); }
+// Which of the server's nodes: a place where it stands for any of them.
+std::string rank_text(int rank, int times = 1) {
+  if (rank >= 0) return fmt::format("{}", rank * times);
+  return times == 1 ? "{rank}" : fmt::format("{{rank*{}}}", times);
 }
 
-std::string sglang_command(const LaunchOptions& o, Count copies) {
+void add_vllm_nodes(Flags& f, const LaunchOptions& o, const ServerPlace& p, int rank) {
+  if (p.nodes == 1) {
+    // Of its own: two servers of a host would meet on the default.
+    f.add_if(shares_attention(o.layout), "--data-parallel-rpc-port", p.group_port);
+    return;
+  }
+  if (shares_attention(o.layout)) {
+    const int local = o.layout.dp / p.nodes;
+    f.add("--data-parallel-size-local", local).add("--data-parallel-address", head_of(p));
+    f.add("--data-parallel-rpc-port", p.group_port);
+    f.add_if(rank != 0, "--data-parallel-start-rank", rank_text(rank, local));
+  } else {
+    f.add("--nnodes", p.nodes).add("--node-rank", rank_text(rank)).add("--master-addr", head_of(p));
+    f.add("--master-port", p.group_port);
+  }
+  f.flag(rank != 0, "--headless");
+}
+
+LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
+  const RankLayout& l = o.layout;
+  LaunchCommand c;
+  Flags f({"vllm", "serve", o.model});
+  if (rank == 0) f.add("--host", "0.0.0.0").add("--port", p.port);
+  f.add_if(l.tp > 1, "--tensor-parallel-size", l.tp).add_if(l.pp > 1, "--pipeline-parallel-size", l.pp);
+  f.add_if(l.dp > 1, "--data-parallel-size", l.dp).flag(l.ep > 1, "--enable-expert-parallel");
+  add_vllm_nodes(f, o, p, rank);
+  f.add("--max-num-seqs", o.limits.max_sequences).add("--max-num-batched-tokens", o.limits.max_tokens);
+  f.add("--gpu-memory-utilization", share_of(o.memory_fraction)).add("--block-size", o.block_tokens);
+  f.add_if(quantises(o), "--quantization", "fp8").add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8");
+  f.add_if(o.context_limit > 0, "--max-model-len", o.context_limit);
+  if (o.role != ServerRole::whole) {
+    f.add("--kv-transfer-config", fmt::format("{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{}\"}}",
+                                              o.role == ServerRole::prefill ? "kv_producer" : "kv_consumer"));
+    c.environment = {{"VLLM_NIXL_SIDE_CHANNEL_HOST", "{self}"},
+                     {"VLLM_NIXL_SIDE_CHANNEL_PORT", fmt::format("{}", p.side_port)}};
+  }
+  c.words = f.take();
+  return c;
+}
+
+LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
   const RankLayout& l = o.layout;
   const bool attention = shares_attention(l);
   const Count shared = attention ? l.dp : 1;
-  Flags f;
+  Flags f({"python3", "-m", "sglang.launch_server", "--model-path", o.model});
+  f.add("--host", "0.0.0.0").add("--port", p.port);
   f.add_if(l.tp * shared > 1, "--tp-size", l.tp * shared).add_if(l.pp > 1, "--pp-size", l.pp);
-  f.add_if(l.dp * copies > 1, "--dp-size", l.dp * copies).flag(attention, "--enable-dp-attention");
-  f.add_if(l.ep > 1, "--ep-size", l.ep).add("--max-running-requests", o.limits.max_sequences * shared);
+  f.add_if(attention, "--dp-size", l.dp).flag(attention, "--enable-dp-attention");
+  f.add_if(l.ep > 1, "--ep-size", l.ep);
+  // Data parallel attention takes ports counted from this one; by themselves servers of one host would meet.
+  f.add_if(p.nodes > 1 || attention, "--dist-init-addr", fmt::format("{}:{}", head_of(p), p.group_port));
+  if (p.nodes > 1) f.add("--nnodes", p.nodes).add("--node-rank", rank_text(rank));
+  f.add("--max-running-requests", o.limits.max_sequences * shared);
   f.add_if(o.limits.chunk > 0, "--chunked-prefill-size", o.limits.chunk * shared);
   f.add("--max-prefill-tokens", o.limits.max_tokens).add("--mem-fraction-static", share_of(o.memory_fraction));
-  f.add("--page-size", o.block_tokens).add_if(!o.quantised && o.dtype == "fp8", "--quantization", "fp8");
+  f.add("--page-size", o.block_tokens).add_if(quantises(o), "--quantization", "fp8");
   f.add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8_e4m3");
   f.add_if(o.context_limit > 0, "--context-length", o.context_limit);
   if (o.role != ServerRole::whole)
-    f.add("--disaggregation-mode", o.role == ServerRole::prefill ? "prefill" : "decode")
-        .add("--disaggregation-transfer-backend", "nixl");
-  return fmt::format("python -m sglang.launch_server --model-path {}{}", o.model, f.text());
+    f.add("--disaggregation-mode", name_of(o.role)).add("--disaggregation-transfer-backend", "nixl");
+  f.add_if(o.role == ServerRole::prefill, "--disaggregation-bootstrap-port", p.bootstrap_port);
+  return {{}, f.take()};
 }
 
-std::string config_name(const LaunchOptions& o) {
+LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
+  const RankLayout& l = o.layout;
+  if (rank != 0) return {};
+  Words words = {"trtllm-serve", o.model};
+  if (p.nodes > 1) {
+    std::string hosts;
+    for (int i = 0; i < p.nodes; ++i) hosts += fmt::format("{}{{node:{}}}:{}", i > 0 ? "," : "", p.node + i, p.gpus);
+    words = {"mpirun",       "-H",   hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
+             "trtllm-serve", o.model};
+  }
+  Flags f(std::move(words));
+  f.add("--host", "0.0.0.0").add("--port", p.port).add("--backend", "pytorch");
+  f.add_if(l.tp * l.dp > 1, "--tp_size", l.tp * l.dp).add_if(l.pp > 1, "--pp_size", l.pp);
+  f.add_if(l.ep > 1, "--ep_size", l.ep).add("--max_batch_size", o.limits.max_sequences);
+  f.add("--max_num_tokens", o.limits.max_tokens).add_if(o.context_limit > 0, "--max_seq_len", o.context_limit);
+  f.add("--kv_cache_free_gpu_memory_fraction", share_of(o.memory_fraction));
+  f.flag(o.limits.chunked_prefill, "--enable_chunked_prefill").add("--config", "{here}/" + engine_config_name(o));
+  return {{}, f.take()};
+}
+
+void set_ports(ServerPlace& p, int number) {
+  // Ranges that do not meet: a host has at most some seventy servers, a server at most 64 data parallel ranks.
+  constexpr int kHttp = 8100, kBootstrap = 9000, kSide = 10000, kGroup = 15000, kSideOfServer = 64,
+                kGroupOfServer = 100;
+  p.port = kHttp + number, p.bootstrap_port = kBootstrap + number;
+  p.side_port = kSide + kSideOfServer * number, p.group_port = kGroup + kGroupOfServer * number;
+}
+
+// "http://{server:0}:8100"
+std::string url_of(const ServerPlace& p) { return fmt::format("http://{}:{}", head_of(p), p.port); }
+
+// nginx takes turns by default, as the simulation does.
+RouterLaunch nginx(const std::vector<ServerPlace>& places) {
+  RouterLaunch r;
+  r.config_name = "nginx.conf";
+  r.config =
+      "worker_processes auto;\nerror_log stderr;\npid /tmp/tilecast-nginx.pid;\n"
+      "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n  upstream servers {\n";
+  for (const ServerPlace& p : places) r.config += fmt::format("    server {}:{};\n", head_of(p), p.port);
+  r.config += fmt::format(
+      "    keepalive 1024;\n  }}\n  server {{\n    listen {};\n    client_max_body_size 64m;\n    location / {{\n"
+      "      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n"
+      "      proxy_buffering off;\n      proxy_read_timeout 3600s;\n    }}\n  }}\n}}\n",
+      kRouterPort);
+  r.image = "nginx:1.28";
+  r.command.words = {"nginx", "-c", "{here}/" + r.config_name, "-g", "daemon off;"};
+  return r;
+}
+
+RouterLaunch vllm_proxy(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
+  RouterLaunch r;
+  r.fetch_url =
+      "https://raw.githubusercontent.com/vllm-project/vllm/v0.14.0/tests/v1/kv_connector/nixl_integration/"
+      "toy_proxy_server.py";
+  r.fetched = "toy_proxy_server.py";
+  Words& w = r.command.words;
+  w = {"python3", "{here}/" + r.fetched, "--host", "0.0.0.0", "--port", fmt::format("{}", kRouterPort)};
+  for (const ServerRole role : {ServerRole::prefill, ServerRole::decode})
+    for (const bool host : {true, false}) {
+      w.push_back(
+          fmt::format("--{}-{}", role == ServerRole::prefill ? "prefiller" : "decoder", host ? "hosts" : "ports"));
+      for (const ServerPlace& p : places)
+        if (pools[p.pool].role == role) w.push_back(host ? head_of(p) : fmt::format("{}", p.port));
+    }
+  r.image = image_of(pools.front());
+  return r;
+}
+
+RouterLaunch sglang_router(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
+  RouterLaunch r;
+  Words& w = r.command.words;
+  w = {"python3",    "-m",     "sglang_router.launch_router",  "--host",
+       "0.0.0.0",    "--port", fmt::format("{}", kRouterPort), "--policy",
+       "round_robin"};
+  const bool apart = pools.size() > 1;
+  w.emplace_back(apart ? "--pd-disaggregation" : "--worker-urls");
+  for (const ServerPlace& p : places) {
+    if (apart) w.push_back(fmt::format("--{}", name_of(pools[p.pool].role)));
+    w.push_back(url_of(p));
+    if (pools[p.pool].role == ServerRole::prefill) w.push_back(fmt::format("{}", p.bootstrap_port));
+  }
+  r.image = image_of(pools.front());
+  return r;
+}
+
+RouterLaunch trtllm_router(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
+  RouterLaunch r;
+  r.config_name = "disagg.yaml";
+  r.config = fmt::format("hostname: 0.0.0.0\nport: {}\nbackend: pytorch\n", kRouterPort);
+  for (const ServerRole role : {ServerRole::prefill, ServerRole::decode}) {
+    std::string urls;
+    int number = 0;
+    for (const ServerPlace& p : places)
+      if (pools[p.pool].role == role) urls += fmt::format("    - \"{}:{}\"\n", head_of(p), p.port), ++number;
+    r.config += fmt::format("{}_servers:\n  num_instances: {}\n  urls:\n{}",
+                            role == ServerRole::prefill ? "context" : "generation", number, urls);
+  }
+  r.command.words = {"trtllm-serve", "disaggregated", "-c", "{here}/" + r.config_name};
+  r.image = image_of(pools.front());
+  return r;
+}
+
+}  // namespace
+
+std::string_view name_of(ServerRole role) {
+  return role == ServerRole::prefill ? "prefill" : role == ServerRole::decode ? "decode" : "server";
+}
+
+std::string_view release_of(EngineKind engine) {
+  return engine == EngineKind::sglang   ? "SGLang 0.5.6.post1"
+         : engine == EngineKind::trtllm ? "TensorRT-LLM 1.2.0"
+                                        : "vLLM 0.14.0";
+}
+
+std::string image_of(const LaunchOptions& o) {
+  if (o.amd) return "NAME-A-ROCM-IMAGE-OF-THE-RELEASE";
+  return o.engine == EngineKind::sglang   ? "lmsysorg/sglang:v0.5.6.post1"
+         : o.engine == EngineKind::trtllm ? "nvcr.io/nvidia/tensorrt-llm/release:1.2.0"
+                                          : "vllm/vllm-openai:v0.14.0";
+}
+
+std::vector<std::string> launch_notes(const LaunchOptions& o) {
+  std::vector<std::string> notes;
+  if (!o.quantised && o.dtype != "bf16" && o.dtype != "fp16" && (o.dtype != "fp8" || o.engine == EngineKind::trtllm))
+    notes.push_back(fmt::format("{} does not quantise to {} as it loads: name a checkpoint in {} as the model",
+                                release_of(o.engine), o.dtype, o.dtype));
+  if (o.amd) notes.emplace_back("AMD's cards need a build of the release for ROCm");
+  return notes;
+}
+
+std::vector<ServerPlace> server_places(const std::vector<LaunchOptions>& pools) {
+  std::vector<ServerPlace> places;
+  int node = 0, used = 0, on_node = 0;  // GPUs and servers of the host that is being filled
+  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+    const LaunchOptions& o = pools[pool];
+    const int ranks = o.layout.ranks(), nodes = static_cast<int>(ceil_div(ranks, o.gpus_per_node));
+    for (Count copy = 0; copy < o.copies; ++copy) {
+      if (used > 0 && used + ranks > o.gpus_per_node) ++node, used = on_node = 0;
+      ServerPlace p;
+      p.pool = pool, p.index = static_cast<int>(places.size());
+      p.node = node, p.nodes = nodes;
+      p.first_gpu = used, p.gpus = static_cast<int>(ceil_div(ranks, nodes));
+      set_ports(p, on_node);
+      places.push_back(p);
+      if (nodes > 1) node += nodes, used = on_node = 0;
+      else used += ranks, ++on_node;
+    }
+  }
+  if (places.size() == 1) places.front().port = kRouterPort;  // nothing stands before it
+  return places;
+}
+
+std::vector<ServerPlace> pod_places(const std::vector<LaunchOptions>& pools) {
+  std::vector<ServerPlace> places = server_places(pools);
+  for (ServerPlace& p : places) p.node = p.index, p.first_gpu = 0, set_ports(p, 0);
+  return places;
+}
+
+int host_count(const std::vector<ServerPlace>& places) {
+  int hosts = 1;
+  for (const ServerPlace& p : places) hosts = std::max(hosts, p.node + p.nodes);
+  return hosts;
+}
+
+LaunchCommand server_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
+  if (o.engine == EngineKind::sglang) return sglang_command(o, p, rank);
+  if (o.engine == EngineKind::trtllm) return trtllm_command(o, p, rank);
+  return vllm_command(o, p, rank);
+}
+
+RouterLaunch router_launch(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
+  if (places.size() < 2) return {};
+  const EngineKind engine = pools.front().engine;
+  if (engine == EngineKind::sglang) return sglang_router(pools, places);
+  if (pools.size() == 1) return nginx(places);
+  return engine == EngineKind::trtllm ? trtllm_router(pools, places) : vllm_proxy(pools, places);
+}
+
+std::string engine_config_name(const LaunchOptions& o) {
   return o.role == ServerRole::prefill  ? "context.yaml"
          : o.role == ServerRole::decode ? "generation.yaml"
                                         : "serve.yaml";
 }
 
-// What trtllm-serve has no flags for.
-Lines trtllm_config(const LaunchOptions& o) {
-  Lines lines = {fmt::format("cat > {} <<'END'", config_name(o)), "cuda_graph_config:", "  enable_padding: true",
-                 fmt::format("  max_batch_size: {}", o.limits.max_sequences)};
-  lines.push_back("kv_cache_config:");
-  lines.push_back(fmt::format("  tokens_per_block: {}", o.block_tokens));
-  if (o.kv_dtype == "fp8") lines.push_back("  dtype: fp8");
-  lines.push_back("scheduler_config:");
-  lines.push_back(fmt::format("  capacity_scheduler_policy: {}", o.limits.policy == Policy::trtllm_max_utilization
-                                                                     ? "MAX_UTILIZATION"
-                                                                     : "GUARANTEED_NO_EVICT"));
-  if (shares_attention(o.layout)) lines.push_back("enable_attention_dp: true");
-  if (o.role == ServerRole::prefill) lines.push_back("disable_overlap_scheduler: true");
-  if (o.role != ServerRole::whole) lines.insert(lines.end(), {"cache_transceiver_config:", "  backend: DEFAULT"});
-  lines.push_back("END");
-  return lines;
-}
-
-std::string trtllm_command(const LaunchOptions& o) {
-  const RankLayout& l = o.layout;
-  Flags f;
-  f.add("--backend", "pytorch").add_if(l.tp * l.dp > 1, "--tp_size", l.tp * l.dp).add_if(l.pp > 1, "--pp_size", l.pp);
-  f.add_if(l.ep > 1, "--ep_size", l.ep).add("--max_batch_size", o.limits.max_sequences);
-  f.add("--max_num_tokens", o.limits.max_tokens).add_if(o.context_limit > 0, "--max_seq_len", o.context_limit);
-  f.add("--kv_cache_free_gpu_memory_fraction", share_of(o.memory_fraction));
-  f.flag(o.limits.chunked_prefill, "--enable_chunked_prefill").add("--config", config_name(o));
-  return fmt::format("trtllm-serve {}{}", o.model, f.text());
-}
-
-std::string command_of(const LaunchOptions& o, Count copies) {
-  if (o.engine == EngineKind::sglang) return sglang_command(o, copies);
-  if (o.engine == EngineKind::trtllm) return trtllm_command(o);
-  return vllm_command(o, copies);
-}
-
-// One server for each copy, side by side on a node.
-std::string loop_of(const LaunchOptions& o, Count copies) {
-  const int ranks = o.layout.ranks();
-  std::string gpus;
-  for (int i = 0; i < ranks; ++i) gpus += fmt::format("{}$(({} * i + {}))", i > 0 ? "," : "", ranks, i);
-  if (ranks == 1) gpus = "$i";
-  return fmt::format("for i in $(seq 0 {}); do CUDA_VISIBLE_DEVICES={} {} --port $(({} + i)) & done", copies - 1, gpus,
-                     command_of(o, 1), base_port(o));
-}
-
-std::string node_command(const LaunchOptions& o, Count copies) {
-  if (copies == 1 || runs_copies(o)) return command_of(o, copies) + fmt::format(" --port {}", base_port(o));
-  return loop_of(o, copies);
-}
-
-}  // namespace
-
-std::string_view release_of(EngineKind engine) {
-  return engine == EngineKind::sglang ? "SGLang 0.5" : engine == EngineKind::trtllm ? "TensorRT-LLM 1.2" : "vLLM 0.11";
-}
-
-Lines launch_lines(const LaunchOptions& o) {
-  Lines lines;
-  const int ranks = o.layout.ranks();
-  if (o.engine == EngineKind::trtllm) {
-    lines = trtllm_config(o);
-    if (!o.quantised && o.dtype == "fp8")
-      lines.push_back("# TensorRT-LLM does not quantise by itself: give it a checkpoint in fp8 (ModelOptimizer)");
-  }
-  if (ranks > o.gpus_per_node) {
-    const Count nodes = ceil_div(ranks, o.gpus_per_node);
-    lines.push_back(
-        fmt::format("# {} nodes a server: start it under the engine's launcher for several nodes (Ray, "
-                    "--nnodes, mpirun){}",
-                    nodes, o.copies > 1 ? fmt::format("; {} of them", o.copies) : ""));
-    lines.push_back(command_of(o, 1) + fmt::format(" --port {}", base_port(o)));
-    return lines;
-  }
-  const Count on_node = std::max<Count>(1, o.gpus_per_node / ranks), full = o.copies / on_node,
-              rest = o.copies % on_node;
-  if (full > 0) {
-    if (full > 1 || rest > 0) lines.push_back(fmt::format("# on {} node{}:", full, full > 1 ? "s each" : ""));
-    lines.push_back(node_command(o, on_node));
-  }
-  if (rest > 0) {
-    if (full > 0) lines.push_back("# on one more:");
-    lines.push_back(node_command(o, rest));
-  }
-  return lines;
-}
-
-Lines router_lines(EngineKind engine, Count prefill_servers, Count decode_servers) {
-  switch (engine) {
-    case EngineKind::sglang:
-      return {fmt::format("# {} prefill and {} decode servers; name each:", prefill_servers, decode_servers),
-              "python -m sglang_router.launch_router --pd-disaggregation --prefill http://HOST:30100 --decode "
-              "http://HOST:30200"};
-    case EngineKind::trtllm:
-      return {fmt::format("# disagg.yaml: {} urls under context_servers (HOST:8100 ...), {} under generation_servers "
-                          "(HOST:8200 ...)",
-                          prefill_servers, decode_servers),
-              "trtllm-serve disaggregated -c disagg.yaml"};
-    default:
-      return {fmt::format("# {} prefill and {} decode servers; name each (vLLM's example proxy, "
-                          "tests/v1/kv_connector/nixl_integration):",
-                          prefill_servers, decode_servers),
-              "python toy_proxy_server.py --prefiller-hosts HOST --prefiller-ports 8100 --decoder-hosts HOST "
-              "--decoder-ports 8200"};
-  }
+std::string engine_config(const LaunchOptions& o) {
+  if (o.engine != EngineKind::trtllm) return "";
+  std::string text = fmt::format(
+      "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: {}\nkv_cache_config:\n  tokens_per_block: {}\n",
+      o.limits.max_sequences, o.block_tokens);
+  if (o.kv_dtype == "fp8") text += "  dtype: fp8\n";
+  text += fmt::format("scheduler_config:\n  capacity_scheduler_policy: {}\n",
+                      o.limits.policy == Policy::trtllm_max_utilization ? "MAX_UTILIZATION" : "GUARANTEED_NO_EVICT");
+  if (shares_attention(o.layout)) text += "enable_attention_dp: true\n";
+  if (o.role == ServerRole::prefill) text += "disable_overlap_scheduler: true\n";
+  if (o.role != ServerRole::whole) text += "cache_transceiver_config:\n  backend: DEFAULT\n";
+  return text;
 }
 
 }  // namespace tilecast

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
+#include "serve/launch_files.h"
+#include "serve/launch_words.h"
+
 namespace tilecast {
 namespace {
 
@@ -19,72 +25,163 @@ LaunchOptions options_of(EngineKind engine, int tp, Count copies) {
   o.limits.max_sequences = 256, o.limits.max_tokens = 8192, o.limits.chunk = 4096;
   return o;
 }
+DeploymentLaunch launch_of(std::vector<LaunchOptions> pools) {
+  DeploymentLaunch d;
+  d.pools = std::move(pools);
+  d.bench.input.mean = 1024, d.bench.output.mean = 128, d.bench.rate = 5, d.bench.requests = 300;
+  d.bench.slo.ttft = milliseconds(500);
+  d.headline = {"a plan"};
+  return d;
+}
+DeploymentLaunch apart(EngineKind engine, Count prompts, Count answers) {
+  LaunchOptions p = options_of(engine, 1, prompts), a = options_of(engine, 2, answers);
+  p.role = ServerRole::prefill, a.role = ServerRole::decode;
+  return launch_of({p, a});
+}
 std::string all_of(const LaunchOptions& o) {
   std::string text;
-  for (const std::string& line : launch_lines(o)) text += line + "\n";
+  for (const std::string& line : launch_lines(launch_of({o}))) text += line + "\n";
   return text;
+}
+std::string file_of(const DeploymentLaunch& d, const std::string& name) {
+  for (const LaunchFile& file : launch_files(d))
+    if (file.name == name) return file.text;
+  return "";
 }
 
 TEST(ServeLaunch, Vllm) {
-  LaunchOptions o = options_of(EngineKind::vllm, 4, 2);
+  LaunchOptions o = options_of(EngineKind::vllm, 4, 1);
   o.dtype = "fp8", o.kv_dtype = "fp8", o.context_limit = 4096;
   EXPECT_EQ(all_of(o),
-            "vllm serve org/model --tensor-parallel-size 4 --data-parallel-size 2 --max-num-seqs 256 "
-            "--max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 --quantization fp8 "
-            "--kv-cache-dtype fp8 --max-model-len 4096 --port 8000\n");
+            "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve org/model --host 0.0.0.0 --port 8000 --tensor-parallel-size 4 "
+            "--max-num-seqs 256 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 "
+            "--quantization fp8 --kv-cache-dtype fp8 --max-model-len 4096 &\n");
   o.quantised = true;
   EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
-  // Data parallel ranks of a model with experts share them: copies are servers of their own.
-  o.experts = true;
-  EXPECT_THAT(all_of(o), HasSubstr("for i in $(seq 0 1); do CUDA_VISIBLE_DEVICES=$((4 * i + 0)),$((4 * i + 1)),"));
-  EXPECT_THAT(all_of(o), Not(HasSubstr("--data-parallel-size")));
-  o.layout = {}, o.layout.dp = o.layout.ep = 8, o.copies = 1;
-  EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size 8 --enable-expert-parallel"));
+  o.layout = {}, o.layout.dp = o.layout.ep = 8;
+  EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size 8 --enable-expert-parallel --data-parallel-rpc-port 15000"));
   o.role = ServerRole::prefill;
-  EXPECT_THAT(all_of(o), HasSubstr("'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}' --port 8100"));
+  EXPECT_THAT(all_of(o), HasSubstr("'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}'"));
+  EXPECT_THAT(all_of(o), HasSubstr("VLLM_NIXL_SIDE_CHANNEL_PORT=10000 "));
+  o.amd = true;
+  EXPECT_THAT(all_of(o), HasSubstr("HIP_VISIBLE_DEVICES=0,1"));
 }
 
 TEST(ServeLaunch, Sglang) {
   LaunchOptions o = options_of(EngineKind::sglang, 2, 3);
   o.block_tokens = 1, o.memory_fraction = 0.8765, o.kv_dtype = "fp8";
-  EXPECT_EQ(all_of(o),
-            "python -m sglang.launch_server --model-path org/model --tp-size 2 --dp-size 3 --max-running-requests 256 "
-            "--chunked-prefill-size 4096 --max-prefill-tokens 8192 --mem-fraction-static 0.876 --page-size 1 "
-            "--kv-cache-dtype fp8_e4m3 --port 30000\n");
+  const std::string text = all_of(o);
+  EXPECT_THAT(text, HasSubstr("CUDA_VISIBLE_DEVICES=4,5 python3 -m sglang.launch_server --model-path org/model --host "
+                              "0.0.0.0 --port 8102 --tp-size 2 --max-running-requests 256 --chunked-prefill-size 4096 "
+                              "--max-prefill-tokens 8192 --mem-fraction-static 0.876 --page-size 1 --kv-cache-dtype "
+                              "fp8_e4m3 &"));
+  EXPECT_THAT(text, HasSubstr("sglang_router.launch_router --host 0.0.0.0 --port 8000 --policy round_robin "
+                              "--worker-urls \"http://127.0.0.1:8100\" \"http://127.0.0.1:8101\""));
   // Attention of each rank its own: flags count all ranks together.
-  o.layout = {}, o.layout.dp = o.layout.ep = 4, o.copies = 1, o.experts = true;
-  EXPECT_THAT(all_of(o), HasSubstr("--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 4 --max-running-requests "
-                                   "1024 --chunked-prefill-size 16384 "));
-  o.role = ServerRole::decode;
-  EXPECT_THAT(all_of(o), HasSubstr("--disaggregation-mode decode --disaggregation-transfer-backend nixl"));
+  o.layout = {}, o.layout.dp = o.layout.ep = 4, o.copies = 1;
+  EXPECT_THAT(all_of(o), HasSubstr("--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 4 --dist-init-addr"));
+  EXPECT_THAT(all_of(o), HasSubstr("--max-running-requests 1024 --chunked-prefill-size 16384 "));
 }
 
 TEST(ServeLaunch, Trtllm) {
   LaunchOptions o = options_of(EngineKind::trtllm, 1, 2);
   o.limits.policy = Policy::trtllm_no_evict, o.limits.chunked_prefill = false, o.kv_dtype = "fp8", o.block_tokens = 32;
-  EXPECT_EQ(
-      all_of(o),
-      "cat > serve.yaml <<'END'\ncuda_graph_config:\n  enable_padding: true\n  max_batch_size: 256\n"
-      "kv_cache_config:\n  tokens_per_block: 32\n  dtype: fp8\nscheduler_config:\n  capacity_scheduler_policy: "
-      "GUARANTEED_NO_EVICT\nEND\nfor i in $(seq 0 1); do CUDA_VISIBLE_DEVICES=$i trtllm-serve org/model --backend "
-      "pytorch --max_batch_size 256 --max_num_tokens 8192 --kv_cache_free_gpu_memory_fraction 0.9 --config "
-      "serve.yaml --port $((8000 + i)) & done\n");
+  EXPECT_EQ(file_of(launch_of({o}), "serve.yaml"),
+            "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: 256\nkv_cache_config:\n  tokens_per_block: "
+            "32\n  dtype: fp8\nscheduler_config:\n  capacity_scheduler_policy: GUARANTEED_NO_EVICT\n");
+  EXPECT_THAT(all_of(o), HasSubstr("CUDA_VISIBLE_DEVICES=1 trtllm-serve org/model --host 0.0.0.0 --port 8101 --backend "
+                                   "pytorch --max_batch_size 256 --max_num_tokens 8192 "
+                                   "--kv_cache_free_gpu_memory_fraction 0.9 --config \"$PWD/serve.yaml\" &"));
+  EXPECT_THAT(file_of(launch_of({o}), "nginx.conf"), HasSubstr("server 127.0.0.1:8101;"));
   o.limits.chunked_prefill = true;
   EXPECT_THAT(all_of(o), HasSubstr("--enable_chunked_prefill"));
   o.dtype = "fp8";
-  EXPECT_THAT(all_of(o), HasSubstr("# TensorRT-LLM does not quantise by itself"));
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), HasSubstr("# Note: TensorRT-LLM 1.2.0 does not quantise to fp8"));
 }
 
-TEST(ServeLaunch, CopiesOverNodes) {
-  LaunchOptions o = options_of(EngineKind::vllm, 2, 11);
-  const auto lines = launch_lines(o);
-  ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(lines[0], "# on 2 nodes each:");
-  EXPECT_THAT(lines[1], HasSubstr("--data-parallel-size 4 "));
-  EXPECT_EQ(lines[2], "# on one more:");
-  EXPECT_THAT(lines[3], HasSubstr("--data-parallel-size 3 "));
-  o.layout.tp = 8, o.layout.pp = 2, o.copies = 1;
-  EXPECT_THAT(launch_lines(o).front(), HasSubstr("2 nodes a server"));
+// Whatever the pools: no two servers share a GPU, a port or a neighbour's range of ports on a host.
+TEST(ServeLaunch, NothingCollides) {
+  for (const Count prompts : {1, 3, 8, 11})
+    for (const Count answers : {1, 4, 9}) {
+      const DeploymentLaunch d = apart(EngineKind::vllm, prompts, answers);
+      const std::vector<ServerPlace> places = server_places(d.pools);
+      ASSERT_EQ(static_cast<Count>(places.size()), prompts + answers);
+      std::map<int, std::set<int>> gpus, ports;
+      int used = 0;
+      for (const ServerPlace& p : places) {
+        EXPECT_LE(p.first_gpu + p.gpus, 8);
+        for (int node = p.node; node < p.node + p.nodes; ++node) {
+          for (int i = 0; i < p.gpus; ++i) EXPECT_TRUE(gpus[node].insert(p.first_gpu + i).second);
+          for (int i = 0; i < 64; ++i) EXPECT_TRUE(ports[node].insert(p.side_port + i).second);
+          for (int i = 0; i < 100; ++i) EXPECT_TRUE(ports[node].insert(p.group_port + i).second);
+          EXPECT_TRUE(ports[node].insert(p.port).second);
+          EXPECT_TRUE(ports[node].insert(p.bootstrap_port).second);
+          EXPECT_TRUE(p.port != kRouterPort);
+        }
+        used += p.gpus * p.nodes;
+      }
+      EXPECT_EQ(used, prompts + 2 * answers);
+    }
+}
+
+TEST(ServeLaunch, ServersOverSeveralHosts) {
+  LaunchOptions o = options_of(EngineKind::vllm, 8, 2);
+  o.layout.pp = 2;
+  const std::vector<ServerPlace> places = server_places({o});
+  EXPECT_EQ(host_count(places), 4);
+  const std::string text = all_of(o);
+  EXPECT_THAT(text, HasSubstr("--nnodes 2 --node-rank 0 --master-addr \"${hosts[2]}\" --master-port 15000"));
+  EXPECT_THAT(text, HasSubstr("--node-rank 1 --master-addr \"${hosts[2]}\" --master-port 15000 --headless"));
+  o.layout = {}, o.layout.dp = o.layout.ep = 16, o.copies = 1;
+  EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size-local 8 --data-parallel-address \"${hosts[0]}\" "
+                                   "--data-parallel-rpc-port 15000 --data-parallel-start-rank 8 --headless"));
+  o.engine = EngineKind::sglang;
+  EXPECT_THAT(all_of(o), HasSubstr("--dist-init-addr \"${hosts[0]}:15000\" --nnodes 2 --node-rank 1"));
+  o.engine = EngineKind::trtllm;
+  EXPECT_THAT(all_of(o),
+              HasSubstr("mpirun -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
+}
+
+TEST(ServeLaunch, EveryServerReachesTheRouter) {
+  for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    const DeploymentLaunch d = apart(engine, 3, 2);
+    const std::string text = file_of(d, "launch.sh") + file_of(d, "disagg.yaml");
+    for (const char* port : {"8100", "8101", "8102", "8103", "8104"}) {
+      std::size_t times = 0;
+      for (std::size_t at = text.find(port); at != std::string::npos; at = text.find(port, at + 1)) ++times;
+      EXPECT_GE(times, 3u) << port << "\n" << text;  // its own, when it is waited for, the router's
+    }
+  }
+}
+
+TEST(ServeLaunch, WordsSurviveTheirQuotes) {
+  const FillPlace fill = [](std::string_view place) { return "<" + std::string(place) + ">"; };
+  EXPECT_EQ(shell_word("plain/word-1.0", fill), "plain/word-1.0");
+  EXPECT_EQ(shell_word("it's $HOME", fill), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_word("", fill), "''");
+  EXPECT_EQ(shell_word("a$b{server:3}:80", fill), "\"a\\$b<server:3>:80\"");
+  EXPECT_EQ(shell_word("{\"json\":1}", fill), "'{\"json\":1}'");
+  EXPECT_EQ(compose_string("a$b{rank*4}", fill), "\"a$$b<rank*4>\"");
+  EXPECT_EQ(place_number("rank*4"), 4);
+  // A model's name from a command line cannot leave its comment or its word.
+  LaunchOptions o = options_of(EngineKind::vllm, 1, 1);
+  o.model = "x; rm -rf '$(y)'";
+  DeploymentLaunch d = launch_of({o});
+  d.headline = {"a\nplan"};
+  EXPECT_THAT(file_of(d, "launch.sh"), HasSubstr("vllm serve 'x; rm -rf '\\''$(y)'\\''' "));
+  EXPECT_THAT(file_of(d, "launch.sh"), HasSubstr("# a plan\n"));
+}
+
+TEST(ServeLaunch, BenchmarkAsksWhatWasSimulated) {
+  DeploymentLaunch d = launch_of({options_of(EngineKind::vllm, 1, 1)});
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--random-input-len 1024 \\\n  --random-output-len 128"));
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--request-rate 5 "));
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--goodput ttft:500"));
+  d.bench.prefixes = 4, d.bench.prefix_tokens = 512;
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--prefix-repetition-suffix-len 512"));
+  d.bench.prefixes = 0, d.bench.in_flight = 64, d.bench.input.kind = LengthDistribution::Kind::lognormal;
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--request-rate inf \\\n  --max-concurrency 64"));
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("tails will differ"));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "serve/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 
 #include "constants/serve.h"
+#include "serve/plan_candidates.h"
+#include "serve/plan_judge.h"
 
 namespace tilecast {
 
@@ -14,245 +14,109 @@ using namespace constants;
 
 namespace {
 
-// Set-ups that cost the same are many; of each cost this many of the best are simulated.
-constexpr int kOfOneCost = 2;
 constexpr std::size_t kMostFinalists = 12;
+// Finding the rate that serves most takes ten runs and more of each.
+constexpr std::size_t kMostLoadFinalists = 5;
 
-// Smallest number of 1 ... most with fits(n), which stays true from there on; 0 where there is none.
-Count smallest(Count most, const std::function<bool(Count)>& fits) {
-  if (most < 1 || !fits(most)) return 0;
-  Count low = 0, high = 1;
-  while (high < most && !fits(high)) low = high, high = std::min(most, 2 * high);
-  while (high - low > 1) {
-    const Count middle = (low + high) / 2;
-    (fits(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
-// Margins that differ by less than forecasts err are the same: the engine's defaults, which come first, stay first.
-double in_steps(double margin) { return std::round(margin * 20); }
+using Progress = std::function<void(double)>;
 
 class Search {
  public:
-  Search(const ServeQuery& query, Method method, const ModelSource* weights,
-         const std::function<void(double)>& progress)
-      : q_(query), method_(method), weights_(weights), progress_(progress) {}
+  Search(const ServeQuery& query, Method method, const ModelSource* weights, const Progress& progress)
+      : q_(query), method_(method), weights_(weights), progress_(progress), judge_(query, method, weights) {}
 
   Result<ServePlan> run() && {
+    CandidateSearch candidates(q_, plan_);
     for (std::size_t offer = 0; offer < q_.gpus.size(); ++offer) {
       auto setups = serving_setups(q_, offer, method_, weights_);
       if (!setups) return std::move(setups).error();
       plan_.too_large += setups->too_large;
-      search(setups->all, offer);
+      if (!setups->does_not_fit.empty()) plan_.does_not_fit = setups->does_not_fit;
+      candidates.search(setups->all, [&](double share) {
+        report(0.75 * (static_cast<double>(offer) + share) / static_cast<double>(q_.gpus.size()));
+      });
       for (const auto& setup : setups->all)
         if (auto fine = setup->steps->status(); !fine) return fine.error();
+      setups_.push_back(std::move(setups->all));
     }
-    pick_finalists();
-    if (auto done = simulate_finalists(); !done) return done.error();
+    candidates_ = std::move(candidates).best();
+    if (auto done = judge_finalists(); !done) return done.error();
+    rank();
+    if (auto done = plan_.best ? find_break() : find_attainable(); !done) return done.error();
+    if (q_.pictures)
+      if (auto done = draw(); !done) return done.error();
     return std::move(plan_);
   }
 
  private:
-  Count most_copies(const ServeSetup& setup) const {
-    const GpuOffer& offer = q_.gpus[setup.offer];
-    double gpus = offer.most;
-    if (q_.budget > 0 && offer.usd_per_hour > 0) gpus = std::min(gpus, std::floor(q_.budget / offer.usd_per_hour));
-    return static_cast<Count>(gpus) / setup.layout.ranks();
+  void report(double share) const {
+    if (progress_) progress_(share);
   }
+  bool good(const PlannedDeployment& d) const { return d.meets && d.chance.value_or(1) >= q_.least_chance; }
 
-  PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill) {
-    PlannedDeployment d;
-    d.pool = std::move(pool), d.prefill = std::move(prefill);
-    const GpuOffer& offer = q_.gpus[d.pool.setup->offer];
-    if (d.prefill) d.link = link_of(offer, d.gpus());
-    d.usd_per_hour = offer.usd_per_hour * d.gpus();
-    d.steady = steady_state(d.simulation(q_), q_.load(d.pool.setup->pool.geometry.block_tokens));
-    ++plan_.tried;
-    return d;
-  }
-  // Keys and values stay within a node where both pools fit one.
-  static KvLink link_of(const GpuOffer& offer, int gpus) {
-    if (!offer.cluster) return {gigabytes_per_second(kPlainKvLink), microseconds(kPlainKvLatency)};
-    const Cluster& c = *offer.cluster;
-    if (gpus <= c.gpus_per_node || !c.inter) return {c.pair_bandwidth(), c.intra.latency};
-    return {c.inter->bandwidth, c.inter->latency};
-  }
-
-  double margin_of(const PlannedDeployment& d) const {
-    return margin(q_.slo, d.steady, q_.statistic, q_.workload.output.mean);
-  }
-
-  void search(const std::vector<std::shared_ptr<const ServeSetup>>& setups, std::size_t offer) {
-    for (std::size_t i = 0; i < setups.size(); ++i) {
-      if (q_.together) size_together(setups[i]);
-      if (progress_)
-        progress_((static_cast<double>(offer) + static_cast<double>(i + 1) / static_cast<double>(setups.size())) /
-                  static_cast<double>(q_.gpus.size()) * 0.8);
+  Status judge(PlannedDeployment& d) {
+    if (q_.objective == ServingObjective::load) return judge_.judge_most_load(d);
+    if (q_.objective == ServingObjective::throughput) {
+      // As many requests as there are places for: more of them would only wait.
+      const Count tokens = q_.workload.input.mean + q_.workload.output.mean;
+      const PoolOptions pool = d.pool.pool();
+      d.in_flight = std::max<Count>(1, pool.replicas * most_at_once(pool, tokens));
     }
-    if (q_.apart) search_apart(setups);
+    return judge_.judge(d);
   }
 
-  // The smallest number of copies that meets the objectives, or nearly does, and some more for the front.
-  void size_together(const std::shared_ptr<const ServeSetup>& setup) {
-    const Count most = most_copies(*setup);
-    if (most == 0) {
-      ++plan_.too_dear;
-      return;
-    }
-    const Count least = smallest(most, [&](Count n) {
-      PlannedDeployment d = evaluated({setup, n}, {});
-      const bool fits = margin_of(d) >= -kPlanDoubt;
-      keep(std::move(d), fits);
-      return fits;
-    });
-    if (least == 0) {
-      ++plan_.too_slow;
-      return;
-    }
-    for (const Count n : {least + 1, ceil_div(3 * least, 2), 2 * least})
-      if (n > least && n <= most) keep(evaluated({setup, n}, {}), true);
-  }
-
-  void keep(PlannedDeployment d, bool fits) {
-    if (fits) found_.push_back(std::move(d));
-    else if (!plan_.nearest || margin_of(d) > margin_of(*plan_.nearest)) plan_.nearest = std::move(d);
-  }
-
-  // A pool for prompts answers for TTFT alone, one for answers for TPOT: each is sized beside plenty of the other.
-  void search_apart(const std::vector<std::shared_ptr<const ServeSetup>>& setups) {
-    struct Sized {
-      std::shared_ptr<const ServeSetup> setup;
-      Count copies;
-      int gpus() const { return setup->layout.ranks() * static_cast<int>(copies); }
-    };
-    struct Pools {
-      std::vector<Sized> prompts, answers;
-    };
-    std::map<std::pair<EngineKind, std::string>, Pools> kinds;
-    Slo first, rest;
-    first.ttft = q_.slo.ttft;
-    rest.tpot = q_.slo.tpot;
-    for (const auto& setup : setups) {
-      // Limits matter little to pools of one kind of work: the defaults.
-      if (!default_limits(setup, setups)) continue;
-      const Count most = most_copies(*setup);
-      Pools& pools = kinds[{setup->engine, setup->formats.dtype + "/" + setup->formats.kv_dtype}];
-      const auto size = [&](const Slo& slo, bool prompts) {
-        return smallest(most - 1, [&](Count n) {
-          const Count plenty = 4 * most;
-          const PlannedDeployment d =
-              evaluated({setup, prompts ? plenty : n}, PlannedPool{setup, prompts ? n : plenty});
-          return margin(slo, d.steady, q_.statistic, q_.workload.output.mean) >= -kPlanDoubt;
-        });
-      };
-      if (const Count n = size(first, true); n > 0) pools.prompts.push_back({setup, n});
-      if (const Count n = size(rest, false); n > 0) pools.answers.push_back({setup, n});
-    }
-    for (auto& [kind, pools] : kinds) {
-      const auto cheap = [](const Sized& a, const Sized& b) { return a.gpus() < b.gpus(); };
-      std::stable_sort(pools.prompts.begin(), pools.prompts.end(), cheap);
-      std::stable_sort(pools.answers.begin(), pools.answers.end(), cheap);
-      for (std::size_t i = 0; i < std::min<std::size_t>(2, pools.prompts.size()); ++i)
-        for (std::size_t j = 0; j < std::min<std::size_t>(2, pools.answers.size()); ++j) {
-          const Sized &p = pools.prompts[i], &a = pools.answers[j];
-          if (p.gpus() + a.gpus() > most_copies(*p.setup) * p.setup->layout.ranks()) continue;
-          PlannedDeployment d = evaluated({a.setup, a.copies}, PlannedPool{p.setup, p.copies});
-          const bool fits = margin_of(d) >= -kPlanDoubt;
-          keep(std::move(d), fits);
-        }
-    }
-  }
-  // The first of the set-ups that differ in their limits only.
-  static bool default_limits(const std::shared_ptr<const ServeSetup>& setup,
-                             const std::vector<std::shared_ptr<const ServeSetup>>& setups) {
-    const auto same = std::find_if(setups.begin(), setups.end(),
-                                   [&](const auto& other) { return other->pool.cost == setup->pool.cost; });
-    return *same == setup;
-  }
-
-  // No other is cheaper and faster in both respects. Of those, and of the cheapest, a few.
-  void pick_finalists() {
-    std::stable_sort(found_.begin(), found_.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-      return a.usd_per_hour != b.usd_per_hour ? a.usd_per_hour < b.usd_per_hour
-                                              : in_steps(margin_of(a)) > in_steps(margin_of(b));
-    });
-    std::vector<const PlannedDeployment*> chosen;
-    int of_this_cost = 0;
-    double cost = -1;
-    for (const PlannedDeployment& d : found_) {
-      if (d.usd_per_hour != cost) cost = d.usd_per_hour, of_this_cost = 0;
-      if (of_this_cost == kOfOneCost) continue;
-      const bool beaten = std::any_of(chosen.begin(), chosen.end(), [&](const PlannedDeployment* other) {
-        return other->usd_per_hour < d.usd_per_hour && margin_of(*other) >= 0 &&
-               other->steady.ttft_at(q_.statistic) <= d.steady.ttft_at(q_.statistic) &&
-               other->steady.tpot_at(q_.statistic) <= d.steady.tpot_at(q_.statistic);
-      });
-      if (beaten) continue;
-      chosen.push_back(&d), ++of_this_cost;
-    }
-    for (const PlannedDeployment* d : chosen) candidates_.push_back(*d);
-  }
-
-  Result<ServingMetrics> simulated(const PlannedDeployment& d, double rate) {
-    WorkloadOptions workload = q_.workload;
-    workload.rate = rate;
-    auto requests = generate(workload);
-    if (!requests) return std::move(requests).error();
-    const auto run = simulate(*requests, d.simulation(q_));
-    if (!run) return run.error();
-    return metrics_of(*run, q_.slo);
-  }
-
-  // In the order of cost until enough met: the cheapest, and the front above it.
-  Status simulate_finalists() {
+  // In the order of their steady states until enough met: the best, and the front beside it.
+  Status judge_finalists() {
+    const std::size_t most = q_.objective == ServingObjective::load ? kMostLoadFinalists : kMostFinalists;
     std::size_t met = 0;
-    for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < kMostFinalists; ++i) {
+    for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most; ++i) {
       PlannedDeployment& d = candidates_[i];
-      auto metrics = simulated(d, q_.workload.rate);
-      if (!metrics) return std::move(metrics).error();
-      d.simulated = *std::move(metrics);
-      d.meets = d.simulated->refused == 0 && margin(q_.slo, *d.simulated, q_.statistic) >= 0;
-      met += d.meets;
+      if (auto done = judge(d); !done) return done;
+      met += good(d);
       plan_.finalists.push_back(std::move(d));
       // Those that seemed to meet and do not make room for others: they are not on the front.
-      if (met == 0 && plan_.finalists.size() + 1 == kMostFinalists) plan_.finalists.erase(plan_.finalists.begin());
-      if (progress_) progress_(0.8 + 0.15 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()));
+      if (met == 0 && plan_.finalists.size() + 1 == most) plan_.finalists.erase(plan_.finalists.begin());
+      report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()));
     }
-    rank();
-    if (plan_.best) return find_break();
     return Ok{};
   }
 
   void rank() {
-    std::stable_sort(plan_.finalists.begin(), plan_.finalists.end(),
-                     [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-                       if (a.usd_per_hour != b.usd_per_hour) return a.usd_per_hour < b.usd_per_hour;
-                       return in_steps(margin(q_.slo, *a.simulated, q_.statistic)) >
-                              in_steps(margin(q_.slo, *b.simulated, q_.statistic));
-                     });
-    for (std::size_t i = 0; i < plan_.finalists.size(); ++i) {
-      const PlannedDeployment& d = plan_.finalists[i];
-      if (!d.meets) continue;
-      if (!plan_.best) plan_.best = i;
+    std::vector<PlannedDeployment>& all = plan_.finalists;
+    std::stable_sort(all.begin(), all.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
+      return good(a) != good(b) ? good(a) : plan_rank(q_, a) < plan_rank(q_, b);
+    });
+    if (!all.empty() && good(all.front())) plan_.best = 0;
+    // The front leaves chances out of account: what is cheaper and as fast.
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].meets) order.push_back(i);
+    const auto plain = [&](std::size_t i) {
+      PlannedDeployment d = all[i];
+      d.chance.reset();
+      return plan_rank(q_, d);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return plain(a) < plain(b); });
+    for (const std::size_t i : order) {
       const auto time = [&](std::size_t k, Summary ServingMetrics::*of) {
-        return statistic_of((*plan_.finalists[k].simulated).*of, q_.statistic);
+        return statistic_of((*all[k].simulated).*of, q_.statistic);
       };
       const bool beaten = std::any_of(plan_.front.begin(), plan_.front.end(), [&](std::size_t k) {
         return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSameTime &&
                time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot) * kSameTime;
       });
-      if (!beaten) plan_.front.push_back(i);
+      if (!beaten || plan_.best == i) plan_.front.push_back(i);
     }
   }
 
   // Raises the rate until the simulation misses an objective, and closes in on that rate.
   Status find_break() {
+    if (!q_.slo.any()) return Ok{};
     const PlannedDeployment& best = plan_.finalists[*plan_.best];
-    double passes = q_.workload.rate, fails = 0;
+    double passes = best.rate, fails = 0;
     ServingMetrics failed;
     const auto ask = [&](double rate) -> Status {
-      auto metrics = simulated(best, rate);
+      auto metrics = judge_.simulated(best, rate);
       if (!metrics) return std::move(metrics).error();
       if (margin(q_.slo, *metrics, q_.statistic) >= 0) passes = rate;
       else fails = rate, failed = *metrics;
@@ -270,13 +134,12 @@ class Search {
   }
   void find_saturation(const PlannedDeployment& best) {
     const SimulationOptions simulation = best.simulation(q_);
-    SteadyLoad load = q_.load(best.pool.setup->pool.geometry.block_tokens);
-    double low = q_.workload.rate, high = 64 * low;
+    double low = best.rate, high = 64 * low;
     for (int i = 0; i < 12; ++i) {
-      load.rate = std::sqrt(low * high);
-      const SteadyState state = steady_state(simulation, load);
-      if (state.saturated()) high = load.rate, plan_.breaks.limit = state.limit;
-      else low = load.rate;
+      const double rate = std::sqrt(low * high);
+      const SteadyState state = steady_state(simulation, q_.load(rate, best.pool.setup->pool.geometry.block_tokens));
+      if (state.saturated()) high = rate, plan_.breaks.limit = state.limit;
+      else low = rate;
     }
     if (plan_.breaks.limit != Limit::none) plan_.breaks.saturation = high;
   }
@@ -288,13 +151,88 @@ class Search {
     return ttft >= tpot && ttft >= e2el ? "TTFT" : tpot >= e2el ? "TPOT" : "E2EL";
   }
 
+  // Where nothing meets: what misses by least, and the highest rate at which the SLO is met.
+  Status find_attainable() {
+    if (!plan_.finalists.empty()) plan_.nearest = least_missed();
+    else if (plan_.nearest && !plan_.nearest->steady.saturated())
+      if (auto done = judge_.judge(*plan_.nearest); !done) return done;
+    if (q_.objective == ServingObjective::throughput || !q_.slo.any()) return Ok{};
+    ServeQuery load = q_;
+    load.objective = ServingObjective::load;
+    ServePlan unused;
+    CandidateSearch again(load, unused);
+    for (const auto& setups : setups_) again.search(setups);
+    std::vector<PlannedDeployment> best = std::move(again).best();
+    if (best.empty()) return Ok{};
+    if (auto done = judge_.judge_most_load(best.front()); !done) return done;
+    if (best.front().meets) plan_.attainable = std::move(best.front());
+    return Ok{};
+  }
+  PlannedDeployment least_missed() const {
+    return *std::max_element(
+        plan_.finalists.begin(), plan_.finalists.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
+          return margin(q_.slo, *a.simulated, q_.statistic) < margin(q_.slo, *b.simulated, q_.statistic);
+        });
+  }
+
+  Status draw() {
+    PlanPictures pictures;
+    ServePlan unused;
+    CandidateSearch steady(q_, unused);
+    for (const auto& setups : setups_)
+      for (ParetoPoint& p : steady.pareto(setups)) pictures.pareto.push_back(std::move(p));
+    for (ParetoPoint& p : pictures.pareto)
+      p.front = std::none_of(pictures.pareto.begin(), pictures.pareto.end(), [&](const ParetoPoint& o) {
+        return o.tokens_per_gpu >= p.tokens_per_gpu && o.tokens_per_user >= p.tokens_per_user &&
+               (o.tokens_per_gpu > p.tokens_per_gpu || o.tokens_per_user > p.tokens_per_user);
+      });
+    if (plan_.best)
+      if (auto done = draw_best(plan_.finalists[*plan_.best], pictures); !done) return done;
+    plan_.pictures = std::move(pictures);
+    return Ok{};
+  }
+  Status draw_best(const PlannedDeployment& best, PlanPictures& pictures) const {
+    constexpr int kSlices = 200;
+    const auto run = judge_.run(best, best.rate);
+    if (!run) return run.error();
+    pictures.slices = over_time(*run, kSlices);
+    PlannedDeployment open = best;
+    open.in_flight = 0;
+    for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5}) {
+      const auto m = judge_.simulated(open, best.rate * share);
+      if (!m) return m.error();
+      pictures.loads.push_back(
+          {best.rate * share, statistic_of(m->ttft, q_.statistic), statistic_of(m->tpot, q_.statistic)});
+    }
+    return Ok{};
+  }
+
   const ServeQuery& q_;
   Method method_;
   const ModelSource* weights_;
-  const std::function<void(double)>& progress_;
+  const Progress& progress_;
+  PlanJudge judge_;
   ServePlan plan_;
-  std::vector<PlannedDeployment> found_, candidates_;
+  std::vector<CandidateSearch::Setups> setups_;  // by offer
+  std::vector<PlannedDeployment> candidates_;
 };
+
+// Joules of a token by the steady state: the GPUs at rest, the step that decodes and a prompt's own.
+double joules_of_a_token(const ServeQuery& q, const PlannedDeployment& d) {
+  const auto output = static_cast<double>(q.workload.output.mean);
+  const PoolOptions answers = d.pool.pool(), prompts = d.prefill ? d.prefill->pool() : answers;
+  if (!answers.idle || !(d.rate > 0)) return std::numeric_limits<double>::infinity();
+  const double at_rest = in_watts(*answers.idle) * d.gpus() / (d.rate * output);
+  StepBatch decode;
+  decode.decodes = std::max<Count>(1, std::llround(d.steady.decoding));
+  decode.decode_context = decode.decodes * (q.workload.input.mean + q.workload.output.mean / 2);
+  StepBatch prompt;
+  prompt.prefill = {{q.workload.input.mean, 0}};
+  return at_rest +
+         answers.cost->spent(decode).joules * static_cast<double>(answers.abreast) /
+             static_cast<double>(decode.decodes) +
+         prompts.cost->spent(prompt).joules * static_cast<double>(prompts.abreast) / output;
+}
 
 }  // namespace
 
@@ -304,8 +242,16 @@ PoolOptions PlannedPool::pool() const {
   return options;
 }
 
-SteadyLoad ServeQuery::load(Count block_tokens) const {
-  SteadyLoad l{workload.rate, workload.input, workload.output, 0};
+WorkloadOptions ServeQuery::workload_at(double rate) const {
+  constexpr Count kLeast = 300, kMost = 3000;
+  WorkloadOptions w = workload;
+  w.rate = rate;
+  if (w.requests == 0) w.requests = std::clamp<Count>(std::llround(30 * rate), kLeast, kMost);
+  return w;
+}
+
+SteadyLoad ServeQuery::load(double rate, Count block_tokens) const {
+  SteadyLoad l{rate, workload.input, workload.output, 0};
   if (workload.prefixes > 0) l.cached = workload.prefix_tokens / block_tokens * block_tokens;
   l.cached = std::min(l.cached, workload.input.mean - 1);
   return l;
@@ -316,6 +262,7 @@ SimulationOptions PlannedDeployment::simulation(const ServeQuery& query) const {
   o.pool = pool.pool();
   if (prefill) o.prefill = prefill->pool();
   o.link = link;
+  o.concurrency = in_flight;
   o.context_limit = query.context_limit > 0 ? query.context_limit : query.model.max_context;
   return o;
 }
@@ -346,14 +293,33 @@ double margin(const Slo& slo, const SteadyState& s, Statistic statistic, Count o
   return margin(slo, ttft, tpot, ttft + tpot * static_cast<double>(output - 1));
 }
 
-double usd_per_million(const ServeQuery& query, double usd_per_hour) {
-  return usd_per_hour / (query.workload.rate * static_cast<double>(query.workload.output.mean) * 3600 / 1e6);
+double usd_per_million(double usd_per_hour, double tokens_per_second) {
+  return usd_per_hour / (tokens_per_second * 3600 / 1e6);
+}
+
+PlanRank plan_rank(const ServeQuery& q, const PlannedDeployment& d) {
+  // Chances that differ by less than they are known are the same, and nothing is hopeless.
+  const double chance = d.chance ? std::max(0.05, std::round(*d.chance * 20) / 20) : 1;
+  switch (q.objective) {
+    case ServingObjective::cost:
+      return d.usd_per_hour ? PlanRank{0, *d.usd_per_hour / chance} : PlanRank{1, d.gpus() / chance};
+    case ServingObjective::load: return {0, -d.rate * chance};
+    case ServingObjective::throughput: return {0, -(d.simulated ? d.simulated->output_throughput : d.rate) / d.gpus()};
+    case ServingObjective::energy: {
+      if (!d.simulated) return {0, joules_of_a_token(q, d)};
+      const auto& energy = d.simulated->energy;
+      return energy && energy->per_token ? PlanRank{0, *energy->per_token / chance} : PlanRank{1, d.gpus() / chance};
+    }
+  }
+  return {};
 }
 
 Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const ModelSource* weights,
                                const std::function<void(double)>& progress) {
-  if (!(query.workload.rate > 0)) return error("a plan needs a rate of requests");
-  if (!query.slo.any()) return error("a plan needs an objective", "ttft=500ms,tpot=30ms");
+  const bool cost = query.objective == ServingObjective::cost, load = query.objective == ServingObjective::load;
+  if ((cost || query.objective == ServingObjective::energy) && !(query.workload.rate > 0))
+    return error("a plan needs a rate of requests");
+  if ((cost || load) && !query.slo.any()) return error("a plan needs an objective", "ttft=500ms,tpot=30ms");
   if (query.gpus.empty() || query.engines.empty()) return error("a plan needs a GPU and an engine to choose from");
   if (!query.model.decoder || !query.model.lm_head || query.model.encoder)
     return Error{query.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};

@@ -1,9 +1,11 @@
-// The cheapest deployment that meets its objectives.
+// The best deployment by an objective: cost, load, throughput or energy, within an SLO.
 //
 // Candidates are ways to serve a model: a GPU, an engine, number formats, how the model is spread over ranks, the
 // scheduler's limits, and as many replicas as the rate needs; prompts and answers together, or each in a pool of its
-// own. Their steady states (serve/steady_state.h) sort them out: those that do not fit, those that miss, and of the
-// rest the front of cost against latency. The front and the cheapest are then simulated, and the simulation decides.
+// own. Their steady states (serve/steady_state.h) sort them out (serve/plan_candidates.h): those that do not fit, those
+// that miss, and of the rest the front of the objective against latency. The best of these are then simulated with
+// their intervals (serve/plan_judge.h), and the objective over the chance of meeting the SLO decides: a dollar that
+// buys a coin toss is half a dollar's worth.
 #pragma once
 
 #include <functional>
@@ -15,15 +17,16 @@
 #include "serve/deployment.h"
 #include "serve/metrics.h"
 #include "serve/steady_state.h"
+#include "tilecast/plan.h"
 
 namespace tilecast {
 
 // A kind of GPU to rent.
 struct GpuOffer {
   Gpu gpu;
-  std::optional<Cluster> cluster;  // none: one GPU a replica
-  double usd_per_hour = 0;         // of one
-  int most = 64;                   // GPUs at most
+  std::optional<Cluster> cluster;      // none: one GPU a replica
+  std::optional<double> usd_per_hour;  // of one; nothing: not known
+  int most = 64;                       // GPUs at most
 };
 
 struct Formats {
@@ -32,16 +35,23 @@ struct Formats {
 
 struct ServeQuery {
   ModelSpec model;
-  WorkloadOptions workload;              // with a rate; the number of requests is what simulations take
-  Slo slo;                               // with one objective at least
+  ServingObjective objective = ServingObjective::cost;
+  // With a rate where the objective is cost or energy. The number of requests is what simulations take; 0: half a
+  // minute's worth, within limits.
+  WorkloadOptions workload;
+  Slo slo;                               // with one time at least where the objective is cost or load
   Statistic statistic = Statistic::p90;  // of the requests' times, that the objectives are held against
   std::vector<GpuOffer> gpus;
   std::vector<EngineKind> engines;
-  std::vector<Formats> formats;        // empty: the checkpoint's, and fp8 where the GPU has it
+  std::vector<Formats> formats;     // empty: the checkpoint's, and fp8 where the GPU has it
+  std::vector<RankLayout> layouts;  // only these; empty: all that make sense
+  double least_chance = 0;          // of meeting the SLO
+  bool pictures = false;
   double budget = 0;                   // dollars an hour at most; 0: none
   bool together = true, apart = true;  // aggregated, disaggregated
   Count context_limit = 0;             // 0: the model's
-  SteadyLoad load(Count block_tokens) const;
+  SteadyLoad load(double rate, Count block_tokens) const;
+  WorkloadOptions workload_at(double rate) const;
 };
 
 // One copy of a layout, set up: what a deployment is made of, however many there are.
@@ -65,10 +75,15 @@ struct PlannedDeployment {
   PlannedPool pool;
   std::optional<PlannedPool> prefill;
   KvLink link;
-  double usd_per_hour = 0;
+  std::optional<double> usd_per_hour;  // nothing: a price is missing
+  double rate = 0;                     // requests a second that it is planned for
+  Count in_flight = 0;                 // where requests never run out: so many at a time
   SteadyState steady;
   std::optional<ServingMetrics> simulated;
-  bool meets = false;  // the objectives, when simulated
+  std::optional<ServingMetrics> fast, slow;  // the ends of the simulation's interval
+  std::optional<double> chance;              // of meeting the SLO
+  bool meets = false;                        // the SLO, when simulated
+  Seen seen = Seen::no;
   int gpus() const { return pool.gpus() + (prefill ? prefill->gpus() : 0); }
   SimulationOptions simulation(const ServeQuery& query) const;
 };
@@ -78,11 +93,14 @@ struct ServePlan {
   Count too_large = 0;                       // set-ups whose model does not fit
   Count too_slow = 0;                        // set-ups that miss with however many replicas
   Count too_dear = 0;                        // set-ups of which not one is allowed
-  std::vector<PlannedDeployment> finalists;  // simulated, cheapest first
-  std::vector<std::size_t> front;            // of those that meet: nothing is cheaper and as fast
-  std::optional<std::size_t> best;           // the cheapest that meets
+  std::string does_not_fit;                  // what the least demanding of those too large lacks
+  std::vector<PlannedDeployment> finalists;  // simulated, best first
+  std::vector<std::size_t> front;            // of those that meet: nothing is better by the objective and as fast
+  std::optional<std::size_t> best;           // the first that meets with the chance wanted
   BreakingPoint breaks;                      // of the best
-  std::optional<PlannedDeployment> nearest;  // where none meets: the steady state that misses by least
+  // Where none meets: that which misses by least, and at which rate the SLO can be met.
+  std::optional<PlannedDeployment> nearest, attainable;
+  std::optional<PlanPictures> pictures;
 };
 
 // `progress` hears how much of how much is done. Refuses queries without a rate, an objective or a GPU.
@@ -94,8 +112,17 @@ double margin(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2el);
 double margin(const Slo& slo, const ServingMetrics& metrics, Statistic statistic);
 double margin(const Slo& slo, const SteadyState& state, Statistic statistic, Count output);
 
-// Dollars for a million tokens of answers at the query's rate.
-double usd_per_million(const ServeQuery& query, double usd_per_hour);
+// Dollars for a million tokens of answers, so many of them a second.
+double usd_per_million(double usd_per_hour, double tokens_per_second);
+
+// How good it is by the objective, the smaller the better; deployments without a price come after those with one. Over
+// the chance of meeting the SLO where it was simulated, else by its steady state alone.
+struct PlanRank {
+  int after = 0;
+  double value = 0;
+  auto operator<=>(const PlanRank&) const = default;
+};
+PlanRank plan_rank(const ServeQuery& query, const PlannedDeployment& d);
 
 // Ways to spread the model over ranks of a replica: tensor parallelism within a node, pipelines where that is not
 // enough or links are slow, experts over the ranks or over data parallel attention.
@@ -109,8 +136,11 @@ double memory_fraction(EngineKind engine, const CacheBudget& budget);
 struct ServeSetups {
   std::vector<std::shared_ptr<const ServeSetup>> all;
   Count too_large = 0;
+  std::string does_not_fit;  // of the last that is too large
 };
 Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t offer, Method method,
                                    const ModelSource* weights);
+// A set-up's engine as `deploy` takes it.
+DeploymentOptions options_of(const ServeQuery& query, const ServeSetup& setup);
 
 }  // namespace tilecast

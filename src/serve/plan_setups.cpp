@@ -61,7 +61,24 @@ DeploymentOptions options_for(const ServeQuery& query, const GpuOffer& offer, En
   return o;
 }
 
+// The layouts asked for, whether or not they would be tried by themselves; else those that make sense.
+std::vector<RankLayout> wanted_layouts(const ServeQuery& query, const GpuOffer& offer) {
+  if (query.layouts.empty()) return serving_layouts(query.model, offer);
+  std::vector<RankLayout> layouts;
+  for (const RankLayout& l : query.layouts)
+    if (l.ranks() <= (offer.cluster ? offer.most : 1) && check(l, query.model)) layouts.push_back(l);
+  return layouts;
+}
+
 }  // namespace
+
+DeploymentOptions options_of(const ServeQuery& query, const ServeSetup& setup) {
+  DeploymentOptions o = options_for(query, query.gpus[setup.offer], setup.engine, setup.formats, setup.layout);
+  const SchedulerLimits& l = setup.pool.limits;
+  o.max_sequences = l.max_sequences, o.max_tokens = l.max_tokens, o.chunk = l.chunk;
+  o.chunked_prefill = l.chunked_prefill;
+  return o;
+}
 
 bool has_experts(const ModelSpec& model) {
   return std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(),
@@ -101,8 +118,9 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
                                    const ModelSource* weights) {
   ServeSetups setups;
   const GpuOffer& offer = query.gpus[index];
-  const std::vector<RankLayout> layouts = serving_layouts(query.model, offer);
-  for (const EngineKind engine : query.engines)
+  const std::vector<RankLayout> layouts = wanted_layouts(query, offer);
+  for (const EngineKind engine : query.engines) {
+    if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
     for (const Formats& formats : formats_for(query, offer.gpu))
       for (const RankLayout& layout : layouts) {
         std::shared_ptr<StepTable> known;
@@ -115,6 +133,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
           auto deployed = deploy(options, *std::move(rank), known);
           if (!deployed) {
             ++setups.too_large;
+            setups.does_not_fit = deployed.error().line();
             continue;
           }
           known = deployed->steps;
@@ -122,6 +141,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
               ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget, known}));
         }
       }
+  }
   return setups;
 }
 

@@ -6,6 +6,7 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "serve/plan_judge.h"
 
 namespace tilecast {
 namespace {
@@ -33,7 +34,12 @@ ServeQuery query_of(double ttft_ms, double tpot_ms, double rate) {
 Result<ServePlan> planned(const ServeQuery& q) { return plan_serving(q, Method::tilecast, &shipped_models()); }
 double cost_of(const ServeQuery& q) {
   const auto plan = planned(q);
-  return plan && plan->best ? plan->finalists[*plan->best].usd_per_hour : 1e9;
+  return plan && plan->best ? plan->finalists[*plan->best].usd_per_hour.value_or(1e9) : 1e9;
+}
+// What the best costs for its chance; what a plan is ranked by.
+double worth_of(const ServeQuery& q) {
+  const auto plan = planned(q);
+  return plan && plan->best ? plan_rank(q, plan->finalists[*plan->best]).value : 1e9;
 }
 
 TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
@@ -47,20 +53,28 @@ TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
   const auto metrics = metrics_of(*simulate(*generate(q.workload), best.simulation(q)), q.slo);
   EXPECT_LE(metrics.ttft.p90, 0.2);
   EXPECT_LE(metrics.tpot.p90, 0.008);
-  EXPECT_NEAR(best.usd_per_hour, best.gpus() * q.gpus[best.pool.setup->offer].usd_per_hour, 1e-9);
-  for (const PlannedDeployment& d : plan->finalists) EXPECT_TRUE(!d.meets || d.usd_per_hour >= best.usd_per_hour);
-  // Nothing on the front is beaten in cost and both times.
+  EXPECT_NEAR(*best.usd_per_hour, best.gpus() * *q.gpus[best.pool.setup->offer].usd_per_hour, 1e-9);
+  ASSERT_TRUE(best.chance && best.fast && best.slow);
+  for (const PlannedDeployment& d : plan->finalists) {
+    EXPECT_TRUE(!d.meets || plan_rank(q, best) <= plan_rank(q, d));
+    // What is nowhere slower has no worse a chance by the same interval.
+    EXPECT_TRUE(*d.chance >= 0 && *d.chance <= 1);
+    EXPECT_LE(d.fast->tpot.p90, d.simulated->tpot.p90);
+    EXPECT_GE(d.slow->tpot.p90, d.simulated->tpot.p90);
+  }
+  // Nothing on the front but the best is beaten in cost and both times.
   for (std::size_t i = 1; i < plan->front.size(); ++i) {
     const PlannedDeployment &a = plan->finalists[plan->front[i - 1]], &b = plan->finalists[plan->front[i]];
-    EXPECT_LE(a.usd_per_hour, b.usd_per_hour);
-    EXPECT_TRUE(b.simulated->ttft.p90 < a.simulated->ttft.p90 || b.simulated->tpot.p90 < a.simulated->tpot.p90);
+    EXPECT_LE(*a.usd_per_hour, *b.usd_per_hour);
+    EXPECT_TRUE(plan->front[i] == *plan->best || b.simulated->ttft.p90 < a.simulated->ttft.p90 ||
+                b.simulated->tpot.p90 < a.simulated->tpot.p90);
   }
 }
 
 TEST(ServePlan, LooserObjectivesNeverCostMore) {
   double cost = 1e9;
   for (const double factor : {0.6, 1.5, 6.0}) {
-    const double now = cost_of(query_of(150 * factor, 4 * factor, 100));
+    const double now = worth_of(query_of(150 * factor, 4 * factor, 100));
     EXPECT_LE(now, cost) << factor;
     cost = now;
   }
@@ -91,7 +105,7 @@ TEST(ServePlan, BudgetAndNumberAreKept) {
   q.budget = free * 0.9;
   const auto plan = planned(q);
   ASSERT_TRUE(plan);
-  EXPECT_FALSE(plan->best && plan->finalists[*plan->best].usd_per_hour > q.budget);
+  EXPECT_FALSE(plan->best && *plan->finalists[*plan->best].usd_per_hour > q.budget);
   q.budget = 1;  // less than any GPU
   const auto none = planned(q);
   ASSERT_TRUE(none);
@@ -122,6 +136,127 @@ TEST(ServePlan, ImpossibleObjectivesNameTheNearest) {
   EXPECT_LT(margin(query_of(0.1, 0.1, 5).slo, plan->nearest->steady, Statistic::p90, 128), 0);
 }
 
+TEST(ServePlan, ChancesByHand) {
+  // On the limit it is a coin toss, at the ends of an 80 % interval one in ten and nine in ten.
+  EXPECT_NEAR(chance_below(10, 10, 8, 15), 0.5, 1e-12);
+  EXPECT_NEAR(chance_below(15, 10, 8, 15), 0.9, 1e-9);
+  EXPECT_NEAR(chance_below(8, 10, 8, 15), 0.1, 1e-9);
+  // Two percent below the limit, with the interval that served runs have: hardly better than a coin.
+  EXPECT_NEAR(chance_below(10, 9.8, 9.8 / 1.3, 9.8 * 1.7), 0.52, 0.01);
+  // An interval without width: the forecast decides.
+  EXPECT_EQ(chance_below(10, 9, 9, 9), 1);
+  EXPECT_EQ(chance_below(10, 11, 11, 11), 0);
+  double before = 0;
+  for (double limit = 5; limit < 40; limit += 0.5) {
+    const double now = chance_below(limit, 10, 8, 15);
+    EXPECT_GE(now, before);
+    before = now;
+  }
+  ServingMetrics m, fast, slow;
+  m.ttft.p90 = 0.1, fast.ttft.p90 = 0.08, slow.ttft.p90 = 0.2;
+  m.tpot.p90 = 0.01, fast.tpot.p90 = 0.008, slow.tpot.p90 = 0.02;
+  Slo slo;
+  EXPECT_EQ(chance_of(slo, Statistic::p90, m, fast, slow), 1);
+  slo.ttft = milliseconds(100);
+  EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.5, 1e-9);
+  slo.tpot = milliseconds(20);
+  EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.45, 1e-9);
+}
+
+TEST(ServePlan, AWantedChanceIsHad) {
+  ServeQuery q = query_of(200, 8, 100);
+  const auto plain = planned(q);
+  ASSERT_TRUE(plain && plain->best);
+  q.least_chance = 0.9;
+  const auto sure = planned(q);
+  ASSERT_TRUE(sure && sure->best);
+  EXPECT_GE(*sure->finalists[*sure->best].chance, 0.9);
+  EXPECT_GE(*sure->finalists[*sure->best].usd_per_hour, *plain->finalists[0].usd_per_hour * 0.999);
+  q.least_chance = 0.9999999;
+  q.slo.ttft = milliseconds(20);
+  const auto none = planned(q);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->best);
+}
+
+TEST(ServePlan, MostLoadOnGivenGpus) {
+  double before = 0;
+  for (const int gpus : {1, 2, 4}) {
+    ServeQuery q = query_of(200, 8, 0);
+    q.objective = ServingObjective::load;
+    q.gpus = {offer_of("H100-SXM", 4, gpus)};
+    const auto plan = planned(q);
+    ASSERT_TRUE(plan && plan->best) << gpus;
+    const PlannedDeployment& best = plan->finalists[*plan->best];
+    EXPECT_LE(best.gpus(), gpus);
+    const auto metrics = metrics_of(*simulate(*generate(q.workload_at(best.rate)), best.simulation(q)), q.slo);
+    EXPECT_GE(margin(q.slo, metrics, q.statistic), 0);
+    EXPECT_GT(best.rate * *best.chance, before);
+    before = best.rate * *best.chance;
+    if (gpus == 1) {
+      EXPECT_GT(best.rate, 10);
+    }
+  }
+}
+
+TEST(ServePlan, ThroughputNeedsNeitherRateNorSlo) {
+  ServeQuery q = query_of(1, 1, 0);
+  q.slo = {}, q.objective = ServingObjective::throughput, q.apart = true;
+  q.workload.requests = 0;
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_TRUE(plan->best);
+  const PlannedDeployment& best = plan->finalists[*plan->best];
+  EXPECT_GT(best.in_flight, 0);
+  for (const PlannedDeployment& d : plan->finalists)
+    EXPECT_GE(best.simulated->output_throughput / best.gpus(), d.simulated->output_throughput / d.gpus());
+}
+
+TEST(ServePlan, EnergyIsLeast) {
+  ServeQuery q = query_of(400, 20, 50);
+  q.objective = ServingObjective::energy;
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan && plan->best);
+  const auto joules = [](const PlannedDeployment& d) { return *d.simulated->energy->per_token; };
+  const PlannedDeployment& best = plan->finalists[*plan->best];
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_TRUE(!d.meets || plan_rank(q, best) <= plan_rank(q, d));
+  EXPECT_GT(joules(best), 0);
+}
+
+TEST(ServePlan, MissingPricesCostNoPlan) {
+  ServeQuery q = query_of(200, 8, 60);
+  q.gpus[0].usd_per_hour.reset();
+  const auto mixed = planned(q);
+  ASSERT_TRUE(mixed && mixed->best);
+  EXPECT_TRUE(mixed->finalists[*mixed->best].usd_per_hour);  // those with a price first
+  q.gpus[1].usd_per_hour.reset();
+  const auto none = planned(q);
+  ASSERT_TRUE(none && none->best);
+  EXPECT_FALSE(none->finalists[*none->best].usd_per_hour);
+}
+
+TEST(ServePlan, SaysWhatIsAttainable) {
+  ServeQuery q = query_of(200, 8, 1000);
+  q.gpus = {offer_of("A100-SXM-80GB", 2, 1)};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->best);
+  ASSERT_TRUE(plan->attainable);
+  EXPECT_TRUE(plan->attainable->meets);
+  EXPECT_LT(plan->attainable->rate, 1000);
+  EXPECT_GT(plan->attainable->rate, 5);
+}
+
+TEST(ServePlan, OnlyLayoutsAskedFor) {
+  ServeQuery q = query_of(400, 20, 50);
+  RankLayout two;
+  two.tp = 2;
+  q.layouts = {two};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan && plan->best);
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_EQ(d.pool.setup->layout.tp, 2);
+}
+
 TEST(ServePlan, LayoutsOfAModelAndACluster) {
   const auto has = [](const std::vector<RankLayout>& layouts, int tp, int pp, int dp, int ep) {
     return std::any_of(layouts.begin(), layouts.end(),
@@ -145,7 +280,7 @@ TEST(ServePlan, MarginsAndCostByHand) {
   EXPECT_NEAR(margin(slo, milliseconds(600), milliseconds(30), seconds(9)), -0.2, 1e-12);
   ServeQuery q = query_of(1, 1, 10);
   // 10 x 128 tokens a second are 4.608 million an hour.
-  EXPECT_NEAR(usd_per_million(q, 4.608), 1, 1e-9);
+  EXPECT_NEAR(usd_per_million(4.608, 10 * 128), 1, 1e-9);
   q.workload.rate = 0;
   EXPECT_FALSE(planned(q));
   EXPECT_FALSE(planned({}));

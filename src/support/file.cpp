@@ -14,6 +14,7 @@
 #include <random>
 #include <utility>
 
+#include "support/folder.h"
 #include "support/input.h"
 
 namespace tilecast {
@@ -233,6 +234,67 @@ Status check_writable(const std::string& path) {
   if (!made) return made.error();
   close(made->descriptor);
   unlink(made->path.c_str());
+  return Ok{};
+}
+
+namespace {
+
+// Removes what was begun unless it was finished.
+struct UnfinishedFolder {
+  fs::path path;
+  ~UnfinishedFolder() {
+    std::error_code failure;
+    if (!path.empty()) fs::remove_all(path, failure);
+  }
+};
+
+// The folder itself, without the stroke that may end its name.
+fs::path folder_of(const std::string& path) {
+  const fs::path folder(path);
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
+// A new one beside it, under a name nobody can guess.
+Result<fs::path> folder_beside(const fs::path& folder, const std::string& path) {
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    fs::path made = folder.parent_path() / random_name();
+    if (mkdir(made.c_str(), 0777) == 0) return made;
+    if (errno != EEXIST) break;
+  }
+  return not_written(path, errno);
+}
+
+}  // namespace
+
+Status check_new_folder(const std::string& path) {
+  if (path.empty()) return Error{"", "", "the path of a folder to write is empty", "name a new folder"};
+  const fs::path folder = folder_of(path);
+  std::error_code failure;
+  const fs::file_status status = fs::symlink_status(folder, failure);
+  if (fs::exists(status) && (!fs::is_directory(status) || !fs::is_empty(folder, failure)))
+    return Error{path, "", "is there already", "name a new folder, or an empty one"};
+  const auto made = folder_beside(folder, path);
+  if (!made) return made.error();
+  rmdir(made->c_str());
+  return Ok{};
+}
+
+Status write_new_folder(const std::string& path, const std::vector<FolderFile>& files) {
+  if (auto fine = check_new_folder(path); !fine) return fine;
+  const fs::path folder = folder_of(path);
+  const auto made = folder_beside(folder, path);
+  if (!made) return made.error();
+  UnfinishedFolder unfinished{*made};
+  for (const FolderFile& file : files) {
+    const fs::path name = *made / file.name;
+    std::error_code failure;
+    fs::create_directories(name.parent_path(), failure);
+    if (failure) return not_written(path, failure.value());
+    if (auto written = write_text_file(name.string(), file.text); !written) return written;
+  }
+  // Over an empty folder too: rename replaces that.
+  if (std::rename(made->c_str(), folder.c_str()) != 0) return not_written(path, errno);
+  unfinished.path.clear();
   return Ok{};
 }
 

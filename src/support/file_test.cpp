@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/folder.h"
 #include "support/gzip_reader.h"
 #include "support/input.h"
 
@@ -188,6 +189,28 @@ TEST_F(File, APipeIsReadOnceAndFoundAgain) {
   ASSERT_TRUE(lines);
   EXPECT_EQ(**lines->next(), "a,b");
   close(ends[0]);
+}
+
+TEST_F(File, FoldersAppearWholeOrNotAtAll) {
+  const std::vector<FolderFile> files = {{"a.txt", "one"}, {"sub/b.txt", "two"}};
+  EXPECT_TRUE(check_new_folder(at("made/")));
+  EXPECT_FALSE(std::filesystem::exists(at("made")));  // asking changes nothing
+  ASSERT_TRUE(write_new_folder(at("made/"), files));
+  EXPECT_EQ(*read_text_file(at("made/sub/b.txt"), 100), "two");
+  const auto again = write_new_folder(at("made"), files);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().line().find("is there already"), std::string::npos) << again.error().line();
+  std::filesystem::create_directory(at("empty"));
+  ASSERT_TRUE(write_new_folder(at("empty"), files));
+  EXPECT_EQ(*read_text_file(at("empty/a.txt"), 100), "one");
+  // A file that cannot be: nothing of the folder stays, nor anything beside it.
+  const auto failed = write_new_folder(at("bad"), {{"a", "one"}, {"a/b", "two"}});
+  EXPECT_FALSE(failed);
+  EXPECT_FALSE(std::filesystem::exists(at("bad")));
+  for (const auto& entry : std::filesystem::directory_iterator(at("")))
+    EXPECT_NE(entry.path().filename().string().substr(0, 10), ".tilecast-") << entry.path();
+  EXPECT_FALSE(check_new_folder(at("nowhere/below")));
+  EXPECT_FALSE(check_new_folder(""));
 }
 
 TEST_F(File, WhatUnpacksWithoutEndIsRefused) {

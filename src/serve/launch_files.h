@@ -1,0 +1,26 @@
+// A planned deployment as files: what starts it on hosts, in containers and in pods, what configures it, and what
+// checks the forecast.
+#pragma once
+
+#include "serve/launch_command.h"
+#include "tilecast/plan.h"
+
+namespace tilecast {
+
+// launch.sh, compose.yaml, kubernetes.yaml, bench.sh and the configuration files they name.
+std::vector<LaunchFile> launch_files(const DeploymentLaunch& launch);
+// The commands of launch.sh alone, a host's after a comment that names it.
+std::vector<std::string> launch_lines(const DeploymentLaunch& launch);
+
+// One of the files each (serve/launch_containers.cpp).
+std::string compose_file(const DeploymentLaunch& launch);
+std::string kubernetes_file(const DeploymentLaunch& launch);
+
+// As comments of a shell or of YAML.
+std::string headline_comment(const DeploymentLaunch& launch);
+// Configuration files of routers name hosts; where there are several, `@host1@` stands for the second.
+std::string config_for_hosts(const std::string& config, const std::vector<ServerPlace>& places);
+// sed's part of filling these in: -e "s/@host1@/${hosts[1]}/g" ..., `host` giving what the shell expands.
+std::string sed_hosts(int hosts, const std::function<std::string(int)>& host);
+
+}  // namespace tilecast

@@ -1,0 +1,45 @@
+// Deployments that their steady states say are worth simulating.
+#pragma once
+
+#include "serve/plan.h"
+
+namespace tilecast {
+
+// Counts what it tries in a plan, which it also gives the nearest of those that miss.
+class CandidateSearch {
+ public:
+  CandidateSearch(const ServeQuery& query, ServePlan& plan) : q_(query), plan_(plan) {}
+
+  using Setups = std::vector<std::shared_ptr<const ServeSetup>>;
+  // Set-ups of one GPU. `progress` hears the share that is done.
+  void search(const Setups& setups, const std::function<void(double)>& progress = {});
+  // Best first: of those that cost the same a few, and none that another beats by the objective and in both times.
+  std::vector<PlannedDeployment> best() &&;
+
+  // One copy of each set-up at several loads, by its steady state.
+  std::vector<ParetoPoint> pareto(const Setups& setups);
+
+ private:
+  bool asks_for_a_rate() const {
+    return q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
+  }
+  Count most_copies(const ServeSetup& setup) const;
+  PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
+  double margin_of(const PlannedDeployment& d) const { return margin_of(d, q_.slo); }
+  double margin_of(const PlannedDeployment& d, const Slo& slo) const;
+  void keep(PlannedDeployment d, bool fits);
+
+  // The smallest number of copies that meets the SLO at the query's rate, or nearly does, and some more for the front.
+  void size_together(const std::shared_ptr<const ServeSetup>& setup);
+  void size_apart(const Setups& setups);
+  // The highest rate that so many copies serve within the SLO.
+  void fill_together(const std::shared_ptr<const ServeSetup>& setup);
+  void fill_apart(const Setups& setups);
+  double highest_rate(const PlannedPool& pool, const std::optional<PlannedPool>& prefill, const Slo& slo);
+
+  const ServeQuery& q_;
+  ServePlan& plan_;
+  std::vector<PlannedDeployment> found_;
+};
+
+}  // namespace tilecast

@@ -1,0 +1,127 @@
+#include "serve/plan_judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/step_parts.h"
+#include "parallel/split.h"
+#include "serve/step_width.h"
+
+namespace tilecast {
+namespace {
+
+constexpr double kNinetieth =
+    1.2815515655446004;  // of the standard normal: four fifths lie between it and its negative
+
+double normal_share(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+}  // namespace
+
+double chance_below(double limit, double forecast, double low, double high) {
+  if (!(forecast > 0)) return 1;
+  const double distance = std::log(limit / forecast);
+  const double end = distance >= 0 ? std::log(std::max(high, forecast) / forecast)
+                                   : std::log(forecast / std::clamp(low, forecast * 1e-9, forecast));
+  // An interval of no width: the forecast itself decides.
+  if (!(end > 0)) return distance >= 0 ? 1 : 0;
+  return normal_share(distance / end * kNinetieth);
+}
+
+double chance_of(const Slo& slo, Statistic statistic, const ServingMetrics& forecast, const ServingMetrics& fast,
+                 const ServingMetrics& slow) {
+  double chance = 1;
+  const auto add = [&](const std::optional<Seconds>& limit, Summary ServingMetrics::*of) {
+    if (!limit) return;
+    const auto at = [&](const ServingMetrics& m) { return statistic_of(m.*of, statistic).base(); };
+    chance *= chance_below(limit->base(), at(forecast), at(fast), at(slow));
+  };
+  add(slo.ttft, &ServingMetrics::ttft);
+  add(slo.tpot, &ServingMetrics::tpot);
+  add(slo.e2el, &ServingMetrics::e2el);
+  return chance;
+}
+
+WorkloadOptions PlanJudge::workload(const PlannedDeployment& d, double rate) const {
+  if (d.in_flight == 0) return q_.workload_at(rate);
+  // Enough of them that the beginning and the end, where not all places are taken, weigh little.
+  constexpr Count kLeast = 300, kMost = 40000, kTurns = 4;
+  WorkloadOptions w = q_.workload;
+  w.rate = 0;
+  if (w.requests == 0) w.requests = std::clamp(kTurns * d.in_flight, kLeast, kMost);
+  return w;
+}
+
+Result<ServingOutcome> PlanJudge::run(const PlannedDeployment& d, double rate) const {
+  auto requests = generate(workload(d, rate));
+  if (!requests) return std::move(requests).error();
+  return simulate(*requests, d.simulation(q_));
+}
+
+Result<ServingMetrics> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
+  const auto outcome = run(d, rate);
+  if (!outcome) return outcome.error();
+  return metrics_of(*outcome, q_.slo);
+}
+
+bool PlanJudge::meets(const ServingMetrics& m) const {
+  return m.refused == 0 && m.completed > 0 && margin(q_.slo, m, q_.statistic) >= 0;
+}
+
+// Of the typical step that only decodes: most of the time of most runs.
+Seen PlanJudge::seen(const PlannedDeployment& d) const {
+  const DeploymentOptions o = options_of(q_, *d.pool.setup);
+  Workload workload;
+  workload.mode = Mode::decode;
+  const Count batch = std::clamp<Count>(std::llround(d.simulated->mean_batch), 1, o.max_sequences);
+  workload.requests = {{batch, 1, q_.workload.input.mean + q_.workload.output.mean / 2}};
+  const Run run{o.spread ? rank_spec(o.model, o.spread->layout) : o.model, workload, o.engine, {}};
+  const auto prepared = prepare(run);
+  if (!prepared) return Seen::no;
+  const auto step = forecast_step(prepared->program, o.gpu, workload.sequences(), method_, weights_);
+  return step ? seen_of(prepared->program, *step) : Seen::no;
+}
+
+Status PlanJudge::judge(PlannedDeployment& d) const {
+  const auto requests = generate(workload(d, d.rate));
+  if (!requests) return requests.error();
+  const SimulationOptions simulation = d.simulation(q_);
+  const auto outcome = simulate(*requests, simulation);
+  if (!outcome) return outcome.error();
+  d.simulated = metrics_of(*outcome, q_.slo);
+  d.meets = meets(*d.simulated);
+  if (d.simulated->completed == 0) return Ok{};
+  const auto ends =
+      serving_ends(options_of(q_, *d.pool.setup), *requests, simulation, *outcome, q_.slo, method_, weights_);
+  if (!ends) return ends.error();
+  ServingEnds whole = of_whole_run(*ends, *d.simulated);
+  d.chance = chance_of(q_.slo, q_.statistic, *d.simulated, whole.fast, whole.slow);
+  d.fast = std::move(whole.fast), d.slow = std::move(whole.slow);
+  d.seen = seen(d);
+  return Ok{};
+}
+
+Status PlanJudge::judge_most_load(PlannedDeployment& d) const {
+  constexpr int kHalvings = 5;
+  double passes = 0, fails = d.rate * 1.5;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double rate = i == 0 ? d.rate : (passes + fails) / 2;
+    const auto metrics = simulated(d, rate);
+    if (!metrics) return metrics.error();
+    (meets(*metrics) ? passes : fails) = rate;
+  }
+  if (!(passes > 0)) passes = fails / 2;
+  std::optional<PlannedDeployment> best;
+  for (const double share : {1.0, 0.85, 0.7, 0.55}) {
+    PlannedDeployment at = d;
+    at.rate = passes * share;
+    if (auto done = judge(at); !done) return done;
+    const bool enough = at.chance.value_or(0) >= q_.least_chance;
+    const bool before = best && best->chance.value_or(0) >= q_.least_chance;
+    const auto worth = [](const PlannedDeployment& x) { return x.rate * x.chance.value_or(0); };
+    if (!best || (enough && !before) || (enough == before && worth(at) > worth(*best))) best = std::move(at);
+  }
+  d = *std::move(best);
+  return Ok{};
+}
+
+}  // namespace tilecast
