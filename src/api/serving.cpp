@@ -141,7 +141,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   SimulationResult result;
   result.model = d.model.name, result.gpu = d.gpu.name;
   result.engine = q.engine, result.policy = name_of(pool.limits.policy);
-  result.dtype = d.engine.precision.linear.name;
+  result.dtype = text_of(d.engine.precision);
   if (d.spread) {
     const RankLayout& ranks = d.spread->layout;
     result.tp = ranks.tp, result.pp = ranks.pp, result.ep = ranks.ep, result.attention_dp = ranks.dp;
