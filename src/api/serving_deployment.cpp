@@ -77,6 +77,11 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   auto precision = serving_precision(d.model, q.dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
   d.engine.precision = *std::move(precision);
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    d.engine.routing = *std::move(routing);
+  }
   d.static_batches = q.policy == ServingPolicy::fixed_batches;
   d.max_utilization = q.policy == ServingPolicy::max_utilization;
   d.memory_fraction = q.memory_fraction.value_or(0);

@@ -92,6 +92,11 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   engine.kind = q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
   engine.precision = *std::move(precision);
   engine.precision.mixed = q.mixed;
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    engine.routing = *std::move(routing);
+  }
   engine.eager_attention = q.attention == AttentionForm::eager;
   engine.math_attention = q.attention == AttentionForm::math;
   if (!engine.eager_attention && !engine.math_attention) engine.attention = q.attention;

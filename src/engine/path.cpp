@@ -17,20 +17,21 @@ Format named(std::string_view name) { return *format_from(name); }
 
 // OpenAI's Triton kernels (triton_kernels), measured under vLLM's name for them.
 constexpr std::string_view kOpenAiTriton = "vllm_gptossmxfp4moe_triton_oaitritonmxfp4expertsmonolithic";
+constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
 
 // gpt-oss' experts. Blackwell multiplies mxfp4 weights with mxfp8 activations; before it weights are unpacked to bf16.
 // - TensorRT-LLM (deployment guide for GPT-OSS, 1.2): MXFP8 activations and its own kernels on B200 to GB300, BF16 and
 //   Triton on Hopper, each by default.
 // - vLLM (model_executor/layers/quantization/mxfp4.py, 0.11 to 0.13): mxfp8 activations on SM100 by a variable, which
-//   its recipe for gpt-oss sets; Triton on Hopper, Marlin elsewhere.
-// - SGLang (server_args.py): flashinfer_mxfp4 on SM100, triton_kernel on Hopper. AIConfigurator's collector ran its
-//   fused_moe_triton on weights unpacked beforehand, which takes 2.3 times as long.
+//   its recipe for gpt-oss sets; Triton on Hopper, Marlin elsewhere (issue 31085 of vllm-project/vllm).
+// - SGLang (server_args.py): flashinfer_mxfp4 on SM100, triton_kernel on Hopper. AIConfigurator's collector ran
+//   fused_moe_triton on Hopper and Ada, which takes 2.3 and 4 times as long; on RTX PRO 6000 it found Marlin.
 ChosenPath mxfp4_experts(const Gpu& gpu, std::string_view engine) {
   if (blackwell(gpu))
     return {named("w4a8_mxfp4_mxfp8"), engine, {},
             engine == "vllm" ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
   if (hopper(gpu)) return {named("w4a16_mxfp4"), "vllm", kOpenAiTriton};
-  return {named("w4a16_mxfp4"), engine};
+  return {named("w4a16_mxfp4"), "vllm", kMarlin};
 }
 
 // A scale a tensor or a token costs what one a block does. vLLM chooses FlashInfer's CUTLASS kernels on Hopper by
@@ -122,6 +123,46 @@ bool runs_on(const Gpu& gpu, const Precision& p, bool has_experts, EngineKind en
     const Format f = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine)).format;
     return f.unpack_weights || gpu.has_tensor(f.math, f.accumulate);
   });
+}
+
+namespace {
+
+double narrowest(const Precision& p, bool has_experts) {
+  const double dense = std::min(p.linear.weight_bits, p.projections.weight_bits);
+  return has_experts ? std::min(dense, p.experts.weight_bits) : dense;
+}
+
+}  // namespace
+
+std::vector<Precision> wider_formats(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
+  std::vector<Precision> wider;
+  const double bits = narrowest(p, has_experts);
+  if (bits >= 16) return wider;
+  for (const std::string_view name : {"bf16", "fp8_block", "fp8"}) {
+    const Format format = named(name);
+    Precision other = p;
+    other.set_products(format);
+    if (format.weight_bits < bits || text_of(other) == text_of(p)) continue;
+    if (runs_on(gpu, other, has_experts, engine)) wider.push_back(std::move(other));
+  }
+  return wider;
+}
+
+std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFormat>& wider) {
+  constexpr double kWorthALine = 1.02;
+  const TimedFormat *fastest = &own, *beats = nullptr;
+  for (const TimedFormat& other : wider) {
+    if (other.time < fastest->time) fastest = &other;
+    // Formats of one width differ by their scales alone: that one is faster says nothing of bits.
+    const bool more_bits = other.precision.linear.weight_bits > 1 + narrowest(own.precision, true);
+    if (more_bits && own.time > other.time * kWorthALine && (!beats || other.time < beats->time)) beats = &other;
+  }
+  if (!beats) return {};
+  std::string note = fmt::format("{} is forecast slower than {}: {:.3g} against {:.3g} ms", text_of(own.precision),
+                                 text_of(beats->precision), in_milliseconds(own.time), in_milliseconds(beats->time));
+  if (fastest != beats)
+    note += fmt::format("; {} is fastest, {:.3g} ms", text_of(fastest->precision), in_milliseconds(fastest->time));
+  return note;
 }
 
 }  // namespace tilecast

@@ -30,4 +30,14 @@ std::vector<std::string> path_notes(const Precision& precision, bool has_experts
 // Whether a card has kernels for all products of a run.
 bool runs_on(const Gpu& gpu, const Precision& precision, bool has_experts, EngineKind engine);
 
+// Formats of as many bits or more that the same card runs, to be set beside a run's own: empty where that has sixteen.
+std::vector<Precision> wider_formats(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
+
+// Says where a wider format is forecast faster, and names the fastest; empty where the narrow one is worth its bits.
+struct TimedFormat {
+  Precision precision;
+  Seconds time;
+};
+std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFormat>& wider);
+
 }  // namespace tilecast

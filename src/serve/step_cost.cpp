@@ -114,7 +114,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape); moe && !program.routed)
+      moe->distribution = ExpertDistribution::power_law;
   }
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
