@@ -12,7 +12,7 @@ inline constexpr std::string_view kSglangEnviron = "sglang/srt/environ.py";
 inline constexpr std::string_view kTrtllmSteps =
     "steps of Llama 3.1 8B over eight H100s under TensorRT-LLM 1.0 (AIConfigurator)";
 inline constexpr std::string_view kTrtllmOffline =
-    "offline runs of models on one GPU in TensorRT-LLM 1.0's performance overview";
+    "as vLLM's; offline runs of Llama 3.1 8B on one H100 in TensorRT-LLM 0.21's performance overview agree";
 inline constexpr std::string_view kHttp = "an HTTP request through a Python server takes 1 to 3 ms";
 }  // namespace sources
 
@@ -28,10 +28,12 @@ inline constexpr Number kTrtllmPerStep{"serve.step",          2,  "ms",    fitte
                                        sources::kTrtllmSteps, "", "trtllm"};
 inline constexpr Number kTrtllmPerSequence{"serve.sequence",      68, "us",    fitted, "of a running request",
                                            sources::kTrtllmSteps, "", "trtllm"};
-inline constexpr Whole kTrtllmDear{"serve.dear_sequences", 128,  "requests", measured, "the most that a request's cost was fitted on",
-                                   sources::kTrtllmSteps, "", "trtllm"};
-inline constexpr Number kTrtllmPerFurther{"serve.further_sequence", 8, "us", fitted, "of a running request beyond those",
-                                          sources::kTrtllmOffline, "", "trtllm"};
+inline constexpr Whole kTrtllmDear{
+    "serve.dear_sequences", 128, "requests", published, "the most that a request's cost was fitted on",
+    sources::kTrtllmSteps,  "",  "trtllm"};
+inline constexpr Number kTrtllmPerFurther{
+    "serve.further_sequence", 12.7, "us", assumed, "of a running request beyond those", sources::kTrtllmOffline,
+    "",                       "trtllm"};
 inline constexpr Number kPerLaunch{"serve.launch",       60, "us", fitted, "of an operator outside a graph",
                                    sources::kTrtllmSteps};
 inline constexpr Number kGap{"serve.gap",

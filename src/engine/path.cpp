@@ -109,7 +109,7 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
     const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine));
     std::string note;
     if (path.format.name != part.format->name)
-      note = fmt::format("{}: {} runs as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
+      note = fmt::format("{}: {} is priced as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
     if (note.empty() && !path.flag.empty()) note = fmt::format("{}: {}", part.name, part.format->name);
     if (!path.flag.empty()) note += fmt::format(", with {}", path.flag);
     if (!note.empty()) notes.push_back(std::move(note));
