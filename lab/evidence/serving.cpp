@@ -20,7 +20,7 @@ namespace {
 std::string key_of(const DeploymentOptions& o) {
   const Precision& p = o.engine.precision;
   const std::string spread = o.spread ? o.spread->cluster.name + text_of(o.spread->layout) : std::string();
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
                      o.gpu.name, spread, text_of(p) + "|" + std::string(p.attention.name), static_cast<int>(p.cache));
 }
 

@@ -235,6 +235,8 @@ void add_serve(List& list) {
   list.add(kPerSequence);
   list.add(kTrtllmPerStep);
   list.add(kTrtllmPerSequence);
+  list.add(kTrtllmDear);
+  list.add(kTrtllmPerFurther);
   list.add(kPerLaunch);
   list.add(kGap);
   list.add(kLayerCalls);

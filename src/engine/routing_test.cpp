@@ -56,7 +56,7 @@ TEST(Routing, MeasuredVisitsKeepTheirSum) {
 
 // Sixteen tokens that visit the same eight experts read an eighth of the weights of those that visit all.
 TEST(Routing, NoneBeatsTheBound) {
-  Run run{*find_model("Qwen3-30B-A3B"), {}, {}, {}};
+  tilecast::Run run{*find_model("Qwen3-30B-A3B"), {}, {}, {}};
   run.engine.precision = *precision_from("bf16");
   run.workload.mode = Mode::decode;
   run.workload.requests = {{16, 1, 1000}};

@@ -109,7 +109,7 @@ TEST(ServeKvCache, AWindowedPrefixIsFoundAgain) {
   EXPECT_EQ(cache.available(), 100);
   EXPECT_EQ(cache.idle(), windowed.blocks_for(320));
   KvHolding c;
-  EXPECT_TRUE(cache.grow(c, 16 * 150));  // one block of the chain is asked for: all of it is lost
+  EXPECT_TRUE(cache.grow(c, 16 * 180));  // one block of the chain is asked for: all of it is lost
   EXPECT_EQ(cache.cached(second, 640), 0);
 }
 

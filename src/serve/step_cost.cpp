@@ -268,16 +268,23 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
   return rest * std::exp(cool);
 }
 
+// Answers whose kernel is the prompts': a row of each tile is used. Keys are read once by every query head of a group,
+// but from L2 after the first, so that it takes longer than decoding, and not without end.
+StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amount& alone) const {
+  const Count context = batch.decode_context / batch.decodes;
+  const Amount together = prefill_attention(
+      std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
+  static const double most = getenv("TC_MIX") ? atof(getenv("TC_MIX")) : 100.0;
+  return together.cool > most * alone.cool ? together * (most * alone.cool / together.cool) : together;
+}
+
 StepCost::Spent StepTable::spent(const StepBatch& batch) const {
   Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
   const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
-  if (mixed && pricer_.one_attention_kernel) {
-    const Count context = batch.decode_context / batch.decodes;
-    sum = sum + prefill_attention(
-                    std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
-  } else if (batch.decodes > 0) {
+  if (batch.decodes > 0) {
     const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);
-    sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
+    const Amount answers = decode_attention(batch.decodes, context, batch.decode_tokens);
+    sum = sum + (mixed && pricer_.one_attention_kernel ? in_prompts_kernel(batch, answers) : answers);
   }
   if (!batch.prefill.empty()) sum = sum + prefill_attention(batch.prefill);
   if (!(sum.cool > 0)) return {};

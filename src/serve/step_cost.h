@@ -127,6 +127,7 @@ class StepTable final : public StepCost {
   Amount body(Count tokens) const;
   Amount head(Count sequences) const;
   Amount decode_attention(Count requests, double mean_context, Count tokens_each) const;
+  Amount in_prompts_kernel(const StepBatch& batch, const Amount& alone) const;
   Amount prefill_attention(const std::vector<PrefillChunk>& chunks) const;
   StepTable(StepPricer pricer, Count longest) : pricer_(std::move(pricer)), longest_(longest) {}
   Parts price(const Workload& workload) const;
