@@ -237,6 +237,7 @@ void add_serve(List& list) {
   list.add(kTrtllmPerSequence);
   list.add(kTrtllmDear);
   list.add(kTrtllmPerFurther);
+  list.add(kInPromptsKernel);
   list.add(kPerLaunch);
   list.add(kGap);
   list.add(kLayerCalls);

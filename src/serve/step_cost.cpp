@@ -274,8 +274,8 @@ StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amo
   const Count context = batch.decode_context / batch.decodes;
   const Amount together = prefill_attention(
       std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
-  static const double most = getenv("TC_MIX") ? atof(getenv("TC_MIX")) : 100.0;
-  return together.cool > most * alone.cool ? together * (most * alone.cool / together.cool) : together;
+  const double most = kInPromptsKernel.value * alone.cool;
+  return together.cool > most ? together * (most / together.cool) : together;
 }
 
 StepCost::Spent StepTable::spent(const StepBatch& batch) const {
