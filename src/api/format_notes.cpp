@@ -26,7 +26,8 @@ Result<Seconds> step_time(const DeploymentOptions& options, const Workload& work
 
 // What is left out of a model's cache is asked of its geometry.
 std::string prefix_note(const DeploymentOptions& options) {
-  const KvGeometry geometry = geometry_of(cache_need(options.model), options.engine.precision, block_tokens_of(options));
+  const KvGeometry geometry =
+      geometry_of(cache_need(options.model), options.engine.precision, block_tokens_of(options));
   if (!options.reuse || options.static_batches || reuses_prefixes(options.engine.kind, geometry)) return {};
   return "prefixes are not cached: " + std::string(name_of(options.engine.kind)) +
          " leaves it off for models with linear attention";

@@ -28,7 +28,9 @@ constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
 //   fused_moe_triton on Hopper and Ada, which takes 2.3 and 4 times as long; on RTX PRO 6000 it found Marlin.
 ChosenPath mxfp4_experts(const Gpu& gpu, std::string_view engine) {
   if (blackwell(gpu))
-    return {named("w4a8_mxfp4_mxfp8"), engine, {},
+    return {named("w4a8_mxfp4_mxfp8"),
+            engine,
+            {},
             engine == "vllm" ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
   if (hopper(gpu)) return {named("w4a16_mxfp4"), "vllm", kOpenAiTriton};
   return {named("w4a16_mxfp4"), "vllm", kMarlin};
@@ -70,7 +72,8 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, std::string_view en
 ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine) {
   if (!serving(engine)) {
     // Hugging Face's mxfp4 runs OpenAI's Triton kernels.
-    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.name == "mxfp4") return {named("w4a16_mxfp4"), engine};
+    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.name == "mxfp4")
+      return {named("w4a16_mxfp4"), engine};
     return {kernel.format, engine};
   }
   if (std::holds_alternative<Moe>(kernel.shape)) return experts_path(gpu, kernel.format, engine);

@@ -31,8 +31,8 @@ struct Precision {
 // Parts may differ: "fp8,experts=mxfp4,attention=bf16" (attention, mlp, shared, experts, head).
 Result<Precision> precision_from(std::string_view dtype, std::string_view cache_dtype = {});
 
-// ... of a model's checkpoint: `dtype` empty, or the checkpoint's own, is what its files hold, part by part; a list that
-// begins with a part changes that one. `cache_dtype` auto or empty: as the checkpoint asks.
+// ... of a model's checkpoint: `dtype` empty, or the checkpoint's own, is what its files hold, part by part; a list
+// that begins with a part changes that one. `cache_dtype` auto or empty: as the checkpoint asks.
 Result<Precision> precision_of(const ModelSpec& model, std::string_view dtype = {}, std::string_view cache_dtype = {});
 
 // The format of an operator's product and of its weights.

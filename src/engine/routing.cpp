@@ -28,7 +28,9 @@ Result<std::vector<double>> visits_in(const std::string& path) {
     rest.remove_prefix(from);
     const std::string_view word = rest.substr(0, rest.find_first_of(kApart));
     const auto number = number_between<double>(word, 0, kMostVisits);
-    if (!number) return Error{path, kField, fmt::format("'{}' is no number of visits", word.substr(0, 40)), "numbers apart by commas or spaces"};
+    if (!number)
+      return Error{path, kField, fmt::format("'{}' is no number of visits", word.substr(0, 40)),
+                   "numbers apart by commas or spaces"};
     visits.push_back(*number);
     rest.remove_prefix(word.size());
   }

@@ -96,7 +96,8 @@ Count read_group(ConfigReader& read) {
   constexpr Count kMost = 1 << 20;
   const nlohmann::json* groups = read.find("quantization_config.config_groups");
   if (groups && groups->is_object() && !groups->empty())
-    return read.count_or("quantization_config.config_groups." + groups->begin().key() + ".weights.group_size", 0, kMost);
+    return read.count_or("quantization_config.config_groups." + groups->begin().key() + ".weights.group_size", 0,
+                         kMost);
   const nlohmann::json* size = read.find("quantization_config.group_size");
   if (!size || !size->is_number_integer() || size->get<double>() < 1) return 0;  // -1: a whole row
   return read.count_or("quantization_config.group_size", 0, kMost);
@@ -106,7 +107,8 @@ Count read_group(ConfigReader& read) {
 bool reads_fp8_cache(ConfigReader& read) {
   const std::string scheme = "quantization_config.kv_cache_scheme";
   if (read.has(scheme)) return read.count_or(scheme + ".num_bits", 8, 64) == 8;
-  for (const char* name : {"quantization_config.kv_cache_quant_algo", "quantization_config.quantization.kv_cache_quant_algo"})
+  for (const char* name :
+       {"quantization_config.kv_cache_quant_algo", "quantization_config.quantization.kv_cache_quant_algo"})
     if (read.has(name)) return lower(read.text_or(name, "")) == "fp8";
   return false;
 }

@@ -45,9 +45,9 @@ double share_named(std::string_view module, NamedPart part, bool latent) {
 // The layers a name speaks of: "layers.3.", "layers\.(0|1|2)"; none: all.
 std::set<Count> layers_named(std::string_view module) {
   std::set<Count> layers;
-  const std::size_t at = module.find("layers.") != std::string_view::npos ? module.find("layers.") + 7
+  const std::size_t at = module.find("layers.") != std::string_view::npos     ? module.find("layers.") + 7
                          : module.find("layers\\.") != std::string_view::npos ? module.find("layers\\.") + 8
-                                                                               : module.size();
+                                                                              : module.size();
   std::string_view rest = module.substr(at);
   const bool list = rest.starts_with("(") || rest.starts_with("(?:");
   if (list) rest = rest.substr(0, rest.find(')'));

@@ -123,7 +123,8 @@ void KvCache::publish_whole(KvHolding& holding, const KvKey& key, Count tokens) 
   const Count shared = prefix_blocks(key), whole = shared * geometry_.block_tokens;
   if (shared == 0 || holding.shared > 0 || tokens < whole || chains_.contains(prefix_id(key.prefix))) return;
   // What the request goes on seeing is the chain's from now on; what its windows have left behind stays for it alone.
-  const Count handed_over = std::min(holding.own, geometry_.blocks_for(tokens) - geometry_.own_blocks_for(tokens, whole));
+  const Count handed_over =
+      std::min(holding.own, geometry_.blocks_for(tokens) - geometry_.own_blocks_for(tokens, whole));
   const Count more = size_of(shared) - handed_over;
   if (more > available()) return;
   if (more > free_) give_up(more - free_);
@@ -160,7 +161,8 @@ void KvCache::retire(Count id, Chain& chain) {
 void KvCache::release(KvHolding& holding, const KvKey& key, Count tokens) {
   Count kept = 0;
   // Only whole, computed blocks that follow what is shared can be found again.
-  if (reuse_ && geometry_.plain()) kept = std::clamp<Count>(tokens / geometry_.block_tokens - holding.shared, 0, holding.own);
+  if (reuse_ && geometry_.plain())
+    kept = std::clamp<Count>(tokens / geometry_.block_tokens - holding.shared, 0, holding.own);
   // A request that was preempted asks for them again; of one that has ended they only wait their turn in the queue.
   free_ += holding.own - kept;
   if (kept > 0) {
