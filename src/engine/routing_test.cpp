@@ -60,7 +60,7 @@ TEST(Routing, NoneBeatsTheBound) {
   run.engine.precision = *precision_from("bf16");
   run.workload.mode = Mode::decode;
   run.workload.requests = {{16, 1, 1000}};
-  const Gpu& gpu = *find_gpu("H100-SXM");
+  const Gpu gpu = *find_gpu("H100-SXM");
   const auto step = [&](std::optional<Routing> routing) {
     run.engine.routing = std::move(routing);
     return forecast_run(run, *prepare(run), gpu, Method::analytic, nullptr)->step;
