@@ -39,7 +39,7 @@ inline constexpr Number kPerLaunch{"serve.launch",       60, "us", fitted, "of a
 inline constexpr Number kInPromptsKernel{
     "serve.in_prompts_kernel", 1.25, "1", assumed, "answers beside a prompt in FlashAttention 2 over answers alone, at most",
     "LLMServingSim's run on an RTX 4090: TPOT +2.9 % with 1, +3.2 with 1.25, +3.5 with 1.5, +6.0 without an end",
-    "",                        "vllm on Ampere and Ada"};
+    "",                        "vllm on Ada"};
 inline constexpr Number kGap{"serve.gap",
                              250,
                              "us",

@@ -147,6 +147,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
+  if (gpu.architecture == Architecture::ada) pricer.answers_at_most = kInPromptsKernel;
   pricer.law = power_law(gpu);
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
@@ -269,13 +270,13 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
 }
 
 // Answers whose kernel is the prompts': a row of each tile is used. Keys are read once by every query head of a group,
-// but from L2 after the first, so that it takes longer than decoding, and not without end.
+// but from L2 after the first, where that is as large as Ada's: there it takes longer than decoding, and not without end.
 StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amount& alone) const {
   const Count context = batch.decode_context / batch.decodes;
   const Amount together = prefill_attention(
       std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
-  const double most = kInPromptsKernel.value * alone.cool;
-  return together.cool > most ? together * (most / together.cool) : together;
+  const double most = pricer_.answers_at_most * alone.cool;
+  return most > 0 && together.cool > most ? together * (most / together.cool) : together;
 }
 
 StepCost::Spent StepTable::spent(const StepBatch& batch) const {

@@ -69,6 +69,7 @@ struct StepPricer {
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
   bool one_attention_kernel = false;
+  double answers_at_most = 0;  // ... which takes answers at most so many times as long as alone; 0: no end
   bool metered = false;  // whether its joules count
 };
 
