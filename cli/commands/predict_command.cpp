@@ -4,6 +4,7 @@
 
 #include "cli/views/predict_view.h"
 #include "support/file.h"
+#include "support/settings.h"
 
 namespace tilecast {
 namespace {
@@ -25,8 +26,9 @@ Status ask_each(std::vector<StepQuery>& queries, const char* argument, const std
 Result<std::vector<StepQuery>> queries_of(const StepQuery& query, const StepLists& lists) {
   std::vector<StepQuery> queries = {query};
   const bool clusters = !lists.clusters.empty();
+  const std::vector<std::string> dtypes = with_settings(lists.dtypes);
   for (const auto& [argument, values] : {std::pair("engine", &lists.engines),
-                                         {"dtype", &lists.dtypes},
+                                         {"dtype", &dtypes},
                                          {clusters ? "cluster" : "gpu", clusters ? &lists.clusters : &lists.gpus}})
     if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
   return queries;

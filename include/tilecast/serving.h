@@ -64,6 +64,7 @@ struct SimulateQuery {
   ServingEngine engine = ServingEngine::vllm;
   std::string dtype;  // empty: the checkpoint's
   KvDtype kv_dtype = KvDtype::automatic;
+  std::string routing = {};  // of tokens to experts: uniform, power:1.2 (empty), counts:FILE
   Count tp = 1, pp = 1, ep = 1;
   Count attention_dp = 1;  // data parallel ranks of one replica that share the experts
   Count dp = 1;            // replicas behind a router

@@ -20,8 +20,8 @@ namespace {
 std::string key_of(const DeploymentOptions& o) {
   const Precision& p = o.engine.precision;
   const std::string spread = o.spread ? o.spread->cluster.name + text_of(o.spread->layout) : std::string();
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
-                     o.gpu.name, spread, p.linear.name, p.experts.name, p.attention.name, static_cast<int>(p.cache));
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
+                     o.gpu.name, spread, text_of(p) + "|" + std::string(p.attention.name), static_cast<int>(p.cache));
 }
 
 }  // namespace

@@ -170,12 +170,9 @@ Result<ServingCase> case_of(RunAsked asked, const std::vector<Request>& lengths)
     d.spread->cluster.gpu = d.gpu;
     one.label.detail += ", " + text_of(layout);
   }
-  auto precision = precision_from(d.model.quantization.empty() ? d.model.dtype : d.model.quantization,
-                                  has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
+  auto precision = precision_of(d.model, "", has(words, "fp8") || has(words, "fp8_e4m3") ? "fp8" : "");
   if (!precision) return unknown_name("format", d.model.quantization.empty() ? d.model.dtype : d.model.quantization);
   d.engine.precision = *std::move(precision);
-  // gpt-oss: the checkpoint's experts have four bits, everything else sixteen (modules_to_not_convert).
-  if (d.model.quantization == "w4a16_mxfp4") d.engine.precision.linear = d.engine.precision.activation;
   d.overlapped = overlaps(words, engine);
   const auto limit = [&](std::initializer_list<std::string_view> flags) {
     return static_cast<Count>(std::clamp(value_of(words, flags).value_or(0), 0.0, kMostLimit));

@@ -86,7 +86,7 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
   if (!experts) return experts;
   p->experts = experts->linear;
   // Latent attention stays in bf16 where experts have four bits (DeepSeek-R1-FP4's and Kimi K2's checkpoints).
-  if (has_latent(model) && experts->linear.weight_bits < 8) p->linear = p->activation;
+  if (has_latent(model) && experts->linear.weight_bits < 8) p->linear = p->projections = p->shared = p->activation;
   return p;
 }
 

@@ -59,7 +59,7 @@ ModelInfo info_of(const ModelSpec& spec) {
   info.layers = (spec.decoder ? *spec.decoder : *spec.encoder).layer_count();
   if (info.generates)
     for (const CachePart& part : cache_need(spec).parts) info.cache_elements_per_token += part.per_token;
-  const auto precision = precision_from(info.dtype, "");
+  const auto precision = precision_of(spec);
   const double element = precision ? precision->activation.activation_bits / 8 : 2;
   info.cache_per_token = bytes(element * static_cast<double>(info.cache_elements_per_token));
   info.context = spec.max_context, info.left_out = spec.left_out;

@@ -14,6 +14,7 @@
 #include "serve/launch_files.h"
 #include "serve/plan.h"
 #include "support/number.h"
+#include "support/settings.h"
 #include "support/text.h"
 #include "tilecast/plan.h"
 
@@ -124,8 +125,8 @@ Result<std::vector<Formats>> formats_from(const PlanServeQuery& q, const ModelSp
   std::vector<Formats> formats;
   if (q.dtypes.empty() && q.kv_dtype.empty()) return formats;
   const KvDtype cache = name_key(q.kv_dtype) == name_of(KvDtype::fp8) ? KvDtype::fp8 : KvDtype::automatic;
-  for (const std::string& dtype : q.dtypes.empty() ? std::vector{own_format(model)} : q.dtypes) {
-    if (auto fine = serving_precision(dtype, cache); !fine) return std::move(fine).error();
+  for (const std::string& dtype : q.dtypes.empty() ? std::vector{own_format(model)} : with_settings(q.dtypes)) {
+    if (auto fine = serving_precision(model, dtype, cache); !fine) return std::move(fine).error();
     formats.push_back({dtype, cache == KvDtype::fp8 ? "fp8" : ""});
   }
   return formats;

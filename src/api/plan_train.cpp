@@ -53,8 +53,7 @@ Result<Run> run_from(const PlanTrainQuery& q) {
   auto workload = workload_of(q, *spec);
   if (!workload) return std::move(workload).error();
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  const std::string usual = q.mixed == MixedPrecision::none ? own_format(*spec) : "bf16";
-  auto precision = precision_from(q.dtype.empty() ? usual : q.dtype);
+  auto precision = precision_of(*spec, q.dtype.empty() && q.mixed != MixedPrecision::none ? "bf16" : q.dtype);
   if (!precision) return field_error("dtype", precision.error().problem, precision.error().remedy);
   Run run{*std::move(spec), *std::move(workload), {}, {}};
   run.engine.kind = kind_of(q.engine);

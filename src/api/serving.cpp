@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "api/chosen_method.h"
+#include "api/format_notes.h"
 #include "api/serving_deployment.h"
 #include "api/serving_text.h"
 #include "serve/metrics.h"
@@ -141,7 +142,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   SimulationResult result;
   result.model = d.model.name, result.gpu = d.gpu.name;
   result.engine = q.engine, result.policy = name_of(pool.limits.policy);
-  result.dtype = d.engine.precision.linear.name;
+  result.dtype = text_of(d.engine.precision);
   if (d.spread) {
     const RankLayout& ranks = d.spread->layout;
     result.tp = ranks.tp, result.pp = ranks.pp, result.ep = ranks.ep, result.attention_dp = ranks.dp;
@@ -153,6 +154,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   result.block_tokens = pool.geometry.block_tokens, result.blocks = pool.blocks;
   result.memory = {budget.visible, budget.usable, budget.weights, budget.activations, budget.other, budget.cache};
   result.slo = setup.slo;
+  result.notes = deployment_notes(d, setup.chosen);
   if (d.model.max_context > 0 && q.context_limit.value_or(0) > d.model.max_context)
     result.notes.push_back(fmt::format("{} was made for {} tokens; max-model-len allows {}", d.model.name,
                                        d.model.max_context, *q.context_limit));

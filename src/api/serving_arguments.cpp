@@ -17,8 +17,13 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                    .help = "GPU name or description file (default: the cluster's, else H100-SXM)",
                    .example = "H100-SXM"});
   list.add(q.engine, {.name = "engine", .help = "who serves", .example = "sglang"});
-  list.add(q.dtype, {.name = "dtype", .help = "number format (default: the checkpoint's)", .example = "fp8"});
+  list.add(q.dtype, {.name = "dtype",
+                     .help = "number format (default: the checkpoint's), by part where parts differ",
+                     .example = "experts=mxfp4,attention=bf16"});
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "the cache", .example = "fp8"});
+  list.add(q.routing, {.name = "routing",
+                       .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
+                       .example = "uniform"});
   list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.ep,

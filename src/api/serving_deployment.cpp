@@ -61,8 +61,8 @@ Status place(DeploymentOptions& d, const SimulateQuery& q) {
 
 std::string own_format(const ModelSpec& model) { return model.quantization.empty() ? model.dtype : model.quantization; }
 
-Result<Precision> serving_precision(const std::string& dtype, KvDtype kv_dtype) {
-  auto precision = precision_from(dtype, kv_dtype == KvDtype::fp8 ? "fp8" : "");
+Result<Precision> serving_precision(const ModelSpec& model, const std::string& dtype, KvDtype kv_dtype) {
+  auto precision = precision_of(model, dtype, kv_dtype == KvDtype::fp8 ? "fp8" : "");
   if (!precision) return field_error("dtype", precision.error().problem, precision.error().remedy);
   return precision;
 }
@@ -74,9 +74,14 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   d.model = *std::move(model);
   if (auto fine = place(d, q); !fine) return fine.error();
   d.engine.kind = kind_of(q.engine);
-  auto precision = serving_precision(q.dtype.empty() ? own_format(d.model) : q.dtype, q.kv_dtype);
+  auto precision = serving_precision(d.model, q.dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
   d.engine.precision = *std::move(precision);
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    d.engine.routing = *std::move(routing);
+  }
   d.static_batches = q.policy == ServingPolicy::fixed_batches;
   d.max_utilization = q.policy == ServingPolicy::max_utilization;
   d.memory_fraction = q.memory_fraction.value_or(0);

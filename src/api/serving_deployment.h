@@ -12,6 +12,6 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& query);
 // The format that a checkpoint is saved in.
 std::string own_format(const ModelSpec& model);
 // Formats of a deployment by name.
-Result<Precision> serving_precision(const std::string& dtype, KvDtype kv_dtype);
+Result<Precision> serving_precision(const ModelSpec& model, const std::string& dtype, KvDtype kv_dtype);
 
 }  // namespace tilecast

@@ -1,6 +1,7 @@
 #include "tilecast/step.h"
 
 #include "api/declare.h"
+#include "api/format_notes.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
 #include "gpu/registry.h"
@@ -27,6 +28,8 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
   if (!priced) return priced.error();
   StepForecast step = step_of(*asked, *prepared, *priced);
   step.method = query.method;
+  for (std::string& note : format_notes(asked->run, *asked->gpu, priced->step.total, *chosen))
+    step.notes.push_back(std::move(note));
   return step;
 }
 
@@ -116,9 +119,14 @@ void declare_work(Declare& list, StepQuery& q) {
   list.add(q.requests, {.name = "requests",
                         .help = "requests that differ, count x new + cached: 8x1+2048,2x512",
                         .example = "8x1+2048,2x512"});
-  list.add(q.dtype, {.name = "dtype", .help = "number format (default: the checkpoint's)", .example = "fp8"});
+  list.add(q.dtype, {.name = "dtype",
+                     .help = "number format (default: the checkpoint's), by part where parts differ (docs/serving.md)",
+                     .example = "experts=mxfp4,attention=bf16"});
   list.add(q.kv_dtype,
            {.name = "kv-dtype", .help = "of keys and values", .example = "fp8", .choices = {"auto", "fp8"}});
+  list.add(q.routing, {.name = "routing",
+                       .help = "of tokens to experts: uniform (default), power:1.2, or counts:FILE, visits of each expert",
+                       .example = "power:1.2"});
 }
 
 void declare_engine(Declare& list, StepQuery& q) {

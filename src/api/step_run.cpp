@@ -81,10 +81,10 @@ TrainingSetup training_of(const StepQuery& q) {
 
 Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  const std::string dtype = !q.dtype.empty()                  ? q.dtype
-                            : q.mixed == MixedPrecision::none ? checkpoint_dtype(model)
-                                                              : "bf16";
-  auto precision = precision_from(dtype, q.kv_dtype);
+  const std::string dtype = q.dtype.empty() && q.mixed != MixedPrecision::none ? "bf16" : q.dtype;
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  auto precision = spec ? precision_of(*spec, dtype, q.kv_dtype)
+                        : precision_from(dtype.empty() ? checkpoint_dtype(model) : dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
   if (q.era == EngineEra::year_2023) return field_error("era", "must be current or 2024, not '2023'");
   EngineOptions engine;
@@ -92,6 +92,11 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   engine.kind = q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
   engine.precision = *std::move(precision);
   engine.precision.mixed = q.mixed;
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    engine.routing = *std::move(routing);
+  }
   engine.eager_attention = q.attention == AttentionForm::eager;
   engine.math_attention = q.attention == AttentionForm::math;
   if (!engine.eager_attention && !engine.math_attention) engine.attention = q.attention;
@@ -158,7 +163,7 @@ StepSetting setting_of(const Run& run) {
   s.mode = run.workload.mode, s.requests = run.workload.requests;
   s.item = item_of(run.model), s.given_shapes = std::holds_alternative<Graph>(run.model);
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) s.left_out = spec->left_out;
-  s.engine = run.engine.kind, s.dtype = run.engine.precision.linear.name;
+  s.engine = run.engine.kind, s.dtype = text_of(run.engine.precision);
   return s;
 }
 

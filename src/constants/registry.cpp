@@ -235,6 +235,9 @@ void add_serve(List& list) {
   list.add(kPerSequence);
   list.add(kTrtllmPerStep);
   list.add(kTrtllmPerSequence);
+  list.add(kTrtllmDear);
+  list.add(kTrtllmPerFurther);
+  list.add(kInPromptsKernel);
   list.add(kPerLaunch);
   list.add(kGap);
   list.add(kLayerCalls);

@@ -11,6 +11,8 @@ inline constexpr std::string_view kEngineLoop =
 inline constexpr std::string_view kSglangEnviron = "sglang/srt/environ.py";
 inline constexpr std::string_view kTrtllmSteps =
     "steps of Llama 3.1 8B over eight H100s under TensorRT-LLM 1.0 (AIConfigurator)";
+inline constexpr std::string_view kTrtllmOffline =
+    "as vLLM's; offline runs of Llama 3.1 8B on one H100 in TensorRT-LLM 0.21's performance overview agree";
 inline constexpr std::string_view kHttp = "an HTTP request through a Python server takes 1 to 3 ms";
 }  // namespace sources
 
@@ -26,8 +28,18 @@ inline constexpr Number kTrtllmPerStep{"serve.step",          2,  "ms",    fitte
                                        sources::kTrtllmSteps, "", "trtllm"};
 inline constexpr Number kTrtllmPerSequence{"serve.sequence",      68, "us",    fitted, "of a running request",
                                            sources::kTrtllmSteps, "", "trtllm"};
+inline constexpr Whole kTrtllmDear{
+    "serve.dear_sequences", 128, "requests", published, "the most that a request's cost was fitted on",
+    sources::kTrtllmSteps,  "",  "trtllm"};
+inline constexpr Number kTrtllmPerFurther{
+    "serve.further_sequence", 12.7, "us", assumed, "of a running request beyond those", sources::kTrtllmOffline,
+    "",                       "trtllm"};
 inline constexpr Number kPerLaunch{"serve.launch",       60, "us", fitted, "of an operator outside a graph",
                                    sources::kTrtllmSteps};
+inline constexpr Number kInPromptsKernel{
+    "serve.in_prompts_kernel", 1.25, "1", assumed, "answers beside a prompt in FlashAttention 2 over answers alone, at most",
+    "LLMServingSim's run on an RTX 4090: TPOT +2.9 % with 1, +3.2 with 1.25, +3.5 with 1.5, +6.0 without an end",
+    "",                        "vllm on Ada"};
 inline constexpr Number kGap{"serve.gap",
                              250,
                              "us",

@@ -33,10 +33,7 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
   const bool widens = op.walk == TorchWalk::widen || op.walk == TorchWalk::strided_widen;
   if (statistic && !widens) return kFull;  // a conversion is known by what it reads
   return std::visit(Overload{
-                        [&](const Gemm&) -> const Format& {
-                          const bool small = op.role == Role::router || op.role == Role::shared_gate;
-                          return small || class_of(op) == OpClass::head ? p.activation : p.linear;
-                        },
+                        [&](const Gemm&) -> const Format& { return product_format(op, p); },
                         [&](const Moe&) -> const Format& { return p.experts; },
                         [&](const Bmm&) -> const Format& { return p.attention; },
                         [&](const AttentionPrefill&) -> const Format& { return p.attention; },

@@ -1,6 +1,7 @@
 // How an engine turns operators into kernels, and what its host program adds.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "engine/host.h"
 #include "engine/kinds.h"
 #include "engine/precision.h"
+#include "engine/routing.h"
 #include "model/backward.h"
 #include "model/graph.h"
 #include "model/workload.h"
@@ -19,6 +21,7 @@ struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
   Precision precision;
+  std::optional<Routing> routing = {};  // of tokens to experts; none: even in a step, a power law under load
   bool eager_attention = false;     // pytorch: attention as separate products and a softmax
   bool math_attention = false;      // pytorch: its fallback in fp32, where a mask rules fused kernels out
   bool static_cache = false;        // pytorch: the cache has its full size from the start
@@ -61,6 +64,7 @@ struct Program {
   HostCost host;
   EngineKind engine = EngineKind::vllm;
   EngineEra era = EngineEra::current;
+  bool routed = false;     // experts' loads were said
   Count launches() const;  // of a whole step, counting each call once
 };
 

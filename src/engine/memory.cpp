@@ -40,11 +40,10 @@ OwnWeights weights_of(const Graph& graph, const Precision& p) {
   OwnWeights sum;
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators) {
-      const bool product = std::holds_alternative<Gemm>(op.shape) && class_of(op) != OpClass::head;
+      const bool product = std::holds_alternative<Gemm>(op.shape) && !op.weights.table;
       double matrix_bits = plain_bits;
-      if (p.mixed != MixedPrecision::autocast && std::holds_alternative<Moe>(op.shape))
-        matrix_bits = p.experts.weight_bits;
-      else if (p.mixed != MixedPrecision::autocast && product && !op.weights.table) matrix_bits = p.linear.weight_bits;
+      if (p.mixed != MixedPrecision::autocast && (product || std::holds_alternative<Moe>(op.shape)))
+        matrix_bits = product_format(op, p).weight_bits;
       const auto repeats = static_cast<double>(section.repeats);
       const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
       const double vector = repeats * static_cast<double>(op.weights.vector);
@@ -114,7 +113,7 @@ Bytes saved_bytes(const Section& section, const Precision& p, bool compiled) {
     if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && op.spelling != Spelling::in_place_loss)
       sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));                 // log-softmax in fp32
     if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
-      sum += bytes(static_cast<double>(op.weights.matrix) * p.linear.weight_bits / 8);
+      sum += bytes(static_cast<double>(op.weights.matrix) * product_format(op, p).weight_bits / 8);
   }
   return sum;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/path.h"
 #include "model/build.h"
 
 namespace tilecast {
@@ -45,6 +46,45 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
 
 }  // namespace
 
+namespace {
+
+Status route(Program& program, const EngineOptions& engine) {
+  if (!engine.routing) return Ok{};
+  program.routed = true;
+  for (KernelCall& call : program.calls)
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+      auto shape = routed(*moe, *engine.routing);
+      if (!shape) return std::move(shape).error();
+      *moe = *std::move(shape);
+    }
+  return Ok{};
+}
+
+// Tokens that all visit the same experts read fewest weights: no routing is faster than that. Measured visits have a
+// bound of their own.
+void bound_any_routing(ProgramForecast& step, const Program& program, const Gpu& gpu) {
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    Kernel kernel = program.calls[i].kernel;
+    auto* moe = std::get_if<Moe>(&kernel.shape);
+    if (!moe || moe->distribution == ExpertDistribution::given) continue;
+    kernel.format = path_on(gpu, kernel, program.calls[i].context.engine).format;
+    std::vector<double> few(static_cast<std::size_t>(moe->experts), 0.0);
+    // Ranks that share experts take turns: each visits as few of its own.
+    for (Count n = 0; n < moe->topk; ++n)
+      few[static_cast<std::size_t>(n % moe->ep * moe->local_experts() + n / moe->ep)] = 1;
+    const auto shape = routed(*moe, Routing{ExpertDistribution::given, moe->alpha, few});
+    if (!shape) continue;
+    *moe = *shape;
+    const auto priced = price(kernel, gpu, program.calls[i].context, Method::roofline, nullptr);
+    CallForecast& call = step.calls[i];
+    if (!priced || !(priced->estimate.bound < call.bound)) continue;
+    step.bound = step.bound - (call.bound - priced->estimate.bound) * static_cast<double>(program.calls[i].times);
+    call.bound = priced->estimate.bound;
+  }
+}
+
+}  // namespace
+
 OpsPerSecond dense_peak(const Gpu& gpu, const Format& format) {
   const auto path = math_path(format, gpu);
   return path ? ops(path->ops_per_clock * gpu.sms) * gpu.clock.quoted : ops(0) / seconds(1);
@@ -79,6 +119,7 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));
     prepared.program = lower(step, engine);
   }
+  if (auto fine = route(prepared.program, engine); !fine) return std::move(fine).error();
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);
   return prepared;
 }
@@ -138,6 +179,7 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
   if (!step) return std::move(step).error();
   RunForecast forecast;
   forecast.step = *std::move(step);
+  bound_any_routing(forecast.step, prepared.program, gpu);
   const auto memory = memory_of(run, prepared, gpu);
   if (!memory) return memory.error();
   forecast.memory = memory->need, forecast.usable = memory->usable, forecast.cache_tokens = memory->cache_tokens;

@@ -7,6 +7,7 @@
 
 #include "constants/engine.h"
 #include "engine/attention_kernel.h"
+#include "engine/path.h"
 #include "engine/rocm.h"
 #include "engine/run_width.h"
 #include "estimate/power.h"
@@ -113,12 +114,12 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
 // where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
 // window the learned part asks for several times as much.
 
-Result<Priced> price_call(const KernelCall& call, const Gpu& gpu, const Context& context, Method method,
+Result<Priced> price_call(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
                           const ModelSource* weights) {
-  auto priced = price(call.kernel, gpu, context, method, weights);
-  const auto* decode = std::get_if<AttentionDecode>(&call.kernel.shape);
+  auto priced = price(kernel, gpu, context, method, weights);
+  const auto* decode = std::get_if<AttentionDecode>(&kernel.shape);
   if (!priced || !decode || decode->window <= 0) return priced;
-  Kernel whole = call.kernel;
+  Kernel whole = kernel;
   std::get<AttentionDecode>(whole.shape).window = 0;
   const auto without = price(whole, gpu, context, method, weights);
   if (!without) return priced;
@@ -131,6 +132,28 @@ Result<Priced> price_call(const KernelCall& call, const Gpu& gpu, const Context&
   return priced;
 }
 
+// A call as the engine runs it on this card: the format its product takes, and whose kernel that is.
+struct RunAs {
+  Kernel kernel;
+  Context context;
+};
+RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
+  RunAs as{call.kernel, call.context};
+  const ChosenPath path = path_on(gpu, call.kernel, call.context.engine);
+  as.kernel.format = path.format;
+  // Who wrote the input quantised it already.
+  if (call.kernel.format.quantise == Quantise::none) as.kernel.format.quantise = Quantise::none;
+  as.context.engine = path.engine;
+  std::string_view& source = as.context.kernel_source;
+  if (source.empty()) source = path.kernel_source;
+  // Neither cuDNN's nor FlashAttention's kernels take fp32.
+  if (source.empty() && call.kernel.format.activation_bits <= 16)
+    source = attention_source_on(gpu, call.kernel.shape, as.context.engine);
+  if (rocm_2024)
+    if (const auto older = rocm_2024_attention(call.kernel.shape); !older.empty()) source = older;
+  return as;
+}
+
 }  // namespace
 
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
@@ -140,13 +163,8 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   const bool rocm_2024 = is_rocm_2024(program, gpu);
   const HostCost host = rocm_2024 ? rocm_2024_host(program.host) : program.host;
   for (const KernelCall& call : program.calls) {
-    Context context = call.context;
-    // Neither cuDNN's nor FlashAttention's kernels take fp32.
-    if (context.kernel_source.empty() && call.kernel.format.activation_bits <= 16)
-      context.kernel_source = attention_source_on(gpu, call.kernel.shape, context.engine);
-    if (rocm_2024)
-      if (const auto source = rocm_2024_attention(call.kernel.shape); !source.empty()) context.kernel_source = source;
-    auto priced = price_call(call, gpu, context, method, weights);
+    const RunAs as = run_as(call, gpu, rocm_2024);
+    auto priced = price_call(as.kernel, gpu, as.context, method, weights);
     if (!priced) {
       Error failure = std::move(priced).error();
       failure.place = call.name;
@@ -161,7 +179,8 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const Interval interval{e.interval.low * longer, e.interval.high * longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
     step.calls.push_back(
-        {latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared});
+        {latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared,
+         as.kernel.format.name});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);

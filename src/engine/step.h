@@ -21,6 +21,7 @@ struct CallForecast {
   double clock = 1;       // over the highest, on that cool card
   Bytes moved = {};       // to and from memory, of one run
   Width shared = {};      // of `interval` (estimate/width.h)
+  std::string_view format = {};  // what it runs as (engine/path.h)
 };
 
 struct ProgramForecast {

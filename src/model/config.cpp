@@ -208,7 +208,7 @@ Result<ModelSpec> spec_from(const Json& root, const std::string& place) {
   ModelSpec spec = family->model ? family->model(read, *family, head) : read_decoder(read, *family, head);
   spec.architecture = architecture;
   spec.dtype = read_dtype(read);
-  spec.quantization = read_quantization(read);
+  read_quantization(read, spec);
   if (!family->two_towers) spec.left_out = parts_left_out(root);
   if (read.failure()) return *read.failure();
   if (too_large(spec))

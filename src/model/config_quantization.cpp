@@ -46,11 +46,7 @@ std::string read_groups(ConfigReader& read) {
   const Count bits = read.count_or(weights + ".num_bits", 0, 64);
   const bool floats = read.text_or(weights + ".type", "int") == "float", quantised_inputs = read.has(inputs);
   const std::string shares = read.text_or(weights + ".strategy", "");
-  if (floats && bits == 4) {
-    const bool micro = read.count_or(weights + ".group_size", 16) == 32;
-    if (!quantised_inputs) return "w4a16_mxfp4";
-    return micro ? "mxfp4" : "nvfp4";
-  }
+  if (floats && bits == 4) return read.count_or(weights + ".group_size", 16) == 32 ? "mxfp4" : "nvfp4";
   if (!quantised_inputs) return weight_only(read, weights + ".num_bits", bits);
   if (bits != 8) return unknown(read, weights + ".num_bits", std::to_string(bits) + "-bit weights and activations");
   if (!floats) return "int8";
@@ -68,24 +64,66 @@ std::string read_modelopt(ConfigReader& read) {
   if (algorithm == "nvfp4") return "nvfp4";
   if (algorithm == "fp8_pb_wo" || algorithm == "fp8_block_scales") return "fp8_block";
   if (algorithm == "w4a16_awq" || algorithm == "w4a16") return "int4_wo";
+  if (algorithm.starts_with("mxfp4") || algorithm.starts_with("w4a8_mxfp4")) return "mxfp4";
   if (algorithm.empty() && read.has("quantization_config.config_groups")) return read_groups(read);
   return unknown(read, field, algorithm);
 }
 
-}  // namespace
-
-std::string read_quantization(ConfigReader& read) {
-  if (!read.has("quantization_config")) return {};
+std::string read_format(ConfigReader& read) {
   const std::string method = lower(read.text_or(kMethod, ""));
   if (method == "fp8") return read_fp8(read);
   if (method == "compressed-tensors") return read_groups(read);
   if (method.starts_with("modelopt")) return read_modelopt(read);
-  if (method == "mxfp4") return "w4a16_mxfp4";
+  if (method == "mxfp4") return "mxfp4";
   if (method == "gptq" || method == "awq" || method == "auto-round")
     return weight_only(read, "quantization_config.bits", read.count_or("quantization_config.bits", 4, 64));
   if (method == "bitsandbytes") return read.flag_or("quantization_config.load_in_4bit", false) ? "int4_wo" : "int8_wo";
   if (method == "fbgemm_fp8") return "fp8_token";
   return unknown(read, kMethod, method);
+}
+
+// Each tool's name for the modules it left as they were.
+std::vector<std::string> modules_left(ConfigReader& read) {
+  std::vector<std::string> all;
+  for (const char* name : {"ignore", "modules_to_not_convert", "exclude_modules", "ignored_layers",
+                           "quantization.exclude_modules", "llm_int8_skip_modules"})
+    for (std::string& module : read.texts("quantization_config." + std::string(name))) all.push_back(std::move(module));
+  return all;
+}
+
+// Weights that share a scale.
+Count read_group(ConfigReader& read) {
+  constexpr Count kMost = 1 << 20;
+  const nlohmann::json* groups = read.find("quantization_config.config_groups");
+  if (groups && groups->is_object() && !groups->empty())
+    return read.count_or("quantization_config.config_groups." + groups->begin().key() + ".weights.group_size", 0,
+                         kMost);
+  const nlohmann::json* size = read.find("quantization_config.group_size");
+  if (!size || !size->is_number_integer() || size->get<double>() < 1) return 0;  // -1: a whole row
+  return read.count_or("quantization_config.group_size", 0, kMost);
+}
+
+// compressed-tensors' kv_cache_scheme, ModelOpt's kv_cache_quant_algo.
+bool reads_fp8_cache(ConfigReader& read) {
+  const std::string scheme = "quantization_config.kv_cache_scheme";
+  if (read.has(scheme)) return read.count_or(scheme + ".num_bits", 8, 64) == 8;
+  for (const char* name :
+       {"quantization_config.kv_cache_quant_algo", "quantization_config.quantization.kv_cache_quant_algo"})
+    if (read.has(name)) return lower(read.text_or(name, "")) == "fp8";
+  return false;
+}
+
+}  // namespace
+
+void read_quantization(ConfigReader& read, ModelSpec& spec) {
+  if (!read.has("quantization_config")) return;
+  spec.quantization = read_format(read);
+  spec.quantization_group = read_group(read);
+  spec.fp8_cache = reads_fp8_cache(read);
+  spec.quantized = parts_without(modules_left(read), spec);
+  // Hugging Face's and the engines' mxfp4 loaders know experts alone.
+  if (lower(read.text_or(kMethod, "")) == "mxfp4")
+    spec.quantized.attention = spec.quantized.mlp = spec.quantized.shared = false;
 }
 
 }  // namespace tilecast

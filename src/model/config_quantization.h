@@ -2,12 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "model/config_reader.h"
+#include "model/spec.h"
 
 namespace tilecast {
 
-// The format "quantization_config" describes; empty where there is none. Several tools write it, each in its own way.
-std::string read_quantization(ConfigReader& read);
+// What "quantization_config" describes: format, parts, groups, keys and values. Several tools write it, each in its own
+// way. `spec` has its layers already.
+void read_quantization(ConfigReader& read, ModelSpec& spec);
+
+// The parts of a model that a list of modules leaves as they were: names, substrings, globs or expressions, the latter
+// known by the words in them. A part is left out where the list names at least half of it.
+QuantizedParts parts_without(const std::vector<std::string>& modules, const ModelSpec& spec);
 
 }  // namespace tilecast

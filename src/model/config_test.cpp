@@ -8,6 +8,8 @@
 #include <set>
 
 #include "model/embedded_models.h"
+#include "model/config_quantization.h"
+#include "model/library.h"
 
 namespace tilecast {
 namespace {
@@ -309,6 +311,45 @@ TEST(Config, TextPartOfUnknownWrappersIsUsed) {
   EXPECT_EQ(model.dtype, "fp16");
 }
 
+TEST(Config, ListsOfModulesBecomeParts) {
+  const auto parts = [](const std::string& model) { return find_model(model)->quantized; };
+  EXPECT_EQ(parts("gpt-oss-120b"), (QuantizedParts{false, false, false, true}));
+  EXPECT_EQ(parts("Kimi-K2-Thinking"), (QuantizedParts{false, false, false, true}));
+  EXPECT_EQ(parts("DeepSeek-R1-NVFP4"), (QuantizedParts{false, true, true, true}));
+  EXPECT_EQ(parts("DeepSeek-V3"), QuantizedParts{});
+  const ModelSpec llama = *find_model("Llama-3.1-8B");  // 32 layers
+  const auto attention = [&](const std::vector<std::string>& modules) {
+    return parts_without(modules, llama).attention;
+  };
+  EXPECT_TRUE(attention({}));
+  EXPECT_TRUE(attention({"lm_head", "model.embed_tokens", "re:.*vision_model.*self_attn.*"}));
+  EXPECT_FALSE(attention({"self_attn"}));
+  EXPECT_FALSE(attention({"re:.*self_attn.*"}));
+  // By layers: fifteen of thirty-two are fewer than half, sixteen are not.
+  std::vector<std::string> some;
+  for (int i = 0; i < 15; ++i) some.push_back("model.layers." + std::to_string(i) + ".self_attn*");
+  EXPECT_TRUE(attention(some));
+  some.emplace_back("model.layers.15.self_attn*");
+  EXPECT_FALSE(attention(some));
+  EXPECT_TRUE(attention({"re:.*layers\\.(0|1|2)\\.self_attn.*"}));
+  // By projections: two of four are half of them.
+  EXPECT_TRUE(attention({"q_proj"}));
+  EXPECT_FALSE(attention({"q_proj", "k_proj"}));
+  EXPECT_FALSE(attention({"qkv_proj"}));
+  EXPECT_FALSE(parts_without({"model.layers.*.mlp.down_proj"}, llama).mlp);
+  EXPECT_TRUE(parts_without({"re:.*mlp.gate$", "router"}, llama).mlp);
+}
+
+TEST(Config, GroupsAndCachesOfCheckpoints) {
+  EXPECT_EQ(find_model("Kimi-K2-Thinking")->quantization_group, 32);
+  EXPECT_EQ(find_model("Qwen3-8B-AWQ")->quantization_group, 128);
+  const auto with = [](const Json& quantisation) { return spec(llama({{"quantization_config", quantisation}})); };
+  EXPECT_EQ(with({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", -1}}).quantization_group, 0);
+  EXPECT_FALSE(with({{"quant_method", "fp8"}}).fp8_cache);
+  EXPECT_TRUE(with({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}, {"kv_cache_quant_algo", "FP8"}}).fp8_cache);
+  EXPECT_THAT(complaint(llama({{"quantization_config", {{"quant_method", "fp8"}, {"ignore", 3}}}})), HasSubstr("ignore"));
+}
+
 TEST(Config, QuantisationBecomesAFormat) {
   const auto format = [](const Json& quantisation) {
     return spec(llama({{"quantization_config", quantisation}})).quantization;
@@ -329,7 +370,8 @@ TEST(Config, QuantisationBecomesAFormat) {
   EXPECT_EQ(format(group({{"num_bits", 4}, {"type", "int"}}, nullptr)), "int4_wo");
   EXPECT_EQ(format(group({{"num_bits", 8}, {"type", "int"}}, {{"dynamic", true}})), "int8");
   EXPECT_EQ(format(group({{"num_bits", 4}, {"type", "float"}, {"group_size", 16}}, {{"num_bits", 4}})), "nvfp4");
-  EXPECT_EQ(format({{"quant_method", "mxfp4"}}), "w4a16_mxfp4");
+  EXPECT_EQ(format({{"quant_method", "mxfp4"}}), "mxfp4");
+  EXPECT_EQ(format(group({{"num_bits", 4}, {"type", "float"}, {"group_size", 32}}, nullptr)), "mxfp4");
   EXPECT_EQ(format({{"quant_method", "gptq"}, {"bits", 4}}), "int4_wo");
   EXPECT_EQ(format({{"quant_method", "awq"}, {"bits", 4}}), "int4_wo");
   EXPECT_EQ(format({{"quant_method", "gptq"}, {"bits", 8}}), "int8_wo");

@@ -154,6 +154,16 @@ struct AudioFrontend {  // Whisper: two convolutions over mel bins, the second h
   Count mel_bins = 80, frames = 3000;
 };
 
+// Which products of a quantised checkpoint hold quantised weights; the others are kept in its own type. Embeddings,
+// routers, gates and heads never are.
+struct QuantizedParts {
+  bool attention = true;  // projections into and out of attention, linear attention and state spaces
+  bool mlp = true;        // dense feed-forward layers
+  bool shared = true;     // shared experts
+  bool experts = true;
+  friend bool operator==(const QuantizedParts&, const QuantizedParts&) = default;
+};
+
 struct ModelSpec {
   std::string name;          // as the user gave it
   std::string architecture;  // "LlamaForCausalLM"
@@ -175,6 +185,9 @@ struct ModelSpec {
   Count max_context = 0;              // positions the model was made for; 0: not said
   std::string dtype = "bf16";         // of the checkpoint
   std::string quantization;           // format of quantised weights in the checkpoint ("fp8_block"), or empty
+  QuantizedParts quantized;           // ... which of them
+  Count quantization_group = 0;       // ... weights that share a scale; 0: as the format has it
+  bool fp8_cache = false;             // the checkpoint asks for keys and values in fp8
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 

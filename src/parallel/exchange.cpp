@@ -117,7 +117,9 @@ class ExchangeWriter {
     e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
     e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
     e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
-    const double bits = at_.engine.precision.experts.activation_bits;
+    const Format& format = at_.engine.precision.experts;
+    // Tokens for mxfp4 experts travel as they are and are quantised where they arrive, if at all.
+    const double bits = format.name == "mxfp4" ? 16 : format.activation_bits;
     e.element_bytes = !there || bits >= 16 ? kBf16Element : bits >= 8 ? kFp8Element : kNvfp4Element;
     exchanges_.back().experts = e;
   }

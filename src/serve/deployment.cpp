@@ -35,6 +35,10 @@ KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count 
   return g;
 }
 
+bool reuses_prefixes(EngineKind engine, const KvGeometry& geometry) {
+  return geometry.state == 0 || engine == EngineKind::sglang;
+}
+
 Count block_tokens_of(const DeploymentOptions& o) {
   if (o.block_tokens > 0) return o.block_tokens;
   return default_block_tokens(o.engine.kind);
@@ -138,7 +142,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   PoolOptions& pool = d.pool;
   pool.limits = limits_of(o);
   pool.replicas = o.replicas;
-  pool.reuse = o.reuse && !o.static_batches;
+  pool.reuse = o.reuse && !o.static_batches && reuses_prefixes(o.engine.kind, rank.geometry);
   pool.draft_cost = o.draft_cost;
   pool.geometry = rank.geometry;
   pool.launches = rank.launches;

@@ -54,6 +54,10 @@ struct Deployment {
 
 // `layers`: the share of them that a rank holds.
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
+// Whether the engine finds prefixes again by default. SGLang keeps states of linear attention with them
+// (MambaRadixCache). vLLM has it off for such models since 0.10.2 (pull request 23716; on again from August 2026, 50991,
+// in blocks of hundreds of tokens); TensorRT-LLM's reuse is of keys and values.
+bool reuses_prefixes(EngineKind engine, const KvGeometry& geometry);
 Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
 CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);

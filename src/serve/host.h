@@ -16,6 +16,8 @@ struct HostTimes {
   // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
   Seconds per_step;
   Seconds per_sequence;
+  Count dear = 0;       // the first so many sequences cost that much each, others `per_further`; 0: all
+  Seconds per_further;
   Seconds per_launch;      // of an operator that no captured graph holds
   bool overlapped = true;  // the next step is planned and prepared while this one runs
   Seconds gap;             // what stands between two steps even then: the graph's launch, the sampled tokens' way back
@@ -24,6 +26,9 @@ struct HostTimes {
   std::vector<Count> graphs;
   bool graphs_for_prompts = false;  // steps with prompts are padded too (vLLM's piecewise graphs)
 };
+
+// All of a step's planning and handing on.
+Seconds between_steps(const HostTimes& host, Count sequences);
 
 HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens);
 

@@ -25,8 +25,20 @@ Count KvGeometry::blocks_for(Count tokens) const {
   return block > 0 ? static_cast<Count>(std::ceil(kept / block - 1e-9)) : 0;
 }
 
+Count KvGeometry::own_blocks_for(Count tokens, Count shared) const {
+  if (plain()) return std::max<Count>(0, ceil_div(tokens, block_tokens) - shared / block_tokens);
+  double common = 0;
+  for (const Part& part : parts) {
+    const Count first = part.window > 0 ? std::max<Count>(0, tokens - part.window) : 0;
+    common += part.bytes * static_cast<double>(std::max<Count>(0, std::min(tokens, shared) - first));
+  }
+  const double block = block_bytes().base();
+  const Count whole = block > 0 ? static_cast<Count>(common / block) : 0;
+  return std::max<Count>(0, blocks_for(tokens) - whole);
+}
+
 KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse)
-    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse && geometry_.plain()) {
+    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse) {
   assert(blocks >= 0);
 }
 
@@ -51,7 +63,7 @@ Count KvCache::cached(const KvKey& key, Count tokens) const {
 Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
   const KvHolding f = found(key, tokens);
   if (f.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return f.own;
-  return f.blocks();
+  return size_of(f.shared) + f.own;
 }
 
 Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
@@ -62,8 +74,8 @@ Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
     if (chain.users++ == 0) {
       // A longer prefix of the same name loses its end: a chain is pinned as a whole.
       queue_.erase(chain.place);
-      idle_ -= chain.blocks;
-      free_ += chain.blocks - holding.shared;
+      idle_ -= size_of(chain.blocks);
+      free_ += size_of(chain.blocks) - size_of(holding.shared);
       chain.blocks = holding.shared;
     }
   }
@@ -78,7 +90,7 @@ Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
 }
 
 Count KvCache::lacking(const KvHolding& holding, Count tokens) const {
-  return std::max<Count>(0, geometry_.blocks_for(tokens) - holding.blocks());
+  return std::max<Count>(0, geometry_.own_blocks_for(tokens, holding.shared * geometry_.block_tokens) - holding.own);
 }
 
 bool KvCache::grow(KvHolding& holding, Count tokens) {
@@ -94,8 +106,9 @@ bool KvCache::grow(KvHolding& holding, Count tokens) {
 void KvCache::give_up(Count blocks) {
   while (blocks > 0) {
     const auto chain = chains_.find(queue_.front());
-    const Count gone = std::min(blocks, chain->second.blocks);
-    chain->second.blocks -= gone;
+    const bool whole = !geometry_.plain();
+    const Count gone = whole ? size_of(chain->second.blocks) : std::min(blocks, chain->second.blocks);
+    chain->second.blocks = whole ? 0 : chain->second.blocks - gone;
     blocks -= gone;
     idle_ -= gone;
     free_ += gone;
@@ -105,8 +118,28 @@ void KvCache::give_up(Count blocks) {
   }
 }
 
+// Of a model with windows or states, once its prefix is computed to its end.
+void KvCache::publish_whole(KvHolding& holding, const KvKey& key, Count tokens) {
+  const Count shared = prefix_blocks(key), whole = shared * geometry_.block_tokens;
+  if (shared == 0 || holding.shared > 0 || tokens < whole || chains_.contains(prefix_id(key.prefix))) return;
+  // What the request goes on seeing is the chain's from now on; what its windows have left behind stays for it alone.
+  const Count handed_over =
+      std::min(holding.own, geometry_.blocks_for(tokens) - geometry_.own_blocks_for(tokens, whole));
+  const Count more = size_of(shared) - handed_over;
+  if (more > available()) return;
+  if (more > free_) give_up(more - free_);
+  free_ -= more;
+  holding.own -= handed_over;
+  holding.shared = shared;
+  chains_[prefix_id(key.prefix)] = {shared, 1, {}};
+}
+
 void KvCache::publish(KvHolding& holding, const KvKey& key, Count tokens) {
   if (!reuse_) return;
+  if (!geometry_.plain()) {
+    publish_whole(holding, key, tokens);
+    return;
+  }
   const Count done = std::min(prefix_blocks(key), tokens / geometry_.block_tokens);
   const Count more = std::min(done - holding.shared, holding.own);
   if (more <= 0) return;
@@ -122,13 +155,14 @@ void KvCache::publish(KvHolding& holding, const KvKey& key, Count tokens) {
 
 void KvCache::retire(Count id, Chain& chain) {
   chain.place = queue_.insert(queue_.end(), id);
-  idle_ += chain.blocks;
+  idle_ += size_of(chain.blocks);
 }
 
 void KvCache::release(KvHolding& holding, const KvKey& key, Count tokens) {
   Count kept = 0;
   // Only whole, computed blocks that follow what is shared can be found again.
-  if (reuse_) kept = std::clamp<Count>(tokens / geometry_.block_tokens - holding.shared, 0, holding.own);
+  if (reuse_ && geometry_.plain())
+    kept = std::clamp<Count>(tokens / geometry_.block_tokens - holding.shared, 0, holding.own);
   // A request that was preempted asks for them again; of one that has ended they only wait their turn in the queue.
   free_ += holding.own - kept;
   if (kept > 0) {

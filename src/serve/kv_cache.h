@@ -6,6 +6,11 @@
 // recently used chain first, from its end: the order in which vLLM's free queue hands out blocks that a request
 // returned (vllm/v1/core/block_pool.py, freed last block first) and in which SGLang's radix tree loses its leaves.
 //
+// Windows and states. A prefix is found again where its keys without a window are all there and, of layers with one, the
+// last window of it (vLLM: docs/design/hybrid_kv_cache_manager; SGLang: SWARadixCache; TensorRT-LLM: a pool a window). A
+// chain of such a model keeps just that, and a state where layers have one. Its end goes first, so the first block given
+// up makes the rest useless: it is lost as a whole. A request that was preempted finds nothing of its own again.
+//
 //   free + idle + held = capacity, always.
 #pragma once
 
@@ -31,6 +36,8 @@ struct KvGeometry {
   // Blocks' worth of bytes that `tokens` tokens keep: their number over the block's size, rounded up, where nothing has
   // a window or a state.
   Count blocks_for(Count tokens) const;
+  // ... beside what it shares of its first `shared` tokens: keys without a window, and those its windows still see.
+  Count own_blocks_for(Count tokens, Count shared) const;
   bool plain() const { return state == 0 && parts.size() == 1 && parts.front().window == 0; }
 };
 
@@ -43,7 +50,7 @@ struct KvKey {
 
 // What a request holds.
 struct KvHolding {
-  Count shared = 0;  // blocks of its prefix's chain
+  Count shared = 0;  // blocks of tokens in its prefix's chain
   Count own = 0;     // all others
   Count blocks() const { return shared + own; }
 };
@@ -89,7 +96,10 @@ class KvCache {
   }
   // Blocks found of the prefix and of the request's own chain.
   KvHolding found(const KvKey& key, Count tokens) const;
+  // Blocks' worth of bytes of a chain of so many blocks of tokens.
+  Count size_of(Count blocks) const { return geometry_.blocks_for(blocks * geometry_.block_tokens); }
   void give_up(Count blocks);
+  void publish_whole(KvHolding& holding, const KvKey& key, Count tokens);
   void retire(Count id, Chain& chain);
 
   Count capacity_, free_, idle_ = 0;

@@ -87,7 +87,77 @@ TEST(ServeKvCache, APreemptedRequestFindsItsOwn) {
   EXPECT_EQ(cache.available(), 15);
 }
 
+// Half of the bytes see 32 tokens: of a prefix of 320 stay ten blocks' worth of keys and the last window.
+TEST(ServeKvCache, AWindowedPrefixIsFoundAgain) {
+  const KvGeometry windowed{16, {{50, 0}, {50, 32}}, 0};
+  EXPECT_EQ(windowed.own_blocks_for(640, 0), windowed.blocks_for(640));
+  EXPECT_EQ(windowed.own_blocks_for(640, 320), windowed.blocks_for(640) - 10);  // the window is past them
+  EXPECT_EQ(windowed.own_blocks_for(336, 320), windowed.blocks_for(336) - 10);  // 16 tokens of it still are seen: 10.5
+  KvCache cache(100, windowed, true);
+  const KvKey first{1, 7, 320}, second{2, 7, 320};
+  KvHolding a, b;
+  EXPECT_TRUE(cache.grow(a, 640));
+  cache.publish(a, first, 160);
+  EXPECT_EQ(cache.cached(second, 640), 0);  // not to its end yet
+  cache.publish(a, first, 640);
+  EXPECT_EQ(cache.cached(second, 640), 320);
+  EXPECT_EQ(cache.held(), windowed.blocks_for(640) - 10 + windowed.blocks_for(320));
+  EXPECT_EQ(cache.take(b, second, 640), 320);
+  EXPECT_TRUE(cache.grow(b, 640));
+  EXPECT_EQ(b.own, windowed.blocks_for(640) - 10);
+  cache.release(a, first, 640), cache.release(b, second, 640);
+  EXPECT_EQ(cache.available(), 100);
+  EXPECT_EQ(cache.idle(), windowed.blocks_for(320));
+  KvHolding c;
+  EXPECT_TRUE(cache.grow(c, 16 * 180));  // one block of the chain is asked for: all of it is lost
+  EXPECT_EQ(cache.cached(second, 640), 0);
+}
+
+TEST(ServeKvCache, APrefixKeepsItsState) {
+  const KvGeometry hybrid{16, {{100, 0}}, 3200};  // two blocks' worth a sequence
+  KvCache cache(50, hybrid, true);
+  const KvKey first{1, 7, 160}, second{2, 7, 160};
+  KvHolding a, b;
+  EXPECT_TRUE(cache.grow(a, 320));
+  cache.publish(a, first, 320);
+  EXPECT_EQ(cache.held(), 22 + 2);
+  EXPECT_EQ(cache.take(b, second, 320), 160);
+  EXPECT_TRUE(cache.grow(b, 320));
+  EXPECT_EQ(b.own, 12);
+  cache.release(a, first, 320), cache.release(b, second, 320);
+  EXPECT_EQ(cache.available(), 50);
+}
+
 // Random use keeps the books: nothing is lost, nothing is there twice.
+TEST(ServeKvCache, NeverLeaksWithWindows) {
+  KvCache cache(60, {4, {{50, 0}, {30, 8}}, 40}, true);
+  Random random(5);
+  std::vector<std::pair<KvKey, KvHolding>> users;
+  for (Count i = 0; i < 20000; ++i) {
+    if (random.uniform() < 0.5) {
+      const KvKey key{i, static_cast<Count>(random.below(4)), 4 + static_cast<Count>(random.below(36))};
+      const Count wanted = 40 + static_cast<Count>(random.below(20));
+      const Count there = cache.cached(key, wanted);
+      const Count need = cache.geometry().own_blocks_for(wanted, there) + cache.cached_idle_blocks(key, wanted);
+      if (need > cache.available()) continue;
+      KvHolding holding;
+      cache.take(holding, key, wanted);
+      ASSERT_TRUE(cache.grow(holding, wanted));
+      cache.publish(holding, key, wanted);
+      users.emplace_back(key, holding);
+    } else if (!users.empty()) {
+      std::swap(users[random.below(users.size())], users.back());
+      cache.release(users.back().second, users.back().first, 40);
+      users.pop_back();
+    }
+    ASSERT_GE(cache.available(), 0);
+    ASSERT_GE(cache.idle(), 0);
+    ASSERT_LE(cache.idle(), cache.available());
+  }
+  for (auto& [key, holding] : users) cache.release(holding, key, 40);
+  EXPECT_EQ(cache.available(), 60);
+}
+
 TEST(ServeKvCache, NeverLeaks) {
   for (const bool reuse : {false, true}) {
     KvCache cache(60, plain(4), reuse);

@@ -1,7 +1,7 @@
 // What replicas a plan may consist of: layouts, formats, limits.
 #include <algorithm>
 
-#include "engine/precision.h"
+#include "engine/path.h"
 #include "serve/plan.h"
 
 namespace tilecast {
@@ -25,9 +25,7 @@ std::vector<LimitChoice> limit_choices(EngineKind engine, const ServeQuery& quer
   }
 }
 
-bool computes(const Gpu& gpu, const Format& f) { return f.unpack_weights || gpu.has_tensor(f.math, f.accumulate); }
-
-std::vector<Formats> formats_for(const ServeQuery& query, const Gpu& gpu) {
+std::vector<Formats> formats_for(const ServeQuery& query, const Gpu& gpu, EngineKind engine) {
   const ModelSpec& m = query.model;
   std::vector<Formats> wanted = query.formats, possible;
   if (wanted.empty()) {
@@ -37,8 +35,8 @@ std::vector<Formats> formats_for(const ServeQuery& query, const Gpu& gpu) {
     wanted.push_back({m.quantization.empty() ? "fp8" : own, "fp8"});
   }
   for (const Formats& f : wanted) {
-    const auto precision = precision_from(f.dtype, f.kv_dtype);
-    if (!precision || !computes(gpu, precision->linear) || !computes(gpu, precision->experts)) continue;
+    const auto precision = precision_of(m, f.dtype, f.kv_dtype);
+    if (!precision || !runs_on(gpu, *precision, has_experts(m), engine)) continue;
     // A cache in fp8 is read by kernels of cards that multiply fp8.
     if (precision->cache == CacheType::fp8 && !gpu.has_tensor(DType::fp8, DType::fp32)) continue;
     possible.push_back(f);
@@ -52,7 +50,7 @@ DeploymentOptions options_for(const ServeQuery& query, const GpuOffer& offer, En
   o.model = query.model;
   o.gpu = offer.gpu;
   o.engine.kind = engine;
-  o.engine.precision = *precision_from(formats.dtype, formats.kv_dtype);
+  o.engine.precision = *precision_of(query.model, formats.dtype, formats.kv_dtype);
   if (layout.ranks() > 1) {
     RankSpread spread{layout, *offer.cluster};
     spread.cluster.nodes = static_cast<int>(ceil_div(layout.ranks(), spread.cluster.gpus_per_node));
@@ -121,7 +119,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
   const std::vector<RankLayout> layouts = wanted_layouts(query, offer);
   for (const EngineKind engine : query.engines) {
     if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
-    for (const Formats& formats : formats_for(query, offer.gpu))
+    for (const Formats& formats : formats_for(query, offer.gpu, engine))
       for (const RankLayout& layout : layouts) {
         std::shared_ptr<StepTable> known;
         DeploymentOptions options = options_for(query, offer, engine, formats, layout);

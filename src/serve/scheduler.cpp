@@ -17,8 +17,7 @@ Scheduler::Admission Scheduler::admission(const Sequence& s, Count upto) const {
     return a;
   }
   a.there = cache_.cached(s.key(), s.request.input + s.generated);
-  const Count found = a.there / cache_.geometry().block_tokens;
-  const Count more = std::max<Count>(0, cache_.geometry().blocks_for(upto) - found);
+  const Count more = cache_.geometry().own_blocks_for(upto, a.there);
   a.fits = more + cache_.cached_idle_blocks(s.key(), s.request.input + s.generated) <= cache_.available();
   return a;
 }

@@ -48,7 +48,7 @@ StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const double more = drafts ? 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft) : 1;
   StepSpent spent{{}, kernels.time * more, kernels.joules * more};
   const Seconds issued = size == 0 ? std::max(spent.gpu, host.per_launch * static_cast<double>(o.launches)) : spent.gpu;
-  const Seconds between = host.per_step + host.per_sequence * static_cast<double>(batch.sequences());
+  const Seconds between = between_steps(host, batch.sequences());
   spent.time = !host.overlapped || from_idle ? issued + between : std::max(issued + host.gap, between);
   return spent;
 }

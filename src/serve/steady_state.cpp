@@ -31,7 +31,8 @@ class SteadyReplica {
     streams_ = pool.replicas * pool.stages;
     group_ = std::max<Count>(1, pool.in_step * pool.stages);
     rate_ = load.rate / static_cast<double>(streams_);
-    fresh_ = std::max<Count>(1, load.input.mean - load.cached);
+    if (!pool.reuse) load_.cached = 0;
+    fresh_ = std::max<Count>(1, load.input.mean - load_.cached);
     const double v = variation(load.output);
     answer_context_ = static_cast<double>(load.input.mean) + static_cast<double>(load.output.mean) * (1 + v * v) / 2;
     tokens_left_ = static_cast<double>(load.output.mean - 1) / emitted(pool.limits.speculation);
@@ -136,7 +137,7 @@ class SteadyReplica {
 
  private:
   const PoolOptions& pool_;
-  const SteadyLoad& load_;
+  SteadyLoad load_;
   Count streams_ = 1, group_ = 1, fresh_ = 1;
   double rate_ = 0, answer_context_ = 0, tokens_left_ = 0;
 };

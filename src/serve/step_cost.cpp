@@ -114,7 +114,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape); moe && !program.routed)
+      moe->distribution = ExpertDistribution::power_law;
   }
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
@@ -146,6 +147,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
+  if (gpu.architecture == Architecture::ada) pricer.answers_at_most = kInPromptsKernel;
   pricer.law = power_law(gpu);
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
@@ -267,16 +269,23 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
   return rest * std::exp(cool);
 }
 
+// Answers whose kernel is the prompts': a row of each tile is used. Keys are read once by every query head of a group,
+// but from L2 after the first, where that is as large as Ada's: there it takes longer than decoding, and not without end.
+StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amount& alone) const {
+  const Count context = batch.decode_context / batch.decodes;
+  const Amount together = prefill_attention(
+      std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
+  const double most = pricer_.answers_at_most * alone.cool;
+  return most > 0 && together.cool > most ? together * (most / together.cool) : together;
+}
+
 StepCost::Spent StepTable::spent(const StepBatch& batch) const {
   Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
   const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
-  if (mixed && pricer_.one_attention_kernel) {
-    const Count context = batch.decode_context / batch.decodes;
-    sum = sum + prefill_attention(
-                    std::vector<PrefillChunk>(static_cast<std::size_t>(batch.decodes), {batch.decode_tokens, context}));
-  } else if (batch.decodes > 0) {
+  if (batch.decodes > 0) {
     const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);
-    sum = sum + decode_attention(batch.decodes, context, batch.decode_tokens);
+    const Amount answers = decode_attention(batch.decodes, context, batch.decode_tokens);
+    sum = sum + (mixed && pricer_.one_attention_kernel ? in_prompts_kernel(batch, answers) : answers);
   }
   if (!batch.prefill.empty()) sum = sum + prefill_attention(batch.prefill);
   if (!(sum.cool > 0)) return {};

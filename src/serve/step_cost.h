@@ -69,6 +69,7 @@ struct StepPricer {
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
   bool one_attention_kernel = false;
+  double answers_at_most = 0;  // ... which takes answers at most so many times as long as alone; 0: no end
   bool metered = false;  // whether its joules count
 };
 
@@ -127,6 +128,7 @@ class StepTable final : public StepCost {
   Amount body(Count tokens) const;
   Amount head(Count sequences) const;
   Amount decode_attention(Count requests, double mean_context, Count tokens_each) const;
+  Amount in_prompts_kernel(const StepBatch& batch, const Amount& alone) const;
   Amount prefill_attention(const std::vector<PrefillChunk>& chunks) const;
   StepTable(StepPricer pricer, Count longest) : pricer_(std::move(pricer)), longest_(longest) {}
   Parts price(const Workload& workload) const;

@@ -1,0 +1,77 @@
+#include "api/format_notes.h"
+
+#include "engine/path.h"
+
+namespace tilecast {
+namespace {
+
+bool routes_tokens(const ModelSpec& model) {
+  if (model.decoder)
+    for (const LayerRun& layers : model.decoder->layers)
+      if (std::holds_alternative<MoeSpec>(layers.layer.feed_forward)) return true;
+  return false;
+}
+
+// The time of all calls of a step.
+Result<Seconds> step_time(const DeploymentOptions& options, const Workload& workload, const ChosenMethod& method) {
+  const StepPricer pricer =
+      options.spread ? price_over(options.model, options.engine, *options.spread, method.method, method.weights())
+                     : price_on(options.model, options.engine, options.gpu, method.method, method.weights());
+  const auto calls = pricer.calls(workload);
+  if (!calls) return calls.error();
+  Seconds sum;
+  for (const CallTime& call : *calls) sum += call.cool;
+  return sum;
+}
+
+// What is left out of a model's cache is asked of its geometry.
+std::string prefix_note(const DeploymentOptions& options) {
+  const KvGeometry geometry =
+      geometry_of(cache_need(options.model), options.engine.precision, block_tokens_of(options));
+  if (!options.reuse || options.static_batches || reuses_prefixes(options.engine.kind, geometry)) return {};
+  return "prefixes are not cached: " + std::string(name_of(options.engine.kind)) +
+         " leaves it off for models with linear attention";
+}
+
+}  // namespace
+
+std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds step, const ChosenMethod& method) {
+  const auto* model = std::get_if<ModelSpec>(&run.model);
+  if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
+  const bool experts = routes_tokens(*model);
+  const Precision& own = run.engine.precision;
+  std::vector<std::string> notes = path_notes(own, experts, gpu, run.engine.kind);
+  std::vector<TimedFormat> wider;
+  for (const Precision& precision : wider_formats(own, experts, gpu, run.engine.kind)) {
+    Run other = run;
+    other.engine.precision = precision;
+    const auto prepared = prepare(other);
+    if (!prepared) continue;
+    const auto priced = forecast_run(other, *prepared, gpu, method.method, method.weights());
+    if (priced) wider.push_back({precision, priced->step.total});
+  }
+  if (std::string note = slower_than_wider({own, step}, wider); !note.empty()) notes.push_back(std::move(note));
+  return notes;
+}
+
+std::vector<std::string> deployment_notes(const DeploymentOptions& options, const ChosenMethod& method) {
+  const bool experts = routes_tokens(options.model);
+  const Precision& own = options.engine.precision;
+  std::vector<std::string> notes = path_notes(own, experts, options.gpu, options.engine.kind);
+  Workload answers;
+  answers.mode = Mode::decode;
+  answers.requests = {{64, 1, 1024}};
+  std::vector<TimedFormat> wider;
+  const auto time = step_time(options, answers, method);
+  for (const Precision& precision : wider_formats(own, experts, options.gpu, options.engine.kind)) {
+    DeploymentOptions other = options;
+    other.engine.precision = precision;
+    if (const auto taken = step_time(other, answers, method)) wider.push_back({precision, *taken});
+  }
+  if (time)
+    if (std::string note = slower_than_wider({own, *time}, wider); !note.empty()) notes.push_back(std::move(note));
+  if (std::string note = prefix_note(options); !note.empty()) notes.push_back(std::move(note));
+  return notes;
+}
+
+}  // namespace tilecast

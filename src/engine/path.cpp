@@ -1,0 +1,171 @@
+#include "engine/path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tilecast {
+namespace {
+
+bool nvidia(const Gpu& gpu) { return gpu.vendor == Vendor::nvidia; }
+bool blackwell(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::tcgen05; }
+bool hopper(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::wgmma; }
+bool serving(std::string_view engine) { return engine == "vllm" || engine == "sglang" || engine == "trtllm"; }
+
+Format named(std::string_view name) { return *format_from(name); }
+
+// OpenAI's Triton kernels (triton_kernels), measured under vLLM's name for them.
+constexpr std::string_view kOpenAiTriton = "vllm_gptossmxfp4moe_triton_oaitritonmxfp4expertsmonolithic";
+constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
+
+// gpt-oss' experts. Blackwell multiplies mxfp4 weights with mxfp8 activations; before it weights are unpacked to bf16.
+// - TensorRT-LLM (deployment guide for GPT-OSS, 1.2): MXFP8 activations and its own kernels on B200 to GB300, BF16 and
+//   Triton on Hopper, each by default.
+// - vLLM (model_executor/layers/quantization/mxfp4.py, 0.11 to 0.13): mxfp8 activations on SM100 by a variable, which
+//   its recipe for gpt-oss sets; Triton on Hopper, Marlin elsewhere (issue 31085 of vllm-project/vllm).
+// - SGLang (server_args.py): flashinfer_mxfp4 on SM100, triton_kernel on Hopper. AIConfigurator's collector ran
+//   fused_moe_triton on Hopper and Ada, which takes 2.3 and 4 times as long; on RTX PRO 6000 it found Marlin.
+ChosenPath mxfp4_experts(const Gpu& gpu, std::string_view engine) {
+  if (blackwell(gpu))
+    return {named("w4a8_mxfp4_mxfp8"),
+            engine,
+            {},
+            engine == "vllm" ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
+  if (hopper(gpu)) return {named("w4a16_mxfp4"), "vllm", kOpenAiTriton};
+  return {named("w4a16_mxfp4"), "vllm", kMarlin};
+}
+
+// A scale a tensor or a token costs what one a block does. vLLM chooses FlashInfer's CUTLASS kernels on Hopper by
+// itself from 0.15 on, five times slower than bf16 in AIConfigurator's rows (issue 34249 of vllm-project/vllm); its
+// Triton kernels were measured there with blocks.
+ChosenPath fp8_experts_vllm_hopper() {
+  return {named("fp8_block"), "vllm", "vllm_fp8moe_triton_tritonexperts", "VLLM_USE_FLASHINFER_MOE_FP8=0"};
+}
+
+ChosenPath experts_path(const Gpu& gpu, const Format& format, std::string_view engine) {
+  if (format.name == "mxfp4" && nvidia(gpu)) return mxfp4_experts(gpu, engine);
+  if (format.name == "mxfp4") return {named("w4a16_mxfp4"), engine};
+  if (format.name == "nvfp4" && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
+    return {named("w4a16_mxfp4"), engine};
+  // TensorRT-LLM's own kernels beside CUTLASS (moe_config.backend TRTLLM, deployment guide for DeepSeek R1, 1.2).
+  if (format.name == "nvfp4" && blackwell(gpu) && engine == "trtllm")
+    return {format, engine, "moe_torch_flow_min_latency", "moe_config.backend: TRTLLM"};
+  if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == "vllm")
+    return fp8_experts_vllm_hopper();
+  return {format, engine};
+}
+
+// vLLM and SGLang read four-bit floats on cards without such products as weights alone (Marlin).
+ChosenPath linear_path(const Gpu& gpu, const Format& format, std::string_view engine) {
+  const bool four = format.name == "nvfp4" || format.name == "mxfp4";
+  if (four && !gpu.has_tensor(DType::fp4, DType::fp32)) {
+    Format weights = named("int4_wo");
+    weights.weight_bits = format.weight_bits;
+    return {weights, engine};
+  }
+  return {format, engine};
+}
+
+}  // namespace
+
+ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine) {
+  if (!serving(engine)) {
+    // Hugging Face's mxfp4 runs OpenAI's Triton kernels.
+    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.name == "mxfp4")
+      return {named("w4a16_mxfp4"), engine};
+    return {kernel.format, engine};
+  }
+  if (std::holds_alternative<Moe>(kernel.shape)) return experts_path(gpu, kernel.format, engine);
+  if (std::holds_alternative<Gemm>(kernel.shape)) return linear_path(gpu, kernel.format, engine);
+  return {kernel.format, engine};
+}
+
+namespace {
+
+std::string_view table_name(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::vllm: return "vllm";
+    case EngineKind::sglang: return "sglang";
+    case EngineKind::trtllm: return "trtllm";
+    default: return "pytorch";
+  }
+}
+
+struct PartPath {
+  std::string_view name;
+  const Format* format;
+  Shape shape;
+};
+std::vector<PartPath> parts_of_run(const Precision& p, bool has_experts) {
+  std::vector<PartPath> parts = {{"products", &p.linear, Gemm{}}};
+  if (p.projections.name != p.linear.name) parts.push_back({"attention's products", &p.projections, Gemm{}});
+  if (has_experts) parts.push_back({"experts", &p.experts, Moe{}});
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> path_notes(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
+  std::vector<std::string> notes;
+  for (const PartPath& part : parts_of_run(p, has_experts)) {
+    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine));
+    std::string note;
+    if (path.format.name != part.format->name)
+      note = fmt::format("{}: {} is priced as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
+    if (note.empty() && !path.flag.empty()) note = fmt::format("{}: {}", part.name, part.format->name);
+    if (!path.flag.empty()) note += fmt::format(", with {}", path.flag);
+    if (!note.empty()) notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+bool runs_on(const Gpu& gpu, const Precision& p, bool has_experts, EngineKind engine) {
+  const std::vector<PartPath> parts = parts_of_run(p, has_experts);
+  return std::all_of(parts.begin(), parts.end(), [&](const PartPath& part) {
+    const Format f = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine)).format;
+    return f.unpack_weights || gpu.has_tensor(f.math, f.accumulate);
+  });
+}
+
+namespace {
+
+double narrowest(const Precision& p, bool has_experts) {
+  const double dense = std::min(p.linear.weight_bits, p.projections.weight_bits);
+  return has_experts ? std::min(dense, p.experts.weight_bits) : dense;
+}
+
+}  // namespace
+
+std::vector<Precision> wider_formats(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
+  std::vector<Precision> wider;
+  const double bits = narrowest(p, has_experts);
+  if (bits >= 16) return wider;
+  for (const std::string_view name : {"bf16", "fp8_block", "fp8"}) {
+    const Format format = named(name);
+    Precision other = p;
+    other.set_products(format);
+    if (format.weight_bits < bits || text_of(other) == text_of(p)) continue;
+    if (runs_on(gpu, other, has_experts, engine)) wider.push_back(std::move(other));
+  }
+  return wider;
+}
+
+std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFormat>& wider) {
+  constexpr double kWorthALine = 1.02;
+  const TimedFormat *fastest = &own, *beats = nullptr;
+  for (const TimedFormat& other : wider) {
+    if (other.time < fastest->time) fastest = &other;
+    // Formats of one width differ by their scales alone: that one is faster says nothing of bits.
+    const bool more_bits = other.precision.linear.weight_bits > 1 + narrowest(own.precision, true);
+    if (more_bits && own.time > other.time * kWorthALine && (!beats || other.time < beats->time)) beats = &other;
+  }
+  if (!beats) return {};
+  std::string note = fmt::format("{} is forecast slower than {}: {:.3g} against {:.3g} ms", text_of(own.precision),
+                                 text_of(beats->precision), in_milliseconds(own.time), in_milliseconds(beats->time));
+  if (fastest != beats)
+    note += fmt::format("; {} is fastest, {:.3g} ms", text_of(fastest->precision), in_milliseconds(fastest->time));
+  return note;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,43 @@
+// The kernel an engine would choose for a product on a card, where its format alone does not say.
+//
+// Formats name what a checkpoint holds. Which products run on it depends on the card: four-bit weights meet activations
+// of eight bits on Blackwell and of sixteen before it. Tables of measurements also hold kernels that a collector
+// happened to start and nobody would serve with; those are not what an engine is priced by.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/precision.h"
+#include "kernel/context.h"
+#include "kernel/kernel.h"
+
+namespace tilecast {
+
+struct ChosenPath {
+  Format format;                                // what the product runs as
+  std::string_view engine, kernel_source = {};  // whose measurements stand for it; empty: the engine's most measured
+  std::string_view flag = {};                   // what the engine has to be told for it; empty: nothing
+};
+
+// `engine` as measurement tables name it ("vllm").
+ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine);
+
+// One line for each part that runs as something else than its format's name, for people.
+std::vector<std::string> path_notes(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
+
+// Whether a card has kernels for all products of a run.
+bool runs_on(const Gpu& gpu, const Precision& precision, bool has_experts, EngineKind engine);
+
+// Formats of as many bits or more that the same card runs, to be set beside a run's own: empty where that has sixteen.
+std::vector<Precision> wider_formats(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
+
+// Says where a wider format is forecast faster, and names the fastest; empty where the narrow one is worth its bits.
+struct TimedFormat {
+  Precision precision;
+  Seconds time;
+};
+std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFormat>& wider);
+
+}  // namespace tilecast

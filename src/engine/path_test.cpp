@@ -1,0 +1,81 @@
+#include "engine/path.h"
+
+#include <gmock/gmock.h>
+
+#include "gpu/registry.h"
+#include "model/library.h"
+
+namespace tilecast {
+namespace {
+
+using testing::HasSubstr;
+
+Precision of(const std::string& model, std::string_view dtype = {}) { return *precision_of(*find_model(model), dtype); }
+
+TEST(Precision, ACheckpointsPartsAreItsOwn) {
+  const Precision oss = of("gpt-oss-120b");
+  EXPECT_EQ(oss.experts.name, "mxfp4");
+  for (const Format* f : {&oss.linear, &oss.projections, &oss.head, &oss.attention}) EXPECT_EQ(f->name, "bf16");
+  EXPECT_EQ(text_of(oss), "bf16, experts mxfp4");
+  const Precision kimi = of("Kimi-K2-Thinking");
+  EXPECT_DOUBLE_EQ(kimi.experts.weight_bits, 4.5);  // a scale of 16 bits for 32 weights
+  EXPECT_EQ(kimi.shared.name, "bf16");
+  EXPECT_EQ(of("DeepSeek-V3").projections.name, "fp8_block");
+  EXPECT_EQ(of("DeepSeek-V3").head.name, "bf16");
+}
+
+TEST(Precision, PartsAreSaidOneByOne) {
+  const Precision p = *precision_from("fp8,experts=nvfp4,head=fp8");
+  EXPECT_EQ(p.linear.name, "fp8");
+  EXPECT_EQ(p.experts.name, "nvfp4");
+  EXPECT_EQ(p.head.name, "fp8");
+  EXPECT_EQ(p.activation.name, "bf16");
+  // A list that begins with a part changes the checkpoint there.
+  const Precision oss = of("gpt-oss-120b", "attention=fp8");
+  EXPECT_EQ(oss.projections.name, "fp8");
+  EXPECT_EQ(oss.experts.name, "mxfp4");
+  EXPECT_EQ(of("gpt-oss-120b", "fp8").projections.name, "fp8");
+  for (const char* wrong : {"fp7", "fp8,heads=bf16", "experts=fp7", "experts=bf16,fp8", "experts="})
+    EXPECT_EQ(precision_from(wrong).error().field, "dtype") << wrong;
+}
+
+TEST(Path, Mxfp4ByCard) {
+  const Kernel experts{Moe{}, *format_from("mxfp4")};
+  const auto on = [&](const char* gpu, std::string_view engine) { return path_on(*find_gpu(gpu), experts, engine); };
+  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+    EXPECT_EQ(on("B200", engine).format.name, "w4a8_mxfp4_mxfp8");
+    EXPECT_EQ(on("H200-SXM", engine).format.name, "w4a16_mxfp4");
+    EXPECT_THAT(std::string(on("H200-SXM", engine).kernel_source), HasSubstr("triton"));
+    EXPECT_EQ(on("L40S", engine).format.name, "w4a16_mxfp4");
+    EXPECT_TRUE(runs_on(*find_gpu("A100-SXM-80GB"), of("gpt-oss-120b"), true, EngineKind::vllm));
+  }
+  EXPECT_EQ(on("B200", "pytorch").format.name, "w4a16_mxfp4");
+}
+
+TEST(Path, NobodyServesWithTheSlowOne) {
+  const auto path = [](const char* gpu, const char* format, std::string_view engine) {
+    return path_on(*find_gpu(gpu), Kernel{Moe{}, *format_from(format)}, engine);
+  };
+  EXPECT_EQ(path("H100-SXM", "fp8", "vllm").format.name, "fp8_block");
+  EXPECT_EQ(path("H100-SXM", "fp8", "sglang").format.name, "fp8");
+  EXPECT_EQ(path("B200", "fp8", "vllm").format.name, "fp8");
+  EXPECT_EQ(path("B200", "nvfp4", "trtllm").kernel_source, "moe_torch_flow_min_latency");
+  EXPECT_EQ(path("H100-SXM", "nvfp4", "vllm").format.name, "w4a16_mxfp4");
+  EXPECT_EQ(path("H100-SXM", "bf16", "vllm").format.name, "bf16");
+}
+
+TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {
+  const auto notes = path_notes(of("gpt-oss-120b"), true, *find_gpu("B200"), EngineKind::vllm);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("mxfp4 is priced as w4a8_mxfp4_mxfp8 on B200"));
+  EXPECT_TRUE(path_notes(of("Llama-3.1-8B"), false, *find_gpu("B200"), EngineKind::vllm).empty());
+  const Precision fp8 = *precision_from("fp8"), block = *precision_from("fp8_block"), bf16 = *precision_from("bf16");
+  EXPECT_EQ(slower_than_wider({fp8, milliseconds(10)}, {{bf16, milliseconds(12)}, {block, milliseconds(9)}}), "");
+  EXPECT_EQ(slower_than_wider({fp8, milliseconds(44.9)}, {{bf16, milliseconds(26)}, {block, milliseconds(17.2)}}),
+            "fp8 is forecast slower than bf16: 44.9 against 26 ms; fp8_block is fastest, 17.2 ms");
+  EXPECT_TRUE(wider_formats(bf16, false, *find_gpu("H100-SXM"), EngineKind::vllm).empty());
+  EXPECT_EQ(wider_formats(fp8, false, *find_gpu("A100-SXM-80GB"), EngineKind::vllm).size(), 1u);  // bf16 alone
+}
+
+}  // namespace
+}  // namespace tilecast
