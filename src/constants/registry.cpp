@@ -229,6 +229,7 @@ void add_cluster_2(List& list) {
 
 void add_serve(List& list) {
   list.add(kReceive);
+  list.add(kReply);
   list.add(kPerRequest);
   list.add(kPerPromptToken);
   list.add(kPerStep);
@@ -238,6 +239,8 @@ void add_serve(List& list) {
   list.add(kPerLaunch);
   list.add(kGap);
   list.add(kLayerCalls);
+  list.add(kLatentCalls);
+  list.add(kExpertCalls);
   list.add(kInitialRatio);
   list.add(kLeastRatio);
   list.add(kRatioDecaySteps);

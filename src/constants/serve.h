@@ -15,6 +15,8 @@ inline constexpr std::string_view kHttp = "an HTTP request through a Python serv
 }  // namespace sources
 
 inline constexpr Number kReceive{"serve.receive", 2, "ms", assumed, "a request until it is queued", sources::kHttp};
+inline constexpr Number kReply{"serve.reply", 2, "ms", assumed, "a token from the step's end to the client",
+                               sources::kHttp};
 inline constexpr Number kPerRequest{"serve.request", 300, "us", assumed, "serial part of a request", sources::kHttp};
 inline constexpr Number kPerPromptToken{
     "serve.prompt_token", 0.5, "us", assumed, "tokenising", "a fast BPE tokeniser does two million tokens a second"};
@@ -40,6 +42,19 @@ inline constexpr Whole kLayerCalls{"serve.layer_calls",
                                    assumed,
                                    "that an engine's Python calls for a layer",
                                    "norms, projections, rotation, attention, activation, sums over ranks"};
+
+inline constexpr Whole kLatentCalls{"serve.latent_calls",
+                                    8,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with latent attention",
+                                    "norms and projections down and up, the join of keys (sglang/srt/models/deepseek_v2.py)"};
+inline constexpr Whole kExpertCalls{"serve.expert_calls",
+                                    8,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with experts",
+                                    "router, choice, sorting, quantising, sums (sglang/srt/layers/moe)"};
 
 inline constexpr Number kInitialRatio{
     "serve.sglang.new_token_ratio", 0.7, "1", published, "of an answer's tokens that are kept free at first",

@@ -107,14 +107,18 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
 
 }  // namespace
 
-void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks) {
+void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
+               std::string_view experts_kernel) {
   for (KernelCall& call : program.calls) {
     // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
     // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) moe->distribution = ExpertDistribution::power_law;
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+      moe->distribution = ExpertDistribution::power_law;
+      if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
+    }
   }
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
@@ -143,18 +147,19 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
   return calls;
 }
 
-StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
+StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
+                    std::string_view experts_kernel) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   pricer.law = power_law(gpu);
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
-                  weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+                  weights, experts_kernel](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, gpu.architecture, 1);
+    as_served(prepared->program, run.engine.kind, gpu.architecture, 1, experts_kernel);
     return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;
