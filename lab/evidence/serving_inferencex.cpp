@@ -71,6 +71,10 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
   return p;
 }
 
+// VLLM_MXFP4_USE_MARLIN=1, where vLLM of these releases would take OpenAI's Triton kernels on Hopper by itself; by the
+// name under which AIConfigurator measured that kernel on H200.
+constexpr std::string_view kMarlin = "vllm_compressedtensorsw4a4mxfp4moe_marlin_marlinexperts_situ_as_silu";
+
 // As InferenceX's scripts start the engines (github SemiAnalysisAI/InferenceX, benchmarks/dsr1_*.sh and
 // gptoss_fp4_h200.sh, December 2025 and January 2026; the table's column `settings`): SGLang on B200 with
 // --scheduler-recv-interval 30, 10 below sixteen requests; nowhere else.
@@ -80,8 +84,9 @@ void set_engine(DeploymentOptions& d, const TableRow& row) {
   d.reuse = false;
   if (d.engine.kind == EngineKind::vllm) {
     d.memory_fraction = 0.9, d.max_tokens = 8192, d.max_sequences = concurrency;
+    d.most_captured = 2048, d.experts_kernel = kMarlin;
   } else if (d.gpu.vendor == Vendor::amd) {
-    d.memory_fraction = 0.8, d.chunk = d.max_tokens = 196608;
+    d.memory_fraction = 0.8, d.chunk = d.max_tokens = 196608, d.most_captured = 128;
   } else if (d.gpu.architecture == Architecture::blackwell) {
     d.memory_fraction = four ? 0.85 : whole ? 0.82 : 0.95;
     d.max_sequences = four ? 256 : whole ? 128 : 32;

@@ -247,6 +247,8 @@ void add_serve(List& list) {
   list.add(kRetractSteps);
   list.add(kMostPromised);
   list.add(kLongRunRatio);
+  list.add(kVllmBeside);
+  list.add(kSglangBeside);
   list.add(kTrtllmPairSum);
   list.add(kTrtllmSum);
   list.add(kSglangSumTokens);

@@ -73,6 +73,23 @@ inline constexpr Number kLongRunRatio{
     "serve.sglang.long_run_ratio", 0.098, "1", published, "least_new_token_ratio, as the steady state takes it",
     sources::kSglangEnviron};
 
+inline constexpr Whole kVllmBeside{"serve.shared_beside",
+                                   256,
+                                   "tokens",
+                                   published,
+                                   "of a step whose shared experts run beside the routed ones",
+                                   "vllm/envs.py, VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD (0.12)",
+                                   "",
+                                   "vllm"};
+inline constexpr Whole kSglangBeside{"serve.shared_beside",
+                                     256,
+                                     "tokens",
+                                     published,
+                                     "of a step whose shared experts run beside the routed ones",
+                                     "sglang/srt/models/deepseek_v2.py (0.5.6): in captured graphs, whose largest is 256",
+                                     "",
+                                     "sglang"};
+
 inline constexpr Number kTrtllmPairSum{"serve.fused_sum",
                                        16e6,
                                        "bytes",

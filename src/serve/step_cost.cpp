@@ -105,6 +105,32 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
   return in_bytes(mebibytes(mebi));
 }
 
+// Products of block-scaled fp8 on Blackwell are DeepGEMM's under SGLang and TensorRT-LLM alike. AIConfigurator's rows of
+// SGLang hold 10 us more each, whatever the size: scales brought into the layout that DeepGEMM asks for, which SGLang's
+// own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
+bool slow_collector(const KernelCall& call, EngineKind engine, Architecture architecture) {
+  return engine == EngineKind::sglang && architecture == Architecture::blackwell &&
+         std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.name == "fp8_block";
+}
+
+// Where few tokens are computed, shared experts run on a stream of their own beside the routed ones, which take longer:
+// vLLM up to VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, SGLang in captured graphs (deepseek_v2.py,
+// forward_normal_dual_stream; up to 1024 tokens in other models), both on NVIDIA's cards alone.
+void hide_shared_experts(Program& program, EngineKind engine, Architecture architecture) {
+  const bool cuda = architecture == Architecture::ampere || architecture == Architecture::ada ||
+                    architecture == Architecture::hopper || architecture == Architecture::blackwell;
+  const Count most = !cuda                          ? 0
+                     : engine == EngineKind::vllm   ? kVllmBeside
+                     : engine == EngineKind::sglang ? kSglangBeside
+                                                    : 0;
+  Count tokens = 0;
+  for (const KernelCall& call : program.calls)
+    if (const auto* moe = std::get_if<Moe>(&call.kernel.shape)) tokens = std::max(tokens, moe->tokens);
+  if (tokens == 0 || tokens > most) return;
+  for (KernelCall& call : program.calls)
+    if (call.role == Role::shared_expert) call.times = 0;  // still there by name: tables compare steps' calls
+}
+
 }  // namespace
 
 void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
@@ -115,11 +141,13 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
+    if (slow_collector(call, engine, architecture)) call.context.engine = "trtllm", call.context.kernel_source = "deepgemm";
     if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
       moe->distribution = ExpertDistribution::power_law;
       if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
     }
   }
+  hide_shared_experts(program, engine, architecture);
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
   if (ranks > 1)
