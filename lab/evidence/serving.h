@@ -28,6 +28,11 @@ struct ServingCase {
 };
 using ServingCases = ReadCases<ServingCase>;  // of one source's table; its rows are counted as runs
 
+// InferenceX's runs begin on servers that have not seen such prompts: the first take that much longer, which a mean over
+// ten times as many requests shows. Chosen on DeepSeek-R1 under SGLang on B200, whose first requests of 1024 tokens wait
+// 0.4 to 0.8 s more than later ones at 4 to 16 in flight (runs that compile for a minute left out).
+inline const Seconds kInferencexColdStart = milliseconds(500);
+
 extern const SourceMapping kLlmservingsimSource, kGpustackSource, kSiliconSource, kInferencexSource;
 
 // One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A case

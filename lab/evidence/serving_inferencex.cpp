@@ -82,6 +82,7 @@ void set_engine(DeploymentOptions& d, const TableRow& row) {
   const Count concurrency = row.count("concurrency");
   const bool four = row["precision"] == "fp4", whole = row.count("tp") == 8;
   d.reuse = false;
+  if (d.engine.kind == EngineKind::sglang) d.cold_start = kInferencexColdStart;
   if (d.engine.kind == EngineKind::vllm) {
     d.memory_fraction = 0.9, d.max_tokens = 8192, d.max_sequences = concurrency;
     d.most_captured = 2048, d.experts_kernel = kMarlin;

@@ -241,6 +241,7 @@ void add_serve(List& list) {
   list.add(kLayerCalls);
   list.add(kLatentCalls);
   list.add(kExpertCalls);
+  list.add(kLinearCalls);
   list.add(kInitialRatio);
   list.add(kLeastRatio);
   list.add(kRatioDecaySteps);

@@ -48,13 +48,25 @@ inline constexpr Whole kLatentCalls{"serve.latent_calls",
                                     "operators",
                                     assumed,
                                     "more of a layer with latent attention",
-                                    "norms and projections down and up, the join of keys (sglang/srt/models/deepseek_v2.py)"};
+                                    "norms, projections down and up, joined keys (sglang/srt/models/deepseek_v2.py)",
+                                    "",
+                                    "sglang"};
 inline constexpr Whole kExpertCalls{"serve.expert_calls",
                                     8,
                                     "operators",
                                     assumed,
                                     "more of a layer with experts",
-                                    "router, choice, sorting, quantising, sums (sglang/srt/layers/moe)"};
+                                    "router, choice, sorting, quantising, sums (sglang/srt/layers/moe)",
+                                    "",
+                                    "sglang"};
+inline constexpr Whole kLinearCalls{"serve.linear_calls",
+                                    14,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with linear attention",
+                                    "gates, convolution, the kernels of a chunk (sglang/srt/layers/attention/fla)",
+                                    "",
+                                    "sglang"};
 
 inline constexpr Number kInitialRatio{
     "serve.sglang.new_token_ratio", 0.7, "1", published, "of an answer's tokens that are kept free at first",

@@ -74,14 +74,17 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
 
 namespace {
 
-// Operators of a step that an engine's Python calls.
-Count operators_of(const ModelSpec& model) {
+// Operators of a step that an engine's Python calls. vLLM's compiled code and TensorRT-LLM's own operators hold what is
+// around latent attention and experts; SGLang calls each of them.
+Count operators_of(const ModelSpec& model, EngineKind engine) {
   Count sum = 0;
   if (!model.decoder) return sum;
   for (const LayerRun& run : model.decoder->layers) {
     const bool latent = std::holds_alternative<MlaSpec>(run.layer.mixer);
+    const bool linear = std::holds_alternative<ScanSpec>(run.layer.mixer);
     const bool experts = std::holds_alternative<MoeSpec>(run.layer.feed_forward);
-    sum += run.repeats * (kLayerCalls + (latent ? kLatentCalls : 0) + (experts ? kExpertCalls : 0));
+    const Count more = (latent ? kLatentCalls : 0) + (linear ? kLinearCalls : 0) + (experts ? kExpertCalls : 0);
+    sum += run.repeats * (kLayerCalls + (engine == EngineKind::sglang ? more : 0));
   }
   return sum;
 }
@@ -109,7 +112,7 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
-  rank.launches = operators_of(model);
+  rank.launches = operators_of(model, o.engine.kind);
   rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel)
                          : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel);
   return rank;
@@ -151,7 +154,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.limits = limits_of(o);
   pool.replicas = o.replicas;
   pool.reuse = o.reuse && !o.static_batches;
-  pool.draft_cost = o.draft_cost;
+  pool.draft_cost = o.draft_cost, pool.cold_start = o.cold_start;
   pool.geometry = rank.geometry;
   pool.launches = rank.launches;
   if (rank.pricer.metered) pool.idle = rank.pricer.law.idle;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace tilecast {
 namespace {
@@ -25,6 +26,7 @@ struct ServingReplica {
   Seconds entry_free_at;        // when its first stage can take the next one
   Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
+  bool warm = false;  // has run a step
   StepSpent spent;       // on the step that runs
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
@@ -210,6 +212,7 @@ class Simulation {
       each.planned = false;
       if (each.now.items.empty()) continue;
       each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
+      if (!std::exchange(each.warm, true)) each.spent.time += each.options.cold_start;
       time = std::max(time, each.spent.time);
     }
     for (Count i = first; i < last; ++i) {
@@ -263,7 +266,8 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
-    const StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    if (!std::exchange(r.warm, true)) spent.time += r.options.cold_start;
     const Seconds time = spent.time;
     const Seconds stage = time * r.options.stage_share;
     r.entry_free_at = now_ + stage;
