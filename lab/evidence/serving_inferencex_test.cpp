@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-constexpr const char* kHead =
+constexpr const char* kInferencexHead =
     "gpu,model,precision,engine,engine_version,speculative,disaggregated,dp_attention,isl,osl,concurrency,tp,ep,num_gpus,"
     "ttft_median_ms,ttft_p99_ms,tpot_median_ms,output_tokens_per_s_per_gpu,settings\n";
 constexpr const char* kDeepSeek = "deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,";
@@ -17,7 +17,7 @@ TEST(InferencexCases, RunsOfAConfigurationAreOneCase) {
   const TestFolder folder;
   const std::string b200 = std::string("B200,") + kDeepSeek;
   const auto read = inferencex_cases(
-      folder.plain("i.csv", std::string(kHead) + b200 + "16,8,1,8,300,1200,13,140,kv=fp8\n" + b200 +
+      folder.plain("i.csv", std::string(kInferencexHead) + b200 + "16,8,1,8,300,1200,13,140,kv=fp8\n" + b200 +
                                 "16,8,1,8,340,1300,14,150,kv=fp8\n" +                       //
                                 b200 + "16,8,1,8,320,70000,13.5,90,kv=fp8\n" +              // compiled for a minute
                                 b200 + "4,8,1,8,150,70000,8.7,50,kv=fp8\n" +                // nothing but such a run
@@ -55,7 +55,7 @@ TEST(InferencexCases, RunsOfAConfigurationAreOneCase) {
 TEST(InferencexCases, RowsThatCannotBeSimulatedAreCounted) {
   const TestFolder folder;
   const auto read = inferencex_cases(folder.plain(
-      "i.csv", std::string(kHead) +
+      "i.csv", std::string(kInferencexHead) +
                    "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,mtp,0,false,1024,1024,4,8,1,8,1,1,1,1,x\n"
                    "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,1,false,1024,1024,4,8,1,8,1,1,1,1,x\n"
                    "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,true,1024,1024,4,8,1,8,1,1,1,1,x\n"
