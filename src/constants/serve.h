@@ -90,7 +90,7 @@ inline constexpr Whole kVllmBeside{"serve.shared_beside",
                                    "tokens",
                                    published,
                                    "of a step whose shared experts run beside the routed ones",
-                                   "vllm/envs.py, VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD (0.12)",
+                                   "vllm/envs.py, VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, its default",
                                    "",
                                    "vllm"};
 inline constexpr Whole kSglangBeside{"serve.shared_beside",

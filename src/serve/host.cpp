@@ -57,6 +57,7 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 //   AIConfigurator's points of Llama 3.1 8B under TensorRT-LLM 1.0 over eight GPUs, where a prompt of 1024 tokens holds
 //   the others up for 20 ms though its kernels take 6; Llama 3.1 70B under vLLM 0.11 on B200 (prompts without graphs)
 //   then comes out right. 11 us are our own measurement of one eager PyTorch kernel (engine/host.cpp).
+// - reply: an estimate like receive, by the same round trips.
 // - receive, per_request, per_prompt_token: estimates, not measured: an HTTP request through a Python server takes 1 to
 //   3 ms, its serial part some 0.3 ms, a fast BPE tokeniser about two million tokens a second.
 // - TensorRT-LLM's: steps of Llama 3.1 8B over eight H100s, whose kernels take less, in AIConfigurator's points
