@@ -80,6 +80,9 @@ struct SimulateQuery {
   // The engine's own settings; none: its defaults.
   std::optional<double> memory_fraction;
   std::optional<Count> max_sequences, max_tokens, chunk, block_tokens, context_limit;
+  std::optional<Count> receive_steps;  // SGLang: steps of answers between two looks for new requests
+  std::optional<Count> most_captured;  // the largest batch that a graph is captured for
+  bool mixed_chunk = false;            // SGLang: answers run in the prompts' steps
   bool no_prefix_caching = false, no_chunked_prefill = false, chunked_prefill = false, no_overlap = false;
   ServingPolicy policy = ServingPolicy::own;
   Count draft = 0;  // draft tokens a step; 0: no speculation

@@ -137,7 +137,7 @@ Results judge_table(const EndToEndCommand& command, const ModelSource& weights) 
 Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
 Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
 
-constexpr std::array<JudgedSource, 13> kJudgedSources = {
+constexpr std::array<JudgedSource, 14> kJudgedSources = {
     {{&kOwnModelsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(kOwnModelsSource, h200_cases(file_of(kOwnModelsSource, c.measurements)), w);
@@ -161,7 +161,8 @@ constexpr std::array<JudgedSource, 13> kJudgedSources = {
      {&kNeusightModelsSource, judge_neusight},
      {&kLlmservingsimSource, judge_table<kLlmservingsimSource, llmservingsim_cases>},
      {&kGpustackSource, judge_gpustack},
-     {&kSiliconSource, judge_table<kSiliconSource, silicon_cases>}}};
+     {&kSiliconSource, judge_table<kSiliconSource, silicon_cases>},
+     {&kInferencexSource, judge_table<kInferencexSource, inferencex_cases>}}};
 
 }  // namespace
 

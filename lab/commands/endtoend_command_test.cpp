@@ -31,7 +31,7 @@ TEST(EndToEndCommandTest, HelpListsEverySource) {
   std::string help = run_tilecast("endtoend --help").out;
   std::replace(help.begin(), help.end(), '\n', ' ');
   for (const char* source : {"h200,", "argonne,", "trtllm,", "synperf,", "mosaic,", "megatron,", "bridge,", "nemo,",
-                             "neusight,", "llmservingsim,", "gpustack,", "silicon "})
+                             "neusight,", "llmservingsim,", "gpustack,", "silicon,", "inferencex "})
     EXPECT_THAT(help, HasSubstr(source));
   const std::string wrong = run_tilecast("endtoend --only all").err;
   EXPECT_THAT(wrong, HasSubstr("megatron, bridge, nemo, neusight"));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lab/evidence/endtoend_report_parts.h"
+#include "lab/evidence/serving_halves.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -123,12 +124,64 @@ std::string silicon_report(const Results& judged, const Results& left_out) {
          silicon_count(judged, left_out);
 }
 
+bool of_amd(const EndToEndResult& r) { return r.label.gpu.starts_with("MI"); }
+
+std::string inferencex_report(const Results& all) {
+  if (all.empty()) return {};
+  Results nvidia, amd;
+  for (const EndToEndResult& r : all) (of_amd(r) ? amd : nvidia).push_back(r);
+  const Grouping of_groups = [](const EndToEndResult& r) {
+    const std::string& d = r.label.detail;
+    return Words{r.quantity, r.label.model, r.label.gpu, r.label.engine, d.substr(0, d.find(',')), name_of(half_of(r))};
+  };
+  const Words titles = {"quantity", "model", "GPU", "engine", "dtype", "half"};
+  const Grouping of_quantity = [](const EndToEndResult& r) { return Words{r.quantity}; };
+  return "### InferenceX's runs\n\n"
+         "A closed loop of 4 to 128 requests, ten for each in flight, all started at once, lengths even between 0.8 and 1 "
+         "of 1024/1024, 1024/8192 and 8192/1024 tokens, no prefix cache; engines as the scripts start them "
+         "(lab/evidence/serving_inferencex.cpp). Medians over requests, and over the runs of a configuration; a third of "
+         "the runs on B200 compile kernels while first requests wait for a minute and more: means are not judged, "
+         "throughput only of runs without. The same configuration on another day differs by 0.5 % in TPOT and 3 % in "
+         "TTFT.\n\n" +
+         table_by(titles, nvidia, of_groups, nullptr) +
+         table_by({"quantity, NVIDIA's cards"}, nvidia, of_quantity, nullptr) +
+         (amd.empty() ? "" : "AMD's cards, apart:\n\n" + table_by(titles, amd, of_groups, nullptr));
+}
+
+// The tables together: whole runs, prompts and answers in one pool, first tokens that are no queue's.
+std::string halves_report(const Results& results) {
+  Results pooled;
+  for (const char* source : {"llmservingsim", "gpustack", "silicon", "inferencex"})
+    for (const EndToEndResult& r : of_source(results, source)) {
+      const bool queue = r.quantity.starts_with("ttft") && r.measured >= 10;
+      if (r.quantity != "peak" && !queue && (r.label.mode == "serve" || r.label.mode == "agg")) pooled.push_back(r);
+    }
+  if (pooled.empty()) return {};
+  const auto kind = [](const EndToEndResult& r) { return r.quantity.substr(0, r.quantity.find(' ')); };
+  return "### All serving tables, in two halves\n\n"
+         "Groups are a model on a card under an engine, whoever measured. What serving adds to kernels (src/serve) is "
+         "chosen on one half of them and judged on the other; the half is a hash of the group's name "
+         "(lab/evidence/serving_halves.h). First tokens of ten seconds and more are left out.\n\n" +
+         table_by({"quantity", "half"}, pooled,
+                  [&](const EndToEndResult& r) {
+                    return Words{kind(r), name_of(half_of(r))};
+                  },
+                  nullptr) +
+         table_by({"quantity", "half", "table"}, pooled,
+                  [&](const EndToEndResult& r) {
+                    const std::string by = r.label.measured_by.empty() ? "" : " of " + r.label.measured_by;
+                    return Words{kind(r), name_of(half_of(r)), r.label.source + by};
+                  },
+                  nullptr);
+}
+
 }  // namespace
 
 std::string serving_report(const Results& results) {
   return llmservingsim_report(of_source(results, "llmservingsim")) +
          gpustack_report(of_source(results, "gpustack"), of_source(results, "gpustack left out")) +
-         silicon_report(of_source(results, "silicon"), of_source(results, "silicon left out"));
+         silicon_report(of_source(results, "silicon"), of_source(results, "silicon left out")) +
+         inferencex_report(of_source(results, "inferencex")) + halves_report(results);
 }
 
 }  // namespace tilecast

@@ -84,6 +84,8 @@ Result<JudgedRun> judged_run(const ServingCase& one, Tables& tables) {
 std::map<std::string, double> figures_of(const ServingMetrics& m) {
   return {{"ttft", m.ttft.mean},
           {"tpot", m.tpot.mean},
+          {"ttft median", m.ttft.median},
+          {"tpot median", m.tpot.median},
           {"throughput", m.output_throughput},
           {"peak", static_cast<double>(m.peak_tokens)}};
 }
@@ -110,9 +112,9 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
       EndToEndResult& r = results.emplace_back();
       r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);
       if (figure == "peak") continue;  // of tokens in flight: no interval is given
-      r.kind = figure == "ttft"   ? "serving, first token"
-               : figure == "tpot" ? "serving, a token"
-                                  : "serving, throughput";
+      r.kind = figure.starts_with("ttft")   ? "serving, first token"
+               : figure.starts_with("tpot") ? "serving, a token"
+                                            : "serving, throughput";
       std::tie(r.low, r.high) = std::minmax({ends[0].at(figure), r.forecast, ends[1].at(figure)});
       std::tie(r.parts_low, r.parts_high) = std::minmax({ends[2].at(figure), r.forecast, ends[3].at(figure)});
     }

@@ -168,6 +168,7 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
     d.memory_fraction = row.count("tp_size") == 4 && !qwen && row["precision"] == "fp8" ? 0.95 : 0.82;
     d.chunk = d.max_tokens = (blackwell ? !qwen && row["precision"] == "fp4" : qwen) ? 16384 : 32768;
     if (blackwell) d.receive_steps = row.count("batch_size") >= 16 ? 30 : 10;
+    d.cold_start = kInferencexColdStart;
   }
 }
 

@@ -108,6 +108,19 @@ void add_scheduling(Declare& list, SimulateQuery& q) {
   list.add(q.no_prefix_caching, {.name = "no-prefix-caching", .help = "prefixes are computed each time"});
   list.add(q.no_chunked_prefill, {.name = "no-chunked-prefill", .help = "prompts are not cut"});
   list.add(q.chunked_prefill, {.name = "chunked-prefill", .help = "trtllm: prompts are cut"});
+  list.add(q.mixed_chunk, {.name = "enable-mixed-chunk", .help = "sglang: answers run in the prompts' steps"});
+  list.add(q.receive_steps, {.name = "scheduler-recv-interval",
+                             .help = "sglang: steps of answers between two looks for new requests (default 1)",
+                             .example = "10",
+                             .least = 1,
+                             .most = kMostCount});
+  list.add(q.most_captured, {.name = "max-cudagraph-capture-size",
+                             .help = "vllm, sglang: largest batch with a captured graph (default: the engine's)",
+                             .unit = "tokens",
+                             .example = "2048",
+                             .least = 1,
+                             .most = 65536,
+                             .aliases = {"cuda-graph-max-bs"}});
   list.add(q.no_overlap, {.name = "no-overlap", .help = "steps are planned one after the other (no async scheduling)"});
   list.add(q.policy, {.name = "policy",
                       .help = "the engine's own, static (batches), or max-utilization (trtllm)",

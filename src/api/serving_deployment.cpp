@@ -87,6 +87,8 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   d.memory_fraction = q.memory_fraction.value_or(0);
   d.max_sequences = q.max_sequences.value_or(0), d.max_tokens = q.max_tokens.value_or(0);
   d.chunk = q.chunk.value_or(0), d.block_tokens = q.block_tokens.value_or(0);
+  d.receive_steps = q.receive_steps.value_or(1), d.most_captured = q.most_captured.value_or(0);
+  d.mixed_chunk = q.mixed_chunk;
   if (q.no_chunked_prefill) d.chunked_prefill = false;
   if (q.chunked_prefill) d.chunked_prefill = true;
   d.reuse = !q.no_prefix_caching;

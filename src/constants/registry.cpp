@@ -229,6 +229,7 @@ void add_cluster_2(List& list) {
 
 void add_serve(List& list) {
   list.add(kReceive);
+  list.add(kReply);
   list.add(kPerRequest);
   list.add(kPerPromptToken);
   list.add(kPerStep);
@@ -241,12 +242,17 @@ void add_serve(List& list) {
   list.add(kPerLaunch);
   list.add(kGap);
   list.add(kLayerCalls);
+  list.add(kLatentCalls);
+  list.add(kExpertCalls);
+  list.add(kLinearCalls);
   list.add(kInitialRatio);
   list.add(kLeastRatio);
   list.add(kRatioDecaySteps);
   list.add(kRetractSteps);
   list.add(kMostPromised);
   list.add(kLongRunRatio);
+  list.add(kVllmBeside);
+  list.add(kSglangBeside);
   list.add(kTrtllmPairSum);
   list.add(kTrtllmSum);
   list.add(kSglangSumTokens);

@@ -17,6 +17,8 @@ inline constexpr std::string_view kHttp = "an HTTP request through a Python serv
 }  // namespace sources
 
 inline constexpr Number kReceive{"serve.receive", 2, "ms", assumed, "a request until it is queued", sources::kHttp};
+inline constexpr Number kReply{"serve.reply", 2, "ms", assumed, "a token from the step's end to the client",
+                               sources::kHttp};
 inline constexpr Number kPerRequest{"serve.request", 300, "us", assumed, "serial part of a request", sources::kHttp};
 inline constexpr Number kPerPromptToken{
     "serve.prompt_token", 0.5, "us", assumed, "tokenising", "a fast BPE tokeniser does two million tokens a second"};
@@ -53,6 +55,31 @@ inline constexpr Whole kLayerCalls{"serve.layer_calls",
                                    "that an engine's Python calls for a layer",
                                    "norms, projections, rotation, attention, activation, sums over ranks"};
 
+inline constexpr Whole kLatentCalls{"serve.latent_calls",
+                                    8,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with latent attention",
+                                    "norms, projections down and up, joined keys (sglang/srt/models/deepseek_v2.py)",
+                                    "",
+                                    "sglang"};
+inline constexpr Whole kExpertCalls{"serve.expert_calls",
+                                    8,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with experts",
+                                    "router, choice, sorting, quantising, sums (sglang/srt/layers/moe)",
+                                    "",
+                                    "sglang"};
+inline constexpr Whole kLinearCalls{"serve.linear_calls",
+                                    14,
+                                    "operators",
+                                    assumed,
+                                    "more of a layer with linear attention",
+                                    "gates, convolution, the kernels of a chunk (sglang/srt/layers/attention/fla)",
+                                    "",
+                                    "sglang"};
+
 inline constexpr Number kInitialRatio{
     "serve.sglang.new_token_ratio", 0.7, "1", published, "of an answer's tokens that are kept free at first",
     sources::kSglangEnviron};
@@ -69,6 +96,23 @@ inline constexpr Whole kMostPromised{
 inline constexpr Number kLongRunRatio{
     "serve.sglang.long_run_ratio", 0.098, "1", published, "least_new_token_ratio, as the steady state takes it",
     sources::kSglangEnviron};
+
+inline constexpr Whole kVllmBeside{"serve.shared_beside",
+                                   256,
+                                   "tokens",
+                                   published,
+                                   "of a step whose shared experts run beside the routed ones",
+                                   "vllm/envs.py, VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, its default",
+                                   "",
+                                   "vllm"};
+inline constexpr Whole kSglangBeside{"serve.shared_beside",
+                                     256,
+                                     "tokens",
+                                     published,
+                                     "of a step whose shared experts run beside the routed ones",
+                                     "sglang/srt/models/deepseek_v2.py (0.5.6): in captured graphs, whose largest is 256",
+                                     "",
+                                     "sglang"};
 
 inline constexpr Number kTrtllmPairSum{"serve.fused_sum",
                                        16e6,

@@ -78,6 +78,21 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
 
 namespace {
 
+// Operators of a step that an engine's Python calls. vLLM's compiled code and TensorRT-LLM's own operators hold what is
+// around latent attention and experts; SGLang calls each of them.
+Count operators_of(const ModelSpec& model, EngineKind engine) {
+  Count sum = 0;
+  if (!model.decoder) return sum;
+  for (const LayerRun& run : model.decoder->layers) {
+    const bool latent = std::holds_alternative<MlaSpec>(run.layer.mixer);
+    const bool linear = std::holds_alternative<ScanSpec>(run.layer.mixer);
+    const bool experts = std::holds_alternative<MoeSpec>(run.layer.feed_forward);
+    const Count more = (latent ? kLatentCalls : 0) + (linear ? kLinearCalls : 0) + (experts ? kExpertCalls : 0);
+    sum += run.repeats * (kLayerCalls + (engine == EngineKind::sglang ? more : 0));
+  }
+  return sum;
+}
+
 // Of the fullest rank.
 Result<MemoryNeed> fullest_profile(const DeploymentOptions& o, const Workload& profile, const Gpu& gpu) {
   const auto needs = profile_needs(o.model, o.spread ? o.spread->layout : RankLayout{}, o.engine, profile, gpu);
@@ -101,9 +116,9 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
-  rank.launches = kLayerCalls * (model.decoder ? model.decoder->layer_count() : 0);
-  rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights)
-                         : price_on(o.model, o.engine, o.gpu, method, weights);
+  rank.launches = operators_of(model, o.engine.kind);
+  rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel)
+                         : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel);
   return rank;
 }
 
@@ -143,7 +158,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.limits = limits_of(o);
   pool.replicas = o.replicas;
   pool.reuse = o.reuse && !o.static_batches && reuses_prefixes(o.engine.kind, rank.geometry);
-  pool.draft_cost = o.draft_cost;
+  pool.draft_cost = o.draft_cost, pool.cold_start = o.cold_start;
   pool.geometry = rank.geometry;
   pool.launches = rank.launches;
   if (rank.pricer.metered) pool.idle = rank.pricer.law.idle;
@@ -154,8 +169,8 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens);
-  if (o.host_receive) pool.host.receive = *o.host_receive;
+  pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens, o.most_captured);
+  if (o.host_receive) pool.host.receive = *o.host_receive, pool.host.reply = seconds(0);
   if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
   set_spread(pool, o);
   pool.host.overlapped = o.overlapped && !o.static_batches;

@@ -11,21 +11,23 @@ using namespace constants;
 namespace {
 
 // vllm/config/vllm.py, _set_cudagraph_sizes: 1, 2, 4, multiples of 8 below 256, of 16 up to twice the sequences, at
-// most 512.
-std::vector<Count> vllm_graphs(Count max_sequences, Count max_tokens) {
-  const Count most = std::min({2 * max_sequences, max_tokens, Count{512}});
+// most 512, or up to what max_cudagraph_capture_size says.
+std::vector<Count> vllm_graphs(Count max_sequences, Count max_tokens, Count asked) {
+  const Count most = std::min(max_tokens, asked > 0 ? asked : std::min(2 * max_sequences, Count{512}));
   std::vector<Count> sizes = {1, 2, 4};
   for (Count n = 8; n < 256; n += 8) sizes.push_back(n);
-  for (Count n = 256; n <= 512; n += 16) sizes.push_back(n);
+  for (Count n = 256; n <= most; n += 16) sizes.push_back(n);
   std::erase_if(sizes, [&](Count n) { return n > most; });
   return sizes;
 }
 
 // python/sglang/srt/server_args.py, _generate_cuda_graph_batch_sizes; cuda_graph_max_bs is 256 on cards of 80 GB and
 // more (less on smaller ones, where fewer requests fit anyway).
-std::vector<Count> sglang_graphs() {
+std::vector<Count> sglang_graphs(Count asked) {
+  const Count most = asked > 0 ? asked : 256;
   std::vector<Count> sizes = {1, 2, 4, 8, 12};
-  for (Count n = 16; n <= 256; n += 8) sizes.push_back(n);
+  for (Count n = 16; n <= most; n += 8) sizes.push_back(n);
+  std::erase_if(sizes, [&](Count n) { return n > most; });
   return sizes;
 }
 
@@ -61,6 +63,7 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 //   AIConfigurator's points of Llama 3.1 8B under TensorRT-LLM 1.0 over eight GPUs, where a prompt of 1024 tokens holds
 //   the others up for 20 ms though its kernels take 6; Llama 3.1 70B under vLLM 0.11 on B200 (prompts without graphs)
 //   then comes out right. 11 us are our own measurement of one eager PyTorch kernel (engine/host.cpp).
+// - reply: an estimate like receive, by the same round trips.
 // - receive, per_request, per_prompt_token: estimates, not measured: an HTTP request through a Python server takes 1 to
 //   3 ms, its serial part some 0.3 ms, a fast BPE tokeniser about two million tokens a second.
 // - TensorRT-LLM's: steps of Llama 3.1 8B over eight H100s, whose kernels take less, in AIConfigurator's points
@@ -69,23 +72,24 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 //   Llama 3.1 8B's on H100 (the rows it was chosen on: 0, 12.7, 25 and 68 us) and H200 come out within 5 % at 128 tokens
 //   in and out, with 68 us at half.
 // SGLang's loop is of the same kind as vLLM's and is given the same figures for want of others.
-HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens) {
+HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens, Count most_captured) {
   HostTimes host;
   host.receive = milliseconds(kReceive);
   host.per_request = microseconds(kPerRequest);
   host.per_prompt_token = microseconds(kPerPromptToken);
+  host.reply = milliseconds(kReply);
   host.per_step = microseconds(kPerStep);
   host.per_sequence = microseconds(kPerSequence);
   host.per_launch = microseconds(kPerLaunch);
   host.gap = microseconds(kGap);
   if (engine == EngineKind::sglang) {
-    host.graphs = sglang_graphs();
+    host.graphs = sglang_graphs(most_captured);
   } else if (engine == EngineKind::trtllm) {
     host.per_step = milliseconds(kTrtllmPerStep), host.per_sequence = microseconds(kTrtllmPerSequence);
     host.dear = kTrtllmDear, host.per_further = microseconds(kTrtllmPerFurther);
     host.graphs = trtllm_graphs(max_sequences);
   } else {
-    host.graphs = vllm_graphs(max_sequences, max_tokens);
+    host.graphs = vllm_graphs(max_sequences, max_tokens, most_captured);
     host.graphs_for_prompts = true;
   }
   return host;

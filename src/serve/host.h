@@ -13,6 +13,7 @@ struct HostTimes {
   Seconds receive;           // on the way, requests side by side: HTTP, queues between processes
   Seconds per_request;       // one at a time: parsing, tokenising
   Seconds per_prompt_token;  // ... and for each token of the prompt
+  Seconds reply;             // a token's way back to the client: from the step's end through detokeniser and HTTP
   // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
   Seconds per_step;
   Seconds per_sequence;
@@ -30,7 +31,9 @@ struct HostTimes {
 // All of a step's planning and handing on.
 Seconds between_steps(const HostTimes& host, Count sequences);
 
-HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens);
+// `most_captured`: the largest batch with a graph, where a flag says (vLLM's max_cudagraph_capture_size, SGLang's
+// cuda_graph_max_bs); 0: the engine's own choice.
+HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens, Count most_captured = 0);
 
 // The captured size for this many tokens; 0 where none is large enough.
 Count captured_size(const std::vector<Count>& graphs, Count tokens);

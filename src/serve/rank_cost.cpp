@@ -40,16 +40,17 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 }  // namespace
 
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
-                      const ModelSource* weights) {
+                      const ModelSource* weights, std::string_view experts_kernel) {
   StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its power
   pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
-                  weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+                  weights, experts_kernel](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto graph = rank_graph(model, spread.layout, workload);
     if (!graph) return std::move(graph).error();
     auto prepared = prepare(run, *graph);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp);
+    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp,
+              experts_kernel);
     auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
     if (!calls) return calls;
     const ExchangeSetting setting{model,      spread.layout, workload,

@@ -7,6 +7,7 @@
 #include <deque>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace tilecast {
 namespace {
@@ -25,6 +26,7 @@ struct ServingReplica {
   Seconds entry_free_at;        // when its first stage can take the next one
   Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
+  bool warm = false;  // has run a step
   StepSpent spent;       // on the step that runs
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
@@ -117,12 +119,13 @@ class Simulation {
   void at(Seconds time, EventKind kind, Count subject) { events_.push({time, kind, order_++, subject}); }
 
   // Requests leave the client in order, when they arrive and when a place is free.
-  void send_next() {
+  void send_next() { send_next(now_); }
+  void send_next(Seconds earliest) {
     while (next_ < static_cast<Count>(requests_.size()) && (o_.concurrency == 0 || in_flight_ < o_.concurrency)) {
       const Request& r = requests_[static_cast<std::size_t>(next_)];
       RequestRecord& record = out_.requests[static_cast<std::size_t>(next_)];
       record.input = r.input, record.output = r.output;
-      record.sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, now_);
+      record.sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
       if (next_ == 0) out_.begin = record.sent;
       if (refuse(r)) {
         record.refused = true;
@@ -209,6 +212,7 @@ class Simulation {
       each.planned = false;
       if (each.now.items.empty()) continue;
       each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
+      if (!std::exchange(each.warm, true)) each.spent.time += each.options.cold_start;
       time = std::max(time, each.spent.time);
     }
     for (Count i = first; i < last; ++i) {
@@ -262,7 +266,8 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
-    const StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    if (!std::exchange(r.warm, true)) spent.time += r.options.cold_start;
     const Seconds time = spent.time;
     const Seconds stage = time * r.options.stage_share;
     r.entry_free_at = now_ + stage;
@@ -318,16 +323,17 @@ class Simulation {
 
   void give_tokens(Sequence& s, const ServingReplica& r) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
+    const Seconds here = now_ + r.options.host.reply;  // with the client
     const bool decodes_elsewhere = o_.prefill && r.number < o_.pool.replicas;
     if (!decodes_elsewhere && !s.first_given) {
       s.first_given = true;
-      record.first = now_;
+      record.first = here;
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {
-      add_gap(now_ - record.last);
+      add_gap(here - record.last);
     }
-    record.last = now_;
+    record.last = here;
   }
 
   // A long trace has billions of gaps; their percentiles need no more than a few million of them.
@@ -352,10 +358,10 @@ class Simulation {
   void end_request(const Sequence& s) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     record.preemptions += s.preemptions;
-    out_.end = std::max(out_.end, now_);
+    out_.end = std::max(out_.end, record.last);
     ++ended_, --in_flight_;
     if (progress_ && ended_ % 256 == 0) progress_(static_cast<double>(ended_) / static_cast<double>(requests_.size()));
-    if (o_.concurrency > 0) send_next();
+    if (o_.concurrency > 0) send_next(record.last);
   }
 
   const SimulationOptions& o_;

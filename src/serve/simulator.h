@@ -31,6 +31,7 @@ struct PoolOptions {
   Count in_step = 1;               // replicas that step together, the slowest setting the pace (experts shared by them)
   Count stages = 1;                // of a pipeline: as many steps at a time, each of other requests
   double stage_share = 1;          // of a step's time that the longest stage is busy with it
+  Seconds cold_start;              // what a replica's first step takes longer
   double draft_cost = 0;           // time of making one draft token, as a share of the step that checks it
   Count gpus = 1;                  // of a replica
   Count abreast = 1;               // of these, GPUs that share a step; others take it over in turn (pipelines)

@@ -167,7 +167,7 @@ double front_end(const HostTimes& host, const SteadyLoad& load) {
   const double work = host.per_request.base() + host.per_prompt_token.base() * static_cast<double>(load.input.mean);
   const double busy = load.rate * work;
   if (busy >= 1) return kInfinite;
-  return host.receive.base() + work + work * busy / (2 * (1 - busy));
+  return host.receive.base() + host.reply.base() + work + work * busy / (2 * (1 - busy));
 }
 
 // Waiting for a place among `places`, each held for `time`.

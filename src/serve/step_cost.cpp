@@ -105,18 +105,49 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
   return in_bytes(mebibytes(mebi));
 }
 
+// Products of block-scaled fp8 on Blackwell are DeepGEMM's under SGLang and TensorRT-LLM alike. AIConfigurator's rows of
+// SGLang hold 10 us more each, whatever the size: scales brought into the layout that DeepGEMM asks for, which SGLang's
+// own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
+bool slow_collector(const KernelCall& call, EngineKind engine, Architecture architecture) {
+  return engine == EngineKind::sglang && architecture == Architecture::blackwell &&
+         std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.name == "fp8_block";
+}
+
+// Where few tokens are computed, shared experts run on a stream of their own beside the routed ones, which take longer:
+// vLLM up to VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, SGLang in captured graphs (deepseek_v2.py,
+// forward_normal_dual_stream; up to 1024 tokens in other models), both on NVIDIA's cards alone.
+void hide_shared_experts(Program& program, EngineKind engine, Architecture architecture) {
+  const bool cuda = architecture == Architecture::ampere || architecture == Architecture::ada ||
+                    architecture == Architecture::hopper || architecture == Architecture::blackwell;
+  const Count most = !cuda                          ? 0
+                     : engine == EngineKind::vllm   ? kVllmBeside
+                     : engine == EngineKind::sglang ? kSglangBeside
+                                                    : 0;
+  Count tokens = 0;
+  for (const KernelCall& call : program.calls)
+    if (const auto* moe = std::get_if<Moe>(&call.kernel.shape)) tokens = std::max(tokens, moe->tokens);
+  if (tokens == 0 || tokens > most) return;
+  for (KernelCall& call : program.calls)
+    if (call.role == Role::shared_expert) call.times = 0;  // still there by name: tables compare steps' calls
+}
+
 }  // namespace
 
-void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks) {
+void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
+               std::string_view experts_kernel) {
   for (KernelCall& call : program.calls) {
     // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
     // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape); moe && !program.routed)
-      moe->distribution = ExpertDistribution::power_law;
+    if (slow_collector(call, engine, architecture)) call.context.engine = "trtllm", call.context.kernel_source = "deepgemm";
+    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+      if (!program.routed) moe->distribution = ExpertDistribution::power_law;
+      if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
+    }
   }
+  hide_shared_experts(program, engine, architecture);
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
   if (ranks > 1)
@@ -144,7 +175,8 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
   return calls;
 }
 
-StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights) {
+StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
+                    std::string_view experts_kernel) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   if (gpu.architecture == Architecture::ada) pricer.answers_at_most = kInPromptsKernel;
@@ -152,11 +184,11 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
-                  weights](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+                  weights, experts_kernel](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, gpu.architecture, 1);
+    as_served(prepared->program, run.engine.kind, gpu.architecture, 1, experts_kernel);
     return call_times(prepared->program, gpu, workload.sequences(), method, weights);
   };
   return pricer;

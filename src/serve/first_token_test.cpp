@@ -1,0 +1,115 @@
+// What lies between a request's being sent and its first token: the way there and back, the first step of a cold
+// server, operators that no graph holds, and what captured graphs reach.
+#include <gtest/gtest.h>
+
+#include "constants/serve.h"
+#include "gpu/registry.h"
+#include "model/library.h"
+#include "serve/deployment.h"
+#include "serve/simulator_testing.h"
+
+namespace tilecast {
+namespace {
+
+TEST(FirstToken, TheWayBackDelaysTokensAndTheNextRequest) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.concurrency = 1;
+  const std::vector<Request> requests = {{seconds(0), 10, 3}, {seconds(0), 10, 3}};
+  const auto at_once = simulate(requests, o);
+  o.pool.host.reply = milliseconds(5);
+  const auto later = simulate(requests, o);
+  ASSERT_TRUE(at_once && later);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const RequestRecord &a = at_once->requests[i], &b = later->requests[i];
+    EXPECT_NEAR((b.ttft() - a.ttft()).base(), 5e-3, 1e-9);
+    EXPECT_NEAR(b.tpot()->base(), a.tpot()->base(), 1e-9);  // tokens are late alike
+  }
+  // The client sends the second when the first's last token has come.
+  EXPECT_NEAR(later->requests[1].sent.base(), later->requests[0].last.base(), 1e-12);
+  EXPECT_NEAR((later->end - at_once->end).base(), 10e-3, 1e-9);
+}
+
+TEST(FirstToken, AColdReplicaIsColdOnce) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::sglang, 1000);
+  o.pool.replicas = 2;
+  const std::vector<Request> requests = {
+      {seconds(0), 10, 2}, {seconds(0), 10, 2}, {seconds(2), 10, 2}, {seconds(2), 10, 2}};
+  const auto warm = simulate(requests, o);
+  o.pool.cold_start = milliseconds(500);
+  const auto cold = simulate(requests, o);
+  ASSERT_TRUE(warm && cold);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR((cold->requests[i].ttft() - warm->requests[i].ttft()).base(), i < 2 ? 0.5 : 0, 1e-9) << i;
+  EXPECT_EQ(cold->steps.size(), warm->steps.size());
+}
+
+TEST(FirstToken, GraphsReachAsFarAsTheFlagSays) {
+  EXPECT_EQ(host_times(EngineKind::vllm, 64, 8192).graphs.back(), 128);   // twice the sequences
+  EXPECT_EQ(host_times(EngineKind::vllm, 1024, 8192).graphs.back(), 512);  // and no more than 512
+  EXPECT_EQ(host_times(EngineKind::vllm, 4, 8192, 2048).graphs.back(), 2048);
+  EXPECT_EQ(host_times(EngineKind::vllm, 4, 1000, 2048).graphs.back(), 992);  // no more than tokens of a step
+  EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192).graphs.back(), 256);
+  EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 128).graphs.back(), 128);
+  EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 2).graphs.back(), 2);
+}
+
+Count launches_of(const char* model, EngineKind engine) {
+  DeploymentOptions d;
+  d.model = *find_model(model);
+  d.gpu = *find_gpu("H200-SXM");
+  d.engine.kind = engine;
+  d.engine.precision = *precision_from("bf16");
+  const auto rank = whole_model(d, Method::roofline, nullptr);
+  EXPECT_TRUE(rank);
+  return rank ? rank->launches : 0;
+}
+
+TEST(FirstToken, SglangCallsWhatIsAroundExpertsAndLatentAttention) {
+  using namespace constants;
+  EXPECT_EQ(launches_of("Llama-3.1-8B", EngineKind::sglang), 32 * kLayerCalls);
+  EXPECT_EQ(launches_of("Qwen3-30B-A3B", EngineKind::sglang), 48 * (kLayerCalls + kExpertCalls));
+  EXPECT_EQ(launches_of("Qwen3-30B-A3B", EngineKind::vllm), 48 * kLayerCalls);
+  // Of DeepSeek-V2-Lite's 27 layers all have latent attention and the first has no experts.
+  EXPECT_EQ(launches_of("DeepSeek-V2-Lite", EngineKind::sglang),
+            27 * (kLayerCalls + kLatentCalls) + 26 * kExpertCalls);
+}
+
+// Shared experts' calls stay in the list, so that steps of few and of many tokens have the same names.
+TEST(FirstToken, SharedExpertsRunBesideRoutedOnesInSmallSteps) {
+  Program program;
+  program.sections.push_back({"layer"});
+  const auto call = [&](Shape shape, Role role) {
+    KernelCall c;
+    c.kernel.shape = std::move(shape), c.role = role, c.times = 3;
+    return c;
+  };
+  Moe moe;
+  const auto times = [&](Count tokens, EngineKind engine, Architecture architecture) {
+    moe.tokens = tokens;
+    program.calls = {call(moe, Role::other), call(Gemm{}, Role::shared_expert)};
+    as_served(program, engine, architecture, 1);
+    return program.calls[1].times;
+  };
+  EXPECT_EQ(times(64, EngineKind::sglang, Architecture::hopper), 0);
+  EXPECT_EQ(times(256, EngineKind::vllm, Architecture::blackwell), 0);
+  EXPECT_EQ(times(257, EngineKind::vllm, Architecture::blackwell), 3);
+  EXPECT_EQ(times(64, EngineKind::sglang, Architecture::cdna3), 3);
+  EXPECT_EQ(times(64, EngineKind::trtllm, Architecture::hopper), 3);
+  EXPECT_EQ(program.calls[0].times, 3);
+}
+
+TEST(FirstToken, ExpertsRunTheKernelThatTheEngineWasTold) {
+  Program program;
+  KernelCall call;
+  call.kernel.shape = Moe{};
+  program.calls = {call};
+  as_served(program, EngineKind::vllm, Architecture::hopper, 1, "some_marlin");
+  EXPECT_EQ(program.calls[0].context.kernel_source, "some_marlin");
+  as_served(program, EngineKind::vllm, Architecture::hopper, 1);
+  EXPECT_EQ(program.calls[0].context.kernel_source, "some_marlin");  // nothing said: as it was
+}
+
+}  // namespace
+}  // namespace tilecast
