@@ -54,13 +54,13 @@ inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, produc
                                          width_constants("another kernel, streams", 0.41, 0.95)};
 
 // What whole runs are off by beside their parts.
-inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.00, 0.60);
-inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.23);
-inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.23);
+inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.26, 0.43);
+inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.00);
+inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.00);
 inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.00);
-inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.30, 0.00);
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 0.97);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.28, 0.52);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.58, 0.00);
+inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.29, 0.00);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.04, 1.26);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.34, 0.44);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.65, 0.13);
 
 }  // namespace tilecast::constants
