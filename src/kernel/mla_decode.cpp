@@ -22,7 +22,7 @@ constexpr Count kUnsplitResident = 2;  // CTAs that an SM's shared memory holds
 constexpr double kReservedShared = 1024;
 constexpr double kSplitKeys = 64;    // of get_num_kv_splits_triton
 constexpr Count kLeastKeys = 32;     // of a share: a block
-constexpr Count kUnsplitShares = 4;  // CTAs that share a tile's values
+constexpr int kUnsplitShares = 4;  // CTAs that share a tile's values
 // Shares of the keys that the Triton kernels launch, whether they find any or not: vLLM's are fixed, SGLang's at most.
 constexpr Count kServedSplits = 32, kVllmSplits = 4;
 
@@ -205,7 +205,7 @@ Result<Plan> plan(const MlaDecode& given, const Format& format, const Gpu& gpu, 
   const Count row_tiles = ceil_div(s.heads * s.q_len, tile.m);
   const Cut cut = cut_keys(decoder, keys.blocks, keys.requests, row_tiles, gpu, context);
 
-  const Count shares = keeps_keys_whole(decoder) ? kUnsplitShares : 1, tasks = cut.tasks * row_tiles * shares;
+  const Count shares = keeps_keys_whole(decoder) ? Count{kUnsplitShares} : 1, tasks = cut.tasks * row_tiles * shares;
   const Count rows_each = std::min<Count>(tile.m, s.heads * s.q_len) * cut.requests_each;
   AttentionBytes stored = *element;
   if (cut.splits > 1) stored.out = 4;
