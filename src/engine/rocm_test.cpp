@@ -17,7 +17,7 @@ Kernel product(Count m, Count n, Count k, const char* format = "bf16") {
 // 4096 x 4096 weights of 2 bytes, read twice for 64 rows, at 0.414 of 5324.8 GB/s; rows 16 KiB apart are read four
 // times.
 TEST(Rocm2024, UntunedProductsReadTheirWeightsAgain) {
-  const Gpu& gpu = *find_gpu("MI300X");
+  const Gpu gpu = *find_gpu("MI300X");
   const double rate = 0.414 * 5324.8e9, weights = 2.0 * 4096 * 4096;
   EXPECT_NEAR(untuned_product(product(64, 4096, 4096), gpu).base(), 2 * weights / rate, 1e-12);
   EXPECT_NEAR(untuned_product(product(33, 4096, 4096), gpu).base(), 2 * weights / rate, 1e-12);
