@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cluster/cluster.h"
@@ -120,7 +121,9 @@ double usd_per_million(double usd_per_hour, double tokens_per_second);
 struct PlanRank {
   int after = 0;
   double value = 0;
-  auto operator<=>(const PlanRank&) const = default;
+  bool operator==(const PlanRank&) const = default;
+  bool operator<(const PlanRank& other) const { return std::tie(after, value) < std::tie(other.after, other.value); }
+  bool operator<=(const PlanRank& other) const { return !(other < *this); }
 };
 PlanRank plan_rank(const ServeQuery& query, const PlannedDeployment& d);
 

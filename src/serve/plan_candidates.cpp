@@ -247,7 +247,9 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
   });
   std::vector<PlannedDeployment> chosen;
   std::map<std::string, int> of_a_kind;
-  for (auto& [s, d] : sorted) {
+  for (auto& ranked : sorted) {
+    const PlanRank& s = ranked.first;
+    PlannedDeployment& d = ranked.second;
     const ServeSetup& setup = *d.pool.setup;
     // Costs tie; other figures hardly do, and are of one kind where only limits differ.
     const std::string kind =
