@@ -90,7 +90,7 @@ weights: build/tilecast-lab
 # Figures over ../shared/data, each GPU and each architecture left out of a training in turn; rewrites docs/accuracy.md, docs/accuracy/ and
 # docs/plots. About half an hour on two cores.
 accuracy: build/tilecast-lab
-	@build/tilecast-lab accuracy --data ../shared/data --sample 300 -o docs/accuracy.md
+	@build/tilecast-lab accuracy --data ../shared/data --sample 150 -o docs/accuracy.md
 
 # Widths of intervals from rows of others, into src/constants/intervals.h and docs/accuracy/coverage.md. Twice: widths of kernels are part
 # of those of runs. build/coverage keeps what trainings on the way bring, so that a run cut short goes on from there: remove it after a

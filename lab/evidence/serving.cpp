@@ -7,6 +7,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
@@ -91,6 +92,20 @@ std::map<std::string, double> figures_of(const ServingMetrics& m) {
 }
 
 }  // namespace
+
+Result<ServedOn> served_on(const SourceMapping& source, const TableRow& row, const std::string& engine_column) {
+  const auto gpu = row.gpu();
+  if (!gpu) return gpu.error();
+  const auto name = row.model();
+  if (!name) return name.error();
+  auto model = find_model(*name);
+  if (!model) return std::move(model).error();
+  const auto engine = engine_name_of(source, row[engine_column]);
+  if (!engine) return engine.error();
+  const Cluster* cluster = built_in_cluster_of(gpu->name);
+  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
+  return ServedOn{*std::move(model), *engine_from(*engine), cluster};
+}
 
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights, LeftOutRows* without) {

@@ -22,18 +22,26 @@ struct ServingCase {
   std::vector<Request> requests;
   Count concurrency = 0;
   Count context_limit = 0;
-  // ttft and tpot (means, seconds), the same with "median" after them, throughput (output tokens a second), peak (tokens
-  // in flight at most).
+  // ttft and tpot (means, seconds), the same with "median" after them, throughput (output tokens a second), peak
+  // (tokens in flight at most).
   std::map<std::string, double> measured;
 };
 using ServingCases = ReadCases<ServingCase>;  // of one source's table; its rows are counted as runs
 
-// InferenceX's runs begin on servers that have not seen such prompts: the first take that much longer, which a mean over
-// ten times as many requests shows. Chosen on DeepSeek-R1 under SGLang on B200, whose first requests of 1024 tokens wait
-// 0.4 to 0.8 s more than later ones at 4 to 16 in flight (runs that compile for a minute left out).
+// InferenceX's runs begin on servers that have not seen such prompts: the first take that much longer, which a mean
+// over ten times as many requests shows. Chosen on DeepSeek-R1 under SGLang on B200, whose first requests of 1024
+// tokens wait 0.4 to 0.8 s more than later ones at 4 to 16 in flight (runs that compile for a minute left out).
 inline const Seconds kInferencexColdStart = milliseconds(500);
 
 extern const SourceMapping kLlmservingsimSource, kGpustackSource, kSiliconSource, kInferencexSource;
+
+// What a row's run stands on, whatever it asks for. The engine is in a column of this name.
+struct ServedOn {
+  ModelSpec model;
+  EngineKind engine;
+  const Cluster* cluster;  // that the card is known in
+};
+Result<ServedOn> served_on(const SourceMapping& source, const TableRow& row, const std::string& engine_column);
 
 // One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A case
 // without a forecast is counted in `without` where that is given, else it is an error.
@@ -52,8 +60,8 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
 // those with attention dp and pools apart whose layout is said. Models with sparse attention are left out.
 Result<ServingCases> silicon_cases(const std::string& path);
 
-// InferenceX's own runs (inferencemax/serving.csv.gz): vLLM with gpt-oss on H200, SGLang with DeepSeek-R1 on B200, H200,
-// MI300X and MI325X. Runs of one configuration are one case, whose figures are medians.
+// InferenceX's own runs (inferencemax/serving.csv.gz): vLLM with gpt-oss on H200, SGLang with DeepSeek-R1 on B200,
+// H200, MI300X and MI325X. Runs of one configuration are one case, whose figures are medians.
 Result<ServingCases> inferencex_cases(const std::string& path);
 
 }  // namespace tilecast

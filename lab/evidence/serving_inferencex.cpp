@@ -101,8 +101,8 @@ void set_engine(DeploymentOptions& d, const TableRow& row) {
 
 Result<std::vector<Request>> requests_of(const TableRow& row) {
   const auto length = [&](const char* column) {
-    return LengthDistribution{LengthDistribution::Kind::uniform, std::max<Count>(1, std::llround(0.9 * row.number(column))),
-                              1 / 0.9 - 1};
+    return LengthDistribution{LengthDistribution::Kind::uniform,
+                              std::max<Count>(1, std::llround(0.9 * row.number(column))), 1 / 0.9 - 1};
   };
   WorkloadOptions w;
   w.requests = 10 * row.count("concurrency");
@@ -133,29 +133,22 @@ std::map<std::string, double> measured_in(const std::vector<const TableRow*>& ru
 
 Result<ServingCase> case_of(const std::vector<const TableRow*>& runs) {
   const TableRow& row = *runs.front();
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto name = row.model();
-  if (!name) return name.error();
-  auto model = find_model(*name);
-  if (!model) return std::move(model).error();
-  const auto engine = engine_name_of(kInferencexSource, row["engine"]);
-  if (!engine) return engine.error();
-  const Cluster* cluster = built_in_cluster_of(gpu->name);
-  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
-  auto precision = precision_of(row, *model);
+  auto on = served_on(kInferencexSource, row, "engine");
+  if (!on) return std::move(on).error();
+  const Cluster* cluster = on->cluster;
+  auto precision = precision_of(row, on->model);
   if (!precision) return std::move(precision).error();
   const auto layout = layout_of(row);
   if (!layout) return layout.error();
   ServingCase one;
-  one.label = {"inferencex", cluster->gpu.name,        row["engine"],  model->name, "serve",
+  one.label = {"inferencex", cluster->gpu.name,        row["engine"],   on->model.name, "serve",
                "",           row.count("concurrency"), row.count("isl")};
   one.label.detail = fmt::format("{}, {}, {}/{}, {}", row["precision"], text_of(*layout), row["isl"], row["osl"],
                                  row["engine_version"]);
   DeploymentOptions& d = one.deployment;
-  d.model = *std::move(model);
+  d.model = std::move(on->model);
   d.gpu = cluster->gpu;
-  d.engine.kind = *engine_from(*engine);
+  d.engine.kind = on->engine;
   d.engine.precision = *std::move(precision);
   if (layout->ranks() > 1) d.spread = RankSpread{*layout, *cluster};
   set_engine(d, row);
@@ -180,7 +173,8 @@ std::string configuration_of(const TableRow& row) {
 
 constexpr SourceMapping kInferencexSource{
     .name = "inferencex",
-    .from = "github.com/SemiAnalysisAI/InferenceX, runs of December 2025 and January 2026, as gminneci/mantile keeps them",
+    .from =
+        "github.com/SemiAnalysisAI/InferenceX, runs of December 2025 and January 2026, as gminneci/mantile keeps them",
     .licence = "the harness Apache-2.0; values only",
     .files = kFiles,
     .columns = kColumns,

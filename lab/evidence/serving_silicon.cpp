@@ -237,24 +237,16 @@ struct PointAsked {
   Count concurrency;
 };
 Result<PointAsked> point_asked(const TableRow& row) {
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto name = row.model();
-  if (!name) return name.error();
-  auto model = find_model(*name);
-  if (!model) return std::move(model).error();
-  const auto engine = engine_name_of(kSiliconSource, row["backend"]);
-  if (!engine) return engine.error();
-  const Cluster* cluster = built_in_cluster_of(gpu->name);
-  if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
-  if (!model->decoder) return left_out_row("a model that generates nothing: " + model->name);
-  if (is_sparse(*model)) return left_out_row("sparse attention: " + model->name);
-  auto precision = precision_of(row, *model);
+  auto on = served_on(kSiliconSource, row, "backend");
+  if (!on) return std::move(on).error();
+  if (!on->model.decoder) return left_out_row("a model that generates nothing: " + on->model.name);
+  if (is_sparse(on->model)) return left_out_row("sparse attention: " + on->model.name);
+  auto precision = precision_of(row, on->model);
   if (!precision) return unknown_name("format", row["gemm_quant_mode"] + "/" + row["moe_quant_mode"]);
   const Count concurrency = concurrency_of(row);
   if (concurrency < 1) return left_out_row("no concurrency");
   if (concurrency > 100'000) return left_out_row("more than 100000 requests at a time");
-  return PointAsked{*std::move(model), *engine_from(*engine), *std::move(precision), cluster, concurrency};
+  return PointAsked{std::move(on->model), on->engine, *std::move(precision), on->cluster, concurrency};
 }
 
 Result<ServingCase> case_of(const TableRow& row) {

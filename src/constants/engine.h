@@ -90,7 +90,7 @@ inline constexpr Number kTrtllm2024Sequence{"host.sequence",   20, "us",        
 inline constexpr Number kPytorchLaunch{"host.launch",
                                        9,
                                        "us",
-                                       measured,
+                                       assumed,
                                        "of a plain addition, from its call to the next one's",
                                        "hosts of two H200s, by the hour: 6.2 to 10 us (data/measurements/h200_host.csv) "
                                        "and 7.4 to 12 us (h200_steps.csv.gz)",

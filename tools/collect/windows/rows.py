@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import time
+from dataclasses import astuple
 
 
 class Rows:
@@ -49,3 +50,19 @@ def card_name():
 
 def short(error):
     return " ".join(f"{type(error).__name__}: {error}".split())[:220]
+
+
+def attempt(work, case):
+    """Whether it worked; a failure is printed."""
+    import torch
+    try:
+        work(case)
+        return True
+    except Exception as error:
+        print("FAILED", *astuple(case), short(error), flush=True)
+    try:
+        torch.cuda.synchronize()
+    except Exception as error:
+        print("the card answers no more:", short(error), flush=True)
+        raise SystemExit(1) from error
+    return False

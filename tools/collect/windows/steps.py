@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass, fields, replace
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 from collect.models.shapes import SHAPES, Shape  # noqa: E402
-from collect.windows.rows import Deadline, Rows, card_name, short  # noqa: E402
+from collect.windows.rows import Deadline, Rows, attempt, card_name  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -314,22 +314,6 @@ def _note(case):
         return ""
     from collect.windows import hf_models
     return "explicit mask" if case.model in hf_models.MASKED_IN_GRAPHS else ""
-
-
-def attempt(work, case):
-    """Whether it worked; a failure is printed."""
-    import torch
-    try:
-        work(case)
-        return True
-    except Exception as error:
-        print("FAILED", *astuple(case), short(error), flush=True)
-    try:
-        torch.cuda.synchronize()
-    except Exception as error:
-        print("the card answers no more:", short(error), flush=True)
-        raise SystemExit(1) from error
-    return False
 
 
 def main():
