@@ -82,7 +82,7 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
   const bool small = !row["gemm_quant_mode"].empty();
   auto p = precision_from(linear, small ? "fp8" : "");
   if (!p) return p;
-  const auto experts = precision_from(format_of(row["moe_quant_mode"], model));
+  auto experts = precision_from(format_of(row["moe_quant_mode"], model));
   if (!experts) return experts;
   p->experts = experts->linear;
   // Latent attention stays in bf16 where experts have four bits (DeepSeek-R1-FP4's and Kimi K2's checkpoints).
