@@ -10,6 +10,7 @@ namespace tilecast {
 
 struct PlanTrainOptions {
   PlanTrainQuery query;
+  std::string svg;  // a file for the picture of its scaling; empty: none
   bool json = false;
   std::optional<Error> refusal;  // of a flag's value
 };

@@ -222,6 +222,7 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
 
   CLI::App* training = plan->add_subcommand("train", plan_train_question().summary);
   add_arguments(*training, arguments_of(train.query), train.refusal);
+  training->add_option("--svg", train.svg, "also write a picture of how it scales to this file");
   training->add_flag("--json", train.json, kJsonHelp);
   training->footer(examples_text(plan_train_question()));
   training->callback([&] { chosen = answered(train.refusal, [&train] { return run_plan_train(train); }); });

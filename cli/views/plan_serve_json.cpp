@@ -30,7 +30,6 @@ Json pool_json(const ServingPool& p) {
             {"cache", in_gibibytes(p.memory.cache)}}}};
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // The figure and the ends of its interval.
 Json plan_times_json(const ServingPlan& p, const PlannedServing& d) {

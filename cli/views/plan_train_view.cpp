@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 
 #include "cli/terminal/units_text.h"
+#include "cli/views/panel.h"
 #include "support/json.h"
 #include "support/table.h"
 #include "support/text.h"
@@ -35,10 +37,65 @@ std::string step_text(const TrainingPlanResult& p) {
 std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompute ? ", recompute" : ""); }
 
 std::string cost_text(const TrainingPlanResult& p) {
-  const std::string time = fmt::format("The first trains on {:.3g} tokens in {}: {} GPU-hours", p.tokens,
-                                       text_of_days(p.days), grouped_digits(static_cast<Count>(p.gpu_hours)));
-  if (p.usd > 0) return time + fmt::format(", ${} ({}).\n", grouped_digits(static_cast<Count>(p.usd)), p.price_source);
-  return time + fmt::format(" ({}{}).\n", p.price_source, p.usd_per_gpu_hour ? "" : ": give --price or --prices");
+  const TrainingRun& r = p.whole;
+  std::string text = fmt::format("The first trains on {:.3g} tokens in {} ({} – {}): {} steps, {} GPU-hours", p.tokens,
+                                 text_of_days(r.days), text_of_days(r.low_days), text_of_days(r.high_days),
+                                 grouped_digits(static_cast<Count>(r.steps)),
+                                 grouped_digits(static_cast<Count>(r.gpu_hours)));
+  if (r.usd) text += fmt::format(", ${} ({})", grouped_digits(static_cast<Count>(*r.usd)), p.price_source);
+  else text += fmt::format(" ({}: give --price or --prices)", p.price_source);
+  if (r.megawatt_hours) text += fmt::format(", {:.3g} MWh of the GPUs alone", *r.megawatt_hours);
+  return text + ".\n";
+}
+
+std::string failures_text(const TrainingRun& r) {
+  if (!(r.hours_between_failures > 0)) return "";
+  std::string text = fmt::format("Goodput {:.1f} %: one failure in {} ({:.0f} in all)", 100 * r.goodput,
+                                 text_of_days(r.hours_between_failures / 24), r.failures);
+  if (r.checkpoint_minutes > 0)
+    text += fmt::format(", a checkpoint of {} every {} of work, {} each", text_of(r.checkpoint),
+                        text_of_days(r.checkpoint_minutes / 60 / 24), text_of(r.checkpoint_time));
+  return text + ".\n";
+}
+
+// Whether what was asked for is met, and by how much not.
+std::string limits_text(const TrainingPlanResult& p) {
+  std::string text;
+  if (p.deadline)
+    text += p.whole.days <= *p.deadline
+                ? fmt::format("It meets the deadline of {}", text_of_days(*p.deadline))
+                : fmt::format("It misses the deadline of {} by {}", text_of_days(*p.deadline),
+                              text_of_days(p.whole.days - *p.deadline));
+  if (p.deadline && p.whole.days <= *p.deadline && p.whole.high_days > *p.deadline)
+    text += ", though not at the slow end of its interval";
+  if (!text.empty()) text += ".\n";
+  if (p.budget && p.whole.usd)
+    text += *p.whole.usd <= *p.budget
+                ? fmt::format("It stays within the budget of ${}.\n", grouped_digits(static_cast<Count>(*p.budget)))
+                : fmt::format("It exceeds the budget of ${} by ${}.\n", grouped_digits(static_cast<Count>(*p.budget)),
+                              grouped_digits(static_cast<Count>(*p.whole.usd - *p.budget)));
+  return text;
+}
+
+std::string advice_text(const TrainingPlanResult& p) {
+  if (p.advice.empty()) return "";
+  std::string text = "What would shorten it:\n";
+  for (const TrainingAdvice& a : p.advice) text += fmt::format("  {:>4}  {}\n", percent(a.gain), a.what);
+  return text;
+}
+
+std::string scaling_text(const TrainingPlanResult& p) {
+  if (p.strong.empty()) return "";
+  Table table({{"GPUs"}, {"global batch"}, {"best layout", Align::left}, {"tokens/s"}, {"MFU"}, {"time to finish"}});
+  for (const std::vector<ScalingPoint>* points : {&p.strong, &p.weak}) {
+    for (const ScalingPoint& s : *points) {
+      if (points == &p.weak && s.gpus == p.gpus) continue;  // the same as above
+      table.add({fmt::format("{}", s.gpus), grouped_digits(s.global_batch), s.layout.empty() ? "nothing fits" : s.layout,
+                 s.layout.empty() ? "–" : grouped_digits(static_cast<Count>(s.tokens_per_second)),
+                 s.layout.empty() ? "–" : percent(s.utilisation), s.layout.empty() ? "–" : text_of_days(s.days)});
+    }
+  }
+  return "\nOn other numbers of GPUs, with the same global batch and with one that grows along:\n\n" + table.text();
 }
 
 Json layout_json(const PlannedTraining& t) {
@@ -55,6 +112,34 @@ Json layout_json(const PlannedTraining& t) {
               {"sharding", t.sharding},
               {"shard_group", t.shard_group},
               {"overlap", t.overlap}};
+}
+
+Json run_json(const TrainingRun& r) {
+  return Json{{"steps", r.steps},
+              {"days", r.days},
+              {"interval_days", {r.low_days, r.high_days}},
+              {"undisturbed_days", r.undisturbed_days},
+              {"goodput", r.goodput},
+              {"failures", r.failures},
+              {"hours_between_failures", r.hours_between_failures},
+              {"checkpoint_bytes", r.checkpoint.base()},
+              {"checkpoint_seconds", r.checkpoint_time.base()},
+              {"checkpoint_interval_minutes", r.checkpoint_minutes},
+              {"gpu_hours", r.gpu_hours},
+              {"usd", or_null(r.usd)},
+              {"megawatt_hours", or_null(r.megawatt_hours)}};
+}
+
+Json points_json(const std::vector<ScalingPoint>& points) {
+  Json all = Json::array();
+  for (const ScalingPoint& s : points)
+    all.push_back({{"gpus", s.gpus},
+                   {"global_batch", s.global_batch},
+                   {"layout", s.layout.empty() ? Json() : Json(s.layout)},
+                   {"tokens_per_second", s.tokens_per_second},
+                   {"mfu", s.utilisation},
+                   {"days", s.days}});
+  return all;
 }
 
 }  // namespace
@@ -87,7 +172,34 @@ std::string plan_train_text(const TrainingPlanResult& p) {
   }
   return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
                      grouped_digits(p.tried), grouped_digits(p.fit)) +
-         table.text() + "\n" + cost_text(p);
+         table.text() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) + scaling_text(p);
+}
+
+std::string scaling_plot(const TrainingPlanResult& p) {
+  constexpr double kLeft = 84, kTop = 44, kPanel = 300, kBetween = 100, kHigh = 240;
+  Svg svg(kLeft + 2 * kPanel + kBetween + 24, kTop + kHigh + 50, p.model + " on more and fewer GPUs");
+  const auto draw = [&](double left, const char* words, auto&& value) {
+    double most_x = 0, most_y = 0;
+    for (const auto* points : {&p.strong, &p.weak})
+      for (const ScalingPoint& s : *points)
+        if (!s.layout.empty())
+          most_x = std::max(most_x, static_cast<double>(s.gpus)), most_y = std::max(most_y, value(s));
+    const Panel panel(svg, left, kTop, kPanel, kHigh, most_x, most_y);
+    panel.axes("GPUs", words);
+    for (const auto* points : {&p.weak, &p.strong}) {
+      const std::string_view ink = points == &p.strong ? colour::kBlue : colour::kOrange;
+      std::vector<std::pair<double, double>> line;
+      for (const ScalingPoint& s : *points)
+        if (!s.layout.empty()) line.emplace_back(s.gpus, value(s));
+      panel.curve(line, ink);
+      for (const auto& [x, y] : line) panel.dot(x, y, 6, ink);
+    }
+  };
+  draw(kLeft, "million tokens/s", [](const ScalingPoint& s) { return s.tokens_per_second * 1e-6; });
+  draw(kLeft + kPanel + kBetween, "MFU, %", [](const ScalingPoint& s) { return 100 * s.utilisation; });
+  svg.text(kLeft + 8, kTop - 6, "same global batch", {.fill = colour::kBlue});
+  svg.text(kLeft + 128, kTop - 6, "batch grows with the GPUs", {.fill = colour::kOrange});
+  return svg.file();
 }
 
 std::string plan_train_json(const TrainingPlanResult& p) {
@@ -103,9 +215,16 @@ std::string plan_train_json(const TrainingPlanResult& p) {
                       {"mfu", t.utilisation},
                       {"bubble_ms", in_milliseconds(t.bubble)},
                       {"exposed_ms", in_milliseconds(t.exposed)},
-                      {"memory_bytes", t.memory.base()}});
-  const Json all{{"model", p.model},   {"cluster", p.cluster},     {"gpus", p.gpus}, {"tried", p.tried}, {"fit", p.fit},
-                 {"tokens", p.tokens}, {"gpu_hours", p.gpu_hours}, {"usd", p.usd},   {"ranked", ranked}};
+                      {"memory_bytes", t.memory.base()},
+                      {"days", t.days}});
+  Json all{{"model", p.model}, {"cluster", p.cluster}, {"gpus", p.gpus},
+           {"tried", p.tried}, {"fit", p.fit},         {"tokens", p.tokens}};
+  all.update(run_json(p.whole));
+  all["ranked"] = ranked;
+  all["advice"] = Json::array();
+  for (const TrainingAdvice& a : p.advice) all["advice"].push_back({{"what", a.what}, {"gain", a.gain}});
+  if (!p.tried_gpus.empty()) all["tried_gpus"] = p.tried_gpus;
+  if (!p.strong.empty()) all["strong_scaling"] = points_json(p.strong), all["weak_scaling"] = points_json(p.weak);
   return json_text(all);
 }
 

@@ -174,7 +174,7 @@ constexpr const auto& enum_names(TrainingEngine) { return kTrainingEngineNames; 
 
 struct PlanTrainQuery {
   std::string model;       // a name, a Hugging Face config.json or its folder
-  std::string gpus;        // how many of which: "64xH100-SXM", or a cluster
+  std::string gpus;        // how many of which: "64xH100-SXM", or a cluster; with a deadline or a budget also "H100-SXM"
   Count global_batch = 0;  // sequences of a step
   Count seq = 0;           // tokens of a sequence
   std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
@@ -182,10 +182,19 @@ struct PlanTrainQuery {
   AttentionForm attention = AttentionForm::fused;
   MixedPrecision mixed = MixedPrecision::master;
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
-  double tokens = 1e12;         // of the whole training, for its cost
+  double tokens = 1e12;         // of the whole training
   std::optional<double> price;  // of a GPU and hour; none: the table's
   std::string prices;           // a price table of one's own
-  Count top = 10;               // layouts to return
+  // Of the whole training. Where `gpus` has no number: the fewest that meet the deadline, or the most within the budget.
+  std::optional<double> deadline;  // days
+  std::optional<double> budget;    // dollars
+  // Failures and what saves a run from them; none: what the largest published run saw (docs/parallel.md).
+  std::optional<double> gpu_mtbf;             // hours between failures of one GPU; 0: nothing fails
+  std::optional<double> restart;              // minutes from a failure to the next useful step
+  std::optional<double> storage;              // GB/s at which all GPUs together write a checkpoint
+  std::optional<double> checkpoint_interval;  // minutes of work between two; none: those that lose least
+  bool scaling = false;                       // also how it goes on other numbers of GPUs
+  Count top = 10;                             // layouts to return
   Method method = Method::tilecast;
   std::string weights;  // a weight file in place of the shipped ones
 };
@@ -207,6 +216,38 @@ struct PlannedTraining {
   double tokens_per_second = 0;
   double utilisation = 0;  // of the GPUs' dense peak, by the model's own operations
   Bytes memory;            // of the fullest rank
+  double days = 0;         // of the whole training, with failures
+};
+
+// The whole training with one layout.
+struct TrainingRun {
+  double steps = 0;
+  double days = 0;             // with checkpoints, failures and restarts; infinite where it never ends
+  double low_days = 0, high_days = 0;  // by the step's 80 % interval
+  double undisturbed_days = 0;
+  double goodput = 1;          // undisturbed over all
+  double failures = 0;         // on average
+  double hours_between_failures = 0;  // of all GPUs together; 0: nothing fails
+  Bytes checkpoint;            // parameters and the optimizer's states
+  Seconds checkpoint_time;     // of writing one
+  double checkpoint_minutes = 0;  // of work between two; 0: none are taken
+  double gpu_hours = 0;
+  std::optional<double> usd;   // none: no price is known
+  std::optional<double> megawatt_hours;  // of the GPUs alone; none: no card of the vendor was metered
+};
+
+// What would make the training shorter, and by how much.
+struct TrainingAdvice {
+  std::string what;
+  double gain = 0;  // share of the time a token takes
+};
+
+// The best layout on another number of GPUs.
+struct ScalingPoint {
+  int gpus = 0;
+  Count global_batch = 0;
+  std::string layout;  // empty: nothing fits
+  double tokens_per_second = 0, utilisation = 0, days = 0;
 };
 
 struct TrainingPlanResult {
@@ -219,11 +260,14 @@ struct TrainingPlanResult {
   Count tried = 0, fit = 0;             // layouts; those whose ranks all fit
   std::vector<PlannedTraining> ranked;  // fastest first, `top` of those that fit
   PlannedTraining smallest;             // of all tried, the one that needs least memory
-  // Of the whole training with the first.
-  double tokens = 0, days = 0, gpu_hours = 0;
+  double tokens = 0;                       // of the whole training
+  TrainingRun whole;                       // ... with the first
   std::optional<double> usd_per_gpu_hour;  // none: no price is known
-  double usd = 0;
-  std::string price_source;  // whose price, or that none is known
+  std::string price_source;                // whose price, or that none is known
+  std::optional<double> deadline, budget;  // as asked
+  std::vector<int> tried_gpus;             // where their number was looked for
+  std::vector<TrainingAdvice> advice;      // largest gain first
+  std::vector<ScalingPoint> strong, weak;  // where asked: the same global batch, and one that grows with the GPUs
 };
 
 // `progress` hears which share is done. Errors name the query's field; a plan in which nothing fits is no error.

@@ -7,6 +7,8 @@ namespace {
 
 // Ten thousand times what the longest training so far took.
 constexpr double kMostTrainingTokens = 1e18;
+constexpr double kLeastDays = 1e-3, kMostDays = 1e5, kMostHours = 1e12, kMostMinutes = 1e8;
+constexpr double kMostTrainingDollars = 1e15;
 constexpr double kLeastDollars = 1e-6, kMostDollars = 1e9, kMostPrice = 1e6;  // an hour
 
 void add_model(Declare& list, std::string& model) {
@@ -74,6 +76,48 @@ void add_choices(Declare& list, PlanServeQuery& q) {
   list.add(q.disaggregated, {.name = "disaggregated", .help = "pools of their own only"});
 }
 
+// The training from its first step to its last.
+void add_whole_run(Declare& list, PlanTrainQuery& q) {
+  list.add(q.deadline, {.name = "deadline",
+                        .help = "finish within so many days; the fewest GPUs that do, where no number is given",
+                        .unit = "days",
+                        .example = "30",
+                        .least = kLeastDays,
+                        .most = kMostDays});
+  list.add(q.budget, {.name = "budget",
+                      .help = "spend at most so much; the most GPUs that do, where no number is given",
+                      .unit = "$",
+                      .example = "2e6",
+                      .least = kLeastDollars,
+                      .most = kMostTrainingDollars});
+  list.add(q.gpu_mtbf, {.name = "gpu-mtbf",
+                        .help = "mean time between failures of one GPU and what is around it; 0: nothing fails "
+                                "(default: Llama 3's, 50.7 thousand)",
+                        .unit = "hours",
+                        .example = "30000",
+                        .least = 0,
+                        .most = kMostHours});
+  list.add(q.restart, {.name = "restart",
+                       .help = "from a failure to the next useful step (default 10)",
+                       .unit = "minutes",
+                       .example = "20",
+                       .least = 0,
+                       .most = kMostMinutes});
+  list.add(q.storage, {.name = "storage",
+                       .help = "rate at which all GPUs together write a checkpoint (default 0.08 each)",
+                       .unit = "GB/s",
+                       .example = "100",
+                       .least = 1e-6,
+                       .most = 1e9});
+  list.add(q.checkpoint_interval, {.name = "checkpoint-interval",
+                                   .help = "work between two checkpoints (default: what loses least)",
+                                   .unit = "minutes",
+                                   .example = "60",
+                                   .least = 1e-3,
+                                   .most = kMostMinutes});
+  list.add(q.scaling, {.name = "scaling", .help = "also how the training goes on fewer and on more GPUs"});
+}
+
 }  // namespace
 
 std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
@@ -111,8 +155,10 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
 std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
   Declare list;
   add_model(list, q.model);
-  list.add(q.gpus,
-           {.name = "gpus", .help = "how many of which: 64xH100-SXM", .example = "64xH100-SXM", .required = true});
+  list.add(q.gpus, {.name = "gpus",
+                    .help = "how many of which: 64xH100-SXM; with a deadline or a budget also H100-SXM",
+                    .example = "64xH100-SXM",
+                    .required = true});
   list.add(q.global_batch, {.name = "global-batch",
                             .help = "sequences of a step",
                             .example = "512",
@@ -137,12 +183,13 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
                      .example = "autocast"});
   list.add(q.optimizer, {.name = "optimizer", .help = "which updates the parameters", .example = "sgd"});
   list.add(q.tokens, {.name = "tokens",
-                      .help = "of the whole training, for its cost: 1e12, 15T",
+                      .help = "of the whole training: 1e12, 15T",
                       .unit = "tokens",
                       .example = "15T",
                       .least = 1,
                       .most = kMostTrainingTokens});
   add_prices(list, q.price, q.prices);
+  add_whole_run(list, q);
   list.add(q.top, {.name = "top", .help = "layouts to show", .example = "5", .least = 1, .most = kMostCount});
   add_method(list, q.method, q.weights);
   return list.take();

@@ -147,10 +147,82 @@ TEST(PlanTrainApi, RanksAndCosts) {
     EXPECT_NEAR(t.tokens_per_second, 8 * 1024 / t.step.base(), 1e-6 * t.tokens_per_second);
   }
   const double hours = 1e9 / plan->ranked.front().tokens_per_second / 3600;
-  EXPECT_NEAR(plan->gpu_hours, 4 * hours, 1e-9 * plan->gpu_hours);
-  EXPECT_NEAR(plan->days, hours / 24, 1e-9 * plan->days);
-  EXPECT_NEAR(plan->usd, 2 * plan->gpu_hours, 1e-9 * plan->usd);
+  const TrainingRun& whole = plan->whole;
+  EXPECT_NEAR(whole.undisturbed_days, hours / 24, 1e-9 * whole.days);
+  EXPECT_NEAR(whole.days * whole.goodput, hours / 24, 1e-9 * whole.days);
+  EXPECT_NEAR(whole.gpu_hours, 4 * 24 * whole.days, 1e-9 * whole.gpu_hours);
+  EXPECT_NEAR(*whole.usd, 2 * whole.gpu_hours, 1e-9 * *whole.usd);
+  EXPECT_EQ(whole.steps, std::ceil(1e9 / (8 * 1024)));
+  EXPECT_NEAR(whole.checkpoint.base(), 12 * 1.236e9, 0.01 * 12 * 1.236e9);  // fp32 parameters and two states
   EXPECT_EQ(plan->price_source, "as given");
+}
+
+TEST(PlanTrainApi, WithoutFailuresNothingIsLost) {
+  PlanTrainQuery query = training();
+  query.gpu_mtbf = 0;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_EQ(plan->whole.days, plan->whole.undisturbed_days);
+  EXPECT_EQ(plan->whole.failures, 0);
+  query.gpu_mtbf = 10;
+  const auto failing = plan_train(query);
+  ASSERT_TRUE(failing);
+  EXPECT_GT(failing->whole.days, plan->whole.days);
+  EXPECT_EQ(failing->ranked.front().layout, plan->ranked.front().layout);
+}
+
+TEST(PlanTrainApi, CountsTheGpusADeadlineNeeds) {
+  PlanTrainQuery query = training();
+  query.gpus = "H100-SXM", query.global_batch = 64, query.tokens = 1e11, query.deadline = 1;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_LE(plan->whole.days, 1);
+  ASSERT_GE(plan->tried_gpus.size(), 2u);
+  EXPECT_EQ(plan->tried_gpus.back(), plan->gpus);
+  // One number fewer does not meet it.
+  query.gpus = std::to_string(plan->tried_gpus[plan->tried_gpus.size() - 2]) + "xH100-SXM";
+  const auto fewer = plan_train(query);
+  ASSERT_TRUE(fewer) << fewer.error().line();
+  EXPECT_GT(fewer->whole.days, 1);
+}
+
+TEST(PlanTrainApi, SpendsABudgetOnTime) {
+  PlanTrainQuery query = training();
+  query.gpus = "H100-SXM", query.global_batch = 64, query.tokens = 1e11, query.budget = 2000;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_LE(*plan->whole.usd, 2000);
+  for (const int gpus : plan->tried_gpus) {
+    query.gpus = std::to_string(gpus) + "xH100-SXM";
+    const auto other = plan_train(query);
+    ASSERT_TRUE(other) << other.error().line();
+    EXPECT_TRUE(*other->whole.usd > 2000 || other->whole.days >= plan->whole.days) << gpus;
+  }
+  query.gpus = "H100-SXM", query.budget = 1;
+  const auto nearest = plan_train(query);
+  ASSERT_TRUE(nearest) << nearest.error().line();
+  EXPECT_GT(*nearest->whole.usd, 1);
+}
+
+TEST(PlanTrainApi, AdviceIsAGainAndScalingHasThePlanInIt) {
+  PlanTrainQuery query = training();
+  query.scaling = true, query.gpus = "16xH100-SXM", query.global_batch = 64;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  double before = 1;
+  for (const TrainingAdvice& a : plan->advice) {
+    EXPECT_GT(a.gain, 0) << a.what;
+    EXPECT_LE(a.gain, before) << a.what;
+    before = a.gain;
+  }
+  ASSERT_EQ(plan->strong.size(), 5u);
+  ASSERT_EQ(plan->weak.size(), 5u);
+  EXPECT_EQ(plan->strong[2].gpus, 16);
+  EXPECT_EQ(plan->strong[2].tokens_per_second, plan->ranked.front().tokens_per_second);
+  EXPECT_EQ(plan->weak[4].gpus, 64);
+  EXPECT_EQ(plan->weak[4].global_batch, 256);
+  for (std::size_t i = 1; i < plan->weak.size(); ++i)
+    EXPECT_GT(plan->weak[i].tokens_per_second, plan->weak[i - 1].tokens_per_second);
 }
 
 TEST(PlanTrainApi, PricesOfATableAndNone) {
@@ -166,7 +238,7 @@ TEST(PlanTrainApi, PricesOfATableAndNone) {
   const auto none = plan_train(query);
   ASSERT_TRUE(none) << none.error().line();
   EXPECT_FALSE(none->usd_per_gpu_hour);
-  EXPECT_EQ(none->usd, 0);
+  EXPECT_FALSE(none->whole.usd);
   EXPECT_EQ(none->price_source, "no price of H100-SXM is known");
 }
 

@@ -6,7 +6,9 @@
 #include "api/declare.h"
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
+#include "api/training_runs.h"
 #include "cluster/registry.h"
+#include "gpu/registry.h"
 #include "model/library.h"
 #include "parallel/plan.h"
 #include "tilecast/plan.h"
@@ -94,7 +96,7 @@ Result<TrainingPlanResult> begun(const PlanTrainQuery& q, const TrainingQuery& q
   result.gpu_memory = gpu.dram.size;
   result.sequences = q.global_batch, result.seq = std::max<Count>(q.seq, 1);
   result.item = item_of(spec), result.left_out = spec.left_out;
-  result.tokens = q.tokens;
+  result.tokens = q.tokens, result.deadline = q.deadline, result.budget = q.budget;
   if (const auto price = prices->of(gpu.name)) {
     result.usd_per_gpu_hour = price->usd_per_hour;
     result.price_source = price->source.empty() ? "as given" : price->source;
@@ -104,40 +106,138 @@ Result<TrainingPlanResult> begun(const PlanTrainQuery& q, const TrainingQuery& q
   return result;
 }
 
+// The most GPUs that are looked at where no number is given: twice the largest cluster that was written about.
+constexpr int kMostGpus = 65'536;
+
+// "H100-SXM" without a number, of which GPUs are to be counted.
+bool is_uncounted(const PlanTrainQuery& q) { return (q.deadline || q.budget) && find_gpu(q.gpus); }
+
+// One node of them, or as many as were asked for.
+Result<Cluster> cluster_from(const PlanTrainQuery& q) {
+  if (!is_uncounted(q)) return cluster_of(q.gpus);
+  const Cluster* node = built_in_cluster_of(find_gpu(q.gpus)->measured().name);
+  return cluster_of(fmt::format("{}x{}", node ? node->gpus_per_node : 1, q.gpus));
+}
+
+struct Chosen {
+  TrainingQuery query;
+  TrainingPlan plan;
+  TrainingRun whole;
+};
+bool is_within(const PlanTrainQuery& q, const TrainingRun& run) {
+  return (!q.deadline || run.days <= *q.deadline) && (!q.budget || (run.usd && *run.usd <= *q.budget));
+}
+
+// With a deadline the first number of GPUs that meets it (and the budget); with a budget alone the fastest within it.
+// Where none does, the one that comes nearest.
+class GpuSearch {
+ public:
+  GpuSearch(const PlanTrainQuery& q, const TrainingQuery& one_node, const StepPricing& with, std::optional<double> price)
+      : q_(q), one_node_(one_node), with_(with), price_(price) {}
+
+  Result<Chosen> run(const std::function<void(double)>& progress) {
+    const std::vector<int> numbers = gpu_numbers(one_node_.cluster.gpus_per_node, kMostGpus);
+    std::optional<Chosen> best;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (progress) progress(static_cast<double>(i) / static_cast<double>(numbers.size()));
+      const auto query = on_gpus(one_node_, numbers[i]);
+      if (!query) return best ? *std::move(best) : Result<Chosen>(query.error());
+      if (candidate_layouts(*query).empty()) continue;
+      auto plan = plan_training(*query, with_);
+      if (!plan) return std::move(plan).error();
+      tried_.push_back(numbers[i]);
+      if (plan->ranked.empty()) continue;
+      TrainingRun whole = whole_run(q_, *query, plan->ranked.front(), price_);
+      const bool within = is_within(q_, whole), last = q_.budget && whole.usd && *whole.usd > 2 * *q_.budget;
+      if (!best || better(whole, best->whole)) best = Chosen{*query, *std::move(plan), std::move(whole)};
+      if ((within && q_.deadline) || last) break;
+    }
+    if (!best) return field_error("gpus", "no number of " + q_.gpus + " holds the model", "use larger GPUs, shorter sequences or another global batch");
+    return *std::move(best);
+  }
+  std::vector<int> tried() && { return std::move(tried_); }
+
+ private:
+  bool better(const TrainingRun& a, const TrainingRun& b) const {
+    const bool in_a = is_within(q_, a), in_b = is_within(q_, b);
+    if (in_a != in_b) return in_a;
+    // Within, the faster; else what misses a deadline by least, or a budget.
+    return in_a || q_.deadline ? a.days < b.days : a.usd.value_or(0) < b.usd.value_or(0);
+  }
+
+  const PlanTrainQuery& q_;
+  const TrainingQuery& one_node_;
+  const StepPricing& with_;
+  std::optional<double> price_;
+  std::vector<int> tried_;
+};
+
+void add_layouts(TrainingPlanResult& result, const PlanTrainQuery& q, const Chosen& chosen) {
+  result.tried = chosen.plan.tried, result.fit = static_cast<Count>(chosen.plan.ranked.size());
+  for (const PlannedLayout& layout : chosen.plan.ranked) {
+    if (static_cast<Count>(result.ranked.size()) == q.top) break;
+    result.ranked.push_back(described(layout));
+    result.ranked.back().days = whole_run(q, chosen.query, layout, {}).days;
+  }
+  result.smallest = described(chosen.plan.smallest);
+  result.whole = chosen.whole;
+}
+
+Result<Chosen> planned_as_asked(const PlanTrainQuery& q, const TrainingQuery& query, const StepPricing& with,
+                                std::optional<double> price, const std::function<void(double)>& progress) {
+  auto plan = plan_training(query, with, progress);
+  if (!plan) return std::move(plan).error();
+  Chosen chosen{query, *std::move(plan), {}};
+  if (!chosen.plan.ranked.empty()) chosen.whole = whole_run(q, query, chosen.plan.ranked.front(), price);
+  return chosen;
+}
+
+Result<std::optional<double>> price_of(const PlanTrainQuery& q, const Gpu& gpu) {
+  const auto prices = PriceLookup::from(q.price, q.prices);
+  if (!prices) return prices.error();
+  const auto price = prices->of(gpu.name);
+  if (!price && q.budget)
+    return field_error("budget", "needs a price, and none of " + gpu.name + " is known", "give price or prices");
+  return price ? std::optional(price->usd_per_hour) : std::nullopt;
+}
+
 }  // namespace
 
 Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::function<void(double)>& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
-  auto cluster = cluster_of(q.gpus);
+  auto cluster = cluster_from(q);
   if (!cluster) return in_field(cluster.error(), "gpus");
   auto run = run_from(q);
   if (!run) return std::move(run).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0};
   query.gpus = query.cluster.gpus();
-  const auto chosen = chosen_method(q.method, q.weights);
-  if (!chosen) return chosen.error();
-  auto result = begun(q, query);
-  if (!result) return result;
+  const auto chosen_by = chosen_method(q.method, q.weights);
+  if (!chosen_by) return chosen_by.error();
+  const auto price = price_of(q, query.cluster.gpu);
+  if (!price) return price.error();
   StepPricing with;
-  with.method = chosen->method, with.weights = chosen->weights(), with.links = &shipped_comm_constants();
-  const auto plan = plan_training(query, with, progress);
-  if (!plan) return plan.error();
-  result->tried = plan->tried, result->fit = static_cast<Count>(plan->ranked.size());
-  for (const PlannedLayout& layout : plan->ranked) {
-    if (static_cast<Count>(result->ranked.size()) == q.top) break;
-    result->ranked.push_back(described(layout));
-  }
-  result->smallest = described(plan->smallest);
-  if (plan->ranked.empty()) return result;
-  const TrainingCost cost = cost_of(plan->ranked.front(), q.tokens, result->usd_per_gpu_hour.value_or(0));
-  result->days = cost.days, result->gpu_hours = cost.gpu_hours, result->usd = cost.usd;
+  with.method = chosen_by->method, with.weights = chosen_by->weights(), with.links = &shipped_comm_constants();
+  GpuSearch search(q, query, with, *price);
+  auto chosen = is_uncounted(q) ? search.run(progress) : planned_as_asked(q, query, with, *price, progress);
+  if (!chosen) return std::move(chosen).error();
+  auto result = begun(q, chosen->query);
+  if (!result) return result;
+  result->tried_gpus = std::move(search).tried();
+  add_layouts(*result, q, *chosen);
+  result->advice = advice_for(chosen->query, chosen->plan, with);
+  if (!q.scaling || result->ranked.empty()) return result;
+  auto scaling = scaling_of(q, chosen->query, with, progress);
+  if (!scaling) return std::move(scaling).error();
+  result->strong = std::move(scaling->strong), result->weak = std::move(scaling->weak);
   return result;
 }
 
 const Question& plan_train_question() {
   static const Question question{"plan train",
                                  "every way to spread a training step, ranked, and what it costs",
-                                 {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096"}};
+                                 {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096",
+                                  "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1024 "
+                                  "--seq 8192"}};
   return question;
 }
 

@@ -164,6 +164,7 @@ void add_engine(List& list) {
 
 void add_cluster_1(List& list) {
   list.add(kNetworkShare);
+  list.add(kGpuFailure), list.add(kStorageOfGpu), list.add(kRestart);
   list.add(kCollectiveDoubt);
   list.add(kNetworkBase);
   list.add(kEagerCopyShare);

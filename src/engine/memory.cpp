@@ -169,6 +169,12 @@ Bytes library_workspace(const Gpu& gpu) {
 
 }  // namespace
 
+Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& p) {
+  const double parameter = p.mixed == MixedPrecision::none ? p.activation.weight_bits / 8 : 4;
+  const double states = kind == OptimizerKind::sgd ? 0 : 2;
+  return bytes(params * parameter * (1 + states));
+}
+
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision) {
   const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
   double sum = 4.0 * static_cast<double>(need.state);

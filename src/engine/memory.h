@@ -34,6 +34,9 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu,
                        const StateShares& shares = {});
 
+// What a training writes down to go on from: parameters as the optimizer has them, and its states.
+Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& precision);
+
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision);
 // ... of all requests of a workload.
 Bytes cache_bytes(const CacheNeed& need, const Workload& workload, const Precision& precision);

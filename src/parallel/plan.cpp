@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimate/power.h"
 #include "parallel/split.h"
 
 namespace tilecast {
@@ -96,8 +97,10 @@ class Candidates {
   std::vector<ParallelRun> runs_;
 };
 
-PlannedLayout planned(ParallelRun run, const ParallelForecast& f) {
-  PlannedLayout p{std::move(run), f.step, f.bubble, f.exposed(), f.interval, f.tokens_per_second, f.utilisation, {}};
+PlannedLayout planned(ParallelRun run, const ParallelForecast& f, const Cluster& cluster) {
+  PlannedLayout p{{}, f.step, f.bubble, f.exposed(), f.interval, f.tokens_per_second, f.utilisation, {}, {}};
+  p.joules = step_joules(run, f, cluster);
+  p.run = std::move(run);
   for (const StageForecast& stage : f.stages) p.memory = std::max(p.memory, stage.memory.total());
   return p;
 }
@@ -121,8 +124,9 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
     auto forecast = forecast_parallel(runs[i], query.cluster, with);
     if (!forecast) return std::move(forecast).error();
     ++plan.tried;
-    PlannedLayout one = planned(std::move(runs[i]), *forecast);
+    PlannedLayout one = planned(std::move(runs[i]), *forecast, query.cluster);
     if (plan.tried == 1 || one.memory < plan.smallest.memory) plan.smallest = one;
+    if (plan.tried == 1 || one.step < plan.fastest.step) plan.fastest = one;
     if (forecast->fits()) plan.ranked.push_back(std::move(one));
     else ++plan.too_large;
   }
@@ -131,9 +135,20 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
   return plan;
 }
 
-TrainingCost cost_of(const PlannedLayout& layout, double tokens, double usd_per_gpu_hour) {
-  const double hours = tokens / layout.tokens_per_second / 3600, gpu_hours = hours * layout.run.layout.ranks();
-  return {hours / 24, gpu_hours, gpu_hours * usd_per_gpu_hour};
+std::optional<double> step_joules(const ParallelRun& run, const ParallelForecast& forecast, const Cluster& cluster) {
+  const auto law = metered_law(cluster.gpu);
+  if (!law) return {};
+  // The program is that of a rank with all layers: what the ranks of a pipeline do together.
+  PowerWork work;
+  for (std::size_t i = 0; i < forecast.program.calls.size(); ++i) {
+    const KernelCall& call = forecast.program.calls[i];
+    const bool once = forecast.program.sections[call.section].pass == Pass::optimizer;
+    const double times = static_cast<double>(call.times) * (once ? 1 : static_cast<double>(forecast.micro_batches));
+    work = work + forecast.rank.calls[i].work * times;
+  }
+  const double pipelines = static_cast<double>(run.layout.tp) * run.layout.cp * run.layout.dp;
+  const double clock = clock_under(*law, work, law->limit);
+  return pipelines * (joules_at(*law, work, clock) + run.layout.pp * law->idle.base() * forecast.step.base());
 }
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "parallel/forecast.h"
@@ -20,6 +21,7 @@ struct PlannedLayout {
   Interval interval;
   double tokens_per_second = 0, utilisation = 0;
   Bytes memory;  // of the fullest rank
+  std::optional<double> joules;  // of a step, all GPUs
 };
 
 struct TrainingPlan {
@@ -27,6 +29,7 @@ struct TrainingPlan {
   Count tried = 0;
   Count too_large = 0;
   PlannedLayout smallest;  // of all, the one that needs least memory; what to say when none fits
+  PlannedLayout fastest;   // of all, whether it fits or not
 };
 
 // Layouts worth a look: tensor parallelism within a node, pipelines as deep as there are layers, every schedule,
@@ -37,11 +40,8 @@ std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query);
 Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
                                    const std::function<void(double)>& progress = {});
 
-// What training on that many tokens takes.
-struct TrainingCost {
-  double days = 0, gpu_hours = 0;
-  double usd = 0;  // 0: no price known
-};
-TrainingCost cost_of(const PlannedLayout& layout, double tokens, double usd_per_gpu_hour);
+// Joules of all GPUs in a step: their kernels', and what they draw while they wait. Nothing where no card of the vendor
+// was metered.
+std::optional<double> step_joules(const ParallelRun& run, const ParallelForecast& forecast, const Cluster& cluster);
 
 }  // namespace tilecast

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,6 +95,8 @@ class Json {
 
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
 };
+
+inline Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // As a program prints it: with a newline behind it.
 std::string json_text(const Json& json, int indent = 2);
