@@ -300,7 +300,7 @@ LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const St
 
 void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out) {
   assert(inputs.size() == out.size());
-  constexpr std::size_t kBlock = 64;
+  constexpr std::size_t kBlock = 256;  // as many rows as a forest walks together
   std::array<float, kBlock * kFeatureCount> features;
   std::array<float, kBlock> logs;
   std::array<float, kBlock> trust;
