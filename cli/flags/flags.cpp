@@ -196,10 +196,13 @@ void add_model_commands(CLI::App& app, ModelCommandOptions& options, Command& ch
 
   ModelsOptions& list = options.models;
   CLI::App* models = app.add_subcommand("models", models_question().summary);
+  std::vector<BoundArgument> one = arguments_of(list.query);
+  for (BoundArgument& argument : one) argument.about.required = false;  // none: all of them
+  add_arguments(*models, std::move(one), list.refusal);
   models->add_flag("--json", list.json, "machine-readable output");
   models->add_flag("--classes", list.classes, "the classes whose config.json is understood, instead");
   models->footer(examples_text(models_question()));
-  models->callback([&] { chosen = [&list] { return run_models(list); }; });
+  models->callback([&] { chosen = answered(list.refusal, [&list] { return run_models(list); }); });
 }
 
 constexpr const char* kJsonHelp = "machine-readable output (docs/json.md)";
@@ -212,7 +215,8 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
   add_arguments(*serving, arguments_of(serve.query), serve.refusal);
   serving->add_option("--save-dir", serve.save_dir,
                       "also write a new folder: for each of the best plans scripts, configurations and manifests");
-  serving->add_option("--save-top", serve.save_top, "how many of the best plans it holds")->capture_default_str();
+  serving->add_option("--save-top", serve.save_top,
+                      "how many of the best plans it holds (default " + std::to_string(kSavedPlans) + ")");
   serving->add_option("--html", serve.html, "also write a page with tables and pictures to this file");
   serving->add_option("--svg", serve.svg,
                       "also write the pictures alone, to this with _pareto.svg, _load.svg and _timeline.svg");

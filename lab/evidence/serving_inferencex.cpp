@@ -85,7 +85,7 @@ void set_engine(DeploymentOptions& d, const TableRow& row) {
   if (d.engine.kind == EngineKind::sglang) d.cold_start = kInferencexColdStart;
   if (d.engine.kind == EngineKind::vllm) {
     d.memory_fraction = 0.9, d.max_tokens = 8192, d.max_sequences = concurrency;
-    d.most_captured = 2048, d.experts_kernel = kMarlin;
+    d.most_captured = 2048, d.experts_kernel = KernelSource::named(kMarlin);
   } else if (d.gpu.vendor == Vendor::amd) {
     d.memory_fraction = 0.8, d.chunk = d.max_tokens = 196608, d.most_captured = 128;
   } else if (d.gpu.architecture == Architecture::blackwell) {

@@ -49,7 +49,7 @@ TEST(InferencexCases, RunsOfAConfigurationAreOneCase) {
   EXPECT_EQ(oss.label.gpu, "H200-SXM");
   EXPECT_EQ(oss.deployment.max_sequences, 4);
   EXPECT_EQ(oss.deployment.most_captured, 2048);
-  EXPECT_NE(oss.deployment.experts_kernel.find("marlin"), std::string_view::npos);
+  EXPECT_TRUE(oss.deployment.experts_kernel.says(KernelSource::Word::marlin));
   EXPECT_EQ(read->cases[3].deployment.receive_steps, 1);  // AMD's
 }
 

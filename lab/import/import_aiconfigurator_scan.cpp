@@ -85,8 +85,10 @@ FillRow scan_table(const CsvReader& csv, Cells& cells, const Common& common, Nam
       if (keys_only) shape.state = StateType::bf16;  // vLLM's and SGLang's pool of states is fp32
       if (keys_only && shape.kind == ScanKind::conv1d) shape.channels = shape.key_heads * shape.key_dim;
       // That version still called the CUDA kernel, by the name of the Triton one that followed.
-      if (old && row.kernel_source == "causal_conv1d_fn")
-        row.kernel_source = row.context.kernel_source = "causal_conv1d_cuda";
+      if (old && row.kernel_source == "causal_conv1d_fn") {
+        row.context.kernel_source = KernelSource::causal_conv1d_cuda;
+        row.kernel_source = row.context.kernel_source.text();
+      }
       if (row.engine == "trtllm" && shape.chunked()) shape.carry = false;
     }
     return keep(row, shape);

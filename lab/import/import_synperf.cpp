@@ -60,8 +60,9 @@ FillRow moe_table(Cells& cells, Names& names) {
        duration = cells.column("avg_duration")](Cells& c, Measurement& row) -> std::string_view {
         fill_common(c, hardware, duration, row, names);
         if (c.text(which) != "w13" && c.text(which) != "w2") return "a pass that is neither w13 nor w2";
-        row.context.engine = row.engine = "sglang";
-        row.context.kernel_source = row.kernel_source = kSynperfMoe;
+        row.engine = "sglang";
+        row.kernel_source = kSynperfMoe;
+        row.context = c.context(row.engine, row.kernel_source);
         row.kernel.format = c.format("bf16");
         Moe shape;
         shape.tokens = c.count(m);

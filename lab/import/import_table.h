@@ -60,8 +60,8 @@ class Cells {
   const Gpu* gpu(Column c);
   Format format(std::string_view name);
   // The context that the source's protocol means.
-  Context context(std::string_view engine, std::string_view kernel_source) const {
-    return {source_.protocol.runtime, source_.protocol.warmth, 1, 1, engine, kernel_source};
+  Context context(std::string_view engine, std::string_view kernel_source) {
+    return {source_.protocol.runtime, source_.protocol.warmth, 1, 1, Launcher::named(engine), sources_.get(kernel_source)};
   }
 
   void fail(Error problem) {
@@ -82,6 +82,7 @@ class Cells {
   std::string left_out_;
   Remembered<Gpu> gpus_;
   Remembered<Format> formats_;
+  RememberedSource sources_;
 };
 
 // Fills a row from the cells. Returns why the row is left out though nothing is wrong with it, or nothing to keep it.

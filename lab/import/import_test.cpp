@@ -39,8 +39,8 @@ TEST(ImportAiconfigurator, ReadsProductsWithTheirRotation) {
   EXPECT_EQ(first.context.weight_copies, 6);
   EXPECT_EQ(first.context.activation_copies, 1);
   EXPECT_EQ(first.context.warmth, Warmth::warm);
-  EXPECT_EQ(first.context.engine, "vllm");
-  EXPECT_EQ(first.context.kernel_source, "vllm_default");
+  EXPECT_EQ(first.context.engine, Launcher::vllm);
+  EXPECT_EQ(first.context.kernel_source.text(), "vllm_default");
   EXPECT_EQ(first.line, 2);
   // TensorRT-LLM: L40S has 96 MiB of L2, the weights take 32 MiB: three copies cover it.
   EXPECT_EQ(in.rows[1].context.weight_copies, 3);

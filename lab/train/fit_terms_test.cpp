@@ -80,8 +80,8 @@ TEST(Tune, AnUnknownKernelTakesItsGenerationsFactorsAndItsEnginesFloor) {
   FamilyModel model;
   model.sources = fit_sources(planted.used);
   Context context;
-  context.engine = "vllm";
-  context.kernel_source = "another";
+  context.engine = Launcher::vllm;
+  context.kernel_source = KernelSource::named("another");
   const Standing standing = standing_of(model, context, *planted.planned.front().gpu);
   EXPECT_EQ(standing.source_index, -1);
   EXPECT_NEAR(standing.tuning.extra_floor_us, model.sources.at("nvidia/mma/vllm").tuning.extra_floor_us, 1e-6);

@@ -65,8 +65,8 @@ Result<Context> context_of(const KernelQuery& query) {
   context.warmth = query.warmth;
   context.run = query.run;
   context.weight_copies = static_cast<int>(query.weight_copies);
-  context.engine = query.engine;
-  context.kernel_source = query.kernel_source;
+  context.engine = Launcher::named(query.engine);
+  context.kernel_source = KernelSource::named(query.kernel_source);
   return context;
 }
 

@@ -9,21 +9,21 @@ namespace tilecast {
 namespace {
 
 // How the measurements that taught the forecaster name the libraries.
-std::string_view source_of(std::string_view library) {
-  if (library == "cuBLAS") return "cublas";
-  if (library == "FlashAttention") return "flash_attention_2";
-  if (library == "cuDNN") return "cudnn";
-  if (library == "PyTorch") return "torch";
+KernelSource source_of(std::string_view library) {
+  if (library == "cuBLAS") return KernelSource::cublas;
+  if (library == "FlashAttention") return KernelSource::flash_attention_2;
+  if (library == "cuDNN") return KernelSource::cudnn;
+  if (library == "PyTorch") return KernelSource::torch;
   return {};
 }
 
 Context context_of(const Kernel& kernel, std::string_view library, const ModelSource* weights) {
   Context context;
   const FamilyModel* model = weights ? weights->find(kernel) : nullptr;
-  if (const std::string_view source = source_of(library); model && !source.empty()) {
+  if (const KernelSource source = source_of(library); model && !source.empty()) {
     const std::vector<std::string> engines = engines_of(*model);
     if (std::find(engines.begin(), engines.end(), "pytorch") != engines.end()) {
-      context.engine = "pytorch";
+      context.engine = Launcher::pytorch;
       context.kernel_source = source;
     }
   }

@@ -61,11 +61,11 @@ Count head_dim(const Shape& shape) {
 // compute capabilities 9 and 10, for heads of up to 256 in steps of 8; FlashAttention 2 otherwise. On an H200 all 105
 // default calls of data/measurements/h200_attention_kernels.csv.gz ran cuDNN. ROCm's flash kernel is FlashAttention 2
 // in Triton.
-std::string_view pytorch_source(const Gpu& gpu, const Shape& shape) {
+KernelSource pytorch_source(const Gpu& gpu, const Shape& shape) {
   const TensorGeneration generation = gpu.tensor_generation();
   const bool first = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
   const Count dim = head_dim(shape);
-  return first && dim <= 256 && dim % 8 == 0 ? "cudnn" : "flash_attention_2";
+  return first && dim <= 256 && dim % 8 == 0 ? KernelSource::cudnn : KernelSource::flash_attention_2;
 }
 
 }  // namespace
@@ -89,46 +89,48 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
   return shape;
 }
 
-std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era, AttentionForm form) {
-  if (!is_attention(shape)) return "";
-  if (serves(kind)) return old_vllm(kind, era) ? "vllm_flash_attn_fa2" : "";
+KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era, AttentionForm form) {
+  if (!is_attention(shape)) return {};
+  if (serves(kind)) return old_vllm(kind, era) ? KernelSource::vllm_flash_attn_fa2 : KernelSource::unsaid;
   switch (form_of(form, era)) {
-    case AttentionForm::flash2: return "flash_attention_2";
-    case AttentionForm::flash3: return "flash_attention_3";
-    case AttentionForm::flash4: return "flash_attention_4";
-    case AttentionForm::cudnn: return "cudnn";
-    case AttentionForm::xformers: return "efficient_attention";
-    case AttentionForm::ck: return "ck_flash_attention";
-    case AttentionForm::aiter: return "aiter_flash_attention";
+    case AttentionForm::flash2: return KernelSource::flash_attention_2;
+    case AttentionForm::flash3: return KernelSource::flash_attention_3;
+    case AttentionForm::flash4: return KernelSource::flash_attention_4;
+    case AttentionForm::cudnn: return KernelSource::cudnn;
+    case AttentionForm::xformers: return KernelSource::efficient_attention;
+    case AttentionForm::ck: return KernelSource::ck_flash_attention;
+    case AttentionForm::aiter: return KernelSource::aiter_flash_attention;
     case AttentionForm::fused:
     case AttentionForm::eager:
     case AttentionForm::math: break;
   }
-  return "";
+  return {};
 }
 
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era) {
   return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape) ? kTriton2023 : 1.0;
 }
 
-std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine) {
-  if (!is_attention(shape)) return "";
+KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {
+  if (!is_attention(shape)) return {};
   const TensorGeneration generation = gpu.tensor_generation();
   const bool hopper = generation == TensorGeneration::wgmma, blackwell = generation == TensorGeneration::tcgen05;
   const bool decode = std::holds_alternative<AttentionDecode>(shape);
   // vLLM's default on ROCm (vllm/platforms/rocm.py: AITER is asked for by a variable), SGLang's (server_args.py).
-  if (gpu.vendor == Vendor::amd && engine == "vllm") return decode ? "rocm_paged_attention" : "rocm_triton_attention";
-  if (gpu.vendor == Vendor::amd && engine == "sglang")
-    return decode ? "aiter_paged_attention" : "aiter_flash_attention";
-  if (engine == "trtllm") return "torch_flow";
-  if (engine == "vllm") {
-    if (blackwell) return decode ? "vllm_flashinfer_trtllmdecode" : "vllm_flashinfer_trtllmprefill";
-    return hopper ? "vllm_flash_attn_fa3" : "vllm_flash_attn_fa2";
+  if (gpu.vendor == Vendor::amd && engine == Launcher::vllm)
+    return decode ? KernelSource::rocm_paged_attention : KernelSource::rocm_triton_attention;
+  if (gpu.vendor == Vendor::amd && engine == Launcher::sglang)
+    return decode ? KernelSource::aiter_paged_attention : KernelSource::aiter_flash_attention;
+  if (engine == Launcher::trtllm) return KernelSource::torch_flow;
+  if (engine == Launcher::vllm) {
+    if (blackwell) return decode ? KernelSource::vllm_flashinfer_decode : KernelSource::vllm_flashinfer_prefill;
+    return hopper ? KernelSource::vllm_flash_attn_fa3 : KernelSource::vllm_flash_attn_fa2;
   }
   // server_args.py of SGLang: FlashAttention 3 on Hopper, TensorRT-LLM's kernels on Blackwell, FlashInfer elsewhere.
-  if (engine == "sglang") return blackwell ? "trtllm_mha" : hopper ? "fa3" : "flashinfer";
-  if (engine == "pytorch") return pytorch_source(gpu, shape);
-  return "";
+  if (engine == Launcher::sglang)
+    return blackwell ? KernelSource::trtllm_mha : hopper ? KernelSource::fa3 : KernelSource::flashinfer;
+  if (engine == Launcher::pytorch) return pytorch_source(gpu, shape);
+  return {};
 }
 
 }  // namespace tilecast

@@ -1,8 +1,6 @@
 // Which attention kernel an engine runs: plans and learned corrections both go by it.
 #pragma once
 
-#include <string_view>
-
 #include "engine/kinds.h"
 #include "gpu/gpu.h"
 #include "kernel/kernel.h"
@@ -14,10 +12,10 @@ namespace tilecast {
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form = AttentionForm::fused);
 
 // The kernel's name in measured tables, where it does not depend on the card; else empty.
-std::string_view attention_source(const Shape& shape, EngineKind kind, EngineEra era,
-                                  AttentionForm form = AttentionForm::fused);
-// ... where it does: what the engine (by its name in the tables) chooses on this card. Empty for other kernels.
-std::string_view attention_source_on(const Gpu& gpu, const Shape& shape, std::string_view engine);
+KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era,
+                              AttentionForm form = AttentionForm::fused);
+// ... where it does: what the engine chooses on this card. Empty for other kernels.
+KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
 
 // How many times as long as the priced kernel an era's takes.
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);

@@ -42,7 +42,7 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   EXPECT_EQ(whose(EngineEra::current, AttentionForm::cudnn), AttentionAlgorithm::cudnn);
   const auto on = [&](const char* gpu, Count dim) {
     forward.head_dim = dim;
-    return attention_source_on(*find_gpu(gpu), forward, "pytorch");
+    return attention_source_on(*find_gpu(gpu), forward, Launcher::pytorch).text();
   };
   EXPECT_EQ(on("H200-SXM", 72), "cudnn");
   EXPECT_EQ(on("B200", 256), "cudnn");
@@ -54,14 +54,15 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
   const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current, AttentionForm::flash2);
   EXPECT_EQ(std::get<AttentionBackward>(backward).forward.algorithm, AttentionAlgorithm::fa2);
-  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current), "");
-  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current, AttentionForm::flash2), "flash_attention_2");
-  EXPECT_EQ(attention_source(Gemm{1, 1, 1}, compile, EngineEra::current), "");
+  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current).text(), "");
+  EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current, AttentionForm::flash2).text(),
+            "flash_attention_2");
+  EXPECT_EQ(attention_source(Gemm{1, 1, 1}, compile, EngineEra::current).text(), "");
 }
 
 TEST(AttentionKernel, EnginesChooseByTheCard) {
   const auto on = [](const char* gpu, const char* engine) {
-    return attention_source_on(*find_gpu(gpu), decode(100, 0), engine);
+    return attention_source_on(*find_gpu(gpu), decode(100, 0), Launcher::named(engine)).text();
   };
   EXPECT_EQ(on("H100-SXM", "vllm"), "vllm_flash_attn_fa3");
   EXPECT_EQ(on("L40S", "vllm"), "vllm_flash_attn_fa2");
@@ -72,10 +73,11 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "flash_attention_2");
   EXPECT_EQ(on("MI300X", "vllm"), "rocm_paged_attention");
   EXPECT_EQ(on("MI300X", "sglang"), "aiter_paged_attention");
-  EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, "vllm"), "rocm_triton_attention");
+  EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, Launcher::vllm),
+            KernelSource::rocm_triton_attention);
   EXPECT_EQ(attention_source(AttentionPrefill{}, EngineKind::pytorch, EngineEra::current, AttentionForm::aiter),
-            "aiter_flash_attention");
-  EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, "sglang"), "");
+            KernelSource::aiter_flash_attention);
+  EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, Launcher::sglang).text(), "");
 }
 
 TEST(HostCost, SchedulersOf2024WaitedBetweenSteps) {

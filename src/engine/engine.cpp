@@ -11,19 +11,9 @@
 namespace tilecast {
 namespace {
 
-// Who launches, as measurement tables name it.
-std::string_view measured_as(EngineKind kind) {
-  switch (kind) {
-    case EngineKind::vllm: return "vllm";
-    case EngineKind::sglang: return "sglang";
-    case EngineKind::trtllm: return "trtllm";
-    default: return "pytorch";
-  }
-}
-
 // PyTorch's own kernels are known by how they walk their tensors; contiguous ones are the ordinary case.
-std::string_view pointwise_source(const Operator& op) {
-  return op.walk == TorchWalk::vectorized ? std::string_view() : source_of(op.walk);
+KernelSource pointwise_source(const Operator& op) {
+  return op.walk == TorchWalk::vectorized ? KernelSource() : source_of(op.walk);
 }
 
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
@@ -75,6 +65,15 @@ Result<EngineKind> engine_from(std::string_view name) {
     if (name == kEngineNames[i]) return static_cast<EngineKind>(i);
   std::vector<std::string> names(kEngineNames.begin(), kEngineNames.end());
   return field_error("engine", "is unknown: '" + std::string(name) + "'", "one of " + join(names, ", "));
+}
+
+Launcher measured_as(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::vllm: return Launcher::vllm;
+    case EngineKind::sglang: return Launcher::sglang;
+    case EngineKind::trtllm: return Launcher::trtllm;
+    default: return Launcher::pytorch;
+  }
 }
 
 Count Program::launches() const {

@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernel/source.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
 
 namespace tilecast {
 
 Result<EngineKind> engine_from(std::string_view name);
+
+// Who launches its kernels, as measurement tables name it.
+Launcher measured_as(EngineKind kind);
 
 // What a framework's cross-entropy makes of the logits.
 enum class LossForm : std::uint8_t {

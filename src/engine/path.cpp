@@ -11,13 +11,11 @@ namespace {
 bool nvidia(const Gpu& gpu) { return gpu.vendor == Vendor::nvidia; }
 bool blackwell(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::tcgen05; }
 bool hopper(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::wgmma; }
-bool serving(std::string_view engine) { return engine == "vllm" || engine == "sglang" || engine == "trtllm"; }
+bool serving(const Launcher& engine) {
+  return engine == Launcher::vllm || engine == Launcher::sglang || engine == Launcher::trtllm;
+}
 
 Format named(std::string_view name) { return *format_from(name); }
-
-// OpenAI's Triton kernels (triton_kernels), measured under vLLM's name for them.
-constexpr std::string_view kOpenAiTriton = "vllm_gptossmxfp4moe_triton_oaitritonmxfp4expertsmonolithic";
-constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
 
 // gpt-oss' experts. Blackwell multiplies mxfp4 weights with mxfp8 activations; before it weights are unpacked to bf16.
 // - TensorRT-LLM (deployment guide for GPT-OSS, 1.2): MXFP8 activations and its own kernels on B200 to GB300, BF16 and
@@ -26,38 +24,39 @@ constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
 //   its recipe for gpt-oss sets; Triton on Hopper, Marlin elsewhere (issue 31085 of vllm-project/vllm).
 // - SGLang (server_args.py): flashinfer_mxfp4 on SM100, triton_kernel on Hopper. AIConfigurator's collector ran
 //   fused_moe_triton on Hopper and Ada, which takes 2.3 and 4 times as long; on RTX PRO 6000 it found Marlin.
-ChosenPath mxfp4_experts(const Gpu& gpu, std::string_view engine) {
+ChosenPath mxfp4_experts(const Gpu& gpu, const Launcher& engine) {
   if (blackwell(gpu))
     return {named("w4a8_mxfp4_mxfp8"),
             engine,
             {},
-            engine == "vllm" ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
-  if (hopper(gpu)) return {named("w4a16_mxfp4"), "vllm", kOpenAiTriton};
-  return {named("w4a16_mxfp4"), "vllm", kMarlin};
+            engine == Launcher::vllm ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
+  // OpenAI's Triton kernels (triton_kernels) were measured under vLLM's name for them.
+  if (hopper(gpu)) return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_triton_experts};
+  return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_marlin_experts};
 }
 
 // A scale a tensor or a token costs what one a block does. vLLM chooses FlashInfer's CUTLASS kernels on Hopper by
 // itself from 0.15 on, five times slower than bf16 in AIConfigurator's rows (issue 34249 of vllm-project/vllm); its
 // Triton kernels were measured there with blocks.
 ChosenPath fp8_experts_vllm_hopper() {
-  return {named("fp8_block"), "vllm", "vllm_fp8moe_triton_tritonexperts", "VLLM_USE_FLASHINFER_MOE_FP8=0"};
+  return {named("fp8_block"), Launcher::vllm, KernelSource::vllm_fp8_triton_experts, "VLLM_USE_FLASHINFER_MOE_FP8=0"};
 }
 
-ChosenPath experts_path(const Gpu& gpu, const Format& format, std::string_view engine) {
+ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
   if (format.name == "mxfp4" && nvidia(gpu)) return mxfp4_experts(gpu, engine);
   if (format.name == "mxfp4") return {named("w4a16_mxfp4"), engine};
   if (format.name == "nvfp4" && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
     return {named("w4a16_mxfp4"), engine};
   // TensorRT-LLM's own kernels beside CUTLASS (moe_config.backend TRTLLM, deployment guide for DeepSeek R1, 1.2).
-  if (format.name == "nvfp4" && blackwell(gpu) && engine == "trtllm")
-    return {format, engine, "moe_torch_flow_min_latency", "moe_config.backend: TRTLLM"};
-  if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == "vllm")
+  if (format.name == "nvfp4" && blackwell(gpu) && engine == Launcher::trtllm)
+    return {format, engine, KernelSource::moe_torch_flow_min_latency, "moe_config.backend: TRTLLM"};
+  if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == Launcher::vllm)
     return fp8_experts_vllm_hopper();
   return {format, engine};
 }
 
 // vLLM and SGLang read four-bit floats on cards without such products as weights alone (Marlin).
-ChosenPath linear_path(const Gpu& gpu, const Format& format, std::string_view engine) {
+ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
   const bool four = format.name == "nvfp4" || format.name == "mxfp4";
   if (four && !gpu.has_tensor(DType::fp4, DType::fp32)) {
     Format weights = named("int4_wo");
@@ -69,7 +68,7 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, std::string_view en
 
 }  // namespace
 
-ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine) {
+ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine) {
   if (!serving(engine)) {
     // Hugging Face's mxfp4 runs OpenAI's Triton kernels.
     if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.name == "mxfp4")
@@ -82,15 +81,6 @@ ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine
 }
 
 namespace {
-
-std::string_view table_name(EngineKind engine) {
-  switch (engine) {
-    case EngineKind::vllm: return "vllm";
-    case EngineKind::sglang: return "sglang";
-    case EngineKind::trtllm: return "trtllm";
-    default: return "pytorch";
-  }
-}
 
 struct PartPath {
   std::string_view name;
@@ -109,7 +99,7 @@ std::vector<PartPath> parts_of_run(const Precision& p, bool has_experts) {
 std::vector<std::string> path_notes(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
   std::vector<std::string> notes;
   for (const PartPath& part : parts_of_run(p, has_experts)) {
-    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine));
+    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, measured_as(engine));
     std::string note;
     if (path.format.name != part.format->name)
       note = fmt::format("{}: {} is priced as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
@@ -123,7 +113,7 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
 bool runs_on(const Gpu& gpu, const Precision& p, bool has_experts, EngineKind engine) {
   const std::vector<PartPath> parts = parts_of_run(p, has_experts);
   return std::all_of(parts.begin(), parts.end(), [&](const PartPath& part) {
-    const Format f = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine)).format;
+    const Format f = path_on(gpu, Kernel{part.shape, *part.format}, measured_as(engine)).format;
     return f.unpack_weights || gpu.has_tensor(f.math, f.accumulate);
   });
 }

@@ -16,13 +16,13 @@
 namespace tilecast {
 
 struct ChosenPath {
-  Format format;                                // what the product runs as
-  std::string_view engine, kernel_source = {};  // whose measurements stand for it; empty: the engine's most measured
-  std::string_view flag = {};                   // what the engine has to be told for it; empty: nothing
+  Format format;                    // what the product runs as
+  Launcher engine;                  // whose measurements stand for it
+  KernelSource kernel_source = {};  // empty: the engine's most measured
+  std::string_view flag = {};       // what the engine has to be told for it; empty: nothing
 };
 
-// `engine` as measurement tables name it ("vllm").
-ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, std::string_view engine);
+ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine);
 
 // One line for each part that runs as something else than its format's name, for people.
 std::vector<std::string> path_notes(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);

@@ -41,27 +41,27 @@ TEST(Precision, PartsAreSaidOneByOne) {
 
 TEST(Path, Mxfp4ByCard) {
   const Kernel experts{Moe{}, *format_from("mxfp4")};
-  const auto on = [&](const char* gpu, std::string_view engine) { return path_on(*find_gpu(gpu), experts, engine); };
-  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+  const auto on = [&](const char* gpu, Launcher engine) { return path_on(*find_gpu(gpu), experts, engine); };
+  for (const Launcher engine : {Launcher::vllm, Launcher::sglang, Launcher::trtllm}) {
     EXPECT_EQ(on("B200", engine).format.name, "w4a8_mxfp4_mxfp8");
     EXPECT_EQ(on("H200-SXM", engine).format.name, "w4a16_mxfp4");
-    EXPECT_THAT(std::string(on("H200-SXM", engine).kernel_source), HasSubstr("triton"));
+    EXPECT_TRUE(on("H200-SXM", engine).kernel_source.says(KernelSource::Word::triton));
     EXPECT_EQ(on("L40S", engine).format.name, "w4a16_mxfp4");
     EXPECT_TRUE(runs_on(*find_gpu("A100-SXM-80GB"), of("gpt-oss-120b"), true, EngineKind::vllm));
   }
-  EXPECT_EQ(on("B200", "pytorch").format.name, "w4a16_mxfp4");
+  EXPECT_EQ(on("B200", Launcher::pytorch).format.name, "w4a16_mxfp4");
 }
 
 TEST(Path, NobodyServesWithTheSlowOne) {
-  const auto path = [](const char* gpu, const char* format, std::string_view engine) {
+  const auto path = [](const char* gpu, const char* format, Launcher engine) {
     return path_on(*find_gpu(gpu), Kernel{Moe{}, *format_from(format)}, engine);
   };
-  EXPECT_EQ(path("H100-SXM", "fp8", "vllm").format.name, "fp8_block");
-  EXPECT_EQ(path("H100-SXM", "fp8", "sglang").format.name, "fp8");
-  EXPECT_EQ(path("B200", "fp8", "vllm").format.name, "fp8");
-  EXPECT_EQ(path("B200", "nvfp4", "trtllm").kernel_source, "moe_torch_flow_min_latency");
-  EXPECT_EQ(path("H100-SXM", "nvfp4", "vllm").format.name, "w4a16_mxfp4");
-  EXPECT_EQ(path("H100-SXM", "bf16", "vllm").format.name, "bf16");
+  EXPECT_EQ(path("H100-SXM", "fp8", Launcher::vllm).format.name, "fp8_block");
+  EXPECT_EQ(path("H100-SXM", "fp8", Launcher::sglang).format.name, "fp8");
+  EXPECT_EQ(path("B200", "fp8", Launcher::vllm).format.name, "fp8");
+  EXPECT_EQ(path("B200", "nvfp4", Launcher::trtllm).kernel_source, KernelSource::moe_torch_flow_min_latency);
+  EXPECT_EQ(path("H100-SXM", "nvfp4", Launcher::vllm).format.name, "w4a16_mxfp4");
+  EXPECT_EQ(path("H100-SXM", "bf16", Launcher::vllm).format.name, "bf16");
 }
 
 TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {

@@ -20,12 +20,13 @@ HostCost rocm_2024_host(HostCost host) {
 
 // The plain kernel where requests times heads exceed 512, for there is enough to share out; else the one that splits
 // keys, which ROCm's fork had replaced by its own. Prompts ran Triton's flash attention by default.
-std::string_view rocm_2024_attention(const Shape& shape) {
+KernelSource rocm_2024_attention(const Shape& shape) {
   if (const auto* a = std::get_if<AttentionDecode>(&shape)) {
     const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
-    return requests * a->heads > kPagedHeads ? "vllm_paged_attention_v1" : "rocm_paged_attention_2024";
+    return requests * a->heads > kPagedHeads ? KernelSource::vllm_paged_attention_v1
+                                             : KernelSource::rocm_paged_attention_2024;
   }
-  return std::holds_alternative<AttentionPrefill>(shape) ? "rocm_triton_attention" : "";
+  return std::holds_alternative<AttentionPrefill>(shape) ? KernelSource::rocm_triton_attention : KernelSource::unsaid;
 }
 
 // rocBLAS's choice for few rows has a tile of 32, or 16, of them and reads all weights again for every such tile. A

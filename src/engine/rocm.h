@@ -2,8 +2,6 @@
 // that nobody tuned, and paged attention by a rule of its own.
 #pragma once
 
-#include <string_view>
-
 #include "engine/engine.h"
 #include "gpu/gpu.h"
 #include "kernel/kernel.h"
@@ -16,7 +14,7 @@ bool is_rocm_2024(const Program& program, const Gpu& gpu);
 HostCost rocm_2024_host(HostCost elsewhere);
 
 // The attention kernel's source; empty for other shapes.
-std::string_view rocm_2024_attention(const Shape& shape);
+KernelSource rocm_2024_attention(const Shape& shape);
 
 // What an untuned product of few rows takes at least; nothing for other kernels.
 Seconds untuned_product(const Kernel& kernel, const Gpu& gpu);

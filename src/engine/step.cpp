@@ -144,7 +144,7 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   // Who wrote the input quantised it already.
   if (call.kernel.format.quantise == Quantise::none) as.kernel.format.quantise = Quantise::none;
   as.context.engine = path.engine;
-  std::string_view& source = as.context.kernel_source;
+  KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
   // Neither cuDNN's nor FlashAttention's kernels take fp32.
   if (source.empty() && call.kernel.format.activation_bits <= 16)

@@ -48,9 +48,9 @@ std::string_view alignment_of(Count n, Count k) {
 }  // namespace
 
 std::string calibration_variant(const Kernel& kernel, const Context& context) {
-  std::string variant(context.engine);
+  std::string variant(context.engine.text());
   variant += "/";
-  variant += kept_as(context.kernel_source);
+  variant += kept_as(context.kernel_source).text();
   variant += "|";
   variant += name_of(context.runtime);
   variant += "|";

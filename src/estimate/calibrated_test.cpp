@@ -67,7 +67,7 @@ TEST(Calibrated, FactorsActOnTheTimesOfTheirParts) {
 
 TEST(Calibrated, TheVariantIsWhatHasNoScale) {
   Context context;
-  context.engine = "pytorch", context.kernel_source = "torch", context.runtime = Runtime::eager;
+  context.engine = Launcher::pytorch, context.kernel_source = KernelSource::torch, context.runtime = Runtime::eager;
   context.warmth = Warmth::cold;
   const Kernel kernel{LayerNorm{.rows = 8, .cols = 64, .backward = true}, *format_from("bf16")};
   EXPECT_EQ(calibration_variant(kernel, context), "pytorch/torch|eager|cold|backward");

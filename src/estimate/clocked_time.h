@@ -9,11 +9,15 @@ namespace tilecast {
 struct ClockedTime {
   double time = 0;
   double share = 0;  // -d log time / d log clock: 1 where all of it follows the clock, 0 where nothing does
+  double bend = 0;   // d share / d log clock: a faster clock leaves less that follows it
 };
 
 inline ClockedTime operator+(const ClockedTime& a, const ClockedTime& b) {
   const double sum = a.time + b.time;
-  return {sum, sum > 0 ? (a.time * a.share + b.time * b.share) / sum : 0};
+  if (!(sum > 0)) return {sum, 0, 0};
+  const double part = b.time / sum, apart = a.share - b.share;
+  return {sum, (a.time * a.share + b.time * b.share) / sum,
+          (1 - part) * a.bend + part * b.bend - (1 - part) * part * apart * apart};
 }
 
 inline const ClockedTime& longer(const ClockedTime& a, const ClockedTime& b) { return a.time < b.time ? b : a; }
@@ -22,8 +26,10 @@ inline const ClockedTime& longer(const ClockedTime& a, const ClockedTime& b) { r
 inline ClockedTime p_norm(const ClockedTime& a, const ClockedTime& b, double p) {
   const ClockedTime &most = longer(a, b), &least = a.time < b.time ? a : b;
   if (!(least.time > 0)) return most;
-  const double part = std::pow(least.time / most.time, p);
-  return {most.time * std::pow(1 + part, 1 / p), (most.share + part * least.share) / (1 + part)};
+  const double part = std::pow(least.time / most.time, p), whole = 1 + part;
+  const double apart = most.share - least.share;
+  return {most.time * std::pow(whole, 1 / p), (most.share + part * least.share) / whole,
+          (most.bend + part * least.bend) / whole - p * part / (whole * whole) * apart * apart};
 }
 
 }  // namespace tilecast

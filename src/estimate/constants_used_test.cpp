@@ -21,9 +21,9 @@ std::vector<double> forecasts(const Gpu& gpu) {
     for (const char* type : {"bf16", "fp8"})
       for (const char* engine : {"", "vllm", "sglang", "trtllm"}) {
         Context context;
-        context.engine = engine;
-        if (context.engine == "trtllm") context.kernel_source = "torch_flow";
-        if (context.engine == "sglang") context.kernel_source = "triton";
+        context.engine = Launcher::named(engine);
+        if (context.engine == Launcher::trtllm) context.kernel_source = KernelSource::torch_flow;
+        if (context.engine == Launcher::sglang) context.kernel_source = KernelSource::triton;
         const auto shape = shape_from(family.info.name, example_of(family).dims);
         const auto format = format_from(type);
         if (!shape || !format) continue;

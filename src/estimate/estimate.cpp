@@ -1,6 +1,7 @@
 #include "estimate/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "constants/estimate.h"
 #include "estimate/bound.h"
@@ -77,25 +78,64 @@ ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) 
   return times;
 }
 
-// What of a launch's time follows the SMs' clock.
-void split_by_clock(PowerWork& work, LaunchParts parts, bool looped, double exponent, double stream) {
-  const double all = join_parts(parts, looped, exponent, stream);
-  parts.dram = 0;
-  if (!looped) parts.waiting = 0;
-  work.clocked = seconds(join_parts(parts, looped, exponent, stream));
-  work.fixed = std::max(seconds(0), seconds(all) - work.clocked);
+// A main loop's time by clock. All but DRAM follows it, so that the rest is joined once.
+struct LoopTime {
+  static constexpr bool kSmooth = true;
+  double on_chip, dram, exponent;
+  LoopTime(const LaunchParts& parts, double overlap) : on_chip(0), dram(parts.dram), exponent(overlap) {
+    LaunchParts rest = parts;
+    rest.dram = 0;
+    on_chip = join_parts(rest, true, overlap);
+  }
+  ClockedTime operator()(double clock) const { return p_norm({on_chip / clock, 1}, {dram, 0}, exponent); }
+  // Not above zero where DRAM alone takes as long.
+  double clock_for(double time) const {
+    if (!(time > dram)) return 0;
+    const double part = dram > 0 ? std::pow(1 - std::pow(dram / time, exponent), -1 / exponent) : 1;
+    return on_chip / time * part;
+  }
+  double clocked() const { return on_chip; }
+};
+
+// A stream's: its round trips do not follow the clock either, and whether L2 or DRAM is the longer may change with it.
+struct StreamTime {
+  static constexpr bool kSmooth = false;
+  LaunchParts parts;
+  double exponent, stream;
+  ClockedTime operator()(double clock) const {
+    return join_parts(at_clock(parts, false, clock), false, exponent, stream);
+  }
+  double clocked() const {
+    LaunchParts rest = parts;
+    rest.dram = rest.waiting = 0;
+    return join_parts(rest, false, exponent, stream);
+  }
+};
+
+// A launch at the clock that power leaves it.
+struct Clocked {
+  double clock = 1;
+  Seconds at_highest;  // its time if nothing held it back
+};
+
+template <class TimeAt>
+Clocked clocked(PowerWork& work, const TimeAt& time_at, const PowerLaw& law, RunLength run) {
+  const ClockedTime at_highest = time_at(1.0);
+  work.clocked = seconds(time_at.clocked());
+  work.fixed = std::max(seconds(0), seconds(at_highest.time) - work.clocked);
+  return {clock_of(law, work, run, time_at, at_highest), seconds(at_highest.time)};
 }
 
-// The clock that power leaves a launch of these times at the highest one.
-double clock_for(const PowerWork& work, const LaunchParts& parts, const Launch& launch, const Physics& physics,
-                 RunLength run) {
-  const bool looped = has_main_loop(launch);
-  const double exponent = overlap_exponent(launch, physics.overlap), stream = physics.overlap.stream;
-  const double clock = clock_of(physics.power, work, run, [&](double share) {
-    return join_parts(at_clock(parts, looped, share), looped, exponent, stream);
-  });
+// Splits the work's time by what follows the SMs' clock, and finds that clock.
+Clocked clocked(PowerWork& work, const LaunchParts& parts, const Launch& launch, const Physics& physics,
+                RunLength run) {
+  const double exponent = overlap_exponent(launch, physics.overlap);
+  Clocked found = has_main_loop(launch)
+                      ? clocked(work, LoopTime(parts, exponent), physics.power, run)
+                      : clocked(work, StreamTime{parts, exponent, physics.overlap.stream}, physics.power, run);
   const bool tensor = launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0);
-  return tensor ? std::min(clock, physics.power.tensor_clock) : clock;
+  if (tensor) found.clock = std::min(found.clock, physics.power.tensor_clock);
+  return found;
 }
 
 LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
@@ -117,12 +157,11 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
   e.work = energy_of(physics.power, launch, e.traffic.total());
-  const LaunchParts parts = parts_of(e.achieved, launch, physics.overlap);
-  split_by_clock(e.work, parts, has_main_loop(launch), overlap_exponent(launch, physics.overlap),
-                 physics.overlap.stream);
-  e.clock = clock_for(e.work, parts, launch, physics, context.run);
+  const Clocked clock = clocked(e.work, parts_of(e.achieved, launch, physics.overlap), launch, physics, context.run);
+  e.clock = clock.clock;
   e.achieved = at_clock(e.achieved, launch, e.clock);
-  e.latency = std::max(join_times(e.achieved, launch, physics.overlap), e.assumed_bound);
+  const Seconds joined = e.clock == 1 ? clock.at_highest : join_times(e.achieved, launch, physics.overlap);
+  e.latency = std::max(joined, e.assumed_bound);
   return e;
 }
 
@@ -137,8 +176,13 @@ Result<Method> method_from(std::string_view name) {
 
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method,
                   const Simplified& simplified) {
-  const Physics physics = physics_of(gpu, simplified);
+  return estimate(plan, gpu, context, method, physics_of(gpu, simplified), simplified);
+}
+
+Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method, const Physics& physics,
+                  const Simplified& simplified) {
   Estimate total;
+  total.launches.reserve(plan.launches.size());
   total.method = method;
   Seconds longest;
   Character character = Character::streaming;  // of the longest launch

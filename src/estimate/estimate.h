@@ -71,5 +71,9 @@ struct Simplified {
 
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method,
                   const Simplified& simplified = {});
+// The same of many kernels on one card, whose physics (estimate/physics.h, default_physics) are looked up once.
+struct Physics;
+Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method, const Physics& physics,
+                  const Simplified& simplified = {});
 
 }  // namespace tilecast

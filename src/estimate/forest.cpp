@@ -2,14 +2,51 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 
 namespace tilecast {
 namespace {
 
 constexpr std::size_t kMostFeatures = 64;
-constexpr std::size_t kBlock = 64;  // rows binned and walked together: bins of a block stay in L1
+// Rows walked together. A tree's leaves are fetched once for all of them, and their bins still lie in L1.
+constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBinned = 64;  // rows binned together, while their features lie in L1
+
+// How many borders lie below each of some values, without a branch: halves what is left as often as the borders need.
+// Several at once, since each waits for its own loads.
+template <std::size_t kValues>
+inline void find_bins(std::span<const float> borders, const std::array<float, kValues>& values, std::uint8_t* bins) {
+  std::array<const float*, kValues> at;
+  at.fill(borders.data());
+  std::size_t left = borders.size();
+  for (; left > 1; left -= left / 2) {
+    const std::size_t half = left / 2;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kValues; ++i)
+      at[i] += half & (std::size_t{0} - static_cast<std::size_t>(values[i] > at[i][half - 1]));
+  }
+  for (std::size_t i = 0; i < kValues; ++i)
+    bins[i] = static_cast<std::uint8_t>(at[i] - borders.data() + (left == 1 && values[i] > *at[i] ? 1 : 0));
+}
+
+std::uint8_t bin_among(std::span<const float> borders, float value) {
+  std::uint8_t bin = 0;
+  find_bins<1>(borders, {value}, &bin);
+  return bin;
+}
+
+// Bins of one feature, `stride` apart in the rows.
+void bin_column(std::span<const float> borders, const float* values, std::size_t stride, std::size_t rows,
+                std::uint8_t* bins) {
+  constexpr std::size_t kValues = 8;
+  std::size_t r = 0;
+  for (; r + kValues <= rows; r += kValues) {
+    std::array<float, kValues> some;
+    for (std::size_t i = 0; i < kValues; ++i) some[i] = values[(r + i) * stride];
+    find_bins<kValues>(borders, some, bins + r);
+  }
+  for (; r < rows; ++r) bins[r] = bin_among(borders, values[r * stride]);
+}
 
 }  // namespace
 
@@ -19,12 +56,7 @@ Forest Forest::first(std::size_t trees) const {
 }
 
 std::uint8_t Forest::bin(std::size_t feature, float value) const {
-  const std::vector<float>& borders = borders_[feature];
-  // Without a branch: steps of halving size, no more than the borders need.
-  std::size_t at = 0;
-  for (std::size_t step = std::bit_floor(borders.size()); step > 0; step /= 2)
-    if (at + step <= borders.size() && value > borders[at + step - 1]) at += step;
-  return static_cast<std::uint8_t>(at);
+  return bin_among(borders_[feature], value);
 }
 
 namespace {
@@ -35,19 +67,40 @@ using Bins [[gnu::vector_size(16)]] = std::int8_t;
 constexpr std::size_t kVectors = kBlock / sizeof(Bins);
 using Block = std::array<std::array<Bins, kVectors>, kMostFeatures>;
 
+// The leaf of a tree that each row of a block ends in.
+using Leaves = std::array<Bins, kVectors>;
+void find_leaves(const Forest::Tree& tree, const Block& bins, std::size_t vectors, Leaves& leaves) {
+  for (std::size_t v = 0; v < vectors; ++v) leaves[v] = Bins{};
+  for (int level = 0; level < tree.depth; ++level) {
+    const auto& column = bins[tree.feature[level]];
+    const auto threshold = static_cast<std::int8_t>(tree.threshold[level]);
+    const auto bit = static_cast<std::int8_t>(1u << level);
+    for (std::size_t v = 0; v < vectors; ++v) leaves[v] |= (column[v] > threshold) & bit;  // all bits or none
+  }
+}
+
+// Trees whose leaves are added together: a sum is then loaded and stored once for all of them. The order of additions
+// stays that of the trees, so the sums do too, to the bit.
+constexpr std::size_t kTogether = 4;
+
 // All trees over one block of binned rows. Rows beyond those asked for are worked on too: whole vectors, no remainder.
-void walk(const std::vector<Forest::Tree>& trees, const Block& bins, std::array<float, kBlock>& sums) {
-  for (const Forest::Tree& tree : trees) {
-    std::array<Bins, kVectors> index{};
-    for (int level = 0; level < tree.depth; ++level) {
-      const auto& column = bins[tree.feature[level]];
-      const auto threshold = static_cast<std::int8_t>(tree.threshold[level]);
-      const auto bit = static_cast<std::int8_t>(1u << level);
-      for (std::size_t v = 0; v < kVectors; ++v) index[v] |= (column[v] > threshold) & bit;  // all bits or none
-    }
-    const float* const leaf = tree.leaf.data();
-    const auto* const at = reinterpret_cast<const std::uint8_t*>(index.data());
-    for (std::size_t r = 0; r < kBlock; ++r) sums[r] += leaf[at[r]];
+void walk(std::span<const Forest::Tree> trees, const Block& bins, std::size_t vectors, float* sums) {
+  std::array<Leaves, kTogether> leaves;
+  const std::size_t rows = vectors * sizeof(Bins);
+  const auto at = [&](std::size_t tree) { return reinterpret_cast<const std::uint8_t*>(leaves[tree].data()); };
+  std::size_t t = 0;
+  for (; t + kTogether <= trees.size(); t += kTogether) {
+    for (std::size_t i = 0; i < kTogether; ++i) find_leaves(trees[t + i], bins, vectors, leaves[i]);
+    const float *const a = trees[t].leaf.data(), *const b = trees[t + 1].leaf.data();
+    const float *const c = trees[t + 2].leaf.data(), *const d = trees[t + 3].leaf.data();
+    const std::uint8_t *const at_a = at(0), *const at_b = at(1), *const at_c = at(2), *const at_d = at(3);
+    for (std::size_t r = 0; r < rows; ++r) sums[r] = (((sums[r] + a[at_a[r]]) + b[at_b[r]]) + c[at_c[r]]) + d[at_d[r]];
+  }
+  for (; t < trees.size(); ++t) {
+    find_leaves(trees[t], bins, vectors, leaves[0]);
+    const float* const a = trees[t].leaf.data();
+    const std::uint8_t* const at_a = at(0);
+    for (std::size_t r = 0; r < rows; ++r) sums[r] += a[at_a[r]];
   }
 }
 
@@ -57,7 +110,7 @@ float Forest::predict(std::span<const float> row) const {
   assert(features() <= kMostFeatures && row.size() == features());
   std::array<std::uint8_t, kMostFeatures> bins{};
   for (std::size_t f = 0; f < features(); ++f)
-    if (!borders_[f].empty()) bins[f] = bin(f, row[f]);
+    if (!borders_[f].empty()) bins[f] = bin_among(borders_[f], row[f]);
   float sum = base_;
   for (const Tree& tree : trees_) {
     unsigned index = 0;
@@ -74,14 +127,15 @@ void Forest::predict(std::span<const float> rows, std::span<float> out) const {
   Block bins{};
   for (std::size_t start = 0; start < out.size(); start += kBlock) {
     const std::size_t n = std::min(kBlock, out.size() - start);
-    for (std::size_t f = 0; f < width; ++f) {
-      if (borders_[f].empty()) continue;  // nothing asks; its bins stay zero
-      for (std::size_t r = 0; r < n; ++r)
-        reinterpret_cast<std::uint8_t*>(bins[f].data())[r] = bin(f, rows[(start + r) * width + f]);
-    }
+    for (std::size_t first = 0; first < n; first += kBinned)
+      for (std::size_t f = 0; f < width; ++f) {
+        if (borders_[f].empty()) continue;  // nothing asks; its bins stay zero
+        auto* const column = reinterpret_cast<std::uint8_t*>(bins[f].data());
+        bin_column(borders_[f], &rows[(start + first) * width + f], width, std::min(kBinned, n - first), column + first);
+      }
     std::array<float, kBlock> sums;
     sums.fill(base_);
-    walk(trees_, bins, sums);
+    walk(trees_, bins, (n + sizeof(Bins) - 1) / sizeof(Bins), sums.data());
     std::copy_n(sums.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(start));
   }
 }

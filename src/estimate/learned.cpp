@@ -51,25 +51,28 @@ const NamedSource* most_measured(const FamilyModel& model, const std::string& le
   return best;
 }
 
-// Words by which engines' names for one kernel are known.
-constexpr std::array<std::array<std::string_view, 3>, 4> kKin = {{{"fa3", "flash_attention_3", "attention_v3"},
-                                                                  {"fa2", "flash_attention_2", "attention_v2"},
-                                                                  {"fa4", "flash_attention_4", "attention_v4"},
-                                                                  {"triton", "flex_attention", "aotriton"}}};
-
-bool says(std::string_view name, const std::array<std::string_view, 3>& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+// The last two levels of a source's name: "vllm" and "vllm_flash_attn_fa3" of "nvidia/wgmma/vllm/vllm_flash_attn_fa3".
+struct LastLevels {
+  Launcher engine;
+  KernelSource kernel;
+};
+LastLevels last_levels(std::string_view levels) {
+  for (int skip = 0; skip < 2; ++skip) levels.remove_prefix(std::min(levels.find('/'), levels.size() - 1) + 1);
+  const std::size_t slash = std::min(levels.find('/'), levels.size());
+  return {Launcher::named(levels.substr(0, slash)),
+          KernelSource::named(slash < levels.size() ? levels.substr(slash + 1) : std::string_view())};
 }
 
 // A kernel of the same kind on this generation, whoever runs it: the one with most rows.
-const NamedSource* kin_of(const FamilyModel& model, std::string_view source, const std::string& generation) {
+const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, const std::string& generation) {
+  using Word = KernelSource::Word;
   const NamedSource* best = nullptr;
   const std::string prefix = generation + "/";
-  for (const auto& words : kKin) {
-    if (!says(source, words)) continue;
+  for (const Word kin : {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton}) {
+    if (!source.says(kin)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-      if (at->second.index >= 0 && says(at->first, words) && (!best || at->second.rows > best->second.rows))
+      if (at->second.index >= 0 && last_levels(at->first).kernel.says(kin) &&
+          (!best || at->second.rows > best->second.rows))
         best = &*at;
   }
   return best;
@@ -118,7 +121,7 @@ SourceNames source_names(const Context& context, const Gpu& gpu) {
   SourceNames names;
   names.vendor = vendor_name(gpu.vendor);
   names.generation = names.vendor + "/" + std::string(generation_name(gpu.tensor_generation()));
-  const std::string engine(context.engine), kernel(kept_as(context.kernel_source));
+  const std::string engine(context.engine.text()), kernel(kept_as(context.kernel_source).text());
   names.engine = names.generation + "/" + engine;
   names.kernel = names.engine + "/" + kernel;
   names.kernel_anywhere = names.vendor + "/*/" + engine + "/" + kernel;
@@ -130,13 +133,10 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
   if (find(model, names.kernel)) return context;
   const NamedSource* best = likeliest(model, context, names);
   if (!best) return context;
-  // "nvidia/wgmma/vllm/vllm_flash_attn_fa3": the last two levels.
-  std::string_view levels = best->first;
-  for (int skip = 0; skip < 2; ++skip) levels.remove_prefix(std::min(levels.find('/'), levels.size() - 1) + 1);
-  const std::size_t slash = std::min(levels.find('/'), levels.size());
+  const LastLevels levels = last_levels(best->first);
   Context named = context;
-  named.engine = levels.substr(0, slash);
-  named.kernel_source = slash < levels.size() ? levels.substr(slash + 1) : std::string_view();
+  named.engine = levels.engine;
+  named.kernel_source = levels.kernel;
   return named;
 }
 
@@ -173,10 +173,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
-    standing.doubt = standing.seen == Seen::no               ? Doubt::architecture
-                     : standing.seen == Seen::sibling        ? Doubt::card
-                     : context.engine.starts_with("pytorch") ? Doubt::protocol
-                                                             : Doubt::none;
+    standing.doubt = standing.seen == Seen::no          ? Doubt::architecture
+                     : standing.seen == Seen::sibling   ? Doubt::card
+                     : context.engine.of_pytorch()    ? Doubt::protocol
+                                                        : Doubt::none;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
@@ -300,7 +300,7 @@ LearnedTime calibrated(const LearnedTime& t, const LearnedInput& input, const St
 
 void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out) {
   assert(inputs.size() == out.size());
-  constexpr std::size_t kBlock = 64;
+  constexpr std::size_t kBlock = 256;  // as many rows as a forest walks together
   std::array<float, kBlock * kFeatureCount> features;
   std::array<float, kBlock> logs;
   std::array<float, kBlock> trust;

@@ -21,8 +21,8 @@ FamilyModel taught() {
 std::string_view stands_for(const char* gpu, const char* engine, const char* source) {
   static const FamilyModel model = taught();
   Context context;
-  context.engine = engine, context.kernel_source = source;
-  return stand_in(model, context, *find_gpu(gpu)).kernel_source;
+  context.engine = Launcher::named(engine), context.kernel_source = KernelSource::named(source);
+  return stand_in(model, context, *find_gpu(gpu)).kernel_source.text();
 }
 
 TEST(LikeliestSource, AnUnknownNameIsTheEnginesUsualKernelOnSuchACard) {

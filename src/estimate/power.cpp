@@ -115,15 +115,14 @@ Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
 double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
 
 PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time) {
-  const double left = in_watts(limit - law.idle);
-  const double v = voltage(law, clock), rise = v > law.floor ? law.slope * law.reach : 0;
-  return {work.core * v * v + work.memory - left * time.time,
-          2 * work.core * v * rise + left * time.time * time.share / clock};
+  const double left = in_watts(limit - law.idle) * time.time;
+  const double v = voltage(law, clock), rise = at_floor(law, clock) ? 0 : law.slope * law.reach;
+  return {work.core * v * v + work.memory - left, 2 * work.core * v * rise + left * time.share / clock,
+          2 * work.core * rise * rise - left * (time.share * (1 + time.share) - time.bend) / (clock * clock)};
 }
 
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit) {
-  const auto time_at = [&](double clock) { return work.followed(clock); };
-  return ClockSearch(law, work, time_at).under(limit);
+  return ClockSearch(law, work, WorkTime{work}).under(limit);
 }
 
 }  // namespace tilecast

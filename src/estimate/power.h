@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "constants/power.h"
 #include "estimate/clocked_time.h"
@@ -44,7 +45,9 @@ struct PowerWork {
   Seconds clocked;    // at the highest clock; a lower one makes them longer
   Seconds fixed;      // whatever the clock
   Seconds at(double clock) const { return clocked / clock + fixed; }
-  ClockedTime followed(double clock) const { return ClockedTime{clocked.base() / clock, 1} + ClockedTime{fixed.base(), 0}; }
+  ClockedTime followed(double clock) const {
+    return ClockedTime{clocked.base() / clock, 1} + ClockedTime{fixed.base(), 0};
+  }
   friend PowerWork operator+(const PowerWork& a, const PowerWork& b) {
     return {a.core + b.core, a.memory + b.memory, a.clocked + b.clocked, a.fixed + b.fixed};
   }
@@ -52,39 +55,71 @@ struct PowerWork {
     return {w.core * n, w.memory * n, w.clocked * n, w.fixed * n};
   }
 };
+// Its time by clock, for ClockSearch.
+struct WorkTime {
+  static constexpr bool kSmooth = true;
+  const PowerWork& work;
+  ClockedTime operator()(double clock) const { return work.followed(clock); }
+  double clock_for(double time) const { return work.clocked.base() / (time - work.fixed.base()); }
+};
 // Energy of a launch that moves `dram` bytes; its times are the caller's.
 PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram);
 
-// Voltage over the highest, at a share of the card's highest clock.
+// Voltage over the highest, at a share of the card's highest clock; and whether it falls no further there.
 double voltage(const PowerLaw& law, double clock);
+inline bool at_floor(const PowerLaw& law, double clock) { return 1 - law.slope * (1 - clock * law.reach) <= law.floor; }
 // Joules beside the idle card's, and all that it draws.
 double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
 // The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
-// ... by the length of the run, for a time that follows the clock in a way of its own (time_at(share) is a ClockedTime): a
-// burst starts at the clock its short limit leaves, and a long kernel falls by itself to what the limit does.
+// ... by the length of the run, for a time that follows the clock in a way of its own (time_at(share) is a ClockedTime,
+// `at_highest` that of the highest clock): a burst starts at the clock its short limit leaves, and a long kernel falls by
+// itself to what the limit does.
 template <class TimeAt>
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at);
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at,
+                const ClockedTime& at_highest);
 
 // How far a kernel of this length heats the card up by itself.
 double heated_by(Seconds length);
-// Joules beside the idle card's over those that a limit leaves in a time, and how fast that grows with the clock.
+// Joules beside the idle card's over those that a limit leaves in a time, how fast that grows with the clock, and how
+// fast the growth does.
 struct PowerExcess {
-  double joules = 0, slope = 0;
+  double joules = 0, slope = 0, bend = 0;
+  // Halley's step to the clock without excess: what is left of a distance goes by its third power.
+  double step() const { return joules * slope / (slope * slope - joules * bend / 2); }
 };
 PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time);
 
 // Looks for clocks under limits; looking at a time is what costs, so that a second limit starts where the first ended.
+// `time_at` has no kinks where it says `kSmooth`; it then also knows the clock of a time (`clock_for`).
 template <class TimeAt>
 class ClockSearch {
  public:
   ClockSearch(const PowerLaw& law, const PowerWork& work, const TimeAt& time_at)
-      : law_(law), work_(work), time_at_(time_at), at_highest_(time_at(1.0)), time_(at_highest_) {}
+      : ClockSearch(law, work, time_at, time_at(1.0)) {}
+  ClockSearch(const PowerLaw& law, const PowerWork& work, const TimeAt& time_at, const ClockedTime& at_highest)
+      : law_(law), work_(work), time_at_(time_at), at_highest_(at_highest), time_(at_highest) {}
   double under(Watts limit);
   Seconds at_highest() const { return seconds(at_highest_.time); }
 
  private:
+  // Where the voltage stands at its floor a clock changes the time alone, and the time that joules and limit leave is
+  // known; empty where that takes a clock above the floor's.
+  std::optional<double> floored(Watts limit) const {
+    if constexpr (TimeAt::kSmooth) {
+      const double joules = work_.core * law_.floor * law_.floor + work_.memory;
+      const double clock = time_at_.clock_for(joules / in_watts(limit - law_.idle));
+      if (clock > 0 && at_floor(law_, clock)) return clock;
+    }
+    return std::nullopt;
+  }
+  // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
+  static double rounded(double clock) {
+    constexpr double kStep = 1e-7;
+    return std::clamp<double>(std::round(clock / kStep) * kStep, constants::kLeastClock, 1);
+  }
+
   const PowerLaw& law_;
   const PowerWork& work_;
   const TimeAt& time_at_;
@@ -96,11 +131,12 @@ class ClockSearch {
 template <class TimeAt>
 double ClockSearch<TimeAt>::under(Watts limit) {
   constexpr int kMostSteps = 50;
-  constexpr double kPrecision = 1e-8, kStep = 1e-7;
+  // A step as short as this is the last: what it misses by is far below the distance of clocks.
+  constexpr double kShort = TimeAt::kSmooth ? 2e-5 : 1e-9, kNone = 1e-12;
   if (!(law_.limit > watts(0)) || !(excess_at(law_, work_, limit, 1, at_highest_).joules > 0)) return 1;
-  // Newton's steps, kept between clocks known to draw too much and clocks that are not: the voltage's floor is a kink.
-  double low = constants::kLeastClock, high = 1;
-  bool low_known = false;
+  // Steps are kept between clocks known to draw too much and clocks that are not: the voltage's floor is a kink.
+  double low = constants::kLeastClock, high = 1, found = clock_;
+  bool low_known = false, tried_floor = false;
   for (int i = 0; i < kMostSteps; ++i) {
     const PowerExcess here = excess_at(law_, work_, limit, clock_, time_);
     if (here.joules > 0) {
@@ -109,18 +145,21 @@ double ClockSearch<TimeAt>::under(Watts limit) {
     } else {
       low = clock_, low_known = true;
     }
-    double next = here.slope > 0 ? clock_ - here.joules / here.slope : low;
-    if (std::abs(next - clock_) <= kPrecision) break;
-    if (!(next > low && next < high)) next = low_known ? (low + high) / 2 : low;
-    clock_ = next, time_ = time_at_(next);
+    found = clock_ - here.step();
+    const double length = std::abs(found - clock_);
+    if (length <= kShort && (length <= kNone || at_floor(law_, found) == at_floor(law_, clock_))) break;
+    if (!(found > low && found < high)) found = low_known ? (low + high) / 2 : low;
+    if (at_floor(law_, found) && !std::exchange(tried_floor, true))
+      if (const auto clock = floored(limit)) return rounded(*clock);
+    clock_ = found, time_ = time_at_(found);
   }
-  // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
-  return std::clamp<double>(std::round(clock_ / kStep) * kStep, constants::kLeastClock, 1);
+  return rounded(found);
 }
 
 template <class TimeAt>
-double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at) {
-  ClockSearch search(law, work, time_at);
+double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at,
+                const ClockedTime& at_highest) {
+  ClockSearch search(law, work, time_at, at_highest);
   const double sustained = search.under(law.limit);
   if (run == RunLength::sustained || sustained == 1) return sustained;
   const double burst = search.under(law.burst);

@@ -22,7 +22,8 @@ PowerLaw round_law() {
 }
 
 double clock_in(const PowerLaw& law, const PowerWork& work, RunLength run) {
-  return clock_of(law, work, run, [&](double clock) { return work.followed(clock); });
+  const WorkTime time_at{work};
+  return clock_of(law, work, run, time_at, time_at(1));
 }
 
 TEST(Power, VoltageFallsWithTheClockToItsFloor) {

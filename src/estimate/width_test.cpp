@@ -99,7 +99,7 @@ Width priced_width(const Kernel& kernel, const char* card, std::string_view engi
   const Gpu* gpu = built_in_gpu(card);
   if (!gpu) return {};
   Context context;
-  context.engine = engine;
+  context.engine = Launcher::named(engine);
   const auto priced = price(kernel, *gpu, context, Method::tilecast, &shipped_models());
   return priced ? width_of(priced->estimate.interval, priced->estimate.latency) : Width{};
 }
@@ -133,8 +133,8 @@ TEST(Width, AnUnknownEngineIsLessSure) {
   ASSERT_TRUE(h100);
   const Kernel kernel{Gemm{512, 4096, 4096}, *format_from("bf16")};
   Context known, unknown;
-  known.engine = "vllm";
-  unknown.engine = "vllm", unknown.kernel_source = "a_kernel_of_tomorrow";
+  known.engine = Launcher::vllm;
+  unknown.engine = Launcher::vllm, unknown.kernel_source = KernelSource::named("a_kernel_of_tomorrow");
   const auto seen = price(kernel, *h100, known, Method::tilecast, &shipped_models());
   const auto unseen = price(kernel, *h100, unknown, Method::tilecast, &shipped_models());
   ASSERT_TRUE(seen && unseen);

@@ -14,7 +14,7 @@ template <class Shape>
 Result<Plan> plan_on(const Shape& shape, const char* gpu, std::string_view source = {}, const char* dtype = "bf16",
                      std::string_view engine = {}) {
   Context context;
-  context.kernel_source = source, context.engine = engine;
+  context.kernel_source = KernelSource::named(source), context.engine = Launcher::named(engine);
   return plan(shape, *format_from(dtype), *find_gpu(gpu), context);
 }
 

@@ -89,7 +89,7 @@ TEST(AttentionBackward, CudnnOnHopperBesideFlashAttention2) {
 // The names of PyTorch's kernels tell the plan where the shape does not.
 TEST(AttentionBackward, TheSourceNamesTheKernel) {
   Context context;
-  context.engine = "pytorch", context.kernel_source = "flash_attention_2";
+  context.engine = Launcher::pytorch, context.kernel_source = KernelSource::flash_attention_2;
   const Plan named = *plan(shape_of(1, 1024, 8, 8), *format_from("bf16"), *find_gpu("H200-SXM"), context);
   AttentionBackward said = shape_of(1, 1024, 8, 8);
   said.forward.algorithm = AttentionAlgorithm::fa2;

@@ -20,7 +20,7 @@ AttentionDecode shape_of(Count batch, Count kv_len, Count heads, Count kv_heads)
 Plan plan_on(const AttentionDecode& s, const char* gpu, std::string_view engine = {}, std::string_view source = {}) {
   EXPECT_TRUE(s.check().ok());
   Context context;
-  context.engine = engine, context.kernel_source = source;
+  context.engine = Launcher::named(engine), context.kernel_source = KernelSource::named(source);
   return *plan(s, *format_from("bf16"), *find_gpu(gpu), context);
 }
 Count launches_of(const Plan& p, std::string_view name) {
@@ -179,7 +179,7 @@ TEST(AttentionDecode, CudnnSplitsKeysByPowersOfTwo) {
     AttentionDecode s;
     s.batch = batch, s.kv_len = keys, s.heads = 32, s.kv_heads = kv_heads, s.page_size = 0;
     Context context;
-    context.engine = "pytorch", context.kernel_source = "cudnn";
+    context.engine = Launcher::pytorch, context.kernel_source = KernelSource::cudnn;
     return plan(s, *format_from("bf16"), *find_gpu("H200-SXM"), context)->launches[0].split;
   };
   EXPECT_EQ(splits(1, 4, 8192), 64);

@@ -111,7 +111,7 @@ TEST(AttentionPrefill, Fa3CausalByHand) {
 // vLLM stores keys and values in its cache first: 2 x 1024 tokens x 8 heads x 256 elements, three passes of two bytes.
 TEST(AttentionPrefill, EnginesStoreTheirKeys) {
   Context context;
-  context.engine = "vllm", context.kernel_source = "vllm_flash_attn_fa3";
+  context.engine = Launcher::vllm, context.kernel_source = KernelSource::vllm_flash_attn_fa3;
   const auto moved = [&](const AttentionPrefill& s) {
     double sum = 0;
     const Plan planned = *plan(s, *format_from("bf16"), *find_gpu("H100-SXM"), context);
@@ -131,7 +131,7 @@ TEST(AttentionPrefill, FlashInferPacksGroups) {
   const AttentionPrefill s = shape_of(64, 16, 32, 4);
   Context context;
   const auto ctas = [&](std::string_view source, const AttentionPrefill& shape) {
-    context.kernel_source = source;
+    context.kernel_source = KernelSource::named(source);
     return plan(shape, *format_from("bf16"), *find_gpu("L40S"), context)->launches.front().ctas;
   };
   EXPECT_EQ(ctas("flashinfer", s), 64 * 4);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRocmPartition = 256;  // keys of a CTA: vllm/attention/backends/rocm_flash_attn.py, _PARTITION_SIZE_ROCM
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+using Word = KernelSource::Word;
 
 // TensorRT-LLM: its generated kernels on data-centre Blackwell for groups up to 32; before it XQA where a group of 2 to
 // 32 heads shares its keys, dimensions are multiples of 16 up to 256 and there is work for a quarter of the SMs
@@ -33,63 +33,66 @@ Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
 // vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; vLLM has
 // its plain kernel otherwise. Nothing says that it runs so before CDNA3: there decoding stays FlashAttention 2's.
 Decoder amd_decoder(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
-  const std::string_view source = context.kernel_source;
-  if (has(source, "triton")) return Decoder::triton;
-  if (source == "vllm_paged_attention_v1") return Decoder::paged;
-  if (source == "rocm_paged_attention_2024") return Decoder::rocm_paged_2024;
+  const KernelSource& source = context.kernel_source;
+  if (source.says(Word::triton)) return Decoder::triton;
+  if (source == KernelSource::vllm_paged_attention_v1) return Decoder::paged;
+  if (source == KernelSource::rocm_paged_attention_2024) return Decoder::rocm_paged_2024;
   const bool recent = gpu.cdna3_or_later();
   if (!recent) return Decoder::fa2;
   if (q.algorithm == AttentionAlgorithm::aiter) return Decoder::aiter_paged;
   const bool taken = (q.heads.qk_dim == 64 || q.heads.qk_dim == 128) && q.heads.group() <= 16;
-  return taken || context.engine != "vllm" ? Decoder::rocm_paged : Decoder::paged;
+  return taken || context.engine != Launcher::vllm ? Decoder::rocm_paged : Decoder::paged;
 }
 
 }  // namespace
 
 Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
-  const std::string_view source = context.kernel_source;
+  const KernelSource& source = context.kernel_source;
   if (gpu.vendor == Vendor::amd) return amd_decoder(q, context, gpu);
-  if (has(source, "triton")) return Decoder::triton;
+  if (source.says(Word::triton)) return Decoder::triton;
   // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
   if (own_flashinfer(context)) {
     const bool tensor = q.heads.group() >= 4 || q.cache == CacheType::fp8;
     return tensor ? Decoder::flashinfer : Decoder::flashinfer_vector;
   }
-  if (context.engine == "trtllm" && source == "torch_flow") return trtllm_decoder(q, gpu);
-  if (source == "flash_attention") return Decoder::fa3;  // SGLang's build of FlashAttention 3 for Ampere
+  if (context.engine == Launcher::trtllm && source == KernelSource::torch_flow) return trtllm_decoder(q, gpu);
+  if (source == KernelSource::flash_attention) return Decoder::fa3;  // SGLang's build of FlashAttention 3 for Ampere
   switch (q.algorithm) {
     case AttentionAlgorithm::fa3: return Decoder::fa3;
-    case AttentionAlgorithm::blackwell: return source == "cudnn" ? Decoder::cudnn : Decoder::generated;
+    case AttentionAlgorithm::blackwell: return source == KernelSource::cudnn ? Decoder::cudnn : Decoder::generated;
     case AttentionAlgorithm::cudnn: return Decoder::cudnn;
     default: return Decoder::fa2;
   }
 }
 
 bool own_flashinfer(const Context& context) {
-  const std::string_view source = context.kernel_source;
-  return has(source, "flashinfer") && !has(source, "trtllm") && !has(source, "torch_flow");
+  const KernelSource& source = context.kernel_source;
+  return source.says(Word::flashinfer) && !source.says(Word::trtllm) && !source.says(Word::torch_flow);
 }
 
-AttentionAlgorithm algorithm_named(std::string_view source) {
-  if (source == "flash_attention_2") return AttentionAlgorithm::fa2;
-  if (source == "cudnn") return AttentionAlgorithm::cudnn;
-  if (source == "efficient_attention") return AttentionAlgorithm::efficient;
-  if (source == "ck_flash_attention" || source.starts_with("rocm_paged_attention") ||
-      source == "vllm_paged_attention_v1")
-    return AttentionAlgorithm::ck;
-  if (source == "aiter_flash_attention" || source == "aiter_paged_attention") return AttentionAlgorithm::aiter;
-  return AttentionAlgorithm::automatic;
+AttentionAlgorithm algorithm_named(const KernelSource& source) {
+  if (source.says(Word::rocm_paged)) return AttentionAlgorithm::ck;
+  switch (source.known()) {
+    case KernelSource::flash_attention_2: return AttentionAlgorithm::fa2;
+    case KernelSource::cudnn: return AttentionAlgorithm::cudnn;
+    case KernelSource::efficient_attention: return AttentionAlgorithm::efficient;
+    case KernelSource::ck_flash_attention:
+    case KernelSource::vllm_paged_attention_v1: return AttentionAlgorithm::ck;
+    case KernelSource::aiter_flash_attention:
+    case KernelSource::aiter_paged_attention: return AttentionAlgorithm::aiter;
+    default: return AttentionAlgorithm::automatic;
+  }
 }
 
-std::string_view kept_as(std::string_view source) {
-  if (source == "vllm_flash_attn") return "vllm_flash_attn_fa2";  // vLLM 0.14 on A100
-  if (source == "flash_attention") return "fa3";                  // SGLang 0.5.10 on A100
+KernelSource kept_as(const KernelSource& source) {
+  if (source == KernelSource::vllm_flash_attn) return KernelSource::vllm_flash_attn_fa2;  // vLLM 0.14 on A100
+  if (source == KernelSource::flash_attention) return KernelSource::fa3;                  // SGLang 0.5.10 on A100
   return source;
 }
 
 bool honours_window(const Context& context, Count window) {
   // Read off the tables: SGLang's rows with 8192 take as long as without, except FlashAttention 3's.
-  return !(context.engine == "sglang" && window == 8192 && !has(context.kernel_source, "fa3"));
+  return !(context.engine == Launcher::sglang && window == 8192 && !context.kernel_source.says(Word::fa3));
 }
 
 namespace {
@@ -211,20 +214,20 @@ Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& 
     h.copies = 2, h.copy_steps = kFa2CopySteps;
   // TensorRT-LLM rotates queries and stores keys before all but the masked and Hopper kernels; the three of Blackwell
   // are its floor over Hopper's.
-  if (context.engine == "trtllm")
+  if (context.engine == Launcher::trtllm)
     h.copies = decoder == Decoder::generated ? 3 : decoder == Decoder::xqa ? 1 : 0, h.copy_steps = kTrtllmCopySteps;
   if (q.cache != CacheType::fp8) return h;
-  if (context.engine == "sglang") h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = kCastSteps;
-  if (context.engine == "vllm" && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = kCastSteps;
+  if (context.engine == Launcher::sglang) h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = kCastSteps;
+  if (context.engine == Launcher::vllm && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = kCastSteps;
   return h;
 }
 
 Passes prefill_passes(const Context& context, const Gpu& gpu) {
   // Read off short prompts in large batches, which DRAM holds back (A100, L40S): 2.9 to 3.1 readings of keys and values
   // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
-  if (context.engine == "trtllm") return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
-  const bool plans = context.kernel_source == "flashinfer" && gpu.tensor_generation() == TensorGeneration::tcgen05;
-  if (context.engine == "vllm" || context.engine == "sglang")
+  if (context.engine == Launcher::trtllm) return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
+  const bool plans = context.kernel_source == KernelSource::flashinfer && gpu.tensor_generation() == TensorGeneration::tcgen05;
+  if (context.engine == Launcher::vllm || context.engine == Launcher::sglang)
     return {0, kServedKeyPasses, plans ? kFlashinferPlanKernels : 0};
   return {};
 }
@@ -232,7 +235,7 @@ Passes prefill_passes(const Context& context, const Gpu& gpu) {
 PrefillWaits prefill_waits(AttentionAlgorithm resolved, const Context& context, const Gpu& gpu) {
   // Fitted to the prefill rows of all six cards, like the decoders' clocks. Triton's kernels leave most of a wide
   // tensor pipe idle.
-  if (has(context.kernel_source, "triton")) {
+  if (context.kernel_source.says(Word::triton)) {
     switch (gpu.tensor_generation()) {
       case TensorGeneration::wgmma: return waits_of(kTritonWgmmaPrefill, gpu);
       case TensorGeneration::tcgen05: return waits_of(kTritonTcgenPrefill, gpu);

@@ -45,11 +45,11 @@ Decoder decoder_of(const DecodeQuestion& question, const Context& context, const
 bool own_flashinfer(const Context& context);
 
 // Engine versions renamed some kernels: the name under which facts about a kernel are kept.
-std::string_view kept_as(std::string_view kernel_source);
+KernelSource kept_as(const KernelSource& source);
 
 // The algorithm behind PyTorch's kernel sources ("flash_attention_2", "cudnn", "efficient_attention"); `automatic` for
 // others.
-AttentionAlgorithm algorithm_named(std::string_view kernel_source);
+AttentionAlgorithm algorithm_named(const KernelSource& source);
 
 // False for the engines' kernels that read the whole cache whatever the window.
 bool honours_window(const Context& context, Count window);

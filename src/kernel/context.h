@@ -1,8 +1,7 @@
 // The circumstances of a kernel's run that change its time without changing its shape.
 #pragma once
 
-#include <string_view>
-
+#include "kernel/source.h"
 #include "tilecast/forecast.h"
 #include "tilecast/units.h"
 
@@ -16,8 +15,9 @@ struct Context {
   int weight_copies = 1;
   int activation_copies = 1;
   // Who launches, and which of its kernels, where known ("vllm", "vllm_flash_attn_fa3"): engines differ in the helper
-  // kernels around a kernel and in the kernel itself. Static or interned text.
-  std::string_view engine, kernel_source;
+  // kernels around a kernel and in the kernel itself.
+  Launcher engine;
+  KernelSource kernel_source;
   RunLength run = RunLength::burst;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "constants/product.h"
@@ -23,6 +24,7 @@ struct Rows {
 constexpr std::array<Rows, 7> kRows = {
     {{64, 256}, {128, 304}, {192, 208}, {256, 160}, {320, 128}, {384, 104}, {512, 64}}};
 constexpr int kMostSwappedRows = 256;
+constexpr double kSurely = 1 - 1e-9;  // more than the rounding of a few products
 constexpr std::array<int, 8> kColumns = {8, 16, 32, 48, 64, 96, 128, 192};
 // Besides these, the columns with which the tiles just fill so many rounds of the SMs.
 constexpr std::array<double, 7> kFills = {8.0 / 11, 10.0 / 11, 1, 2, 3, 4, 5};
@@ -63,7 +65,7 @@ class Search {
     for (const int columns : kColumns) {
       if (columns > side.most_columns || (columns > 8 && columns - 8 >= across)) break;
       if (prune && columns < 64 && lines * across > kMostNarrowRounds * sms_ * columns) continue;
-      attempt(side.rows, columns, lines * ceil_div(across, columns), swapped);
+      attempt(side.rows, columns, lines, across, swapped);
     }
     Count last = 0;
     for (const double fill : kFills) {
@@ -72,11 +74,12 @@ class Search {
       const Count columns = round_up(ceil_div(across, room / lines), 8);
       if (columns > side.most_columns || columns == last) continue;
       last = columns;
-      attempt(side.rows, static_cast<int>(columns), lines * ceil_div(across, columns), swapped);
+      attempt(side.rows, static_cast<int>(columns), lines, across, swapped);
     }
   }
 
-  void attempt(int rows, int columns, Count tiles, bool swapped) {
+  // `lines` of tiles side by side, each over `across` columns of the result.
+  void attempt(int rows, int columns, Count lines, Count across, bool swapped) {
     const double work = rows * std::max<double>(columns, kLeastColumns) * clocks_per_result_;
     const double tile_bytes = (rows + columns) * row_bytes_;
     const double fed = std::max(work, tile_bytes * (1 / kFeed));
@@ -84,13 +87,20 @@ class Search {
     if (columns > 128) factor *= kWide;
     if (swapped) factor *= rows >= 256 ? kSwapped * kSwappedTall : kSwapped;
     const double results = 1.0 * rows * columns;
-    for (int parts = 1; parts <= std::max(1, most_split_); ++parts) {
+    // No tile takes less than this, whatever its rounds, and no split: most need no closer look.
+    const double all_steps = static_cast<double>(steps_) * step_of(fed);
+    const double rounds_at_least = static_cast<double>(lines * across) / columns * (1.0 / static_cast<double>(sms_));
+    const auto hopeless = [&](double clocks) { return (clocks + results * kEpilogue) * factor * kSurely >= least_; };
+    const bool whole = !hopeless(std::max(1.0, rounds_at_least) * all_steps);
+    const bool in_parts = most_split_ > 1 && 2 * rounds_at_least <= 1 && !hopeless(split_at_least(all_steps));
+    if (!whole && !in_parts) return;
+    const Count tiles = lines * ceil_div(across, columns);
+    for (int parts = whole ? 1 : 2; parts <= (in_parts ? most_split_ : 1); ++parts) {
       const Count units = tiles * parts;
       if (parts > 1 && units > sms_) break;
       const double busy = static_cast<double>(std::min(units, sms_)) * clocks_per_l2_byte_;
       const double l2 = tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
-      const double loaded = std::max(fed, l2);
-      const double step = std::max<double>(loaded, kStepClocks) + kStepOverlap * std::min<double>(loaded, kStepClocks);
+      const double step = step_of(std::max(fed, l2));
       const double rounds = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       double clocks = rounds * static_cast<double>(parts == 1 ? steps_ : ceil_div(steps_, parts)) * step +
                       results * (kEpilogue + (rounds - 1) * kNextEpilogue);
@@ -103,6 +113,17 @@ class Search {
       tile_n = swapped ? columns : rows;
       split = parts;
     }
+  }
+
+  // Clocks of the best split of a tile: more parts have fewer steps each and more to add up.
+  double split_at_least(double all_steps) const {
+    const double most = most_split_;
+    const double shared = all_steps > most * most * split_clocks_ ? all_steps / most + most * split_clocks_
+                                                                  : 2 * std::sqrt(all_steps * split_clocks_);
+    return shared + kSplitClocks;
+  }
+  static double step_of(double loaded) {
+    return std::max<double>(loaded, kStepClocks) + kStepOverlap * std::min<double>(loaded, kStepClocks);
   }
 
   const GemmProblem& p_;

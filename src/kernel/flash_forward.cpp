@@ -176,7 +176,7 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
 // TRT-LLM-gen has no kernel for heads that are not whole steps of 16: TensorRT-LLM falls back to its older ones on
 // mma.sync, three times as slow on B200 and GB200 (encoder rows of 72).
 bool lacks_generated(const AttentionHeads& heads, const Context& context) {
-  return context.engine == "trtllm" && heads.qk_dim % 16 != 0;
+  return context.engine == Launcher::trtllm && heads.qk_dim % 16 != 0;
 }
 
 // Decode runs whatever kernel the engine has.
@@ -198,7 +198,7 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
     layout.splits = decoder_splits(decoder, asked, all_tiles(layout), gpu);
   }
   // mha_varlen_fwd splits keys only where it swaps; PyTorch calls mha_fwd, which always may.
-  if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != "pytorch") layout.splits = 1;
+  if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != Launcher::pytorch) layout.splits = 1;
   layout.helpers = decode_helpers(decoder, asked, context);
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
@@ -300,7 +300,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   if (lacks_generated(p.heads, context) && *algorithm == AttentionAlgorithm::blackwell)
     algorithm = AttentionAlgorithm::fa2;
   // Triton's kernels on AMD have FlashAttention 2's tiles, not Composable Kernel's.
-  if (*algorithm == AttentionAlgorithm::ck && context.kernel_source.find("triton") != std::string_view::npos)
+  if (*algorithm == AttentionAlgorithm::ck && context.kernel_source.says(KernelSource::Word::triton))
     algorithm = AttentionAlgorithm::fa2;
 
   TileQuestion question{

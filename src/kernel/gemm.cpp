@@ -64,7 +64,7 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   Quantize shape;
   shape.rows = p.batch * p.m;
   shape.cols = p.k;
-  if (context.engine == "sglang" && format.name == "fp8") shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
+  if (context.engine == Launcher::sglang && format.name == "fp8") shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
   return plan(shape, format, gpu, context);
 }
 
@@ -135,7 +135,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   const GemmChoice choice =
       takes_mfma(*math, gpu) ? choose_mfma(p, format, *math, gpu, context)
       : weights && takes_scaled_mm(format, context)
-          ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == "trtllm")
+          ? choose_scaled_mm(p, *math, gpu, format.name == "fp8_block" && context.engine == Launcher::trtllm)
           : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
   plan->launches.back().math_share = alignment_share(alignment, gpu) * far_rows_share(p, layout, *math, gpu);

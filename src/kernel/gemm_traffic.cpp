@@ -43,6 +43,7 @@ int coalesced_requests(const Gpu& gpu) {
 // CTAs drift apart round by round.
 LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double m, double n, double rounds) {
   const LoadShares multicast{1 / std::min<double>(sharing.cluster_n, n), 1 / std::min<double>(sharing.cluster_m, m)};
+  if (sharing.coalesced <= 1) return multicast;
   LoadShares best = multicast;
   for (int along_n = 1; along_n <= sharing.coalesced; along_n *= 2) {
     const double along_m = static_cast<double>(sharing.coalesced) / along_n;
@@ -50,7 +51,8 @@ LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double 
                             std::min(multicast.w, 1 / std::min(along_m, m))};
     if (merged.x * tile.m + merged.w * tile.n < best.x * tile.m + best.w * tile.n) best = merged;
   }
-  const double share = kCoalescedShare * std::pow(rounds, double{kCoalescedDrift});
+  const double drift = rounds == 1 ? 1 : std::pow(rounds, double{kCoalescedDrift});
+  const double share = kCoalescedShare * drift;
   return {multicast.x + (best.x - multicast.x) * share, multicast.w + (best.w - multicast.w) * share};
 }
 

@@ -1,6 +1,8 @@
 // Every kernel family Tilecast knows, as one value type.
 //
-// Adding a family is one header and one source beside this file, and one line in each of the two lists below.
+// Adding a family is one header and one source beside this file, one line in each of the two lists below, and one in
+// `Classify` (model/graph.cpp): the class that breakdowns of models list it under. A family that is missing there does
+// not compile.
 #pragma once
 
 #include <string>

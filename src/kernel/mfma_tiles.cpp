@@ -139,8 +139,8 @@ bool takes_mfma(const MathPath& math, const Gpu& gpu) {
 }
 
 bool has_direct_weights(const Format& format, const Context& context) {
-  if (bits_of(format.math) == 16 && !context.kernel_source.starts_with("batched")) return true;
-  return context.kernel_source.find("preshuffle") != std::string_view::npos;
+  if (bits_of(format.math) == 16 && !context.kernel_source.says(KernelSource::Word::batched)) return true;
+  return context.kernel_source.says(KernelSource::Word::preshuffle);
 }
 
 GemmChoice choose_mfma(const GemmProblem& p, const Format& format, const MathPath& math, const Gpu& gpu,
@@ -171,7 +171,7 @@ GemmChoice choose_grouped_mfma(const GroupedProblem& problem, const Format& form
   const double rows = real(std::accumulate(problem.rows.begin(), problem.rows.end(), Count{0}));
   const double n = real(problem.n), k = real(problem.k), experts = real(static_cast<Count>(problem.rows.size()));
   Work work;
-  work.k = k, work.direct = has_direct_weights(format, context) || context.engine == "aiter";
+  work.k = k, work.direct = has_direct_weights(format, context) || context.engine == Launcher::aiter;
   work.dram = format.activation_bytes(rows * k) + format.weight_bytes(experts * n * k) + format.output_bytes(rows * n);
   Search search;
   each_tile(is_block_scaled(format), gpu, [&](const GemmTile& tile) {

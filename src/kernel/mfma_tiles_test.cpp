@@ -15,8 +15,8 @@ namespace {
 
 Plan plan_of(const Gemm& shape, std::string_view dtype, std::string_view kernel_source, std::string_view gpu) {
   Context context;
-  context.engine = "aiter";
-  context.kernel_source = kernel_source;
+  context.engine = Launcher::aiter;
+  context.kernel_source = KernelSource::named(kernel_source);
   auto made = plan(shape, *format_from(dtype), *find_gpu(gpu), context);
   EXPECT_TRUE(made) << made.error().line();
   return made ? *made : Plan{};
@@ -97,7 +97,7 @@ Moe experts(Count tokens) {
 
 TEST(AiterExperts, AreTwoProductsWithTheActivationInside) {
   Context context;
-  context.engine = "aiter";
+  context.engine = Launcher::aiter;
   const auto made = plan(experts(64), *format_from("fp8_static"), *find_gpu("MI308X"), context);
   ASSERT_TRUE(made) << made.error().line();
   ASSERT_EQ(made->launches.size(), 2u);

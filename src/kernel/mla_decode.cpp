@@ -71,7 +71,7 @@ FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes&
 // SGLang hands FlashAttention 3 an fp8 cache by widening it and taking rotated part and latent apart
 // first: its rows take five times bf16's.
 bool casts_cache(const MlaDecode& s, MlaDecoder decoder, const Context& context) {
-  return s.kv_dtype == CacheType::fp8 && decoder == MlaDecoder::flash_mla && context.engine == "sglang";
+  return s.kv_dtype == CacheType::fp8 && decoder == MlaDecoder::flash_mla && context.engine == Launcher::sglang;
 }
 
 bool keeps_keys_whole(MlaDecoder decoder) { return decoder == MlaDecoder::unsplit || decoder == MlaDecoder::xqa; }
@@ -99,7 +99,7 @@ Cut cut_keys(MlaDecoder decoder, Count blocks, Count requests, Count row_tiles, 
     return cut;
   }
   if (decoder == MlaDecoder::triton) {
-    const bool vllm = context.engine == "vllm";
+    const bool vllm = context.engine == Launcher::vllm;
     const Count launched = vllm ? kVllmSplits : kServedSplits, each = ceil_div(blocks, requests);
     const Count used = vllm ? std::min(launched, each) : served_splits(each * kLeastKeys, requests * row_tiles, gpu);
     cut.blocks_each = ceil_div(blocks, requests * used);

@@ -14,7 +14,7 @@ using namespace constants;
 
 Context by(std::string_view engine, std::string_view source) {
   Context context;
-  context.engine = engine, context.kernel_source = source;
+  context.engine = Launcher::named(engine), context.kernel_source = KernelSource::named(source);
   return context;
 }
 

@@ -65,7 +65,7 @@ Result<Plan> plan(const MlaPrefill& s, const Format& format, const Gpu& gpu, con
                       gpu.tensor_generation() != TensorGeneration::mma && !layer && !absorbed;
   const auto fp8 = format_from("fp8");
   Context named = context;
-  if (layer) named.kernel_source = "";  // prompts run through FlashAttention, whatever decodes
+  if (layer) named.kernel_source = {};  // prompts run through FlashAttention, whatever decodes
   AttentionHeads heads = absorbed ? AttentionHeads{s.heads, 1, kLatentDim + s.rope_dim, kLatentDim} : s.geometry();
   // FlashAttention 2 has one dimension for keys and values: vLLM pads the values.
   if (layer && gpu.tensor_generation() == TensorGeneration::mma) heads.v_dim = heads.qk_dim;

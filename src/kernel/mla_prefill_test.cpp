@@ -44,10 +44,10 @@ TEST(MlaPrefill, SglangsTablesAreAbsorbed) {
   MlaPrefill s;
   s.q_len = 1024, s.heads = 16;
   Context context;
-  context.engine = "sglang", context.kernel_source = "flash_attention";
+  context.engine = Launcher::sglang, context.kernel_source = KernelSource::flash_attention;
   const Launch l = plan(s, bf16(), *find_gpu("H100-SXM"), context)->launches[0];
   EXPECT_EQ(in_ops(l.required.tensor), 2.0 * (576 + 512) * (1024 * 1025 / 2) * 16);
-  context.kernel_source = "";
+  context.kernel_source = {};
   const Launch served = plan(s, bf16(), *find_gpu("H100-SXM"), context)->launches[0];
   EXPECT_EQ(in_ops(served.required.tensor), 2.0 * 320 * (1024 * 1025 / 2) * 16);
 }
@@ -58,7 +58,7 @@ TEST(MlaPrefill, VllmsLayerUnfoldsItsKeys) {
   MlaPrefill s;
   s.q_len = 1024, s.heads = 16;
   Context context;
-  context.engine = "vllm", context.kernel_source = "vllm_triton_mla";
+  context.engine = Launcher::vllm, context.kernel_source = KernelSource::named("vllm_triton_mla");
   const Gpu a100 = *find_gpu("A100-SXM-80GB");
   const Plan without = *plan(s, bf16(), a100, context);
   for (const Launch& l : without.launches) EXPECT_NE(l.name, "unfold");

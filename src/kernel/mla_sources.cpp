@@ -11,8 +11,6 @@ using namespace constants;
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 const MlaConstants& constants_of(MlaDecoder decoder) {
   switch (decoder) {
     case MlaDecoder::flash_mla: break;
@@ -30,10 +28,10 @@ constexpr double kCopyBytes = 8192;  // of a CTA: 128 threads, four loads of 16 
 }  // namespace
 
 MlaDecoder mla_decoder(const MlaQuestion& q, const Context& context, const Gpu& gpu) {
-  if (has(context.kernel_source, "triton")) return MlaDecoder::triton;
+  if (context.kernel_source.says(KernelSource::Word::triton)) return MlaDecoder::triton;
   if (q.algorithm == AttentionAlgorithm::fa3) return MlaDecoder::flash_mla;
   if (q.algorithm == AttentionAlgorithm::blackwell) return MlaDecoder::generated;
-  if (context.engine != "trtllm" || gpu.vendor != Vendor::nvidia) return MlaDecoder::triton;
+  if (context.engine != Launcher::trtllm || gpu.vendor != Vendor::nvidia) return MlaDecoder::triton;
   const bool workstation = gpu.architecture == Architecture::blackwell;
   return workstation && q.cache == CacheType::fp8 && q.heads == kXqaHeads ? MlaDecoder::xqa : MlaDecoder::unsplit;
 }
@@ -59,20 +57,20 @@ Launch mla_copy(std::string_view name, double read, double written, double trips
   return launch;
 }
 
-bool whole_layer(const Context& context) { return context.engine == "vllm" && context.runtime == Runtime::eager; }
+bool whole_layer(const Context& context) { return context.engine == Launcher::vllm && context.runtime == Runtime::eager; }
 
 Seconds host_time(const Plan& plan, const Context& context) {
   const bool latent = !plan.launches.empty() && plan.launches.front().name.starts_with("mla_");
   if (!latent || !whole_layer(context)) return seconds(0);
-  const std::string_view source = context.kernel_source;
-  return microseconds(has(source, "triton")     ? kMlaHostTriton
-                      : has(source, "flashmla") ? kMlaHostFlashMla
-                                                : kMlaHostFlash);
+  const KernelSource& source = context.kernel_source;
+  return microseconds(source.says(KernelSource::Word::triton)     ? kMlaHostTriton
+                      : source.says(KernelSource::Word::flashmla) ? kMlaHostFlashMla
+                                                                  : kMlaHostFlash);
 }
 
 bool absorbed_prefill(const Context& context) {
-  return context.engine == "sglang" &&
-         (context.kernel_source == "flash_attention" || context.kernel_source == "triton");
+  return context.engine == Launcher::sglang &&
+         (context.kernel_source == KernelSource::flash_attention || context.kernel_source == KernelSource::triton);
 }
 
 }  // namespace tilecast

@@ -25,7 +25,7 @@ MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu, const Cont
   if (s.style != MoeStyle::automatic) return s.style;
   // AITER's experts are grouped products; vLLM asks for them only where a variable says so.
   const bool cdna3 = gpu.cdna3_or_later();
-  if (cdna3 && context.engine != "vllm") return MoeStyle::grouped;
+  if (cdna3 && context.engine != Launcher::vllm) return MoeStyle::grouped;
   // vLLM 0.24 and SGLang 0.5 take their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
   // Marlin for weight-only formats (kernel sources of the AIConfigurator rows).
   const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
@@ -199,8 +199,8 @@ void fuse_ends(Launch& launch, const Rank& r, bool down) {
 // packed weights and 16-bit rows, multiply with mma.sync, of which Hopper's and Blackwell's pipes make less than of
 // their own instructions.
 double instruction_share(const Format& format, const Gpu& gpu, const Context& context) {
-  const bool marlin = context.kernel_source.find("marlin") != std::string_view::npos;
-  const bool packed = context.kernel_source == "moe_torch_flow" && format.unpack_weights;
+  const bool marlin = context.kernel_source.says(KernelSource::Word::marlin);
+  const bool packed = context.kernel_source == KernelSource::moe_torch_flow && format.unpack_weights;
   if (!marlin && !packed) return 1;
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kMmaSyncShare;
@@ -244,22 +244,22 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   return launch;
 }
 
-bool named(const Context& context, std::string_view part) {
-  return context.kernel_source.find(part) != std::string_view::npos;
-}
+bool named(const Context& context, KernelSource::Word part) { return context.kernel_source.says(part); }
 
 // SGLang's Triton experts have no fp4: it widens mxfp4 weights to bf16 when it loads them. Its rows on H100, H200 and
 // L40S take four times what the packed weights would.
 bool widened(const Format& format, const Context& context) {
-  return format.name == "w4a16_mxfp4" && named(context, "sglang_fused_moe_triton");
+  return format.name == "w4a16_mxfp4" && named(context, KernelSource::Word::sglang_fused_moe_triton);
 }
 
 bool narrow(const Format& format) { return format.weight_bits < 8 || format.name == "fp8_block"; }
 
 int helpers_of(const Format& format, const Context& context) {
   if (!narrow(format) || context.kernel_source.empty()) return 0;
-  if (named(context, "cutlass")) return format.weight_bits < 8 ? kCutlassFp4Helpers : 0;
-  return named(context, "flashinfer_trtllm") || named(context, "min_latency") ? kGeneratedHelpers : kOtherNarrowHelpers;
+  using Word = KernelSource::Word;
+  if (named(context, Word::cutlass)) return format.weight_bits < 8 ? kCutlassFp4Helpers : 0;
+  const bool generated = named(context, Word::flashinfer_trtllm) || named(context, Word::min_latency);
+  return generated ? kGeneratedHelpers : kOtherNarrowHelpers;
 }
 
 // Few bytes and one CTA each: what they take is their loads in turn.
@@ -318,7 +318,7 @@ Result<Plan> plan(const Moe& shape, const Format& stored, const Gpu& gpu, const 
   const auto math = math_path(format, gpu);
   if (!math) return math.error();
   const bool triton = style_of(shape, format, gpu, context) == MoeStyle::triton;
-  const bool bare = context.engine == "aiter";
+  const bool bare = context.engine == Launcher::aiter;
   const Rank rank{shape, format, *math, bare ? random_moe_loads(shape) : moe_loads(shape), triton, bare};
   Plan plan;
   if (shape.pass != MoePass::both) {

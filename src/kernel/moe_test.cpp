@@ -129,8 +129,8 @@ TEST(MoeLoads, TheBusiestRankOfAPowerLaw) {
 
 Launch first_product(const Moe& shape, std::string_view gpu, std::string_view engine, std::string_view source = {}) {
   Context context;
-  context.engine = engine;
-  context.kernel_source = source;
+  context.engine = Launcher::named(engine);
+  context.kernel_source = KernelSource::named(source);
   const auto planned = plan(shape, *format_from("bf16"), *find_gpu(gpu), context);
   return launch_named(*planned, "moe_gate_up");
 }
@@ -221,7 +221,7 @@ TEST(Moe, TritonPlanByHand) {
 
 Plan plan_by(const Moe& shape, std::string_view dtype, std::string_view gpu, std::string_view source) {
   Context context;
-  context.kernel_source = source;
+  context.kernel_source = KernelSource::named(source);
   return *plan(shape, *format_from(dtype), *find_gpu(gpu), context);
 }
 
@@ -280,8 +280,8 @@ TEST(Moe, RowsOfABlockInSynperfsSweep) {
   const auto rows_of_block = [&](Count tokens, const char* gpu) {
     shape.tokens = tokens;
     Context context;
-    context.engine = "sglang";
-    context.kernel_source = "fused_moe_kernel_default";
+    context.engine = Launcher::sglang;
+    context.kernel_source = KernelSource::fused_moe_kernel_default;
     return plan(shape, *format_from("bf16"), *find_gpu(gpu), context)->launches[0].tile.m;
   };
   EXPECT_EQ(rows_of_block(128, "H20"), 16);
@@ -382,7 +382,7 @@ TEST(Moe, ExpertsOnCdna3AreGroupedUnlessVllmRunsThem) {
   shape.hidden = 4096, shape.inter = 3072;
   const auto tile_m = [&](const char* engine) {
     Context context;
-    context.engine = engine;
+    context.engine = Launcher::named(engine);
     return launch_named(*plan(shape, *format_from("bf16"), *find_gpu("MI300X"), context), "moe_gate_up").tile.m;
   };
   EXPECT_LE(tile_m(""), 64);  // rows of an expert

@@ -30,7 +30,7 @@ bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
 // Rows of a block are read off the steps of its times over tokens, where arithmetic shows them (H20: 16 up to 128
 // tokens, 32 up to 256, 64 up to 512, then 128; L20, H800 and RTX 6000 Ada step at every 128 rows too, A100 at every
 // 64); the other sides are the ones the engine's defaults have beside them.
-bool is_sweep(const Context& context) { return context.kernel_source == "fused_moe_kernel_default"; }
+bool is_sweep(const Context& context) { return context.kernel_source == KernelSource::fused_moe_kernel_default; }
 TritonBlock block_of_sweep(const Moe& s, const Gpu& gpu) {
   if (s.tokens <= 128) return {16, 32, 64, 4, 3};
   if (s.tokens <= 256) return {32, 64, 64, 4, 3};
@@ -41,7 +41,7 @@ TritonBlock block_of_sweep(const Moe& s, const Gpu& gpu) {
 
 // "vllm_fused_moe" is vLLM 0.14, the engine of the A100 rows; later ones name their experts class.
 bool chooses_by_experts(const Context& context) {
-  return context.engine == "sglang" || context.kernel_source == "vllm_fused_moe";
+  return context.engine == Launcher::sglang || context.kernel_source == KernelSource::vllm_fused_moe;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& forma
   // vLLM and SGLang call FlashInfer's CUTLASS experts without tuning, and on Hopper the first configuration of the list
   // is 128 x 16 (cutlass_heuristic.cpp, get_candidate_configs_sm90): rows four times slower than TensorRT-LLM's, which
   // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
-  const bool untuned = context.kernel_source.find("flashinfer_cutlass") != std::string_view::npos &&
+  const bool untuned = context.kernel_source.says(KernelSource::Word::flashinfer_cutlass) &&
                        format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
   if (untuned)
     choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};

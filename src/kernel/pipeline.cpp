@@ -38,7 +38,7 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
   const double fitted_rate = pipeline_of(gpu).rate;
-  return rate > 0 ? std::pow(std::min(1.0, rate / fitted_rate), gpu.tuned(kSlowPipeExponent)) : 1;
+  return rate > 0 && rate < fitted_rate ? std::pow(rate / fitted_rate, gpu.tuned(kSlowPipeExponent)) : 1;
 }
 
 double product_efficiency(const Gpu& gpu) {

@@ -68,7 +68,7 @@ Stream row_stream(const Quantize& s, std::string_view name, double slots) {
 // by 6 to 8 ns a row on H200 and GB200 (4.4 on L40S), whatever the columns. As steps of a loop that waits for L2
 // (estimate/physics.h: 270 ns), for as many CTAs as are resident.
 double atomic_steps(const Quantize& s, const Gpu& gpu, const Context& context) {
-  if (context.engine == "trtllm") return 0;  // no such growth in its rows
+  if (context.engine == Launcher::trtllm) return 0;  // no such growth in its rows
   const Count resident = Count{gpu.sms} * (gpu.max_threads_per_sm / kThreads);
   return kAtomicSeconds / kAtomicStep * static_cast<double>(std::min(s.rows, resident));
 }

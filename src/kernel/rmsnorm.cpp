@@ -35,7 +35,7 @@ Result<Plan> plan(const RmsNorm& shape, const Format& format, const Gpu& gpu, co
     for (Launch& launch : plan.launches) launch.plan_known = false;  // libraries differ; LayerNorm's form is a stand-in
     return plan;
   }
-  if (context.engine == "pytorch" && !shape.residual && is_vectorised(shape.cols, format))
+  if (context.engine == Launcher::pytorch && !shape.residual && is_vectorised(shape.cols, format))
     return Plan{{vectorised_norm({shape.rows, shape.cols, false}, format, gpu)}};
   const double rows = static_cast<double>(shape.rows), cols = static_cast<double>(shape.cols);
   const Bytes element = size_of(format.output);

@@ -70,7 +70,7 @@ bool takes_scaled_mm(const Format& format, const Context& context) {
   // these.
   if (format.name == "fp8_block") return !context.engine.empty();
   return (format.name == "fp8" || format.name == "fp8_token") &&
-         (context.engine == "vllm" || context.engine == "sglang");
+         (context.engine == Launcher::vllm || context.engine == Launcher::sglang);
 }
 
 GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, bool trtllm_blocks) {

@@ -27,7 +27,7 @@ TEST(ScaledMm, TilesByRows) {
 // TensorRT-LLM before Hopper: 32 x 128 for every shape, so 100 rows of 4096 columns are 4 x 32 CTAs.
 TEST(ScaledMm, BlockScaledProductBeforeHopper) {
   Context context;
-  context.engine = "trtllm";
+  context.engine = Launcher::trtllm;
   const auto launch = [&](std::string_view gpu) {
     return plan(Gemm{100, 4096, 4096}, *format_from("fp8_block"), *find_gpu(gpu), context)->launches.back();
   };
@@ -42,10 +42,10 @@ TEST(ScaledMm, BlockScaledProductBeforeHopper) {
 TEST(ScaledMm, OnlyEnginesTakeIt) {
   Context context;
   EXPECT_FALSE(takes_scaled_mm(*format_from("fp8"), context));
-  context.engine = "vllm";
+  context.engine = Launcher::vllm;
   EXPECT_TRUE(takes_scaled_mm(*format_from("fp8"), context));
   EXPECT_FALSE(takes_scaled_mm(*format_from("bf16"), context));
-  context.engine = "trtllm";  // cuBLAS
+  context.engine = Launcher::trtllm;  // cuBLAS
   EXPECT_FALSE(takes_scaled_mm(*format_from("fp8"), context));
   EXPECT_TRUE(takes_scaled_mm(*format_from("fp8_block"), context));
 }
@@ -55,7 +55,7 @@ TEST(ScaledMm, EnginesQuantiseDifferently) {
     Gemm shape;
     shape.m = shape.n = shape.k = 1024;
     Context context;
-    context.engine = engine;
+    context.engine = Launcher::named(engine);
     return plan(shape, *format_from("fp8"), *find_gpu("H200-SXM"), context)->launches;
   };
   ASSERT_EQ(launches("vllm").size(), 3u);    // maximum, conversion, product

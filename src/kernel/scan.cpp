@@ -38,7 +38,7 @@ double conv_state_bytes(const Scan& s, const ScanSizes& z) {
 // TensorRT-LLM, like SGLang before 0.5.11, runs Tri Dao's CUDA kernels (causal_conv1d_fwd.cu): a CTA of 128 threads for
 // each channel of a sequence, eight tokens a thread, so that short sequences leave most of its work idle.
 bool in_cuda(const Context& context) {
-  return context.engine == "trtllm" || context.kernel_source == "causal_conv1d_cuda";
+  return context.engine == Launcher::trtllm || context.kernel_source == KernelSource::causal_conv1d_cuda;
 }
 bool by_channel(const Scan& s, const Context& context) { return in_cuda(context) && s.phase == ScanPhase::context; }
 

@@ -202,7 +202,7 @@ void add_scores(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles&
 void add_solve(Plan& plan, const DeltaTiles& t, const MathPath& math, const Context& context, double trips) {
   const Count length = static_cast<Count>(t.c);
   const Count blocks = ceil_div(length, kSolvedRows);
-  const bool apart = context.engine == "trtllm" && blocks > 1;
+  const bool apart = context.engine == Launcher::trtllm && blocks > 1;
   const double rows = static_cast<double>(std::min(length, kSolvedRows) - 2);
   const double turns = apart ? rows : rows * static_cast<double>(blocks);
   const Count ctas = t.count * (apart ? blocks : 1);

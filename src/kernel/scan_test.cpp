@@ -88,7 +88,7 @@ TEST(Scan, ChunkedProductsByHand) {
 
 Plan on(std::string_view gpu, const Scan& s, std::string_view engine) {
   Context context;
-  context.engine = engine;
+  context.engine = Launcher::named(engine);
   return *plan(s, *format_from("bf16"), *find_gpu(gpu), context);
 }
 

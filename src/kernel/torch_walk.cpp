@@ -6,10 +6,16 @@ namespace tilecast {
 
 using namespace constants;
 
+static_assert(KernelSource::torch_index - KernelSource::torch == static_cast<int>(TorchWalk::index));
+
+KernelSource source_of(TorchWalk walk) {
+  return static_cast<KernelSource::Known>(KernelSource::torch + static_cast<int>(walk));
+}
+
 TorchWalk torch_walk(const Context& context) {
-  for (std::size_t i = 0; i < kTorchWalkSources.size(); ++i)
-    if (context.kernel_source == kTorchWalkSources[i]) return static_cast<TorchWalk>(i);
-  return TorchWalk::vectorized;
+  const KernelSource::Known known = context.kernel_source.known();
+  if (known < KernelSource::torch || known > KernelSource::torch_index) return TorchWalk::vectorized;
+  return static_cast<TorchWalk>(known - KernelSource::torch);
 }
 
 WalkCost walk_cost(TorchWalk walk, int operands, int elements_per_thread) {

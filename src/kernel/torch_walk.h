@@ -3,9 +3,7 @@
 // engines name the walk as a kernel source.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "kernel/context.h"
 
@@ -20,9 +18,7 @@ enum class TorchWalk : std::uint8_t {
   cat,            // CatArrayBatchedCopy: pieces that are not contiguous put side by side
   index,          // index_elementwise_kernel: rows to places that a tensor names
 };
-inline constexpr std::array<std::string_view, 7> kTorchWalkSources = {
-    "torch", "torch_strided", "torch_widen", "torch_strided_widen", "torch_narrow", "torch_cat", "torch_index"};
-constexpr std::string_view source_of(TorchWalk walk) { return kTorchWalkSources[static_cast<std::size_t>(walk)]; }
+KernelSource source_of(TorchWalk walk);
 
 // As the context's kernel source names it; vectorized where it names none.
 TorchWalk torch_walk(const Context& context);

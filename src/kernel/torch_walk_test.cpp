@@ -11,7 +11,7 @@ namespace {
 
 Context from(std::string_view source) {
   Context context;
-  context.engine = "pytorch", context.kernel_source = source;
+  context.engine = Launcher::pytorch, context.kernel_source = KernelSource::named(source);
   return context;
 }
 

@@ -110,8 +110,8 @@ class RowReader {
     if (at_.run)
       if (auto read = read_run(csv_[*at_.run], *context); !read) return read;
     row.context = *context;
-    row.context.engine = row.engine;
-    row.context.kernel_source = row.kernel_source;
+    row.context.engine = Launcher::named(row.engine);
+    row.context.kernel_source = sources_.get(row.kernel_source);
     const auto latency = to_double(csv_[at_.latency]);
     if (!latency || !(*latency > 0) || !(*latency < 1e12))
       return field_error("latency_us", fmt::format("must be a positive number, not '{}'", csv_[at_.latency]));
@@ -126,6 +126,7 @@ class RowReader {
   Names& names_;
   Remembered<std::string> gpus_;
   Remembered<Format> formats_;
+  RememberedSource sources_;
 };
 
 }  // namespace
@@ -134,9 +135,10 @@ std::string Measurement::place() const { return fmt::format("{}:{}", file, line)
 
 Context Measurement::whole_context() const {
   Context whole = context;
-  whole.engine = engine;
+  if (whole.engine.text() != engine) whole.engine = Launcher::named(engine);
+  if (whole.kernel_source.text() != kernel_source) whole.kernel_source = KernelSource::named(kernel_source);
   // NeuSight's tables hold the name a profiler read off the launch: who asks for a forecast does not know it.
-  whole.kernel_source = source.starts_with("neusight") ? std::string_view() : kernel_source;
+  if (source.starts_with("neusight")) whole.kernel_source = {};
   return whole;
 }
 

@@ -26,7 +26,8 @@ Measurement sample_row(Count m = 128) {
   gemm.n = 4096;
   gemm.k = 512;
   row.kernel = {gemm, *format_from("bf16")};
-  row.context = {Runtime::graph, Warmth::warm, 6, 1, row.engine, row.kernel_source};
+  row.context = {Runtime::graph, Warmth::warm, 6, 1, Launcher::named(row.engine),
+                 KernelSource::named(row.kernel_source)};
   row.latency = microseconds(12.345678);
   return row;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernel/source.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
@@ -21,6 +22,16 @@ struct Remembered {
       value.emplace(find(wanted));
     }
     return *value;
+  }
+};
+
+// The same for kernel sources, every one of which has a meaning. Names are interned: as good as their addresses.
+struct RememberedSource {
+  KernelSource source;
+
+  const KernelSource& get(std::string_view interned) {
+    if (source.text() != interned) source = KernelSource::named(interned);
+    return source;
   }
 };
 

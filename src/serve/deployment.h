@@ -33,7 +33,7 @@ struct DeploymentOptions {
   Count balance_steps = 0;  // TensorRT-LLM's attention_dp_config: timeout_iters, with enable_balance
   Seconds cold_start = {};  // what a replica's first step takes longer: kernels compiled or loaded at first use
   Count most_captured = 0;  // vLLM's max_cudagraph_capture_size, SGLang's cuda_graph_max_bs
-  std::string_view experts_kernel = {};  // whose experts' kernel, where a variable of the engine says; a literal
+  KernelSource experts_kernel = {};  // whose experts' kernel, where a variable of the engine says
   std::optional<Seconds> host_per_sequence = {}, host_receive = {};  // HostTimes' own, where a machine's are known:
                                                                      // the way there then holds the way back too
   Speculation speculation;

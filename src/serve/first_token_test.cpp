@@ -105,10 +105,10 @@ TEST(FirstToken, ExpertsRunTheKernelThatTheEngineWasTold) {
   KernelCall call;
   call.kernel.shape = Moe{};
   program.calls = {call};
-  as_served(program, EngineKind::vllm, Architecture::hopper, 1, "some_marlin");
-  EXPECT_EQ(program.calls[0].context.kernel_source, "some_marlin");
+  as_served(program, EngineKind::vllm, Architecture::hopper, 1, KernelSource::named("some_marlin"));
+  EXPECT_EQ(program.calls[0].context.kernel_source.text(), "some_marlin");
   as_served(program, EngineKind::vllm, Architecture::hopper, 1);
-  EXPECT_EQ(program.calls[0].context.kernel_source, "some_marlin");  // nothing said: as it was
+  EXPECT_EQ(program.calls[0].context.kernel_source.text(), "some_marlin");  // nothing said: as it was
 }
 
 }  // namespace

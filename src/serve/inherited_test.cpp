@@ -41,7 +41,7 @@ std::vector<Kernel> kernels() {
 
 Context engine_context(const Kernel& kernel) {
   Context context;
-  if (std::holds_alternative<AttentionDecode>(kernel.shape)) context.engine = "vllm";
+  if (std::holds_alternative<AttentionDecode>(kernel.shape)) context.engine = Launcher::vllm;
   return context;
 }
 

@@ -40,7 +40,7 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 }  // namespace
 
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
-                      const ModelSource* weights, std::string_view experts_kernel) {
+                      const ModelSource* weights, const KernelSource& experts_kernel) {
   StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its power
   pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
                   weights, experts_kernel](const Workload& workload) mutable -> Result<std::vector<CallTime>> {

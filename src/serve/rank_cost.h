@@ -15,7 +15,7 @@ struct RankSpread {
 // The workload of a step is one data parallel rank's. Pipeline stages follow each other: a step is their sum, with the
 // messages between them.
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
-                      const ModelSource* weights, std::string_view experts_kernel = {});
+                      const ModelSource* weights, const KernelSource& experts_kernel = {});
 
 // The largest stage's share of the layers, 1 without a pipeline: how long a step keeps a stage from taking the next.
 double largest_stage(const ModelSpec& model, const RankLayout& layout);

@@ -134,14 +134,14 @@ void hide_shared_experts(Program& program, EngineKind engine, Architecture archi
 }  // namespace
 
 void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
-               std::string_view experts_kernel) {
+               const KernelSource& experts_kernel) {
   for (KernelCall& call : program.calls) {
     // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
     // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (slow_collector(call, engine, architecture)) call.context.engine = "trtllm", call.context.kernel_source = "deepgemm";
+    if (slow_collector(call, engine, architecture)) call.context.engine = Launcher::trtllm, call.context.kernel_source = KernelSource::deepgemm;
     if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
       if (!program.routed) moe->distribution = ExpertDistribution::power_law;
       if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
@@ -176,7 +176,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 }
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
-                    std::string_view experts_kernel) {
+                    const KernelSource& experts_kernel) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   if (gpu.architecture == Architecture::ada) pricer.answers_at_most = kInPromptsKernel;

@@ -75,9 +75,9 @@ struct StepPricer {
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
 // neighbours' work where ranks sum what they have (`ranks` above one) and it is little.
-// `experts_kernel`: whose kernel experts run, where the engine was told; a literal.
+// `experts_kernel`: whose kernel experts run, where the engine was told.
 void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
-               std::string_view experts_kernel = {});
+               const KernelSource& experts_kernel = {});
 
 // The calls of a program on a GPU.
 Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
@@ -85,7 +85,7 @@ Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu,
 
 // Steps of a model on one GPU.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
-                    std::string_view experts_kernel = {});
+                    const KernelSource& experts_kernel = {});
 
 // Sum of three parts, each a table filled on demand:
 //   body(tokens)                     what depends on the number of tokens alone: projections, experts, norms
