@@ -178,6 +178,8 @@ Status check_served(const SimulationResult& result) {
     if (load.metrics.completed > 0) return Ok{};
   const SimulatedLoad& load = result.loads.front();
   const std::vector<std::string>& why = load.outcome.refused;
+  if (load.metrics.cancelled > 0)
+    return error(fmt::format("clients gave up all of {} requests", load.metrics.cancelled), "a longer timeout, or a lower load");
   return error(fmt::format("none of {} requests can be served{}", load.metrics.refused,
                            why.empty() ? std::string() : ": " + why.front()),
                "shorter requests, more memory or a larger max-model-len");

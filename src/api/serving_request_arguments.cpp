@@ -30,7 +30,7 @@ void declare_clients(Declare& list, RequestQuery& q) {
                                    .help = "clients give up where the first token has not come by then",
                                    .example = "10s"});
   list.add(q.timeout,
-           {.name = "timeout", .help = "... or the last one (a client's own limit, as --timeout of curl)", .example = "60s"});
+           {.name = "timeout", .help = "... or the last one", .example = "60s"});
   list.add(q.most_output, {.name = "max-tokens",
                            .help = "longest answer that requests ask for: cuts output, and engines reckon with it",
                            .unit = "tokens",

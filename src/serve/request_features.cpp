@@ -35,7 +35,6 @@ bool AdapterSlots::bring(std::int32_t adapter) {
 }
 
 void AdapterSlots::note(StepPlan& plan) {
-  for (const PlannedItem& item : plan.items) plan.batch.encodes += item.encodes;
   if (slots_ == 0) return;
   std::vector<std::int32_t> used;
   std::size_t chunk = 0;

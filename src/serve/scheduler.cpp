@@ -47,7 +47,7 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
     s.computed += item.emits;
   } else {
     assert(tokens <= s.pending());
-    if (s.request.media > 0 && !std::exchange(s.encoded, true)) item.encodes = s.to_encode();
+    if (s.request.media > 0 && !std::exchange(s.encoded, true)) plan.batch.encodes += s.to_encode();
     plan.batch.prefill.push_back({tokens, s.computed});
     item.emits = tokens == s.pending() ? 1 : 0;
     s.computed += tokens;
@@ -73,6 +73,7 @@ void Scheduler::preempt(Sequence& s, bool at_front) {
 }
 
 void Scheduler::cancel(Sequence& s) {
+  s.gone = true;
   if (s.waits) {
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &s));
     s.waits = false;

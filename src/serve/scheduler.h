@@ -37,6 +37,7 @@ struct Sequence {
   bool in_flight = false;                     // its next token is being computed (pipelines)
   bool waits = false;                         // it stands in a queue
   bool encoded = false;                       // its images or clips are
+  bool gone = false;                          // its client has given up
   std::int32_t replica = -1;                  // that has it; -1: none
   int in_plans = 0;                           // steps that are planned or run and have it
   Seconds entered;                            // when the scheduler got it
@@ -64,7 +65,6 @@ struct PlannedItem {
   Count emits = 0;      // tokens of the answer that the step yields; 0: a part of a prompt
   bool ends = false;    // the last of them
   bool prompt = false;  // its tokens are a prompt's
-  Count encodes = 0;    // images or clips of it that the step encodes first
 };
 struct StepPlan {
   std::vector<PlannedItem> items;

@@ -388,7 +388,7 @@ class Simulation {
     for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
       --s.in_plans;
-      if (out_.requests[static_cast<std::size_t>(s.id)].cancelled) {
+      if (s.gone) {
         if (s.in_plans == 0) r.scheduler->finish(s);
         continue;
       }
