@@ -20,7 +20,7 @@ constexpr Count kMostPixels = 1 << 20;  // of a side
 constexpr double kMostAudio = 86400;    // seconds
 
 // Fields of one meaning under the names that families give them.
-Count field_of(const Json& json, std::initializer_list<const char*> names, Count otherwise) {
+Count tower_field(const Json& json, std::initializer_list<const char*> names, Count otherwise) {
   for (const char* name : names)
     if (const auto found = json.find(name); found != json.end() && found->is_number_integer() && *found > 0 && *found < 1 << 20)
       return found->get<Count>();
@@ -33,7 +33,7 @@ double share_of(const Json& json, const char* name, double otherwise) {
   return value > 0 && value <= 1 ? value : otherwise;
 }
 
-Result<Json> part_of(const std::string& text, const std::string& place, const char* name, Json& root) {
+Result<Json> described_part(const std::string& text, const std::string& place, const char* name, Json& root) {
   auto parsed = parse_json_object(text, place, "a Hugging Face config.json");
   if (!parsed) return std::move(parsed).error();
   root = *std::move(parsed);
@@ -62,11 +62,11 @@ Result<ModelSpec> vit_of(const TowerSizes& s, Count patches, const std::string& 
 
 TowerSizes vision_sizes(const Json& v) {
   TowerSizes s;
-  s.hidden = field_of(v, {"embed_dim", "hidden_size", "width"}, 0);
-  s.layers = field_of(v, {"depth", "num_hidden_layers", "layers"}, 0);
-  s.heads = field_of(v, {"num_heads", "num_attention_heads", "heads"}, 0);
-  s.inter = field_of(v, {"intermediate_size"}, field_of(v, {"mlp_ratio"}, 4) * s.hidden);
-  s.patch = field_of(v, {"patch_size", "spatial_patch_size"}, 14);
+  s.hidden = tower_field(v, {"embed_dim", "hidden_size", "width"}, 0);
+  s.layers = tower_field(v, {"depth", "num_hidden_layers", "layers"}, 0);
+  s.heads = tower_field(v, {"num_heads", "num_attention_heads", "heads"}, 0);
+  s.inter = tower_field(v, {"intermediate_size"}, tower_field(v, {"mlp_ratio"}, 4) * s.hidden);
+  s.patch = tower_field(v, {"patch_size", "spatial_patch_size"}, 14);
   // Qwen2-VL's first files leave all of them to the class.
   if (s.layers == 0 && v.value("model_type", "") == "qwen2_vl") s.hidden = 1280, s.layers = 32, s.heads = 16, s.inter = 5120;
   return s;
@@ -80,7 +80,7 @@ struct ImageTokens {
 // Sides to multiples of patch x merge, at most 12,845,056 pixels (Qwen2VLImageProcessor's smart_resize and max_pixels).
 ImageTokens qwen_tokens(const Json& v, const TowerSizes& s, double width, double height) {
   constexpr double kMostArea = 12845056;
-  const Count merge = field_of(v, {"spatial_merge_size"}, 2);
+  const Count merge = tower_field(v, {"spatial_merge_size"}, 2);
   const auto unit = static_cast<double>(s.patch * merge);
   const double shrink = std::min(1.0, std::sqrt(kMostArea / (width * height)));
   const auto sides = [&](double side) { return std::max<Count>(1, std::llround(side * shrink / unit)); };
@@ -90,8 +90,8 @@ ImageTokens qwen_tokens(const Json& v, const TowerSizes& s, double width, double
 
 // The longer side at most image_size, a token after every row (PixtralProcessor's [IMG_BREAK] and [IMG_END]).
 ImageTokens pixtral_tokens(const Json& root, const Json& v, const TowerSizes& s, double width, double height) {
-  const Count merge = field_of(root, {"spatial_merge_size"}, 1);
-  const auto most = static_cast<double>(field_of(v, {"image_size"}, 1024));
+  const Count merge = tower_field(root, {"spatial_merge_size"}, 1);
+  const auto most = static_cast<double>(tower_field(v, {"image_size"}, 1024));
   const double shrink = std::min(1.0, most / std::max(width, height));
   const auto unit = static_cast<double>(s.patch * merge);
   const auto sides = [&](double side) { return std::max<Count>(1, static_cast<Count>(std::ceil(side * shrink / unit))); };
@@ -103,7 +103,7 @@ ImageTokens pixtral_tokens(const Json& root, const Json& v, const TowerSizes& s,
 // patches are joined by the pixel shuffle's ratio.
 ImageTokens llama4_tokens(const Json& v, const TowerSizes& s, double width, double height) {
   constexpr Count kMostTiles = 16;
-  const Count side = field_of(v, {"image_size"}, 336);
+  const Count side = tower_field(v, {"image_size"}, 336);
   const double ratio = share_of(v, "pixel_shuffle_ratio", 0.5);
   const auto along = [&](double pixels) { return std::max<Count>(1, static_cast<Count>(std::ceil(pixels / static_cast<double>(side)))); };
   const Count tiles = std::min(kMostTiles, along(width) * along(height));
@@ -113,8 +113,8 @@ ImageTokens llama4_tokens(const Json& v, const TowerSizes& s, double width, doub
 
 // One size for all: as many tokens as patches, or as the file says (Gemma 3's mm_tokens_per_image).
 ImageTokens fixed_tokens(const Json& root, const Json& v, const TowerSizes& s) {
-  const Count side = field_of(v, {"image_size"}, 224), patches = (side / s.patch) * (side / s.patch);
-  return {field_of(root, {"mm_tokens_per_image"}, patches), patches};
+  const Count side = tower_field(v, {"image_size"}, 224), patches = (side / s.patch) * (side / s.patch);
+  return {tower_field(root, {"mm_tokens_per_image"}, patches), patches};
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Result<MediaTower> image_tower(const std::string& config, const std::string& pla
   if (width < 1 || height < 1 || width > kMostPixels || height > kMostPixels)
     return field_error("image-size", fmt::format("sides lie between 1 and {} pixels", kMostPixels));
   Json root;
-  const auto part = part_of(config, place, "vision_config", root);
+  const auto part = described_part(config, place, "vision_config", root);
   if (!part) return part.error();
   const Json& v = *part;
   const TowerSizes sizes = vision_sizes(v);
@@ -148,7 +148,7 @@ Result<MediaTower> audio_tower(const std::string& config, const std::string& pla
   if (!(seconds > 0) || seconds > kMostAudio) return field_error("audio", fmt::format("lies between 0 and {:g} s", kMostAudio));
   constexpr double kWindow = 30, kPositions = 50, kJoined = 2;
   Json root;
-  const auto part = part_of(config, place, "audio_config", root);
+  const auto part = described_part(config, place, "audio_config", root);
   if (!part) return part.error();
   const Json& a = *part;
   const std::string type = a.value("model_type", "");
@@ -156,8 +156,8 @@ Result<MediaTower> audio_tower(const std::string& config, const std::string& pla
     return Error{place, "audio_config", "no rule is known for the tokens of '" + type.substr(0, 40) + "'",
                  "known: qwen2_audio_encoder, qwen2_5_omni_audio_encoder; or its tokens as part of the input"};
   TowerSizes s;
-  s.hidden = field_of(a, {"d_model"}, 0), s.layers = field_of(a, {"encoder_layers"}, 0);
-  s.heads = field_of(a, {"encoder_attention_heads"}, 0), s.inter = field_of(a, {"encoder_ffn_dim"}, 0);
+  s.hidden = tower_field(a, {"d_model"}, 0), s.layers = tower_field(a, {"encoder_layers"}, 0);
+  s.heads = tower_field(a, {"encoder_attention_heads"}, 0), s.inter = tower_field(a, {"encoder_ffn_dim"}, 0);
   s.patch = 1;
   auto encoder = vit_of(s, static_cast<Count>(kWindow * kPositions), place);
   if (!encoder) return std::move(encoder).error();

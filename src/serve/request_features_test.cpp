@@ -72,7 +72,9 @@ TEST(ServeFeatures, AdaptersShareStepsWithinTheirLimit) {
       EXPECT_GT(largest, 0);
       // No limit that binds and no cost: as without.
       if (most < 8) continue;
-      const auto alone = simulate(plain_requests, SimulationOptions{.pool = pool_of(policy, 100)});
+      SimulationOptions plain;
+      plain.pool = pool_of(policy, 100);
+      const auto alone = simulate(plain_requests, plain);
       ASSERT_TRUE(alone);
       expect_same(*alone, *out);
     }

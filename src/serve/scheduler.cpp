@@ -52,7 +52,7 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
     item.emits = tokens == s.pending() ? 1 : 0;
     s.computed += tokens;
   }
-  cache_.publish(s.kv, s.key(), s.computed);
+  if (s.request.prefix >= 0 || !s.path.empty()) cache_.publish(s.kv, s.key(), s.computed);
   s.in_flight = item.emits > 0;
   s.generated += item.emits;
   item.ends = s.left() == 0;
