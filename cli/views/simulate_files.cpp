@@ -8,14 +8,22 @@
 
 namespace tilecast {
 
+namespace {
+
+const char* status_of(const RequestRecord& r) {
+  return r.refused ? "refused" : r.cancelled ? "cancelled" : r.unsent ? "unsent" : "completed";
+}
+
+}  // namespace
+
 std::string requests_csv(const ServingOutcome& outcome) {
   std::string text =
       "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
   for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
     const RequestRecord& r = outcome.requests[i];
-    fmt::format_to(std::back_inserter(text), "{},{},{:.6f},{},{}", i, r.refused ? "refused" : "completed",
+    fmt::format_to(std::back_inserter(text), "{},{},{:.6f},{},{}", i, status_of(r),
                    r.sent.base(), r.input, r.output);
-    if (r.refused) text += ",,,,,,\n";
+    if (!r.served()) text += ",,,,,,\n";
     else
       fmt::format_to(std::back_inserter(text), ",{},{:.3f},{:.3f},{},{:.3f},{}\n", r.hits, in_milliseconds(r.queued()),
                      in_milliseconds(r.ttft()), r.tpot() ? fmt::format("{:.3f}", in_milliseconds(*r.tpot())) : "",
@@ -60,7 +68,7 @@ void add_requests(ChromeTrace& trace, const ServingOutcome& outcome) {
   std::vector<Seconds> lanes;
   for (std::size_t i = 0; i < std::min(outcome.requests.size(), kMostRequests); ++i) {
     const RequestRecord& r = outcome.requests[i];
-    if (r.refused) continue;
+    if (!r.served()) continue;
     auto lane = std::find_if(lanes.begin(), lanes.end(), [&](Seconds free) { return free <= r.sent; });
     if (lane == lanes.end()) lane = lanes.insert(lanes.end(), seconds(0));
     *lane = r.last;

@@ -9,11 +9,24 @@
 namespace tilecast {
 namespace {
 
+Json class_json(const ClassMetrics& c) {
+  Json json = {{"name", c.name},           {"completed", c.completed}, {"refused", c.refused},
+               {"cancelled", c.cancelled}, {"unsent", c.unsent},       {"request_goodput", nullptr}};
+  if (c.goodput) json["request_goodput"] = *c.goodput;
+  for (const auto& [name, s] : {std::pair("ttft", c.ttft), {"tpot", c.tpot}, {"e2el", c.e2el}})
+    for (const auto& [statistic, value] :
+         {std::pair("mean", s.mean), {"median", s.median}, {"p90", s.p90}, {"p99", s.p99}})
+      json[fmt::format("{}_{}_ms", statistic, name)] = value * 1e3;
+  return json;
+}
+
 // Under the names that `vllm bench serve --save-result` gives them (vllm/benchmarks/serve.py), where it has the figure.
 Json metrics_json(const ServingMetrics& m) {
   Json json = {{"duration", m.duration},
                {"completed", m.completed},
                {"refused", m.refused},
+               {"cancelled", m.cancelled},
+               {"unsent", m.unsent},
                {"total_input_tokens", m.input_tokens},
                {"total_output_tokens", m.output_tokens},
                {"request_throughput", m.request_throughput},
@@ -44,6 +57,7 @@ Json metrics_json(const ServingMetrics& m) {
     json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
     if (m.energy->per_token) json["energy"]["output_token_j"] = *m.energy->per_token;
   }
+  for (const ClassMetrics& c : m.classes) json["classes"].push_back(class_json(c));
   return json;
 }
 

@@ -13,8 +13,12 @@ namespace tilecast {
 namespace {
 
 std::string workload_text(const SimulateQuery& q, const ServingMetrics& m) {
-  if (!q.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused, q.trace);
+  if (!q.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused + m.cancelled + m.unsent, q.trace);
   std::string text = fmt::format("{} requests, input {}, output {}", q.num_prompts, q.load.input, q.load.output);
+  if (!q.requests.turns.empty())
+    text = fmt::format("{} conversations of {} turns, first input {}, later ones {} more, output {}, pauses of {}",
+                       q.num_prompts, q.requests.turns, q.load.input, q.requests.turn_input, q.load.output,
+                       q.requests.think_time);
   if (q.load.prefixes > 0) text += fmt::format(", {} prefixes of {} tokens", q.load.prefixes, q.load.prefix_tokens);
   return text;
 }
@@ -67,6 +71,17 @@ std::string energy_text(const ServingMetrics& m) {
   return text + " (a model: docs/serving.md)\n";
 }
 
+std::string classes_table(const ServingMetrics& m) {
+  Table table({{"class", Align::left}, {"completed"}, {"cancelled"}, {"refused"}, {"TTFT mean"}, {"TTFT p99"},
+               {"TPOT mean"}, {"TPOT p99"}, {"E2EL mean"}, {"goodput"}});
+  for (const ClassMetrics& c : m.classes)
+    table.add({c.name, fmt::format("{}", c.completed), fmt::format("{}", c.cancelled), fmt::format("{}", c.refused),
+               text_of(seconds(c.ttft.mean)), text_of(seconds(c.ttft.p99)), text_of(seconds(c.tpot.mean)),
+               text_of(seconds(c.tpot.p99)), text_of(seconds(c.e2el.mean)),
+               c.goodput ? fmt::format("{:.4g}", *c.goodput) : "–"});
+  return table.text();
+}
+
 std::string load_text(const SimulatedLoad& load) {
   const ServingMetrics& m = load.metrics;
   std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
@@ -82,11 +97,16 @@ std::string load_text(const SimulatedLoad& load) {
   if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
   if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
   text += "\n" + energy_text(m);
+  if (m.cancelled > 0)
+    text += fmt::format("cancelled {} by their clients, {} tokens of answers for nothing\n", m.cancelled, m.wasted_tokens);
+  if (m.unsent > 0) text += fmt::format("{} turns were not sent: their conversations had broken off\n", m.unsent);
   if (load.outcome.refusals > 0) {
     text += fmt::format("refused {}:\n", load.outcome.refusals);
     for (const std::string& why : load.outcome.refused) text += "  " + why + "\n";
   }
-  return m.completed > 0 ? text + "\n" + latency_table(load) : text;
+  if (m.completed == 0) return text;
+  text += "\n" + latency_table(load);
+  return m.classes.empty() ? text : text + "\n" + classes_table(m);
 }
 
 // One curve over loads, each column a load; the height is logarithmic, as latencies explode.

@@ -46,6 +46,24 @@ inline constexpr std::array<std::string_view, 2> kKvDtypeNames = {"auto", "fp8"}
 constexpr std::string_view name_of(KvDtype d) { return kKvDtypeNames[static_cast<std::size_t>(d)]; }
 constexpr const auto& enum_names(KvDtype) { return kKvDtypeNames; }
 
+// Where drafts of tokens come from that a step then checks.
+enum class DraftMethod : std::uint8_t {
+  share,  // anywhere: each takes a stated share of a step's time
+  ngram,  // the host looks them up in what the request has said so far
+  model,  // a smaller model
+  eagle,  // a dense layer on the model's hidden states
+  mtp,    // a layer of the model's own kind: multi-token prediction
+};
+inline constexpr std::array<std::string_view, 5> kDraftMethodNames = {"share", "ngram", "draft", "eagle", "mtp"};
+constexpr std::string_view name_of(DraftMethod m) { return kDraftMethodNames[static_cast<std::size_t>(m)]; }
+constexpr const auto& enum_names(DraftMethod) { return kDraftMethodNames; }
+
+// Who of those that wait is next.
+enum class SchedulingPolicy : std::uint8_t { fcfs, priority };
+inline constexpr std::array<std::string_view, 2> kSchedulingPolicyNames = {"fcfs", "priority"};
+constexpr std::string_view name_of(SchedulingPolicy p) { return kSchedulingPolicyNames[static_cast<std::size_t>(p)]; }
+constexpr const auto& enum_names(SchedulingPolicy) { return kSchedulingPolicyNames; }
+
 // What is asked of a deployment.
 struct LoadQuery {
   std::optional<double> rate;  // requests a second; none: all at once
@@ -54,6 +72,29 @@ struct LoadQuery {
   Count prefixes = 0;          // different beginnings that prompts share; 0: none
   Count prefix_tokens = 0;     // ... and their length
   Count seed = 0;
+};
+
+// What requests ask for beside their tokens.
+struct RequestQuery {
+  // Conversations: each prompt is the first turn of one.
+  std::string turns;               // how many, as a length: "4", "uniform:4:0.5"; empty: single requests
+  std::string turn_input = "128";  // tokens that a later turn adds
+  std::string think_time = "10s";  // mean, from an answer to the next turn
+  double tool_share = 0;           // of later turns: results of tools ...
+  std::string tool_time = "2s";    // ... which take so long in the mean
+  // Clients.
+  std::string first_token_timeout, timeout;  // "10s"; empty: they wait
+  std::optional<Count> most_output;          // max_tokens
+  std::string classes;                       // "chat:share=0.8,priority=0,ttft=500ms;batch:share=0.2,priority=1"
+  SchedulingPolicy scheduling = SchedulingPolicy::fcfs;
+  // LoRA.
+  Count adapters = 0;      // different ones; 0: none
+  Count adapter_rank = 16;
+  std::optional<Count> max_loras, max_lora_rank;  // none: the engine's
+  // Images and sound.
+  Count images = 0;                       // in every first prompt
+  std::string image_size = "1024x1024";  // pixels
+  double audio_s = 0;                     // seconds of sound in every first prompt
 };
 
 struct SimulateQuery {
@@ -87,6 +128,10 @@ struct SimulateQuery {
   ServingPolicy policy = ServingPolicy::own;
   Count draft = 0;  // draft tokens a step; 0: no speculation
   double acceptance = 0.7, draft_cost = 0.05;
+  std::vector<double> acceptance_at = {};  // of the first, the second ... draft token; empty: `acceptance` of all
+  DraftMethod draft_method = DraftMethod::share;
+  std::string draft_model;  // a name or a config.json, where a model drafts
+  RequestQuery requests;
   // Disaggregated: replicas for prompts alone; `dp` decode.
   Count prefill_replicas = 0;
   std::optional<Count> prefill_tp;  // none: as `tp`
@@ -130,6 +175,7 @@ struct SimulationResult {
   Count block_tokens = 0, blocks = 0;
   ServingMemory memory;
   Slo slo;
+  Count media_tokens = 0;  // of one image or clip in a prompt
   std::vector<std::string> notes;
   std::vector<SimulatedLoad> loads;
 };

@@ -44,9 +44,14 @@ struct Slo {
 struct RequestRecord {
   Count input = 0, output = 0;
   bool refused = false;
+  bool cancelled = false;  // its client gave up: `last` is when
+  bool unsent = false;     // a turn whose conversation broke off before
+  std::int16_t group = 0;  // which of ServingMetrics::classes
+  Count given = 0;         // tokens of its answer that came
   Count hits = 0;  // tokens of its prompt that were found in the cache
   int preemptions = 0;
   Seconds sent, scheduled, first, last;  // of the last token
+  bool served() const { return !refused && !cancelled && !unsent; }
   Seconds ttft() const { return first - sent; }
   Seconds queued() const { return scheduled - sent; }
   Seconds latency() const { return last - sent; }
@@ -75,6 +80,7 @@ struct ServingOutcome {
   Count gap_count = 0;
   std::vector<std::string> refused;  // why, one line a refused request, a few of them
   Count refusals = 0;
+  Count cancellations = 0;
   Count replicas = 0;
   Count most_blocks = 0;           // held at once by one replica of those that decode
   Count unfinished = 0;            // always 0
@@ -89,8 +95,26 @@ struct Summary {
 };
 Seconds statistic_of(const Summary& summary, Statistic statistic);
 
+// Requests of one kind: interactive ones, batch jobs.
+struct RequestClass {
+  std::string name;
+  double share = 1;  // of the requests, over that of all classes
+  int priority = 0;  // less is served first, where the scheduler looks at it
+  Slo slo;
+};
+
+struct ClassMetrics {
+  std::string name;
+  Count completed = 0, refused = 0, cancelled = 0, unsent = 0;
+  std::optional<double> goodput;  // by its own objectives
+  Summary ttft, tpot, e2el;
+};
+
 struct ServingMetrics {
   Count completed = 0, refused = 0;
+  Count cancelled = 0;  // by clients that had waited long enough
+  Count unsent = 0;     // turns of conversations that broke off
+  Count wasted_tokens = 0;  // of answers that were cancelled
   double duration = 0;  // seconds
   Count input_tokens = 0, output_tokens = 0;
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;
@@ -111,6 +135,7 @@ struct ServingMetrics {
     std::optional<double> per_token;  // joules of an output token
   };
   std::optional<Energy> energy;
+  std::vector<ClassMetrics> classes;  // where requests have some
 };
 
 // The run in equal slices of time: for plots and timelines.

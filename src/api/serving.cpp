@@ -8,10 +8,11 @@
 #include "api/chosen_method.h"
 #include "api/format_notes.h"
 #include "api/serving_deployment.h"
+#include "api/serving_requests.h"
 #include "api/serving_text.h"
+#include "serve/deployment_features.h"
 #include "serve/metrics.h"
 #include "serve/step_width.h"
-#include "serve/trace.h"
 
 namespace tilecast {
 namespace {
@@ -29,22 +30,10 @@ Status check_together(const SimulateQuery& q) {
     return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas));
   if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)
     return field_error("policy", "max-utilization is TensorRT-LLM's", "engine trtllm");
+  if (auto fine = check_requests(q); !fine) return fine;
   if (!q.trace.empty() && (q.load.rate || q.sweep.starts_with("rate")))
     return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own", "a concurrency, or no trace");
   return Ok{};
-}
-
-Result<std::vector<Request>> requests_from(const SimulateQuery& q, std::vector<std::string>& notes) {
-  if (!q.trace.empty()) {
-    auto trace = read_trace(q.trace);
-    if (!trace) return std::move(trace).error();
-    for (const std::string& note : trace->notes) notes.push_back(q.trace + ": " + note);
-    if (trace->requests.empty()) return Error{q.trace, "", "holds no requests", "docs/serving.md has the columns"};
-    return std::move(trace->requests);
-  }
-  const auto workload = workload_from(q.load, q.num_prompts, q.burstiness);
-  if (!workload) return workload.error();
-  return generate(*workload);
 }
 
 Count mean_tokens(const std::vector<Request>& requests) {
@@ -67,29 +56,34 @@ struct Setup {
 
   ChosenMethod chosen;
   DeploymentOptions options;
+  FeatureOptions features;
   Deployment deployment, prefill;  // the second where prompts have replicas of their own
   SimulationOptions simulation;
   Slo slo;
+  std::vector<RequestClass> classes;
+  Count media_tokens = 0;  // of one image or clip
 };
 
 Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::vector<std::string>& notes,
                                const Progress& progress) {
   SimulatedLoad load;
   load.name = name_of_load(q);
-  const auto requests = requests_from(q, notes);
-  if (!requests) return requests.error();
+  const auto asked = requests_from(q, setup.classes, setup.media_tokens, notes);
+  if (!asked) return asked.error();
+  const std::vector<Request>& requests = asked->requests;
   SimulationOptions simulation = setup.simulation;
   simulation.concurrency = q.concurrency.value_or(0);
-  auto outcome = simulate(*requests, simulation, progress);
+  simulation.paths = &asked->paths;
+  auto outcome = simulate(requests, simulation, progress);
   if (!outcome) return std::move(outcome).error();
   for (const Deployment* d : {&setup.deployment, &setup.prefill})
     if (d->steps)
       if (auto fine = d->steps->status(); !fine) return fine.error();
   load.outcome = *std::move(outcome);
-  load.metrics = metrics_of(load.outcome, setup.slo);
-  load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(*requests));
+  load.metrics = metrics_of(load.outcome, setup.slo, setup.classes);
+  load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(requests));
   if (q.no_interval || load.metrics.completed == 0) return load;
-  auto ends = serving_ends(setup.options, *requests, simulation, load.outcome, setup.slo, setup.chosen.method,
+  auto ends = serving_ends(setup.options, requests, simulation, load.outcome, setup.slo, setup.chosen.method,
                            setup.chosen.weights());
   if (!ends) return std::move(ends).error();
   ServingEnds whole = of_whole_run(*ends, load.metrics);
@@ -110,6 +104,8 @@ Status set_up_prefill(Setup& setup, const SimulateQuery& q) {
     auto deployment = deploy(*options, setup.chosen.method, setup.chosen.weights());
     if (!deployment) return std::move(deployment).error();
     setup.prefill = *std::move(deployment);
+    if (auto fine = equip(setup.prefill, *options, setup.features, setup.chosen.method, setup.chosen.weights()); !fine)
+      return fine;
     setup.simulation.prefill = setup.prefill.pool;
   }
   setup.simulation.prefill->replicas = q.prefill_replicas * q.attention_dp;
@@ -129,6 +125,20 @@ Status set_up(Setup& setup, const SimulateQuery& q) {
   auto deployment = deploy(setup.options, setup.chosen.method, setup.chosen.weights());
   if (!deployment) return std::move(deployment).error();
   setup.deployment = *std::move(deployment);
+  auto features = features_from(q, setup.options);
+  if (!features) return std::move(features).error();
+  setup.features = *std::move(features);
+  if (setup.features.encoder) {
+    const auto tower = tower_from(q);
+    if (!tower) return tower.error();
+    setup.media_tokens = tower->tokens;
+  }
+  auto fine = equip(setup.deployment, setup.options, setup.features, setup.chosen.method, setup.chosen.weights());
+  if (!fine) return fine;
+  auto classes = classes_from(q.requests.classes);
+  if (!classes) return std::move(classes).error();
+  setup.classes = *std::move(classes);
+  if (fine = set_patience(setup.simulation, q.requests); !fine) return fine;
   setup.simulation.pool = setup.deployment.pool;
   setup.simulation.router = q.router;
   setup.simulation.context_limit = q.context_limit.value_or(setup.options.model.max_context);
@@ -154,6 +164,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   result.block_tokens = pool.geometry.block_tokens, result.blocks = pool.blocks;
   result.memory = {budget.visible, budget.usable, budget.weights, budget.activations, budget.other, budget.cache};
   result.slo = setup.slo;
+  result.media_tokens = setup.media_tokens;
   result.notes = deployment_notes(d, setup.chosen);
   if (d.model.max_context > 0 && q.context_limit.value_or(0) > d.model.max_context)
     result.notes.push_back(fmt::format("{} was made for {} tokens; max-model-len allows {}", d.model.name,
@@ -167,6 +178,8 @@ Status check_served(const SimulationResult& result) {
     if (load.metrics.completed > 0) return Ok{};
   const SimulatedLoad& load = result.loads.front();
   const std::vector<std::string>& why = load.outcome.refused;
+  if (load.metrics.cancelled > 0)
+    return error(fmt::format("clients gave up all of {} requests", load.metrics.cancelled), "a longer timeout, or a lower load");
   return error(fmt::format("none of {} requests can be served{}", load.metrics.refused,
                            why.empty() ? std::string() : ": " + why.front()),
                "shorter requests, more memory or a larger max-model-len");

@@ -1,4 +1,5 @@
 // The arguments of a simulation.
+#include "api/serving_requests.h"
 #include "api/serving_text.h"
 #include "tilecast/serving.h"
 
@@ -131,16 +132,13 @@ void add_scheduling(Declare& list, SimulateQuery& q) {
                      .example = "4",
                      .least = 0,
                      .most = 64});
-  list.add(q.acceptance, {.name = "acceptance",
-                          .help = "... probability that a draft token is accepted",
-                          .example = "0.7",
-                          .least = 0,
-                          .most = 1});
+  declare_acceptance(list, q);
   list.add(q.draft_cost, {.name = "draft-cost",
                           .help = "... time of a draft token, as a share of a step",
                           .example = "0.05",
                           .least = 0,
                           .most = 10});
+  declare_requests(list, q);
 }
 
 void add_pools(Declare& list, SimulateQuery& q) {
@@ -174,6 +172,7 @@ const Question& simulate_question() {
       {"simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256",
        "simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms",
        "simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens 512",
+       "simulate Llama-3.1-8B --turns 6 --think-time 15s --rate 1 --prefixes 1 --prefix-tokens 800",
        "simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests out.csv --timeline out.json"}};
   return question;
 }

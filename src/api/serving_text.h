@@ -1,6 +1,7 @@
 // What the texts of serving queries say: objectives, sweeps, loads.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace tilecast {
 
 // "ttft=500ms,tpot=30ms,e2el=10s"; empty: none.
 Result<Slo> slo_from(const std::string& text);
+
+// "500ms", "10s"; nothing where it is none.
+std::optional<Seconds> duration_from(std::string_view text);
 
 // "rate=1..32" (doubling), "rate=1,2,5", "concurrency=1..256".
 struct Sweep {

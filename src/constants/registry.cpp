@@ -265,6 +265,8 @@ void add_serve(List& list) {
   list.add(kSameTime);
   list.add(kPlainKvLink);
   list.add(kPlainKvLatency);
+  list.add(kNgramOnHost);
+  list.add(kHostCopy);
 }
 
 void add_intervals(List& list) {

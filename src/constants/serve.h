@@ -186,4 +186,11 @@ inline constexpr Number kPlainKvLink{
 inline constexpr Number kPlainKvLatency{
     "serve.kv_latency", 20, "us", assumed, "of it", "a remote write and its notice"};
 
+inline constexpr Number kNgramOnHost{
+    "serve.ngram", 10, "us", assumed, "of a request: drafts looked up in what it has said so far",
+    "an estimate: a pass over a few thousand token ids by compiled code"};
+inline constexpr Number kHostCopy{
+    "serve.host_copy", 0.8, "1", assumed, "of the link's rate that a copy from pinned host memory reaches",
+    "an estimate: headers of packets and the copy engine's own overhead"};
+
 }  // namespace tilecast::constants

@@ -58,6 +58,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   if (o.chunk > 0) l.chunk = o.chunk;
   if (o.chunked_prefill) l.chunked_prefill = *o.chunked_prefill;
   l.mixed_chunk = o.mixed_chunk, l.receive_steps = o.receive_steps, l.balance_steps = o.balance_steps;
+  l.by_priority = o.by_priority;
   return l;
 }
 
@@ -132,6 +133,8 @@ Status check(const DeploymentOptions& o) {
   const Speculation& s = o.speculation;
   if (s.draft < 0 || s.draft > 64 || !(s.acceptance >= 0) || s.acceptance > 1)
     return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
+  for (const double a : s.by_position)
+    if (!(a >= 0) || a > 1) return field_error("acceptance", "must lie between 0 and 1 at every position");
   if (!o.spread) return Ok{};
   const RankLayout& layout = o.spread->layout;
   if (layout.cp > 1) return Error{"", "cp", "shares out the tokens of one prompt; engines serve without", "1"};

@@ -26,6 +26,7 @@ struct DeploymentOptions {
   std::optional<bool> chunked_prefill;
   bool mixed_chunk = false;  // SGLang's enable_mixed_chunk
   Count receive_steps = 1;   // SGLang's scheduler_recv_interval
+  bool by_priority = false;  // vLLM's scheduling_policy
   bool reuse = true;         // prefix caching
   bool overlapped = true;    // async scheduling, overlap
   Count wait_steps = 0;      // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio

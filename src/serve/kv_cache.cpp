@@ -46,7 +46,10 @@ KvHolding KvCache::found(const KvKey& key, Count tokens) const {
   KvHolding found;
   if (!reuse_ || tokens < 1) return found;
   const Count most = (tokens - 1) / geometry_.block_tokens, shared = prefix_blocks(key);
-  if (shared > 0) {
+  if (!key.path.empty()) {
+    found.shared = found_on_path(key, std::min(shared, most));
+    if (found.shared < shared) return found;
+  } else if (shared > 0) {
     const auto chain = chains_.find(prefix_id(key.prefix));
     if (chain != chains_.end()) found.shared = std::min({chain->second.blocks, shared, most});
     if (found.shared < shared) return found;  // its own part comes after
@@ -62,6 +65,7 @@ Count KvCache::cached(const KvKey& key, Count tokens) const {
 
 Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
   const KvHolding f = found(key, tokens);
+  if (!key.path.empty()) return idle_on_path(key, f.shared) + f.own;
   if (f.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return f.own;
   return size_of(f.shared) + f.own;
 }
@@ -69,7 +73,9 @@ Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
 Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
   assert(holding.blocks() == 0);
   holding = found(key, tokens);
-  if (holding.shared > 0) {
+  if (!key.path.empty()) {
+    take_path(key, holding.shared);
+  } else if (holding.shared > 0) {
     Chain& chain = chains_.find(prefix_id(key.prefix))->second;
     if (chain.users++ == 0) {
       // A longer prefix of the same name loses its end: a chain is pinned as a whole.
@@ -141,6 +147,10 @@ void KvCache::publish(KvHolding& holding, const KvKey& key, Count tokens) {
     return;
   }
   const Count done = std::min(prefix_blocks(key), tokens / geometry_.block_tokens);
+  if (!key.path.empty()) {
+    publish_path(holding, key, done);
+    return;
+  }
   const Count more = std::min(done - holding.shared, holding.own);
   if (more <= 0) return;
   const auto [chain, fresh] = chains_.try_emplace(prefix_id(key.prefix));
@@ -166,11 +176,14 @@ void KvCache::release(KvHolding& holding, const KvKey& key, Count tokens) {
   // A request that was preempted asks for them again; of one that has ended they only wait their turn in the queue.
   free_ += holding.own - kept;
   if (kept > 0) {
+    discard_own(key.request);
     Chain& own = chains_[own_id(key.request)];
     own.blocks = kept;
     retire(own_id(key.request), own);
   }
-  if (holding.shared > 0) {
+  if (!key.path.empty()) {
+    release_path(key, holding.shared);
+  } else if (holding.shared > 0) {
     const auto chain = chains_.find(prefix_id(key.prefix));
     if (--chain->second.users == 0) retire(chain->first, chain->second);
   }

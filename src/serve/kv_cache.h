@@ -15,9 +15,11 @@
 #pragma once
 
 #include <list>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "serve/workload.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -43,9 +45,10 @@ struct KvGeometry {
 
 // Names what a request's keys are: the shared beginning of its prompt, and the rest of its own.
 struct KvKey {
-  Count request = 0;
+  Count request = 0;  // or the conversation, whose next turn finds what this one leaves
   Count prefix = -1;  // -1: none
   Count prefix_tokens = 0;
+  std::span<const PathSegment> path = {};  // in place of a prefix: segments that requests share as a tree has them
 };
 
 // What a request holds.
@@ -92,6 +95,7 @@ class KvCache {
   static Count prefix_id(Count prefix) { return 2 * prefix; }
   static Count own_id(Count request) { return 2 * request + 1; }
   Count prefix_blocks(const KvKey& key) const {
+    if (!key.path.empty()) return geometry_.plain() ? key.path.back().tokens / geometry_.block_tokens : 0;
     return key.prefix < 0 ? 0 : key.prefix_tokens / geometry_.block_tokens;
   }
   // Blocks found of the prefix and of the request's own chain.
@@ -101,6 +105,15 @@ class KvCache {
   void give_up(Count blocks);
   void publish_whole(KvHolding& holding, const KvKey& key, Count tokens);
   void retire(Count id, Chain& chain);
+  // The same along a path, segment by segment (kv_path.cpp). A segment is held by all who hold one behind it.
+  template <class Visit>
+  void each_segment(const KvKey& key, Count blocks, Visit visit) const;
+  Count found_on_path(const KvKey& key, Count most) const;
+  Count idle_on_path(const KvKey& key, Count blocks) const;
+  void take_path(const KvKey& key, Count blocks);
+  void publish_path(KvHolding& holding, const KvKey& key, Count done);
+  void release_path(const KvKey& key, Count blocks);
+  void discard_own(Count request);  // what an earlier turn left and this one did not take up
 
   Count capacity_, free_, idle_ = 0;
   KvGeometry geometry_;

@@ -31,7 +31,7 @@ Count peak_tokens(const std::vector<RequestRecord>& requests) {
   };
   std::vector<Change> changes;
   for (const RequestRecord& r : requests) {
-    if (r.refused) continue;
+    if (!r.served()) continue;
     const double begin = r.first.base(), end = std::max(r.last.base(), begin);
     const double slope = end > begin ? static_cast<double>(r.output - 1) / (end - begin) : 0;
     changes.push_back({r.scheduled.base(), 0, static_cast<double>(r.input)});
@@ -64,18 +64,46 @@ std::optional<ServingMetrics::Energy> energy_of(const ServingOutcome& outcome, c
   return e;
 }
 
+const Slo& objectives_of(const RequestRecord& r, const Slo& slo, const std::vector<RequestClass>& classes) {
+  const auto group = static_cast<std::size_t>(r.group);
+  return group < classes.size() && classes[group].slo.any() ? classes[group].slo : slo;
+}
+
+ClassMetrics class_metrics(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes,
+                           std::size_t group) {
+  ClassMetrics m;
+  m.name = classes[group].name;
+  std::vector<float> ttft, tpot, e2el;
+  Count good = 0;
+  for (const RequestRecord& r : outcome.requests) {
+    if (static_cast<std::size_t>(r.group) != group) continue;
+    m.refused += r.refused, m.cancelled += r.cancelled, m.unsent += r.unsent;
+    if (!r.served()) continue;
+    ++m.completed;
+    ttft.push_back(static_cast<float>(r.ttft().base()));
+    e2el.push_back(static_cast<float>(r.latency().base()));
+    if (r.tpot()) tpot.push_back(static_cast<float>(r.tpot()->base()));
+    good += meets(r, objectives_of(r, slo, classes));
+  }
+  const double duration = (outcome.end - outcome.begin).base();
+  if (duration > 0 && (slo.any() || classes[group].slo.any())) m.goodput = static_cast<double>(good) / duration;
+  m.ttft = summary_of(std::move(ttft)), m.tpot = summary_of(std::move(tpot)), m.e2el = summary_of(std::move(e2el));
+  return m;
+}
+
 }  // namespace
 
-ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
   ServingMetrics m;
+  bool objectives = slo.any();
+  for (const RequestClass& c : classes) objectives = objectives || c.slo.any();
   std::vector<float> ttft, tpot, e2el, queue;
   Count good = 0, hits = 0;
   const auto as_float = [](Seconds t) { return static_cast<float>(t.base()); };
   for (const RequestRecord& r : outcome.requests) {
-    if (r.refused) {
-      ++m.refused;
-      continue;
-    }
+    m.refused += r.refused, m.cancelled += r.cancelled, m.unsent += r.unsent;
+    if (r.cancelled) m.wasted_tokens += r.given;
+    if (!r.served()) continue;
     ++m.completed;
     m.input_tokens += r.input, m.output_tokens += r.output, hits += r.hits;
     m.preemptions += r.preemptions;
@@ -83,7 +111,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
     e2el.push_back(as_float(r.latency()));
     queue.push_back(as_float(r.queued()));
     if (r.tpot()) tpot.push_back(as_float(*r.tpot()));
-    good += meets(r, slo);
+    good += meets(r, objectives_of(r, slo, classes));
   }
   m.duration = (outcome.end - outcome.begin).base();
   if (m.duration > 0) {
@@ -91,7 +119,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
     m.output_throughput = static_cast<double>(m.output_tokens) / m.duration;
     m.total_throughput = static_cast<double>(m.input_tokens + m.output_tokens) / m.duration;
     m.gpu_busy = outcome.busy.base() / m.duration / static_cast<double>(outcome.replicas);
-    if (slo.any()) m.goodput = static_cast<double>(good) / m.duration;
+    if (objectives) m.goodput = static_cast<double>(good) / m.duration;
   }
   m.ttft = summary_of(std::move(ttft));
   m.tpot = summary_of(std::move(tpot));
@@ -109,6 +137,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo) {
   if (time > 0) m.cache_mean = cache / time, m.mean_batch = items / static_cast<double>(m.steps);
   m.peak_tokens = tilecast::peak_tokens(outcome.requests);
   m.energy = energy_of(outcome, m);
+  for (std::size_t i = 0; i < classes.size(); ++i) m.classes.push_back(class_metrics(outcome, slo, classes, i));
   return m;
 }
 

@@ -16,6 +16,8 @@ bool meets(const RequestRecord& request, const Slo& slo);
 // Tokens that admitted requests hold, at their most: each from when it is scheduled with its prompt, growing to its
 // last token. A preempted request counts all the while, so that this can be more than the cache holds.
 Count peak_tokens(const std::vector<RequestRecord>& requests);
-ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {});
+// Goodput is by the objectives of each request's class where there are classes, else by `slo`.
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {},
+                          const std::vector<RequestClass>& classes = {});
 
 }  // namespace tilecast

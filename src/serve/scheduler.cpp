@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "serve/scheduler_sglang.h"
 #include "serve/scheduler_trtllm.h"
@@ -40,19 +41,22 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
     plan.batch.decode_context += s.computed;
     item.emits = 1;
     const Speculation& speculation = limits_.speculation;
-    while (item.emits < s.left() && item.emits <= speculation.draft && random_.uniform() < speculation.acceptance)
+    while (item.emits < s.left() && item.emits <= speculation.draft &&
+           random_.uniform() < speculation.acceptance_of(item.emits - 1))
       ++item.emits;
     s.computed += item.emits;
   } else {
     assert(tokens <= s.pending());
+    if (s.request.media > 0 && !std::exchange(s.encoded, true)) plan.batch.encodes += s.to_encode();
     plan.batch.prefill.push_back({tokens, s.computed});
     item.emits = tokens == s.pending() ? 1 : 0;
     s.computed += tokens;
   }
-  cache_.publish(s.kv, s.key(), s.computed);
+  if (s.request.prefix >= 0 || !s.path.empty()) cache_.publish(s.kv, s.key(), s.computed);
   s.in_flight = item.emits > 0;
   s.generated += item.emits;
   item.ends = s.left() == 0;
+  ++s.in_plans;
   plan.items.push_back(item);
   return item.ends;
 }
@@ -60,9 +64,35 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
 void Scheduler::preempt(Sequence& s, bool at_front) {
   cache_.release(s.kv, s.key(), s.computed);
   s.computed = 0;
+  s.encoded = false;
   ++s.preemptions;
-  if (at_front) waiting_.push_front(&s);
+  s.waits = true;
+  if (limits_.by_priority) enqueue_by_priority(s);
+  else if (at_front) waiting_.push_front(&s);
   else waiting_.push_back(&s);
+}
+
+void Scheduler::cancel(Sequence& s) {
+  s.gone = true;
+  if (s.waits) {
+    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &s));
+    s.waits = false;
+    return;
+  }
+  std::erase(running_, &s);
+  forget(s);
+  if (s.in_plans == 0) finish(s);
+}
+
+bool Scheduler::adapter_fits(const Sequence& s) const {
+  if (limits_.adapters == 0 || s.request.adapter < 0) return true;
+  std::vector<std::int32_t> used;
+  for (const Sequence* other : running_) {
+    const std::int32_t adapter = other->request.adapter;
+    if (adapter == s.request.adapter) return true;
+    if (adapter >= 0 && std::find(used.begin(), used.end(), adapter) == used.end()) used.push_back(adapter);
+  }
+  return static_cast<Count>(used.size()) < limits_.adapters;
 }
 
 Sequence* Scheduler::take_victim() {
@@ -90,6 +120,7 @@ bool Scheduler::make_room(Sequence& s, Count tokens) {
 }
 
 Count Scheduler::go_on(StepPlan& plan, Count budget) {
+  if (limits_.by_priority) return go_on_by_priority(plan, budget);
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     Sequence& s = *running_[i];
     if (held(s)) continue;

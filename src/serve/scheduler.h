@@ -6,9 +6,11 @@
 // Blocks of requests that end come back when the step has run (finish()).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,12 +35,29 @@ struct Sequence {
   Seconds sent, scheduled, first, last;       // when it was sent, first planned, its first and latest token came
   bool started = false, first_given = false;  // `scheduled` and `first` are set
   bool in_flight = false;                     // its next token is being computed (pipelines)
+  bool waits = false;                         // it stands in a queue
+  bool encoded = false;                       // its images or clips are
+  bool gone = false;                          // its client has given up
+  std::int32_t replica = -1;                  // that has it; -1: none
+  int in_plans = 0;                           // steps that are planned or run and have it
+  Seconds entered;                            // when the scheduler got it
+  Count chain = 0;                            // its conversation's first request, or itself
+  std::span<const PathSegment> path;          // of its beginning, where requests share blocks as a tree has them
 
-  KvKey key() const { return {id, request.prefix, request.prefix_tokens}; }
+  KvKey key() const { return {chain, request.prefix, request.prefix_tokens, path}; }
   // Tokens to compute before the next one can be sampled: one while it decodes.
   Count pending() const { return request.input + generated - computed; }
   bool decodes() const { return generated > 0 && pending() == 1; }
   Count left() const { return request.output - generated; }
+  // Images or clips whose keys were not found: all, or those that earlier turns did not have.
+  Count to_encode() const {
+    const Request& r = request;
+    const Count before = r.prefix_tokens + r.media_tokens / std::max(1, r.media) * (r.media - r.fresh_media);
+    if (computed < before) return r.media;
+    return r.after < 0 && computed >= r.prefix_tokens + r.media_tokens ? 0 : r.fresh_media;
+  }
+  // ... as far as the engine knows.
+  Count may_be_left() const { return request.longest() - generated; }
 };
 
 struct PlannedItem {
@@ -61,6 +80,11 @@ struct StepPlan {
 struct Speculation {
   Count draft = 0;        // tokens a step; 0: none
   double acceptance = 0;  // probability that a draft token is accepted where those before it were
+  std::vector<double> by_position = {};  // ... of the first, the second ... in its place; the last holds for the rest
+  double acceptance_of(Count position) const {
+    if (by_position.empty()) return acceptance;
+    return by_position[std::min(static_cast<std::size_t>(position), by_position.size() - 1)];
+  }
 };
 
 enum class Policy : std::uint8_t { vllm, sglang, trtllm_no_evict, trtllm_max_utilization, static_batch };
@@ -85,7 +109,9 @@ struct SchedulerLimits {
   Count balance_steps = 0;
   bool pipelined = false;  // several steps run at once: a request whose token is on its way is in one of them only
   Speculation speculation;
-  std::uint64_t seed = 0;  // of accepted drafts
+  bool by_priority = false;  // vLLM's --scheduling-policy priority
+  Count adapters = 0;        // different LoRA adapters in a step at most (max_loras, max_loras_per_batch); 0: no limit
+  std::uint64_t seed = 0;    // of accepted drafts
 };
 
 class Scheduler {
@@ -95,7 +121,13 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  void add(Sequence& sequence) { waiting_.push_back(&sequence); }
+  void add(Sequence& sequence) {
+    if (limits_.by_priority) enqueue_by_priority(sequence);
+    else waiting_.push_back(&sequence);
+    sequence.waits = true;
+  }
+  // The client has gone. Blocks come back at once, or with the last step that has the request (finish()).
+  void cancel(Sequence& sequence);
   // The next step; without items where nothing can run. Where `hold`, nobody who waits is admitted while others run.
   void plan(StepPlan& plan, bool hold = false) {
     plan.clear();
@@ -127,6 +159,20 @@ class Scheduler {
   bool put(StepPlan& plan, Sequence& s, Count tokens);
   // The request loses its blocks and waits again, to compute everything anew.
   void preempt(Sequence& s, bool at_front);
+  // The waiting request at `place` is admitted: it leaves the queue.
+  void leave_queue(std::size_t place = 0) {
+    waiting_[place]->waits = false;
+    if (place == 0) waiting_.pop_front();
+    else waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+  // A request that neither waits nor runs is no longer wanted.
+  virtual void forget(const Sequence&) {}
+  // Whether the request's adapter may join those of the requests that run.
+  bool adapter_fits(const Sequence& s) const;
+  // By priority (scheduler_priority.cpp).
+  void enqueue_by_priority(Sequence& s);
+  Count go_on_by_priority(StepPlan& plan, Count budget);
+  Count take_back(StepPlan& plan, Sequence& s);  // out of the plan; returns its tokens
   // Another step computes its next token.
   bool held(const Sequence& s) const { return limits_.pipelined && s.in_flight; }
   // Takes the last request that may be preempted out of `running_`; null where there is none.

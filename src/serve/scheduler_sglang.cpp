@@ -10,7 +10,7 @@ using namespace constants;
 
 double SglangScheduler::room() const {
   auto tokens = static_cast<double>(cache_.available() * cache_.geometry().block_tokens);
-  for (const Sequence* s : running_) tokens -= static_cast<double>(std::min<Count>(s->left(), kMostPromised)) * ratio_;
+  for (const Sequence* s : running_) tokens -= static_cast<double>(std::min<Count>(s->may_be_left(), kMostPromised)) * ratio_;
   return tokens;
 }
 
@@ -20,11 +20,11 @@ void SglangScheduler::join_received() {
   while (!waiting_.empty() && waiting_.front()->received > 0 &&
          static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_.front();
-    const Count promised = std::min<Count>(s.left(), kMostPromised);
+    const Count promised = std::min<Count>(s.may_be_left(), kMostPromised);
     const bool alone = running_.empty();
     if (static_cast<double>(s.received + promised) >= room() && !alone) return;
-    if (!admission(s, s.received + turn()).fits) return;
-    waiting_.pop_front();
+    if (!adapter_fits(s) || !admission(s, s.received + turn()).fits) return;
+    leave_queue();
     admit(s, s.received);
     running_.push_back(&s);
   }
@@ -63,7 +63,7 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     const bool whole = tokens == s.pending();
     put(plan, s, tokens);
     if (!whole) return;
-    room_left -= static_cast<double>(std::min<Count>(s.left(), kMostPromised));
+    room_left -= static_cast<double>(std::min<Count>(s.may_be_left(), kMostPromised));
     running_.push_back(&s);
   };
   if (cut_) {
@@ -79,14 +79,15 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     const Count known = s.request.input + s.generated;
     const Count there = s.received > 0 ? s.received : cache_.cached(s.key(), known);
     const Count fresh = known - there;
-    const Count promised = std::min<Count>(s.left(), kMostPromised);
+    const Count promised = std::min<Count>(s.may_be_left(), kMostPromised);
     // A request alone is always let in: nothing will end to make room for it.
     const bool alone = running_.empty() && plan.items.empty();
+    if (!adapter_fits(s)) return;
     if (static_cast<double>(fresh + promised) >= room_left && !alone) return;
     if (fresh > input_left && !plan.items.empty()) return;
     const Count tokens = std::min(fresh, chunk_left);
     if (!admission(s, there + tokens).fits) return;
-    waiting_.pop_front();
+    leave_queue();
     admit(s, there + tokens);
     if (tokens < fresh) cut_ = &s;
     start(s, tokens);
@@ -124,7 +125,7 @@ void SglangScheduler::retract() {
   double decoded = 0, most = 1;
   for (const Sequence* s : running_) {
     decoded += static_cast<double>(s->generated + kRetractSteps);
-    most += static_cast<double>(s->request.output);
+    most += static_cast<double>(s->request.longest());
   }
   ratio_ = std::min(1.0, decoded / most);
 }

@@ -19,6 +19,9 @@ class SglangScheduler final : public Scheduler {
 
  private:
   void fill(StepPlan& plan) override;
+  void forget(const Sequence& s) override {
+    if (cut_ == &s) cut_ = nullptr;
+  }
   bool looks();  // for new requests, before this step
   void join_received();
   void fill_prompts(StepPlan& plan);

@@ -6,7 +6,7 @@ namespace tilecast {
 
 Count TrtllmScheduler::promised() const {
   Count blocks = 0;
-  for (const Sequence* s : running_) blocks += cache_.lacking(s->kv, s->request.input + s->request.output);
+  for (const Sequence* s : running_) blocks += cache_.lacking(s->kv, s->request.input + s->request.longest());
   return blocks;
 }
 
@@ -51,11 +51,11 @@ void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
       if (tokens == 0) return;
     }
     if (!admission(s, there + tokens).fits) return;
-    const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.output);
+    const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.longest());
     if (no_evict && whole + reserved > cache_.available()) return;
-    waiting_.pop_front();
+    leave_queue();
     admit(s, there + tokens);
-    if (no_evict) reserved += cache_.lacking(s.kv, s.request.input + s.request.output);
+    if (no_evict) reserved += cache_.lacking(s.kv, s.request.input + s.request.longest());
     running_.push_back(&s);
     put(plan, s, tokens);
     budget -= tokens;
@@ -68,10 +68,10 @@ void StaticScheduler::fill(StepPlan& plan) {
     Count promised = 0;
     while (!waiting_.empty() && static_cast<Count>(running_.size()) < limits_.max_sequences) {
       Sequence& s = *waiting_.front();
-      const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.output);
+      const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.longest());
       if (promised + whole > cache_.available()) break;
       promised += whole;
-      waiting_.pop_front();
+      leave_queue();
       running_.push_back(&s);
     }
     for (Sequence* s : running_) {

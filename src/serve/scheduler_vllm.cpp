@@ -12,15 +12,20 @@ void VllmScheduler::fill(StepPlan& plan) {
 }
 
 void VllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
-  while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
-    Sequence& s = *waiting_.front();
+  std::size_t place = 0;  // those whose adapter has no room are passed over
+  while (place < waiting_.size() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
+    Sequence& s = *waiting_[place];
+    if (!adapter_fits(s)) {
+      ++place;
+      continue;
+    }
     const Count known = s.request.input + s.generated;
     const Count there = s.received > 0 ? s.received : cache_.cached(s.key(), known);
     Count tokens = known - there;
     if (!limits_.chunked_prefill && s.preemptions == 0 && tokens > budget) return;
     tokens = std::min(tokens, budget);
     if (!admission(s, there + tokens).fits) return;
-    waiting_.pop_front();
+    leave_queue(place);
     admit(s, there + tokens);
     running_.push_back(&s);
     put(plan, s, tokens);

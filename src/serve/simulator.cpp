@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "serve/turns.h"
+
 namespace tilecast {
 namespace {
 
@@ -31,6 +33,7 @@ struct ServingReplica {
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
   Count load = 0;        // requests sent to it that have not ended
+  AdapterSlots adapters{options.features.adapter_slots};  // that its GPUs hold
   Count held_back = 0;   // steps that prompts of its group have waited for the others' (the first of a group counts)
 };
 
@@ -48,17 +51,19 @@ StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
   const StepCost::Spent kernels = o.cost->spent(batch);
   const bool drafts = batch.decodes > 0 && o.limits.speculation.draft > 0;
   const double more = drafts ? 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft) : 1;
-  StepSpent spent{{}, kernels.time * more, kernels.joules * more};
+  const StepExtra extra = extra_of(o.features, batch);
+  StepSpent spent{{}, kernels.time * more + extra.gpu, kernels.joules * more + extra.joules};
   const Seconds issued = size == 0 ? std::max(spent.gpu, host.per_launch * static_cast<double>(o.launches)) : spent.gpu;
-  const Seconds between = between_steps(host, batch.sequences());
+  const Seconds between = between_steps(host, batch.sequences()) + extra.host;
   spent.time = !host.overlapped || from_idle ? issued + between : std::max(issued + host.gap, between);
+  spent.time += extra.before;
   return spent;
 }
 
 namespace {
 
 // At one time, in this order: a replica that was idle starts with all that came at once.
-enum class EventKind : std::uint8_t { step_end, arrival, transferred, wake };
+enum class EventKind : std::uint8_t { step_end, send, arrival, transferred, first_due, all_due, wake };
 struct Event {
   Seconds time;
   EventKind kind = EventKind::arrival;
@@ -75,7 +80,7 @@ class Simulation {
  public:
   Simulation(const std::vector<Request>& requests, const SimulationOptions& options,
              const std::function<void(double)>& progress)
-      : o_(options), requests_(requests), progress_(progress) {
+      : o_(options), requests_(requests), followers_(requests), progress_(progress) {
     for (Count i = 0; i < o_.pool.replicas; ++i) add_replica(o_.pool);
     if (o_.prefill)
       for (Count i = 0; i < o_.prefill->replicas; ++i) add_replica(*o_.prefill);
@@ -100,6 +105,9 @@ class Simulation {
         case EventKind::arrival: arrive(event.subject); break;
         case EventKind::step_end: end_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
         case EventKind::transferred: receive(event.subject); break;
+        case EventKind::send: send_turn(event.subject); break;
+        case EventKind::first_due:
+        case EventKind::all_due: give_up(event.subject, event.kind == EventKind::all_due); break;
         case EventKind::wake: start_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
       }
     }
@@ -122,29 +130,98 @@ class Simulation {
   void send_next() { send_next(now_); }
   void send_next(Seconds earliest) {
     while (next_ < static_cast<Count>(requests_.size()) && (o_.concurrency == 0 || in_flight_ < o_.concurrency)) {
-      const Request& r = requests_[static_cast<std::size_t>(next_)];
-      RequestRecord& record = out_.requests[static_cast<std::size_t>(next_)];
-      record.input = r.input, record.output = r.output;
-      record.sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
-      if (next_ == 0) out_.begin = record.sent;
-      if (refuse(r)) {
-        record.refused = true;
-        ++next_, ++ended_;
+      const Count i = next_++;
+      const Request& r = requests_[static_cast<std::size_t>(i)];
+      if (r.after >= 0) continue;  // sent when another has ended
+      const Seconds sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
+      // Others may be sent before it where there are conversations: its turn at the front end comes when it is sent.
+      if (followers_.any()) at(sent, EventKind::send, i);
+      else if (!send(i, sent)) {
+        ++ended_;
         continue;
       }
+      ++in_flight_;
       // Only one future arrival needs to be known at a time where nothing limits the requests in flight.
-      const HostTimes& host = front().host;
-      const Seconds work = host.per_request + host.per_prompt_token * static_cast<double>(r.input);
-      front_free_at_ = std::max(front_free_at_, record.sent) + work;
-      at(front_free_at_ + host.receive, EventKind::arrival, next_);
-      ++next_, ++in_flight_;
       if (o_.concurrency == 0) return;
     }
   }
+  // False where the server refuses it.
+  bool send(Count i, Seconds sent) {
+    const Request& r = requests_[static_cast<std::size_t>(i)];
+    RequestRecord& record = out_.requests[static_cast<std::size_t>(i)];
+    record.input = r.input, record.output = r.output, record.group = r.group;
+    record.sent = sent;
+    if (!std::exchange(begun_, true)) out_.begin = record.sent;
+    if (refuse(r, i)) {
+      record.refused = true;
+      return false;
+    }
+    const HostTimes& host = front().host;
+    const Seconds work = host.per_request + host.per_prompt_token * static_cast<double>(r.input);
+    front_free_at_ = std::max(front_free_at_, record.sent) + work;
+    at(front_free_at_ + host.receive, EventKind::arrival, i);
+    // A token in time is one that is with the client by then.
+    const auto due = [&](Seconds time) { return std::max(sent, sent + time - host.reply); };
+    if (o_.first_token_timeout) at(due(*o_.first_token_timeout), EventKind::first_due, i);
+    if (o_.total_timeout) at(due(*o_.total_timeout), EventKind::all_due, i);
+    return true;
+  }
+  void send_turn(Count i) {
+    if (!send(i, now_)) over(i, now_, false);
+    if (o_.concurrency == 0 && requests_[static_cast<std::size_t>(i)].after < 0) send_next();
+  }
+  // A request has been answered, or never will be.
+  void over(Count i, Seconds when, bool answered) {
+    ++ended_;
+    if (followers_.any()) {
+      followers_.each_after(i, [&](Count next) {
+        const Request& r = requests_[static_cast<std::size_t>(next)];
+        if (answered) at(std::max(when + r.pause, r.arrival), EventKind::send, next);
+        else drop(next);
+      });
+      if (!followers_.close(i)) return;
+    }
+    --in_flight_;
+    if (o_.concurrency > 0) send_next(when);
+  }
+  // Turns whose conversation broke off.
+  void drop(Count first) {
+    std::vector<Count> left{first};
+    while (!left.empty()) {
+      const Count i = left.back();
+      left.pop_back();
+      RequestRecord& record = out_.requests[static_cast<std::size_t>(i)];
+      const Request& r = requests_[static_cast<std::size_t>(i)];
+      record.input = r.input, record.output = r.output, record.group = r.group;
+      record.unsent = true;
+      ++ended_;
+      followers_.each_after(i, [&](Count next) { left.push_back(next); });
+      followers_.close(i);
+    }
+  }
+  // The client's patience ends.
+  void give_up(Count i, bool with_all) {
+    RequestRecord& record = out_.requests[static_cast<std::size_t>(i)];
+    if (record.cancelled || record.given == record.output || (!with_all && record.given > 0)) return;
+    record.cancelled = true;
+    record.last = now_ + front().host.reply;
+    ++out_.cancellations;
+    for (std::vector<Sequence>* stage : {&prompts_, &sequences_}) {
+      if (stage->empty()) continue;
+      Sequence& s = (*stage)[static_cast<std::size_t>(i)];
+      if (s.replica < 0) continue;
+      ServingReplica& r = *replicas_[static_cast<std::size_t>(std::exchange(s.replica, -1))];
+      record.preemptions += s.preemptions;
+      r.scheduler->cancel(s);
+      --r.load;
+    }
+    out_.end = std::max(out_.end, record.last);
+    over(i, record.last, false);
+  }
 
   // A server answers with an error at once.
-  bool refuse(const Request& r) {
-    const Count whole = r.input + r.output, draft = o_.pool.limits.speculation.draft;
+  bool refuse(const Request& r, Count i) {
+    const Count whole = r.input + r.longest(), draft = o_.pool.limits.speculation.draft;
     std::string why;
     const PoolOptions& f = front();
     if (o_.context_limit > 0 && whole > o_.context_limit)
@@ -157,7 +234,7 @@ class Simulation {
     else return false;
     ++out_.refusals;
     if (out_.refused.size() < 5)
-      out_.refused.push_back(fmt::format("request {}: {} + {} tokens, {}", next_, r.input, r.output, why));
+      out_.refused.push_back(fmt::format("request {}: {} + {} tokens, {}", i, r.input, r.longest(), why));
     return true;
   }
 
@@ -178,12 +255,15 @@ class Simulation {
     Sequence& s = o_.prefill ? prompts_[static_cast<std::size_t>(i)] : sequences_[static_cast<std::size_t>(i)];
     s.id = i;
     s.request = requests_[static_cast<std::size_t>(i)];
-    if (o_.prefill) s.request.output = 1;
-    enter(s, route(true));
-    if (o_.concurrency == 0) send_next();
+    if (o_.prefill) s.request.output = 1, s.request.most_output = 0;
+    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(true));
+    if (o_.concurrency == 0 && !followers_.any()) send_next();
   }
   void enter(Sequence& s, ServingReplica& replica) {
     ++replica.load;
+    s.replica = replica.number, s.entered = now_;
+    s.chain = followers_.chain_of(s.id);
+    if (o_.paths) s.path = o_.paths->of(s.request.path);
     replica.scheduler->add(s);
     if (!replica.busy) at(now_, EventKind::wake, replica.number);
   }
@@ -194,7 +274,7 @@ class Simulation {
     s.request = requests_[static_cast<std::size_t>(i)];
     s.generated = 1;
     s.received = s.request.input;
-    enter(s, route(false));
+    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(false));
   }
 
   void start_step(ServingReplica& r) {
@@ -211,6 +291,7 @@ class Simulation {
       else each.scheduler->plan(each.now, hold);
       each.planned = false;
       if (each.now.items.empty()) continue;
+      each.adapters.note(each.now);
       each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
       if (!std::exchange(each.warm, true)) each.spent.time += each.options.cold_start;
       time = std::max(time, each.spent.time);
@@ -266,6 +347,7 @@ class Simulation {
     StepPlan plan;
     r.scheduler->plan(plan);
     if (plan.items.empty()) return;
+    r.adapters.note(plan);
     StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
     if (!std::exchange(r.warm, true)) spent.time += r.options.cold_start;
     const Seconds time = spent.time;
@@ -305,12 +387,18 @@ class Simulation {
     const StepPlan& plan = piped ? r.flight.front() : r.now;
     for (const PlannedItem& item : plan.items) {
       Sequence& s = *item.sequence;
+      --s.in_plans;
+      if (s.gone) {
+        if (s.in_plans == 0) r.scheduler->finish(s);
+        continue;
+      }
       if (item.emits > 0) {
         s.in_flight = false;
-        give_tokens(s, r);
+        give_tokens(s, r, item.emits);
       }
       if (!item.ends) continue;
       r.scheduler->finish(s);
+      s.replica = -1;
       --r.load;
       if (r.number >= o_.pool.replicas && requests_[static_cast<std::size_t>(s.id)].output > 1) transfer(s, r);
       else end_request(s);
@@ -321,7 +409,7 @@ class Simulation {
     start_step(r);
   }
 
-  void give_tokens(Sequence& s, const ServingReplica& r) {
+  void give_tokens(Sequence& s, const ServingReplica& r, Count tokens) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     const Seconds here = now_ + r.options.host.reply;  // with the client
     const bool decodes_elsewhere = o_.prefill && r.number < o_.pool.replicas;
@@ -334,6 +422,7 @@ class Simulation {
       add_gap(here - record.last);
     }
     record.last = here;
+    record.given += tokens;
   }
 
   // A long trace has billions of gaps; their percentiles need no more than a few million of them.
@@ -359,18 +448,19 @@ class Simulation {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     record.preemptions += s.preemptions;
     out_.end = std::max(out_.end, record.last);
-    ++ended_, --in_flight_;
+    over(s.id, record.last, true);
     if (progress_ && ended_ % 256 == 0) progress_(static_cast<double>(ended_) / static_cast<double>(requests_.size()));
-    if (o_.concurrency > 0) send_next(record.last);
   }
 
   const SimulationOptions& o_;
   const std::vector<Request>& requests_;
+  Turns followers_;
   const std::function<void(double)>& progress_;
   std::vector<std::unique_ptr<ServingReplica>> replicas_;
   std::vector<Sequence> sequences_, prompts_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
   Seconds now_, front_free_at_;
+  bool begun_ = false;  // something was sent
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
   Count turns_[2] = {0, 0};
   Count keep_every_ = 1;
@@ -400,6 +490,10 @@ Result<ServingOutcome> simulate(const std::vector<Request>& requests, const Simu
   }
   for (const Request& r : requests)
     if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");
+  if (auto fine = check_turns(requests); !fine) return fine.error();
+  for (const Request& r : requests)
+    if (r.path >= 0 && (!options.paths || static_cast<std::size_t>(r.path) >= options.paths->ends.size()))
+      return error("a request's path is not among those given");
   ServingOutcome outcome = Simulation(requests, options, progress).run();
   // What waits fits an empty cache: refuse() saw to it.
   assert(outcome.unfinished == 0);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "serve/host.h"
+#include "serve/request_features.h"
 #include "serve/scheduler.h"
 #include "serve/step_cost.h"
 #include "serve/workload.h"
@@ -35,6 +36,7 @@ struct PoolOptions {
   double draft_cost = 0;           // time of making one draft token, as a share of the step that checks it
   Count gpus = 1;                  // of a replica
   Count abreast = 1;               // of these, GPUs that share a step; others take it over in turn (pipelines)
+  RequestFeatures features = {};   // what adapters, drafts and images add to a step
   std::optional<Watts> idle = {};  // what one of them draws at rest; nothing: not known, and no account of energy
 };
 
@@ -52,8 +54,13 @@ struct SimulationOptions {
   std::optional<PoolOptions> prefill;  // disaggregated
   KvLink link;
   Router router = Router::round_robin;
-  Count concurrency = 0;    // requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit
+  // Requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit. A conversation is in flight from
+  // its first turn to the end of its last.
+  Count concurrency = 0;
   Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
+  // Clients give up a request whose first token, or whose last, has not come in that time; nothing: they wait.
+  std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
+  const SharedPaths* paths = nullptr;  // of requests that have one; outlives the simulation
 };
 
 // A step's time, and the energy of one of its GPUs: its kernels, padded to a captured graph (`batch` says by how much),

@@ -154,6 +154,50 @@ inline void expect_conserved(const std::vector<Request>& requests, const Simulat
   expect_within_limits(o, out);
 }
 
+// sent = done + cancelled + refused; what was not sent followed one that was not answered.
+inline void expect_accounted(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
+  ASSERT_EQ(out.requests.size(), requests.size());
+  EXPECT_EQ(out.unfinished, 0);
+  EXPECT_EQ(out.blocks_left, 0);
+  EXPECT_LE(out.most_blocks, o.pool.blocks);
+  Count refused = 0, cancelled = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RequestRecord& r = out.requests[i];
+    EXPECT_LE(r.refused + r.cancelled + r.unsent, 1) << i;
+    refused += r.refused, cancelled += r.cancelled;
+    if (r.served()) {
+      EXPECT_EQ(r.given, requests[i].output) << i;
+      EXPECT_GE(r.last, r.first);
+      EXPECT_GT(r.first, r.sent);
+    } else {
+      EXPECT_LT(r.given, requests[i].output) << i;
+    }
+    if (requests[i].after < 0) {
+      EXPECT_FALSE(r.unsent) << i;
+      continue;
+    }
+    const RequestRecord& before = out.requests[static_cast<std::size_t>(requests[i].after)];
+    EXPECT_EQ(r.unsent, !before.served()) << i;
+    if (!r.unsent) {
+      EXPECT_GE(r.sent + nanoseconds(1), before.last + requests[i].pause) << i;
+    }
+  }
+  EXPECT_EQ(out.refusals, refused);
+  EXPECT_EQ(out.cancellations, cancelled);
+}
+
+inline void expect_same(const ServingOutcome& a, const ServingOutcome& b) {
+  ASSERT_EQ(a.requests.size(), b.requests.size());
+  EXPECT_EQ(a.gaps, b.gaps);
+  EXPECT_EQ(a.steps.size(), b.steps.size());
+  EXPECT_EQ(a.end.base(), b.end.base());
+  for (std::size_t i = 0; i < a.requests.size(); ++i) {
+    EXPECT_EQ(a.requests[i].sent.base(), b.requests[i].sent.base()) << i;
+    EXPECT_EQ(a.requests[i].first.base(), b.requests[i].first.base()) << i;
+    EXPECT_EQ(a.requests[i].last.base(), b.requests[i].last.base()) << i;
+  }
+}
+
 inline constexpr Policy kPolicies[] = {Policy::vllm, Policy::sglang, Policy::trtllm_no_evict,
                                        Policy::trtllm_max_utilization, Policy::static_batch};
 

@@ -28,6 +28,10 @@ struct StepBatch {
   Count decode_tokens = 1;   // of each
   Count decode_context = 0;  // tokens cached before the step, summed over those requests
   Count padding = 0;         // tokens that only fill a captured graph's batch
+  Count adapters = 0;        // different LoRA adapters ...
+  Count adapter_tokens = 0;  // ... the tokens that pass through one ...
+  Count swaps = 0;           // ... and how many of them come from the host first
+  Count encodes = 0;         // images or clips encoded before
 
   Count prefill_tokens() const {
     Count sum = 0;

@@ -38,7 +38,7 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
   for (const StepRecord& s : outcome.steps) (s.prompt_tokens > 0 ? with : without).add(s);
   double input = 0, context = 0, count = 0;
   for (const RequestRecord& r : outcome.requests) {
-    if (r.refused) continue;
+    if (!r.served()) continue;
     input += static_cast<double>(r.input), context += static_cast<double>(r.input + r.output / 2), ++count;
   }
   if (!(count > 0)) return {};

@@ -86,5 +86,99 @@ TEST_F(ServeTrace, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_FALSE(read_trace(path_ + "_missing"));
 }
 
+// Turns of a conversation: what a line adds is added to all before it.
+TEST_F(ServeTrace, ReadsConversations) {
+  const auto trace = read(
+      "{\"conversation\": \"a\", \"turn\": 1, \"arrival\": 2, \"input\": 100, \"output\": 20}\n"
+      "{\"conversation\": 7, \"arrival\": 1, \"input\": 10, \"output\": 5, \"class\": 1, \"adapter\": 3}\n"
+      "{\"conversation\": \"a\", \"turn\": 2, \"pause\": 1.5, \"new_tokens\": 30, \"output\": 9, \"max_tokens\": 8}\n"
+      "{\"conversation\": \"a\", \"turn\": 3, \"pause_ms\": 10, \"input\": 40, \"output\": 9}\n");
+  ASSERT_TRUE(trace) << trace.error().line();
+  const auto& r = trace->requests;
+  ASSERT_EQ(r.size(), 4u);
+  EXPECT_EQ(r[0].input, 10);  // by arrival
+  EXPECT_EQ(r[0].group, 1);
+  EXPECT_EQ(r[0].adapter, 3);
+  EXPECT_EQ(r[1].after, -1);
+  EXPECT_DOUBLE_EQ(r[1].arrival.base(), 1);
+  EXPECT_EQ(r[2].after, 1);
+  EXPECT_EQ(r[2].input, 150);
+  EXPECT_TRUE(r[2].history);
+  EXPECT_DOUBLE_EQ(r[2].pause.base(), 1.5);
+  EXPECT_EQ(r[2].output, 8);
+  EXPECT_EQ(r[2].most_output, 8);
+  EXPECT_EQ(r[3].after, 2);
+  EXPECT_FALSE(r[3].history);  // begun anew: shorter than what it follows
+  EXPECT_EQ(r[3].input, 40);
+  const auto csv = read("conversation,arrival,pause,input,output\na,0,,50,5\na,,2.5,70,5\nb,1,,9,9\n");
+  ASSERT_TRUE(csv) << csv.error().line();
+  EXPECT_EQ(csv->requests[1].after, 0);
+  EXPECT_TRUE(csv->requests[1].history);
+  EXPECT_DOUBLE_EQ(csv->requests[1].pause.base(), 2.5);
+}
+
+// Blocks of 512 tokens that the first two have in common, and of 16 where chats are told apart.
+TEST_F(ServeTrace, ReadsBlocks) {
+  const auto mooncake = read(
+      "{\"timestamp\": 0, \"input_length\": 1500, \"output_length\": 2, \"hash_ids\": [1, 2, 3]}\n"
+      "{\"timestamp\": 500, \"input_length\": 1100, \"output_length\": 2, \"hash_ids\": [1, 2, 9]}\n"
+      "{\"timestamp\": 900, \"input_length\": 300, \"output_length\": 2, \"hash_ids\": [5]}\n");
+  ASSERT_TRUE(mooncake) << mooncake.error().line();
+  const auto path = mooncake->paths.of(mooncake->requests[0].path);
+  ASSERT_EQ(path.size(), 1u);
+  EXPECT_EQ(path[0].tokens, 1024);
+  EXPECT_EQ(mooncake->requests[2].path, -1);
+  EXPECT_DOUBLE_EQ(mooncake->requests[1].arrival.base(), 0.5);
+  const auto bailian = read(
+      "{\"chat_id\": 159, \"parent_chat_id\": -1, \"timestamp\": 61.5, \"input_length\": 40, \"output_length\": 13, "
+      "\"type\": \"text\", \"turn\": 1, \"hash_ids\": [8, 9, 10]}\n"
+      "{\"chat_id\": 160, \"parent_chat_id\": 159, \"timestamp\": 62.5, \"input_length\": 60, \"output_length\": 8, "
+      "\"type\": \"text\", \"turn\": 2, \"hash_ids\": [8, 9, 11, 12]}\n");
+  ASSERT_TRUE(bailian) << bailian.error().line();
+  EXPECT_EQ(bailian->paths.of(bailian->requests[1].path)[0].tokens, 32);
+  EXPECT_DOUBLE_EQ(bailian->requests[1].arrival.base(), 1);
+}
+
+TEST_F(ServeTrace, ReadsAiperfsSessions) {
+  const auto sessions = read(
+      "{\"session_id\": \"s1\", \"input_length\": 900, \"output_length\": 50, \"timestamp\": 2000}\n"
+      "{\"session_id\": \"s2\", \"input_length\": 300, \"output_length\": 60, \"timestamp\": 1000}\n"
+      "{\"session_id\": \"s1\", \"input_length\": 40, \"output_length\": 70, \"delay\": 1500}\n");
+  ASSERT_TRUE(sessions) << sessions.error().line();
+  ASSERT_EQ(sessions->requests.size(), 3u);
+  EXPECT_EQ(sessions->requests[2].after, 1);
+  EXPECT_EQ(sessions->requests[2].input, 900 + 50 + 40);
+  EXPECT_DOUBLE_EQ(sessions->requests[2].pause.base(), 1.5);
+  EXPECT_DOUBLE_EQ(sessions->requests[1].arrival.base(), 1);
+  const auto turns = read(
+      "{\"session_id\": \"c\", \"turns\": [{\"role\": \"system\", \"text\": \"12345678\"}, {\"text\": \"abcd\", "
+      "\"output_length\": 6}, {\"text\": \"abcdefgh\", \"delay\": 250, \"images\": [\"a.png\", \"b.png\"]}]}\n",
+      {.output = 11});
+  ASSERT_TRUE(turns) << turns.error().line();
+  ASSERT_EQ(turns->requests.size(), 2u);
+  EXPECT_EQ(turns->requests[0].input, 2 + 1);
+  EXPECT_EQ(turns->requests[1].input, 3 + 6 + 2);
+  EXPECT_EQ(turns->requests[1].output, 11);
+  EXPECT_EQ(turns->requests[1].media, 2);
+  EXPECT_DOUBLE_EQ(turns->requests[1].pause.base(), 0.25);
+  EXPECT_EQ(turns->notes.size(), 1u);
+}
+
+TEST_F(ServeTrace, RefusesTurnsThatMakeNoSense) {
+  EXPECT_NE(problem_of("{\"conversation\": \"a\", \"turn\": 2, \"input\": 5, \"output\": 1}\n"
+                       "{\"conversation\": \"a\", \"turn\": 2, \"input\": 5, \"output\": 1}\n")
+                .find(":2: turn: must be above"),
+            std::string::npos);
+  EXPECT_NE(problem_of("{\"conversation\": [], \"arrival\": 0, \"input\": 5, \"output\": 1}\n").find("conversation"),
+            std::string::npos);
+  EXPECT_NE(problem_of("{\"arrival\": 0, \"input\": 5, \"output\": 1, \"hash_ids\": [1.5]}\n").find("hash_ids"),
+            std::string::npos);
+  EXPECT_NE(problem_of("{\"session_id\": \"a\", \"turns\": []}\n").find("turns"), std::string::npos);
+  EXPECT_NE(problem_of("{\"conversation\": 1, \"pause\": -1, \"input\": 5, \"output\": 1}\n").find("pause"),
+            std::string::npos);
+  EXPECT_NE(problem_of("{\"session_id\": \"a\", \"timestamp\": 0, \"input_length\": 5}\n").find("output: is missing"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilecast

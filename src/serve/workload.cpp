@@ -16,6 +16,8 @@ namespace {
 constexpr Count kMostTokens = Count{1} << 30;
 constexpr Count kMostRequests = 10'000'000;
 
+}  // namespace
+
 Count draw(const LengthDistribution& lengths, Random& random) {
   const auto mean = static_cast<double>(lengths.mean);
   double value = mean;
@@ -28,6 +30,8 @@ Count draw(const LengthDistribution& lengths, Random& random) {
   }
   return static_cast<Count>(std::clamp(value, 1.0, static_cast<double>(kMostTokens)));
 }
+
+namespace {
 
 // All but the lengths.
 Status check_arrivals(const WorkloadOptions& o) {
@@ -45,6 +49,8 @@ Status check_arrivals(const WorkloadOptions& o) {
   return Ok{};
 }
 
+}  // namespace
+
 Status check(const LengthDistribution& l, const char* field) {
   if (l.mean < 1 || l.mean > kMostTokens)
     return field_error(field, fmt::format("must lie between 1 and {} tokens, not {}", kMostTokens, l.mean));
@@ -53,6 +59,8 @@ Status check(const LengthDistribution& l, const char* field) {
     return field_error(field, fmt::format("its spread must lie between 0 and {}, not {}", uniform ? 1 : 100, l.spread));
   return Ok{};
 }
+
+namespace {
 
 // Arrivals one after the other. Gaps of a gamma distribution keep the rate whatever its shape.
 class Clock {

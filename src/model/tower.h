@@ -1,0 +1,28 @@
+// What a model makes of an image or of sound in a prompt: the tokens it becomes, by the model's own rule, and the tower
+// that encodes it first, as a model of its own. Read from the parts of a config.json that a text forecast leaves out
+// (vision_config, audio_config).
+#pragma once
+
+#include <string>
+
+#include "model/spec.h"
+#include "tilecast/result.h"
+
+namespace tilecast {
+
+struct MediaTower {
+  ModelSpec encoder;  // one pass of it: an image, a tile of one, or a window of sound
+  Count passes = 1;   // of one image or clip
+  Count tokens = 0;   // in the prompt, of one image or clip
+};
+
+// Of an image of this size in pixels. `config`: the whole config.json.
+Result<MediaTower> image_tower(const std::string& config, const std::string& place, Count width, Count height);
+// Of so many seconds of sound.
+Result<MediaTower> audio_tower(const std::string& config, const std::string& place, double seconds);
+
+// The text of the config.json that a MODEL argument's path means; refuses names, whose bundled files describe the text
+// part alone.
+Result<std::string> config_text(const std::string& name_or_path);
+
+}  // namespace tilecast
