@@ -7,10 +7,9 @@
 #include "support/text.h"
 
 namespace tilecast {
-namespace {
 
 // With its unit: engines' own flags count milliseconds, a person may mean seconds.
-std::optional<Seconds> duration(std::string_view text) {
+std::optional<Seconds> duration_from(std::string_view text) {
   double unit = 1;
   if (text.ends_with("ms")) unit = 1e-3, text.remove_suffix(2);
   else if (text.ends_with("us")) unit = 1e-6, text.remove_suffix(2);
@@ -21,6 +20,8 @@ std::optional<Seconds> duration(std::string_view text) {
   if (!value || !(*value * unit >= kLeast) || !(*value * unit <= kMost)) return std::nullopt;
   return seconds(*value * unit);
 }
+
+namespace {
 
 // "1..32" or "1,2,5"; nothing where it is neither.
 std::optional<std::vector<double>> swept(const std::string& values) {
@@ -49,7 +50,7 @@ Result<Slo> slo_from(const std::string& text) {
   if (text.empty()) return slo;
   for (const std::string& part : split(text, ',')) {
     const auto equals = part.find('=');
-    const auto time = equals == std::string::npos ? std::nullopt : duration(std::string_view(part).substr(equals + 1));
+    const auto time = equals == std::string::npos ? std::nullopt : duration_from(std::string_view(part).substr(equals + 1));
     const std::string name = part.substr(0, equals);
     const bool known = name == "ttft" || name == "tpot" || name == "e2el";
     if (known && equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))

@@ -37,22 +37,28 @@ Count KvGeometry::own_blocks_for(Count tokens, Count shared) const {
   return std::max<Count>(0, blocks_for(tokens) - whole);
 }
 
-KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse)
+KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse, const KvOffload& offload)
     : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse) {
   assert(blocks >= 0);
+  if (offload.any() && reuse_ && geometry_.plain()) below_.emplace(offload);
 }
 
-KvHolding KvCache::found(const KvKey& key, Count tokens) const {
-  KvHolding found;
+KvCache::Match KvCache::found(const KvKey& key, Count tokens) const {
+  Match found;
   if (!reuse_ || tokens < 1) return found;
   const Count most = (tokens - 1) / geometry_.block_tokens, shared = prefix_blocks(key);
+  // A chain's blocks on the GPU and, where all of these are wanted, those that follow below.
+  const auto look = [&](Count id, Count wanted, Count& here, KvTiers::Found& below) {
+    const auto chain = chains_.find(id);
+    const Count whole = chain != chains_.end() ? chain->second.blocks : 0;
+    here = std::min(whole, wanted);
+    if (below_ && here == whole) below = below_->found(id, wanted - here);
+  };
   if (shared > 0) {
-    const auto chain = chains_.find(prefix_id(key.prefix));
-    if (chain != chains_.end()) found.shared = std::min({chain->second.blocks, shared, most});
-    if (found.shared < shared) return found;  // its own part comes after
+    look(prefix_id(key.prefix), std::min(shared, most), found.here.shared, found.shared_below);
+    if (found.blocks() < shared) return found;  // its own part comes after
   }
-  const auto own = chains_.find(own_id(key.request));
-  if (own != chains_.end()) found.own = std::min(own->second.blocks, most - found.shared);
+  look(own_id(key.request), most - found.blocks(), found.here.own, found.own_below);
   return found;
 }
 
@@ -61,30 +67,55 @@ Count KvCache::cached(const KvKey& key, Count tokens) const {
 }
 
 Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
-  const KvHolding f = found(key, tokens);
-  if (f.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return f.own;
-  return size_of(f.shared) + f.own;
+  const Match m = found(key, tokens);
+  const Count others = m.here.own + m.shared_below.sum() + m.own_below.sum();
+  if (m.here.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return others;
+  return size_of(m.here.shared) + others;
+}
+
+// Blocks from below, in blocks of the GPU's.
+Count KvCache::bring(Count id, const KvTiers::Found& found) {
+  const Count blocks = found.sum();
+  if (blocks == 0) return 0;
+  below_->load(id, found);
+  if (blocks > free_) give_up(blocks - free_);
+  free_ -= blocks;
+  return blocks;
+}
+
+void KvCache::pin_prefix(KvHolding& holding, const Match& m, Count id) {
+  const auto [at, fresh] = chains_.try_emplace(id);
+  Chain& chain = at->second;
+  const bool idle = chain.users++ == 0;
+  if (idle && !fresh) {
+    // A longer prefix of the same name loses its end: a chain is pinned as a whole.
+    queue_.erase(chain.place);
+    idle_ -= size_of(chain.blocks);
+    free_ += size_of(chain.blocks) - size_of(m.here.shared);
+    chain.blocks = m.here.shared;
+  }
+  const Count brought = bring(id, m.shared_below);
+  Chain& pinned = chains_.find(id)->second;
+  pinned.blocks += brought;
+  holding.shared += brought;
+  if (idle && below_) below_->drop(id);
 }
 
 Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
   assert(holding.blocks() == 0);
-  holding = found(key, tokens);
-  if (holding.shared > 0) {
-    Chain& chain = chains_.find(prefix_id(key.prefix))->second;
-    if (chain.users++ == 0) {
-      // A longer prefix of the same name loses its end: a chain is pinned as a whole.
-      queue_.erase(chain.place);
-      idle_ -= size_of(chain.blocks);
-      free_ += size_of(chain.blocks) - size_of(holding.shared);
-      chain.blocks = holding.shared;
-    }
-  }
+  const Match m = found(key, tokens);
+  holding = m.here;
+  if (m.here.shared + m.shared_below.sum() > 0) pin_prefix(holding, m, prefix_id(key.prefix));
   if (const auto own = chains_.find(own_id(key.request)); own != chains_.end()) {
     // What is not used of it (the prompt's last block) is free.
     queue_.erase(own->second.place);
     idle_ -= own->second.blocks;
-    free_ += own->second.blocks - holding.own;
+    free_ += own->second.blocks - m.here.own;
     chains_.erase(own);
+  }
+  if (below_) {
+    holding.own += bring(own_id(key.request), m.own_below);
+    below_->drop(own_id(key.request));
   }
   return holding.blocks() * geometry_.block_tokens;
 }
@@ -112,6 +143,7 @@ void KvCache::give_up(Count blocks) {
     blocks -= gone;
     idle_ -= gone;
     free_ += gone;
+    if (below_) below_->store(chain->first, gone);
     if (chain->second.blocks > 0) continue;
     queue_.pop_front();
     chains_.erase(chain);
@@ -149,8 +181,16 @@ void KvCache::publish(KvHolding& holding, const KvKey& key, Count tokens) {
   if (!fresh && c.blocks > holding.shared) return;
   if (holding.shared == 0) ++c.users;
   c.blocks += more;
+  if (below_) below_->forget_first(chain->first, more);
   holding.own -= more;
   holding.shared += more;
+}
+
+void KvCache::clear() {
+  assert(held() == 0);
+  chains_.clear(), queue_.clear();
+  free_ = capacity_, idle_ = 0;
+  if (below_) below_->clear();
 }
 
 void KvCache::retire(Count id, Chain& chain) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/autoscale.h"
 #include "serve/host.h"
 #include "serve/scheduler.h"
 #include "serve/step_cost.h"
@@ -27,6 +28,7 @@ struct PoolOptions {
   KvGeometry geometry;
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
+  KvOffload offload = {};  // tiers below the cache
   Count replicas = 1;
   Count in_step = 1;               // replicas that step together, the slowest setting the pace (experts shared by them)
   Count stages = 1;                // of a pipeline: as many steps at a time, each of other requests
@@ -52,6 +54,8 @@ struct SimulationOptions {
   std::optional<PoolOptions> prefill;  // disaggregated
   KvLink link;
   Router router = Router::round_robin;
+  PrefixRouting prefixes = {};                  // of the prefix-aware one
+  std::optional<AutoscaleOptions> autoscale = {};  // of the pool, whose `replicas` are there at first
   Count concurrency = 0;    // requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit
   Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
 };
