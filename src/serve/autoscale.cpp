@@ -21,7 +21,7 @@ Fleet::Fleet(const AutoscaleOptions& options, ReplicaRouter& router, Count in_st
   for (Count i = 0; i < o_.most; ++i) {
     const bool on = i < started;
     open(i, on);
-    if (on) units_[static_cast<std::size_t>(i)] = {State::on, begin, begin, 1};
+    if (on) units_[static_cast<std::size_t>(i)] = {State::on, begin, begin, -1};
   }
   record_.in_step = in_step_;
   note(begin, started);
@@ -63,24 +63,26 @@ std::vector<Fleet::Started> Fleet::look(Seconds now, Count waiting) {
   std::vector<Started> started;
   for (Count i = there; i > want; --i) stop_youngest(now);
   Count more = want - there;
-  for (std::size_t i = 0; i < units_.size() && more > 0; ++i) {
-    Unit& unit = units_[i];
+  for (Unit& unit : units_) {
+    if (more <= 0) break;
     if (unit.state != State::off) continue;
-    unit = {State::starting, now, now + o_.start_up, unit.life + 1};
-    started.push_back({static_cast<Count>(i), unit.life, unit.on_at});
+    unit = {State::starting, now, now + o_.start_up, starts_++};
+    started.push_back({unit.start, unit.on_at});
     --more;
   }
   note(now, want);
   return started;
 }
 
-bool Fleet::ready(Count unit, Count life, Seconds now) {
-  Unit& u = units_[static_cast<std::size_t>(unit)];
-  if (u.state != State::starting || u.life != life) return false;
-  u.state = State::on;
-  open(unit, true);
-  note(now, record_.changes.back().wanted);
-  return true;
+Count Fleet::ready(Count number, Seconds now) {
+  for (Unit& u : units_) {
+    if (u.state != State::starting || u.start != number) continue;
+    u.state = State::on;
+    open(&u - units_.data(), true);
+    note(now, record_.changes.back().wanted);
+    return &u - units_.data();
+  }
+  return -1;
 }
 
 void Fleet::stop_youngest(Seconds now) {
@@ -122,6 +124,14 @@ FleetRecord Fleet::finish(Seconds finished) && {
   }
   for (const ReplicaLife& life : record_.lives) record_.replica_seconds += life.to - life.from;
   return std::move(record_);
+}
+
+void Fleet::finish(ServingOutcome& out, Count gpus, std::optional<Watts> idle) && {
+  out.fleet = std::move(*this).finish(out.end);
+  const double length = (out.end - out.begin).base();
+  const double mean = length > 0 ? out.fleet->replica_seconds.base() / length : 0;
+  out.gpus = mean * static_cast<double>(gpus);
+  if (idle) out.idle = *idle * out.gpus;
 }
 
 }  // namespace tilecast

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "serve/router.h"
@@ -32,22 +34,24 @@ class Fleet {
 
   // What to do from now on; the units that were started are ready at `ready_at`.
   struct Started {
-    Count unit = 0, life = 0;
+    Count number = 0;  // of this start, for ready()
     Seconds ready_at;
   };
   std::vector<Started> look(Seconds now, Count waiting);
-  // A unit that was started takes requests; false where it was stopped before.
-  bool ready(Count unit, Count life, Seconds now);
+  // The unit of a start, which takes requests from now on; -1 where it was stopped before.
+  Count ready(Count number, Seconds now);
   // A request of the unit ended.
   void ended(Count unit, Seconds now);
   FleetRecord finish(Seconds end) &&;
+  // ... into the outcome of a run, with the GPUs it took in the mean. `gpus`: of a unit.
+  void finish(ServingOutcome& out, Count gpus, std::optional<Watts> idle) &&;
 
  private:
   enum class State : std::uint8_t { off, starting, on, draining };
   struct Unit {
     State state = State::off;
     Seconds from, on_at;
-    Count life = 0;  // which start of it this is
+    Count start = -1;  // its number
   };
   Count wanted(Seconds now, Count waiting, Count there);
   Count load(Count unit) const;
@@ -62,6 +66,7 @@ class Fleet {
   Count in_step_;
   std::vector<Unit> units_;
   std::deque<std::pair<Seconds, Count>> wishes_;  // within the cool-down
+  Count starts_ = 0;
   FleetRecord record_;
 };
 

@@ -17,11 +17,6 @@ struct RankVariants {
 // Copies need experts over ranks, as many on each; keys are shared out where ranks would hold the same ones.
 Status check(const RankVariants& variants, const RankLayout& layout, const ModelSpec& model);
 
-// Tokens of each expert on the busiest rank where `redundant` copies are placed as EPLB does (vllm/distributed/eplb, after
-// deepseek-ai/EPLB): each goes to the expert with the most tokens a copy, which then share them; copies go to ranks from
-// the busiest down, each to the rank with the fewest tokens that has a place. `loads`: tokens of all experts.
-std::vector<Count> busiest_with_copies(std::vector<Count> loads, Count redundant, Count ranks);
-
 // The model with so many experts as ranks keep: for the memory they take.
 ModelSpec with_copies(ModelSpec model, Count redundant);
 // A rank's program with copies of experts. `routing`: as the engine was told.

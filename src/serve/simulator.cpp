@@ -80,7 +80,7 @@ class Simulation {
         requests_(requests),
         progress_(progress),
         decoding_(most_replicas(options)),
-        router_(options.router, decoding_, options.prefixes),
+        router_(of_answers(options), decoding_, options.prefixes),
         prompts_router_(options.router, options.prefill ? options.prefill->replicas : 1, options.prefixes) {
     for (Count i = 0; i < decoding_; ++i) add_replica(o_.pool);
     if (o_.prefill)
@@ -96,6 +96,10 @@ class Simulation {
       const auto other = at_rest(*o_.prefill);
       out_.idle = other ? std::optional(*out_.idle + *other) : std::nullopt;
     }
+  }
+  // Requests whose prompts are computed elsewhere bring their keys along.
+  static Router of_answers(const SimulationOptions& o) {
+    return o.prefill && o.router == Router::prefix_aware ? Router::least_loaded : o.router;
   }
   // Schedulers of the pool that decodes, with all that an autoscaler may start.
   static Count most_replicas(const SimulationOptions& o) {
@@ -118,7 +122,7 @@ class Simulation {
         case EventKind::look: look_at_fleet(); break;
       }
     }
-    end_fleet();
+    if (fleet_) std::move(*fleet_).finish(out_, o_.pool.in_step * o_.pool.gpus, o_.pool.idle);
     for (const auto& replica : replicas_) out_.blocks_left += replica->cache.held();
     out_.unfinished = static_cast<Count>(requests_.size()) - ended_;
     return std::move(out_);
@@ -202,27 +206,16 @@ class Simulation {
     if (ended_ == static_cast<Count>(requests_.size())) return;
     Count waiting = 0;
     for (const auto& r : replicas_) waiting += static_cast<Count>(r->scheduler->waiting());
-    for (const Fleet::Started& s : fleet_->look(now_, waiting)) {
-      starting_.push_back(s);
-      at(s.ready_at, EventKind::ready, static_cast<Count>(starting_.size()) - 1);
-    }
+    for (const Fleet::Started& s : fleet_->look(now_, waiting)) at(s.ready_at, EventKind::ready, s.number);
     at(now_ + o_.autoscale->interval, EventKind::look, 0);
   }
-  void replica_ready(Count i) {
-    const Fleet::Started& s = starting_[static_cast<std::size_t>(i)];
-    if (!fleet_->ready(s.unit, s.life, now_)) return;
-    for (Count r = s.unit * o_.pool.in_step; r < (s.unit + 1) * o_.pool.in_step; ++r) {
+  void replica_ready(Count started) {
+    const Count unit = fleet_->ready(started, now_);
+    if (unit < 0) return;
+    for (Count r = unit * o_.pool.in_step; r < (unit + 1) * o_.pool.in_step; ++r) {
       replicas_[static_cast<std::size_t>(r)]->cache.clear();
       replicas_[static_cast<std::size_t>(r)]->warm = false;
     }
-  }
-  void end_fleet() {
-    if (!fleet_) return;
-    out_.fleet = std::move(*fleet_).finish(out_.end);
-    const double length = (out_.end - out_.begin).base();
-    const double mean = length > 0 ? out_.fleet->replica_seconds.base() / length : 0;
-    out_.gpus = mean * static_cast<double>(o_.pool.in_step * o_.pool.gpus);
-    if (o_.pool.idle) out_.idle = *o_.pool.idle * out_.gpus;
   }
 
   void arrive(Count i) {
@@ -425,7 +418,6 @@ class Simulation {
   Count decoding_;  // replicas of the pool that decodes; those for prompts follow them
   ReplicaRouter router_, prompts_router_;
   std::optional<Fleet> fleet_;
-  std::vector<Fleet::Started> starting_;
   ServingOutcome out_;
   RunLog log_{out_};
 };
