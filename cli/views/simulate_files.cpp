@@ -45,7 +45,7 @@ void add_steps(ChromeTrace& trace, const SimulationResult& run, const ServingOut
     const char* kind = s.prompt_tokens == 0 ? "decode" : s.decodes == 0 ? "prefill" : "mixed";
     trace.span(process, 1, {kind, "step", s.start, s.end - s.start},
                {{"prompt_tokens", std::to_string(s.prompt_tokens)}, {"decodes", std::to_string(s.decodes)}});
-    trace.counter(process, "load", s.start, {{"running", s.running}, {"waiting", s.waiting}});
+    trace.counter(process, "load", s.start, {{"running", s.running / s.steps}, {"waiting", s.waiting / s.steps}});
     trace.counter(process, "cache %", s.start, {{"used", 100 * static_cast<double>(s.cache)}});
   }
 }

@@ -52,6 +52,8 @@ Json metrics_json(const ServingMetrics& m) {
                {"mean_batch", m.mean_batch},
                {"peak_tokens_in_flight", m.peak_tokens}});
   if (m.goodput) json["request_goodput"] = *m.goodput;
+  json["slo_violations"] = m.missed ? Json(*m.missed) : Json(nullptr);
+  json["gpu_hours"] = m.gpu_hours;
   json["energy"] = nullptr;
   if (m.energy) {
     json["energy"] = {{"total_j", m.energy->joules}, {"mean_w", m.energy->watts}, {"output_token_j", nullptr}};
@@ -59,6 +61,33 @@ Json metrics_json(const ServingMetrics& m) {
   }
   for (const ClassMetrics& c : m.classes) json["classes"].push_back(class_json(c));
   return json;
+}
+
+// What an autoscaler did: replicas over time, each of their lives, and the same load on a fixed number.
+Json fleet_json(const SimulatedLoad& load) {
+  const FleetRecord& fleet = *load.outcome.fleet;
+  Json json = {{"replica_hours", fleet.replica_seconds.base() / 3600}, {"changes", Json::array()},
+               {"lives", Json::array()}};
+  for (const FleetChange& c : fleet.changes)
+    json["changes"].push_back({{"time_s", (c.time - load.outcome.begin).base()},
+                               {"on", c.on},
+                               {"starting", c.starting},
+                               {"draining", c.draining},
+                               {"wanted", c.wanted}});
+  for (const ReplicaLife& l : fleet.lives)
+    json["lives"].push_back({{"replica", l.replica},
+                             {"from_s", (l.from - load.outcome.begin).base()},
+                             {"ready_s", (l.ready - load.outcome.begin).base()},
+                             {"to_s", (l.to - load.outcome.begin).base()}});
+  if (load.fixed) json["fixed"] = {{"replicas", load.fixed_replicas}, {"metrics", metrics_json(*load.fixed)}};
+  return json;
+}
+
+Json offload_json(const ServingOutcome& outcome) {
+  return {{"host_loaded_tokens", outcome.loaded[0]},
+          {"host_stored_tokens", outcome.stored[0]},
+          {"disk_loaded_tokens", outcome.loaded[1]},
+          {"disk_stored_tokens", outcome.stored[1]}};
 }
 
 }  // namespace
@@ -98,9 +127,12 @@ std::string simulate_json(const SimulationResult& run) {
         slices.push_back(
             {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
         slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
+        if (load.outcome.fleet) slices.back()["replicas"] = s.replicas;
       }
       one["over_time"] = slices;
       one["refused"] = load.outcome.refused;
+      if (load.outcome.fleet) one["autoscale"] = fleet_json(load);
+      if (load.outcome.stored[0] + load.outcome.stored[1] > 0) one["offload"] = offload_json(load.outcome);
     }
     json["loads"].push_back(one);
   }

@@ -82,6 +82,35 @@ std::string classes_table(const ServingMetrics& m) {
   return table.text();
 }
 
+std::string offload_text(const ServingOutcome& outcome) {
+  std::string text;
+  for (const auto& [name, tier] : {std::pair("host", 0), {"disk", 1}}) {
+    const auto at = static_cast<std::size_t>(tier);
+    if (outcome.stored[at] > 0)
+      text += fmt::format("{}: {:.4g} M tokens of keys stored, {:.4g} M loaded\n", name,
+                          static_cast<double>(outcome.stored[at]) / 1e6, static_cast<double>(outcome.loaded[at]) / 1e6);
+  }
+  return text;
+}
+
+// Replicas over the run as a row of digits, and what they cost beside a fixed number of them.
+std::string fleet_text(const SimulatedLoad& load) {
+  if (!load.outcome.fleet) return "";
+  const FleetRecord& fleet = *load.outcome.fleet;
+  Count most = 0;
+  for (const FleetChange& c : fleet.changes) most = std::max(most, c.on);
+  const auto row = [](const std::string& name, const ServingMetrics& m) {
+    std::string text = fmt::format("{}: {:.4g} GPU hours", name, m.gpu_hours);
+    if (m.missed) text += fmt::format(", {} of {} requests miss the objectives", *m.missed, m.completed);
+    return text + fmt::format(", TTFT p99 {}\n", text_of(seconds(m.ttft.p99)));
+  };
+  std::string text = row(fmt::format("autoscaled, up to {} replicas, {} starts", most, fleet.lives.size()), load.metrics);
+  if (load.fixed) text += row(fmt::format("fixed at {}", load.fixed_replicas), *load.fixed);
+  text += "replicas over the run: ";
+  for (const Slice& s : over_time(load.outcome, 24)) text += fmt::format("{:g} ", s.replicas);
+  return text + "\n";
+}
+
 std::string load_text(const SimulatedLoad& load) {
   const ServingMetrics& m = load.metrics;
   std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
@@ -96,7 +125,7 @@ std::string load_text(const SimulatedLoad& load) {
                       percent(m.cache_peak), percent(m.gpu_busy));
   if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
   if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
-  text += "\n" + energy_text(m);
+  text += "\n" + energy_text(m) + offload_text(load.outcome) + fleet_text(load);
   if (m.cancelled > 0)
     text += fmt::format("cancelled {} by their clients, {} tokens of answers for nothing\n", m.cancelled, m.wasted_tokens);
   if (m.unsent > 0) text += fmt::format("{} turns were not sent: their conversations had broken off\n", m.unsent);

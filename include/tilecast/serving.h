@@ -64,6 +64,36 @@ inline constexpr std::array<std::string_view, 2> kSchedulingPolicyNames = {"fcfs
 constexpr std::string_view name_of(SchedulingPolicy p) { return kSchedulingPolicyNames[static_cast<std::size_t>(p)]; }
 constexpr const auto& enum_names(SchedulingPolicy) { return kSchedulingPolicyNames; }
 
+// What keys and values travel over between pools: a link as given, or the cluster's.
+enum class KvLinkKind : std::uint8_t { given, nvlink, network };
+inline constexpr std::array<std::string_view, 3> kKvLinkKindNames = {"given", "nvlink", "network"};
+constexpr std::string_view name_of(KvLinkKind k) { return kKvLinkKindNames[static_cast<std::size_t>(k)]; }
+constexpr const auto& enum_names(KvLinkKind) { return kKvLinkKindNames; }
+
+// Which keys and values are loaded that lie below the GPU: those that are there sooner than computed, or all.
+enum class OffloadLoad : std::uint8_t { cheaper, always };
+inline constexpr std::array<std::string_view, 2> kOffloadLoadNames = {"cheaper", "always"};
+constexpr std::string_view name_of(OffloadLoad l) { return kOffloadLoadNames[static_cast<std::size_t>(l)]; }
+constexpr const auto& enum_names(OffloadLoad) { return kOffloadLoadNames; }
+
+// Replicas, what requests are shared out by, and where their keys and values lie.
+struct FleetQuery {
+  // The prefix-aware router's (SGLang's cache_threshold, balance_abs_threshold, balance_rel_threshold).
+  double cache_threshold = 0.3;
+  Count balance_abs = 64;
+  double balance_rel = 1.5;
+  std::string autoscale;  // "target=32,min=1,max=8"; empty: as many replicas as there are
+  // Tiers below the GPU's cache: GB of each GPU, GB/s.
+  double offload_host = 0, offload_disk = 0;
+  std::optional<double> offload_rate, offload_disk_rate;  // none: the GPU's link to its host; a disk as assumed
+  OffloadLoad offload_load = OffloadLoad::cheaper;
+  // Layouts.
+  Count redundant_experts = 0;  // copies of experts beside one of each
+  Count decode_cp = 1;          // tensor parallel ranks that share the keys of a sequence while it decodes
+  std::optional<Count> prefill_pp, prefill_ep, prefill_attention_dp;  // none: as the pool that decodes
+  KvLinkKind link = KvLinkKind::given;
+};
+
 // What is asked of a deployment.
 struct LoadQuery {
   std::optional<double> rate;  // requests a second; none: all at once
@@ -136,6 +166,7 @@ struct SimulateQuery {
   Count prefill_replicas = 0;
   std::optional<Count> prefill_tp;  // none: as `tp`
   double link_gb_per_s = 50, link_us = 20;
+  FleetQuery fleet;
   bool no_interval = false;  // leave out the intervals, which take two more runs
   Method method = Method::tilecast;
   std::string weights;  // a weight file in place of the shipped ones
@@ -159,6 +190,8 @@ struct SimulatedLoad {
   std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their 80 % interval
   Count most_at_once = 0;                    // requests of the mean length that one replica holds
   ServingOutcome outcome;                    // every request and step; empty in a sweep
+  std::optional<ServingMetrics> fixed;       // beside an autoscaler: the same with `fixed_replicas` all the time
+  Count fixed_replicas = 0;
 };
 
 struct SimulationResult {

@@ -18,10 +18,16 @@
 namespace tilecast {
 
 // Which of several replicas a request goes to.
-enum class Router : std::uint8_t { round_robin, least_loaded };
-inline constexpr std::array<std::string_view, 2> kRouterNames = {"round-robin", "least-loaded"};
+enum class Router : std::uint8_t { round_robin, least_loaded, power_of_two, prefix_aware };
+inline constexpr std::array<std::string_view, 4> kRouterNames = {"round-robin", "least-loaded", "power-of-two",
+                                                                 "prefix-aware"};
 constexpr std::string_view name_of(Router r) { return kRouterNames[static_cast<std::size_t>(r)]; }
 constexpr const auto& enum_names(Router) { return kRouterNames; }
+
+// What an autoscaler looks at: requests in flight, or those of them that wait.
+enum class AutoscaleSignal : std::uint8_t { concurrency, queue };
+inline constexpr std::array<std::string_view, 2> kAutoscaleSignalNames = {"concurrency", "queue"};
+constexpr std::string_view name_of(AutoscaleSignal s) { return kAutoscaleSignalNames[static_cast<std::size_t>(s)]; }
 
 // Of the requests' times.
 enum class Statistic : std::uint8_t { mean, median, p90, p99 };
@@ -69,6 +75,32 @@ struct StepRecord {
   float cache = 0;   // share of the blocks in use
   float gpu = 0;     // seconds of it that each of the replica's GPUs computes
   float joules = 0;  // of these together, beside what they draw at rest
+  // Of very many steps a record is several that follow each other: counts, `gpu` and `joules` are sums over them,
+  // `cache` is their mean.
+  std::int32_t steps = 1;
+  float ran = 0;  // seconds, of several
+  double ran_for() const { return steps > 1 ? static_cast<double>(ran) : (end - start).base(); }
+};
+
+// One life of a replica: started, ready for requests, gone.
+struct ReplicaLife {
+  Count replica = 0;
+  Seconds from, ready, to;
+};
+struct FleetChange {
+  Seconds time;
+  Count on = 0, starting = 0, draining = 0;  // replicas from then on
+  Count wanted = 0;
+  bool same(const FleetChange& o) const {
+    return on == o.on && starting == o.starting && draining == o.draining && wanted == o.wanted;
+  }
+};
+// What an autoscaler did.
+struct FleetRecord {
+  std::vector<FleetChange> changes;
+  std::vector<ReplicaLife> lives;
+  Seconds replica_seconds;  // of all lives
+  Count in_step = 1;        // schedulers of a replica
 };
 
 struct ServingOutcome {
@@ -88,6 +120,11 @@ struct ServingOutcome {
   Seconds begin, end;              // of the first sending, of the last token
   Seconds busy;                    // of all replicas together
   std::optional<Watts> idle = {};  // what all GPUs together draw at rest; nothing where it is not known
+  float cache_peak = 0;            // share of the blocks in use in any step
+  double gpus = 0;                 // of all replicas; those of an autoscaled pool in the mean over the run
+  std::optional<FleetRecord> fleet = {};  // where replicas were started and stopped
+  // Tokens whose keys came from the host and from a disk, and went there.
+  std::array<Count, 2> loaded = {}, stored = {};
 };
 
 struct Summary {
@@ -119,6 +156,8 @@ struct ServingMetrics {
   Count input_tokens = 0, output_tokens = 0;
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;
   std::optional<double> goodput;  // requests a second that met every objective given
+  std::optional<Count> missed = {};  // requests that did not, where objectives are given
+  double gpu_hours = 0;              // that the GPUs were held for
   Summary ttft, tpot, itl, e2el, queue;
   Count preemptions = 0;
   double hit_rate = 0;    // of prompt tokens, found in the cache
@@ -142,6 +181,7 @@ struct ServingMetrics {
 struct Slice {
   double time = 0;  // its middle, seconds
   double cache = 0, busy = 0, running = 0, waiting = 0;
+  double replicas = 0;  // that take requests, where an autoscaler starts and stops them
   std::optional<double> watts = {};  // of all GPUs
 };
 std::vector<Slice> over_time(const ServingOutcome& outcome, int slices);

@@ -8,8 +8,10 @@
 #include "api/chosen_method.h"
 #include "api/format_notes.h"
 #include "api/serving_deployment.h"
+#include "api/serving_fleet.h"
 #include "api/serving_requests.h"
 #include "api/serving_text.h"
+#include "constants/serve.h"
 #include "serve/deployment_features.h"
 #include "serve/metrics.h"
 #include "serve/step_width.h"
@@ -22,8 +24,7 @@ using Progress = std::function<void(double)>;
 // What concerns more than one field.
 Status check_together(const SimulateQuery& q) {
   constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
-  if (q.prefill_tp && q.prefill_replicas == 0)
-    return field_error("prefill-replicas", "is missing: prefill-tp is about replicas for prompts", "for example 1");
+  if (auto fine = check_fleet(q); !fine) return fine;
   if (q.tp * q.pp * q.attention_dp > kMostGpus)
     return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus));
   if ((q.dp + q.prefill_replicas) * q.attention_dp > kMostReplicas)
@@ -64,6 +65,17 @@ struct Setup {
   Count media_tokens = 0;  // of one image or clip
 };
 
+// The same load on as many replicas all the time as an autoscaler begins with.
+Status run_fixed(SimulatedLoad& load, const std::vector<Request>& requests, SimulationOptions simulation,
+                 const Setup& setup) {
+  load.fixed_replicas = simulation.pool.replicas / simulation.pool.in_step;
+  simulation.autoscale.reset();
+  const auto outcome = simulate(requests, simulation);
+  if (!outcome) return outcome.error();
+  load.fixed = metrics_of(*outcome, setup.slo, setup.classes);
+  return Ok{};
+}
+
 Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::vector<std::string>& notes,
                                const Progress& progress) {
   SimulatedLoad load;
@@ -74,6 +86,8 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
   SimulationOptions simulation = setup.simulation;
   simulation.concurrency = q.concurrency.value_or(0);
   simulation.paths = &asked->paths;
+  if (simulation.autoscale)
+    if (auto fine = run_fixed(load, requests, simulation, setup); !fine) return fine.error();
   auto outcome = simulate(requests, simulation, progress);
   if (!outcome) return std::move(outcome).error();
   for (const Deployment* d : {&setup.deployment, &setup.prefill})
@@ -94,11 +108,12 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
 // The pool for prompts: as the other, but for its ranks.
 Status set_up_prefill(Setup& setup, const SimulateQuery& q) {
   if (q.prefill_replicas == 0) return Ok{};
-  setup.simulation.link = {gigabytes_per_second(q.link_gb_per_s), microseconds(q.link_us)};
+  const auto link = link_from(q, setup.options);
+  if (!link) return link.error();
+  setup.simulation.link = *link;
   setup.simulation.prefill = setup.deployment.pool;
-  if (q.prefill_tp && *q.prefill_tp != q.tp) {
-    SimulateQuery other = q;
-    other.tp = *q.prefill_tp;
+  const SimulateQuery other = prefill_query(q);
+  if (prefill_differs(q)) {
     const auto options = deployment_from(other);
     if (!options) return options.error();
     auto deployment = deploy(*options, setup.chosen.method, setup.chosen.weights());
@@ -108,7 +123,19 @@ Status set_up_prefill(Setup& setup, const SimulateQuery& q) {
       return fine;
     setup.simulation.prefill = setup.prefill.pool;
   }
-  setup.simulation.prefill->replicas = q.prefill_replicas * q.attention_dp;
+  setup.simulation.prefill->replicas = q.prefill_replicas * other.attention_dp;
+  return Ok{};
+}
+
+Status set_up_fleet(Setup& setup, const SimulateQuery& q) {
+  setup.simulation.router = q.router;
+  setup.simulation.prefixes.share = q.fleet.cache_threshold;
+  setup.simulation.prefixes.apart = q.fleet.balance_abs, setup.simulation.prefixes.ratio = q.fleet.balance_rel;
+  const Seconds start_up =
+      start_up_of(setup.deployment.budget.weights, gigabytes_per_second(constants::kWeightsRate));
+  auto autoscale = autoscale_from(q.fleet.autoscale, q.dp, start_up);
+  if (!autoscale) return std::move(autoscale).error();
+  setup.simulation.autoscale = *autoscale;
   return Ok{};
 }
 
@@ -140,7 +167,7 @@ Status set_up(Setup& setup, const SimulateQuery& q) {
   setup.classes = *std::move(classes);
   if (fine = set_patience(setup.simulation, q.requests); !fine) return fine;
   setup.simulation.pool = setup.deployment.pool;
-  setup.simulation.router = q.router;
+  if (fine = set_up_fleet(setup, q); !fine) return fine;
   setup.simulation.context_limit = q.context_limit.value_or(setup.options.model.max_context);
   return set_up_prefill(setup, q);
 }
@@ -169,6 +196,9 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   if (d.model.max_context > 0 && q.context_limit.value_or(0) > d.model.max_context)
     result.notes.push_back(fmt::format("{} was made for {} tokens; max-model-len allows {}", d.model.name,
                                        d.model.max_context, *q.context_limit));
+  if (d.offload.host + d.offload.disk > bytes(0) && !pool.offload.any())
+    result.notes.push_back(pool.geometry.plain() ? "the offload has no room for a block of keys and values"
+                                                 : "offload of models with windows or states is not modelled");
   return result;
 }
 

@@ -1,5 +1,6 @@
 // The arguments of a simulation.
 #include "api/serving_requests.h"
+#include "api/serving_fleet.h"
 #include "api/serving_text.h"
 #include "tilecast/serving.h"
 
@@ -161,6 +162,7 @@ void add_pools(Declare& list, SimulateQuery& q) {
                        .example = "20",
                        .least = 0,
                        .most = 1e9});
+  declare_pool_layouts(list, q.fleet);
 }
 
 }  // namespace
@@ -184,6 +186,7 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
   add_limits(list, q);
   add_scheduling(list, q);
   add_pools(list, q);
+  declare_fleet(list, q.fleet);
   list.add(q.slo, {.name = "slo",
                    .help = "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s",
                    .example = "ttft=500ms,tpot=30ms"});

@@ -1,5 +1,6 @@
 #include "api/serving_deployment.h"
 
+#include "api/serving_fleet.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
@@ -42,6 +43,10 @@ Status place(DeploymentOptions& d, const SimulateQuery& q) {
   auto gpu = gpu_of(q, cluster);
   if (!gpu) return std::move(gpu).error();
   d.gpu = *std::move(gpu);
+  if (q.fleet.redundant_experts > 0 && q.ep == 1 && q.attention_dp == 1)
+    return field_error("redundant-experts", "are about experts shared out over ranks", "for example ep 8");
+  if (q.fleet.decode_cp > q.tp)
+    return field_error("decode-context-parallel-size", "shares keys over the ranks of tp", "a divisor of tp");
   if (ranks == 1 && q.ep == 1) return Ok{};
   if (!cluster) {
     auto known = known_cluster(d.gpu, ranks);
@@ -53,6 +58,7 @@ Status place(DeploymentOptions& d, const SimulateQuery& q) {
   spread.layout.dp = static_cast<int>(q.attention_dp);
   // Ranks with requests of their own are one replica because they share the experts.
   spread.layout.ep = static_cast<int>(q.attention_dp > 1 && q.ep == 1 ? q.tp * q.attention_dp : q.ep);
+  spread.variants = {q.fleet.redundant_experts, static_cast<int>(q.fleet.decode_cp)};
   d.spread = std::move(spread);
   return Ok{};
 }
@@ -97,6 +103,7 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   d.draft_cost = q.draft_cost;
   d.by_priority = q.requests.scheduling == SchedulingPolicy::priority;
   d.replicas = q.dp;
+  d.offload = offload_from(q.fleet);
   return d;
 }
 

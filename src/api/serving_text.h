@@ -13,6 +13,9 @@
 
 namespace tilecast {
 
+// "500ms", "10s", "80us": a time with its unit, a nanosecond to thirty years; nothing where it is none.
+std::optional<Seconds> duration_from(std::string_view text);
+
 // "ttft=500ms,tpot=30ms,e2el=10s"; empty: none.
 Result<Slo> slo_from(const std::string& text);
 

@@ -266,7 +266,14 @@ void add_serve(List& list) {
   list.add(kPlainKvLink);
   list.add(kPlainKvLatency);
   list.add(kNgramOnHost);
-  list.add(kHostCopy);
+  list.add(kHostLinkShare);
+  list.add(kGraceLink);
+  list.add(kPlainPcie);
+  list.add(kHostLatency);
+  list.add(kDiskRate);
+  list.add(kDiskLatency);
+  list.add(kWeightsRate);
+  list.add(kEngineStart);
 }
 
 void add_intervals(List& list) {

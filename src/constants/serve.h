@@ -189,8 +189,31 @@ inline constexpr Number kPlainKvLatency{
 inline constexpr Number kNgramOnHost{
     "serve.ngram", 10, "us", assumed, "of a request: drafts looked up in what it has said so far",
     "an estimate: a pass over a few thousand token ids by compiled code"};
-inline constexpr Number kHostCopy{
-    "serve.host_copy", 0.8, "1", assumed, "of the link's rate that a copy from pinned host memory reaches",
-    "an estimate: headers of packets and the copy engine's own overhead"};
+inline constexpr Number kHostLinkShare{"serve.host_link_share",
+                                       0.8,
+                                       "1",
+                                       assumed,
+                                       "of a link's peak that copies to and from the host reach: keys and values, adapters",
+                                       "a choice: encoding and packet headers take an eighth, paged copies some more"};
+inline constexpr Number kGraceLink{"serve.grace_link",
+                                   450,
+                                   "GB/s",
+                                   published,
+                                   "NVLink-C2C between a GPU and Grace, one direction",
+                                   "data/gpus/gh200-144gb.json, notes"};
+inline constexpr Number kPlainPcie{"serve.plain_pcie", 32, "GB/s", assumed,
+                                   "a GPU's link to its host where its description has none", "PCIe 4, 16 lanes"};
+inline constexpr Number kHostLatency{"serve.host_latency", 20, "us", assumed, "of a transfer from the host's memory",
+                                     "a choice: a copy's launch and notice"};
+inline constexpr Number kDiskRate{"serve.disk_rate", 5, "GB/s", assumed, "of a disk that a GPU's keys and values go to",
+                                  "a choice: one NVMe disk of PCIe 4, four lanes at some two thirds of their 8 GB/s"};
+inline constexpr Number kDiskLatency{"serve.disk_latency", 100, "us", assumed, "of a transfer from a disk",
+                                     "a choice"};
+inline constexpr Number kWeightsRate{"serve.weights_rate", 2, "GB/s", assumed,
+                                     "at which a GPU's weights are read as a replica starts",
+                                     "a choice: a file system over the network, shared by the GPUs of a host"};
+inline constexpr Number kEngineStart{"serve.engine_start", 60, "s", assumed,
+                                     "a replica's start beside its weights: container, imports, profile run, graphs",
+                                     "a choice"};
 
 }  // namespace tilecast::constants

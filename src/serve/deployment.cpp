@@ -25,6 +25,14 @@ Policy policy_of(const DeploymentOptions& o) {
 
 }  // namespace
 
+BytesPerSecond host_rate_of(const Gpu& gpu) {
+  if (gpu.grace_host) return gigabytes_per_second(kGraceLink) * kHostLinkShare;
+  const BytesPerSecond pcie = gpu.links.pcie.base() > 0 ? gpu.links.pcie : gigabytes_per_second(kPlainPcie);
+  return pcie * kHostLinkShare;
+}
+
+Seconds start_up_of(Bytes weights, BytesPerSecond rate) { return weights / rate + seconds(kEngineStart); }
+
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers) {
   const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
   KvGeometry g;
@@ -96,7 +104,8 @@ Count operators_of(const ModelSpec& model, EngineKind engine) {
 
 // Of the fullest rank.
 Result<MemoryNeed> fullest_profile(const DeploymentOptions& o, const Workload& profile, const Gpu& gpu) {
-  const auto needs = profile_needs(o.model, o.spread ? o.spread->layout : RankLayout{}, o.engine, profile, gpu);
+  const ModelSpec model = with_copies(o.model, o.spread ? o.spread->variants.redundant : 0);
+  const auto needs = profile_needs(model, o.spread ? o.spread->layout : RankLayout{}, o.engine, profile, gpu);
   if (!needs) return needs.error();
   return *std::max_element(needs->begin(), needs->end(), [](const MemoryNeed& a, const MemoryNeed& b) {
     return a.weights + a.activations < b.weights + b.activations;
@@ -115,7 +124,7 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   const auto need = fullest_profile(o, profile_workload(model, chunks ? limits.chunk : limits.max_tokens), gpu);
   if (!need) return need.error();
   rank.profile = *need;
-  const double layers = o.spread ? largest_stage(o.model, o.spread->layout) : 1;
+  const double layers = o.spread ? largest_stage(o.model, o.spread->layout) / o.spread->variants.decode_cp : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
   rank.launches = operators_of(model, o.engine.kind);
   rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel)
@@ -139,7 +148,25 @@ Status check(const DeploymentOptions& o) {
   const RankLayout& layout = o.spread->layout;
   if (layout.cp > 1) return Error{"", "cp", "shares out the tokens of one prompt; engines serve without", "1"};
   if (auto fine = check(layout, o.model); !fine) return fine;
+  if (auto fine = check(o.spread->variants, layout, o.model); !fine) return fine;
   return check(layout, o.spread->cluster);
+}
+
+// Tiers as the cache counts them: in blocks, and in what a block takes on its way or to compute.
+KvOffload offload_of(const DeploymentOptions& o, const PoolOptions& pool) {
+  KvOffload offload;
+  const OffloadOptions& given = o.offload;
+  if (!pool.reuse || !pool.geometry.plain() || !(given.host + given.disk > bytes(0))) return offload;
+  const Bytes block = pool.geometry.block_bytes();
+  const BytesPerSecond host = given.host_rate.base() > 0 ? given.host_rate : host_rate_of(o.gpu);
+  const BytesPerSecond disk = given.disk_rate.base() > 0 ? given.disk_rate : gigabytes_per_second(kDiskRate);
+  offload.tiers[0] = {static_cast<Count>(given.host / block), block / host, microseconds(kHostLatency)};
+  offload.tiers[1] = {static_cast<Count>(given.disk / block), block / disk, microseconds(kDiskLatency)};
+  offload.always = given.always;
+  const Count tokens = std::max(pool.limits.max_tokens, pool.geometry.block_tokens);
+  const Seconds all = pool.cost->of({{{tokens, 0}}, 0, 1, 0, 0});
+  offload.compute_block = all * (static_cast<double>(pool.geometry.block_tokens) / static_cast<double>(tokens));
+  return offload;
 }
 
 void set_spread(PoolOptions& pool, const DeploymentOptions& o) {
@@ -184,6 +211,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   }
   d.steps = std::move(steps);
   pool.cost = d.steps.get();
+  pool.offload = offload_of(o, pool);
   return d;
 }
 

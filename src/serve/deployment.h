@@ -9,6 +9,17 @@
 
 namespace tilecast {
 
+// Where keys and values go that the GPU gives up (serve/kv_tiers.h), of each GPU.
+struct OffloadOptions {
+  Bytes host, disk;
+  BytesPerSecond host_rate, disk_rate;  // zero: the GPU's link to its host; a disk as assumed
+  bool always = false;                  // load whatever is found, be it slower than computing
+};
+// The rate at which a GPU reads its host's memory, either way.
+BytesPerSecond host_rate_of(const Gpu& gpu);
+// What a replica takes to start: weights read at a rate, then the engine's own start.
+Seconds start_up_of(Bytes weights, BytesPerSecond rate);
+
 struct DeploymentOptions {
   ModelSpec model;
   EngineOptions engine;  // vLLM, SGLang or TensorRT-LLM
@@ -40,6 +51,7 @@ struct DeploymentOptions {
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;
+  OffloadOptions offload = {};
 };
 
 // What one GPU of a replica does: the whole model, or a rank's share of it where a model is split.

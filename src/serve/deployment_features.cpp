@@ -115,7 +115,7 @@ Status equip_adapters(Deployment& d, const DeploymentOptions& o, const FeatureOp
   if (!made) return std::move(made).error();
   RequestFeatures& features = d.pool.features;
   d.pool.limits.adapters = features.adapter_slots = f.adapter_slots;
-  features.adapter_swap = *own / (gpu.links.pcie * static_cast<double>(kHostCopy));
+  features.adapter_swap = *own / (gpu.links.pcie * static_cast<double>(kHostLinkShare));
   // Every further adapter of a step is read beside the first.
   const Seconds further = *slot / gpu.dram.bandwidth;
   features.adapters = [table = std::shared_ptr<const StepTable>(*std::move(made)), further](const StepBatch& b) {

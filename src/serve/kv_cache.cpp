@@ -37,25 +37,24 @@ Count KvGeometry::own_blocks_for(Count tokens, Count shared) const {
   return std::max<Count>(0, blocks_for(tokens) - whole);
 }
 
-KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse)
+KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse, const KvOffload& offload)
     : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse) {
   assert(blocks >= 0);
+  if (offload.any() && reuse_ && geometry_.plain()) below_.emplace(offload);
 }
 
-KvHolding KvCache::found(const KvKey& key, Count tokens) const {
-  KvHolding found;
+KvCache::Match KvCache::found(const KvKey& key, Count tokens) const {
+  Match found;
   if (!reuse_ || tokens < 1) return found;
   const Count most = (tokens - 1) / geometry_.block_tokens, shared = prefix_blocks(key);
   if (!key.path.empty()) {
-    found.shared = found_on_path(key, std::min(shared, most));
-    if (found.shared < shared) return found;
+    find_on_path(key, std::min(shared, most), found);
+    if (found.blocks() < shared) return found;
   } else if (shared > 0) {
-    const auto chain = chains_.find(prefix_id(key.prefix));
-    if (chain != chains_.end()) found.shared = std::min({chain->second.blocks, shared, most});
-    if (found.shared < shared) return found;  // its own part comes after
+    look(prefix_id(key.prefix), std::min(shared, most), found.here.shared, found.shared_below);
+    if (found.blocks() < shared) return found;  // its own part comes after
   }
-  const auto own = chains_.find(own_id(key.request));
-  if (own != chains_.end()) found.own = std::min(own->second.blocks, most - found.shared);
+  look(own_id(key.request), most - found.blocks(), found.here.own, found.own_below);
   return found;
 }
 
@@ -64,34 +63,71 @@ Count KvCache::cached(const KvKey& key, Count tokens) const {
 }
 
 Count KvCache::cached_idle_blocks(const KvKey& key, Count tokens) const {
-  const KvHolding f = found(key, tokens);
-  if (!key.path.empty()) return idle_on_path(key, f.shared) + f.own;
-  if (f.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return f.own;
-  return size_of(f.shared) + f.own;
+  const Match m = found(key, tokens);
+  const Count others = m.here.own + m.shared_below.sum() + m.own_below.sum();
+  if (!key.path.empty()) return idle_on_path(key, m.here.shared + m.shared_below.sum()) + others;
+  if (m.here.shared == 0 || chains_.find(prefix_id(key.prefix))->second.users > 0) return others;
+  return size_of(m.here.shared) + others;
+}
+
+// A chain's blocks on the GPU and, where all of these are wanted, those that follow below.
+void KvCache::look(Count id, Count wanted, Count& here, KvTiers::Found& below) const {
+  const auto chain = chains_.find(id);
+  const Count whole = chain != chains_.end() ? chain->second.blocks : 0;
+  here = std::min(whole, wanted);
+  if (below_ && here == whole) below = below_->found(id, wanted - here);
+}
+
+// One more uses the first `blocks` blocks of a chain, which are here. A longer one that nobody used loses its end: a chain
+// is held as a whole.
+void KvCache::pin(Count id, Count blocks) {
+  const auto [at, fresh] = chains_.try_emplace(id);
+  Chain& chain = at->second;
+  if (chain.users++ > 0 || fresh) return;
+  queue_.erase(chain.place);
+  idle_ -= size_of(chain.blocks);
+  free_ += size_of(chain.blocks) - size_of(blocks);
+  chain.blocks = blocks;
+}
+
+// Takes blocks out of the tiers below. Room on the GPU is made when all are taken, lest what is written down for the first
+// pushes out the next.
+Count KvCache::load(Count id, const KvTiers::Found& found) {
+  if (found.sum() > 0) below_->load(id, found);
+  return found.sum();
+}
+
+Count KvCache::load_prefix(Count id, const KvTiers::Found& found) {
+  Chain& chain = chains_.find(id)->second;
+  const Count loaded = load(id, found);
+  chain.blocks += loaded;
+  if (chain.users == 1) below_->drop(id);
+  return loaded;
 }
 
 Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
   assert(holding.blocks() == 0);
-  holding = found(key, tokens);
-  if (!key.path.empty()) {
-    take_path(key, holding.shared);
-  } else if (holding.shared > 0) {
-    Chain& chain = chains_.find(prefix_id(key.prefix))->second;
-    if (chain.users++ == 0) {
-      // A longer prefix of the same name loses its end: a chain is pinned as a whole.
-      queue_.erase(chain.place);
-      idle_ -= size_of(chain.blocks);
-      free_ += size_of(chain.blocks) - size_of(holding.shared);
-      chain.blocks = holding.shared;
-    }
-  }
+  const Match m = found(key, tokens);
+  holding = m.here;
+  const Count shared = m.here.shared + m.shared_below.sum();
+  // All that is here is held first, so that nothing of it is given up for what comes from below.
+  if (!key.path.empty()) pin_path(key, shared);
+  else if (shared > 0) pin(prefix_id(key.prefix), m.here.shared);
   if (const auto own = chains_.find(own_id(key.request)); own != chains_.end()) {
     // What is not used of it (the prompt's last block) is free.
     queue_.erase(own->second.place);
     idle_ -= own->second.blocks;
-    free_ += own->second.blocks - holding.own;
+    free_ += own->second.blocks - m.here.own;
     chains_.erase(own);
   }
+  if (!below_) return holding.blocks() * geometry_.block_tokens;
+  if (!key.path.empty()) holding.shared += load_path(key, shared);
+  else if (shared > 0) holding.shared += load_prefix(prefix_id(key.prefix), m.shared_below);
+  holding.own += load(own_id(key.request), m.own_below);
+  below_->drop(own_id(key.request));
+  const Count loaded = m.shared_below.sum() + m.own_below.sum();
+  if (loaded > free_) give_up(loaded - free_);
+  free_ -= loaded;
   return holding.blocks() * geometry_.block_tokens;
 }
 
@@ -118,6 +154,7 @@ void KvCache::give_up(Count blocks) {
     blocks -= gone;
     idle_ -= gone;
     free_ += gone;
+    if (below_) below_->store(chain->first, gone);
     if (chain->second.blocks > 0) continue;
     queue_.pop_front();
     chains_.erase(chain);
@@ -159,8 +196,16 @@ void KvCache::publish(KvHolding& holding, const KvKey& key, Count tokens) {
   if (!fresh && c.blocks > holding.shared) return;
   if (holding.shared == 0) ++c.users;
   c.blocks += more;
+  if (below_) below_->forget_first(chain->first, more);
   holding.own -= more;
   holding.shared += more;
+}
+
+void KvCache::clear() {
+  assert(held() == 0);
+  chains_.clear(), queue_.clear();
+  free_ = capacity_, idle_ = 0;
+  if (below_) below_->clear();
 }
 
 void KvCache::retire(Count id, Chain& chain) {

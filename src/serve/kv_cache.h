@@ -11,14 +11,19 @@
 // chain of such a model keeps just that, and a state where layers have one. Its end goes first, so the first block given
 // up makes the rest useless: it is lost as a whole. A request that was preempted finds nothing of its own again.
 //
+// Below. Blocks that are given up may go to the host's memory and on to a disk (serve/kv_tiers.h), from where a request
+// that finds them again loads them. A chain lies on the GPU from its first block on, what follows below.
+//
 //   free + idle + held = capacity, always.
 #pragma once
 
 #include <list>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "serve/kv_tiers.h"
 #include "serve/workload.h"
 #include "tilecast/units.h"
 
@@ -61,7 +66,8 @@ struct KvHolding {
 class KvCache {
  public:
   // `reuse`: blocks are kept after use and found again (automatic prefix caching, radix cache).
-  KvCache(Count blocks, KvGeometry geometry, bool reuse);
+  // `offload`: tiers below, for models without windows and states.
+  KvCache(Count blocks, KvGeometry geometry, bool reuse, const KvOffload& offload = {});
 
   Count capacity() const { return capacity_; }
   Count available() const { return free_ + idle_; }  // for the asking: free, or idle and given up for it
@@ -70,10 +76,10 @@ class KvCache {
   double utilisation() const { return capacity_ ? static_cast<double>(held()) / static_cast<double>(capacity_) : 0; }
   const KvGeometry& geometry() const { return geometry_; }
 
-  // Of a request's first `tokens` tokens, those whose keys are here: whole blocks, and never all of them, since the
+  // Of a request's first `tokens` tokens, those whose keys are here or worth loading: whole blocks, and never all of them, since the
   // last token must be computed to have something to sample from.
   Count cached(const KvKey& key, Count tokens) const;
-  // Blocks that taking hold of them makes unavailable: those that are idle now.
+  // Blocks that taking hold of them makes unavailable: those that are idle now, and those to load others into.
   Count cached_idle_blocks(const KvKey& key, Count tokens) const;
   // Takes hold of them; `holding` must be empty. Returns their tokens.
   Count take(KvHolding& holding, const KvKey& key, Count tokens);
@@ -84,6 +90,11 @@ class KvCache {
   void publish(KvHolding& holding, const KvKey& key, Count tokens);
   // Gives everything back. The first `tokens` tokens were computed.
   void release(KvHolding& holding, const KvKey& key, Count tokens);
+
+  // Blocks that came from below or went there since this was asked last.
+  KvMoves take_moves() { return below_ ? below_->take_moves() : KvMoves{}; }
+  // The engine starts anew: nobody holds anything, and nothing is found again.
+  void clear();
 
  private:
   struct Chain {
@@ -98,8 +109,17 @@ class KvCache {
     if (!key.path.empty()) return geometry_.plain() ? key.path.back().tokens / geometry_.block_tokens : 0;
     return key.prefix < 0 ? 0 : key.prefix_tokens / geometry_.block_tokens;
   }
-  // Blocks found of the prefix and of the request's own chain.
-  KvHolding found(const KvKey& key, Count tokens) const;
+  // Blocks found of the prefix and of the request's own chain: on the GPU, and below.
+  struct Match {
+    KvHolding here;
+    KvTiers::Found shared_below, own_below;
+    Count blocks() const { return here.blocks() + shared_below.sum() + own_below.sum(); }
+  };
+  Match found(const KvKey& key, Count tokens) const;
+  void look(Count id, Count wanted, Count& here, KvTiers::Found& below) const;
+  void pin(Count id, Count blocks);
+  Count load(Count id, const KvTiers::Found& found);
+  Count load_prefix(Count id, const KvTiers::Found& found);
   // Blocks' worth of bytes of a chain of so many blocks of tokens.
   Count size_of(Count blocks) const { return geometry_.blocks_for(blocks * geometry_.block_tokens); }
   void give_up(Count blocks);
@@ -108,9 +128,10 @@ class KvCache {
   // The same along a path, segment by segment (kv_path.cpp). A segment is held by all who hold one behind it.
   template <class Visit>
   void each_segment(const KvKey& key, Count blocks, Visit visit) const;
-  Count found_on_path(const KvKey& key, Count most) const;
+  void find_on_path(const KvKey& key, Count most, Match& match) const;
   Count idle_on_path(const KvKey& key, Count blocks) const;
-  void take_path(const KvKey& key, Count blocks);
+  void pin_path(const KvKey& key, Count blocks);
+  Count load_path(const KvKey& key, Count blocks);
   void publish_path(KvHolding& holding, const KvKey& key, Count done);
   void release_path(const KvKey& key, Count blocks);
   void discard_own(Count request);  // what an earlier turn left and this one did not take up
@@ -118,6 +139,7 @@ class KvCache {
   Count capacity_, free_, idle_ = 0;
   KvGeometry geometry_;
   bool reuse_;
+  std::optional<KvTiers> below_;
   Chains chains_;
   std::list<Count> queue_;  // chains nobody uses, least recently used first
 };

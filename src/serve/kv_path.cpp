@@ -18,37 +18,43 @@ void KvCache::each_segment(const KvKey& key, Count blocks, Visit visit) const {
   }
 }
 
-Count KvCache::found_on_path(const KvKey& key, Count most) const {
-  Count found = 0;
+void KvCache::find_on_path(const KvKey& key, Count most, Match& match) const {
   each_segment(key, most, [&](Count id, Count, Count blocks) {
-    const auto chain = chains_.find(id);
-    const Count here = chain == chains_.end() ? 0 : std::min(chain->second.blocks, blocks);
-    found += here;
-    return here == blocks;
+    Count here = 0;
+    KvTiers::Found below;
+    look(id, blocks, here, below);
+    match.here.shared += here;
+    for (std::size_t tier = 0; tier < below.blocks.size(); ++tier) match.shared_below.blocks[tier] += below.blocks[tier];
+    return here + below.sum() == blocks;
   });
-  return found;
 }
 
 Count KvCache::idle_on_path(const KvKey& key, Count blocks) const {
   Count idle = 0;
   each_segment(key, blocks, [&](Count id, Count, Count of_segment) {
-    if (chains_.find(id)->second.users == 0) idle += of_segment;
+    const auto chain = chains_.find(id);
+    if (chain != chains_.end() && chain->second.users == 0) idle += std::min(chain->second.blocks, of_segment);
     return true;
   });
   return idle;
 }
 
-void KvCache::take_path(const KvKey& key, Count blocks) {
+void KvCache::pin_path(const KvKey& key, Count blocks) {
   each_segment(key, blocks, [&](Count id, Count, Count of_segment) {
-    Chain& chain = chains_.find(id)->second;
-    if (chain.users++ > 0) return true;
-    // As of a prefix: what lies behind the part that is used is free.
-    queue_.erase(chain.place);
-    idle_ -= chain.blocks;
-    free_ += chain.blocks - of_segment;
-    chain.blocks = of_segment;
+    const auto chain = chains_.find(id);
+    pin(id, chain == chains_.end() ? 0 : std::min(chain->second.blocks, of_segment));
     return true;
   });
+}
+
+Count KvCache::load_path(const KvKey& key, Count blocks) {
+  Count loaded = 0;
+  each_segment(key, blocks, [&](Count id, Count, Count of_segment) {
+    const Count missing = of_segment - chains_.find(id)->second.blocks;
+    loaded += load_prefix(id, missing > 0 ? below_->found(id, missing) : KvTiers::Found{});
+    return true;
+  });
+  return loaded;
 }
 
 void KvCache::publish_path(KvHolding& holding, const KvKey& key, Count done) {
@@ -63,6 +69,7 @@ void KvCache::publish_path(KvHolding& holding, const KvKey& key, Count done) {
     const Count more = std::min(blocks - had, holding.own);
     if (had == 0) ++c.users;
     c.blocks = had + more;
+    if (below_) below_->forget_first(id, more);
     holding.own -= more;
     holding.shared = first + c.blocks;
     return more == blocks - had;

@@ -6,6 +6,12 @@
 #include "support/statistics.h"
 
 namespace tilecast {
+namespace {
+
+constexpr double kSecondsOfAnHour = 3600;
+
+}  // namespace
+
 bool meets(const RequestRecord& r, const Slo& slo) {
   if (slo.ttft && r.ttft() > *slo.ttft) return false;
   if (slo.e2el && r.latency() > *slo.e2el) return false;
@@ -93,6 +99,26 @@ ClassMetrics class_metrics(const ServingOutcome& outcome, const Slo& slo, const 
 
 }  // namespace
 
+namespace {
+
+// Schedulers, those of an autoscaled pool in the mean.
+double replicas_of(const ServingOutcome& outcome, double duration) {
+  if (!outcome.fleet) return static_cast<double>(outcome.replicas);
+  return outcome.fleet->replica_seconds.base() * static_cast<double>(outcome.fleet->in_step) / duration;
+}
+
+// Replicas that take requests at a time.
+double replicas_at(const FleetRecord& fleet, Seconds time) {
+  double on = 0;
+  for (const FleetChange& change : fleet.changes) {
+    if (change.time > time) break;
+    on = static_cast<double>(change.on);
+  }
+  return on;
+}
+
+}  // namespace
+
 ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
   ServingMetrics m;
   bool objectives = slo.any();
@@ -118,9 +144,11 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
     m.request_throughput = static_cast<double>(m.completed) / m.duration;
     m.output_throughput = static_cast<double>(m.output_tokens) / m.duration;
     m.total_throughput = static_cast<double>(m.input_tokens + m.output_tokens) / m.duration;
-    m.gpu_busy = outcome.busy.base() / m.duration / static_cast<double>(outcome.replicas);
+    m.gpu_busy = outcome.busy.base() / m.duration / replicas_of(outcome, m.duration);
     if (objectives) m.goodput = static_cast<double>(good) / m.duration;
   }
+  if (objectives) m.missed = m.completed - good;
+  m.gpu_hours = outcome.gpus * m.duration / kSecondsOfAnHour;
   m.ttft = summary_of(std::move(ttft));
   m.tpot = summary_of(std::move(tpot));
   m.itl = summary_of(outcome.gaps);
@@ -129,11 +157,12 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
   if (m.input_tokens > 0) m.hit_rate = static_cast<double>(hits) / static_cast<double>(m.input_tokens);
   double cache = 0, time = 0, items = 0;
   for (const StepRecord& s : outcome.steps) {
-    const double took = (s.end - s.start).base();
+    const double took = s.ran_for();
     cache += static_cast<double>(s.cache) * took, time += took, items += s.running;
     m.cache_peak = std::max(m.cache_peak, static_cast<double>(s.cache));
+    m.steps += s.steps;
   }
-  m.steps = static_cast<Count>(outcome.steps.size());
+  m.cache_peak = std::max(m.cache_peak, static_cast<double>(outcome.cache_peak));
   if (time > 0) m.cache_mean = cache / time, m.mean_batch = items / static_cast<double>(m.steps);
   m.peak_tokens = tilecast::peak_tokens(outcome.requests);
   m.energy = energy_of(outcome, m);
@@ -157,9 +186,12 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
       if (!(share > 0)) continue;
       Slice& slice = out[static_cast<std::size_t>(i)];
       slice.busy += share * static_cast<double>(s.gpu) / (to - from);
-      slice.cache += share * static_cast<double>(s.cache);
       if (slice.watts) *slice.watts += static_cast<double>(s.joules) * share / (to - from);
-      slice.running += share * s.running, slice.waiting += share * s.waiting;
+      // Steps that are one record run in a part of its time.
+      const double held = s.steps > 1 ? share * s.ran_for() / (to - from) : share;
+      slice.cache += held * static_cast<double>(s.cache);
+      const double each = s.steps > 1 ? held / s.steps : held;
+      slice.running += each * s.running, slice.waiting += each * s.waiting;
     }
   }
   for (int i = 0; i < slices; ++i) {
@@ -167,6 +199,7 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
     slice.time = (i + 0.5) * width;
     const auto replicas = static_cast<double>(std::max<Count>(1, outcome.replicas));
     slice.busy /= replicas, slice.cache /= replicas;
+    if (outcome.fleet) slice.replicas = replicas_at(*outcome.fleet, outcome.begin + seconds(slice.time));
   }
   return out;
 }

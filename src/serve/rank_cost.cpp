@@ -51,11 +51,16 @@ StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, 
     if (!prepared) return std::move(prepared).error();
     as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp,
               experts_kernel);
+    if (auto fine = spread_copies(prepared->program, spread.variants.redundant, run.engine.routing); !fine)
+      return std::move(fine).error();
+    share_keys(prepared->program, spread.variants.decode_cp);
     auto calls = call_times(prepared->program, spread.cluster.gpu, workload.sequences(), method, weights);
     if (!calls) return calls;
     const ExchangeSetting setting{model,      spread.layout, workload,
                                   run.engine, run.training,  spread.cluster.gpus_per_node};
     if (auto added = add_exchanges(*graph, setting, spread.cluster, *calls); !added) return std::move(added).error();
+    if (auto added = add_key_exchanges(*graph, setting, spread.variants.decode_cp, spread.cluster, *calls); !added)
+      return std::move(added).error();
     return calls;
   };
   return pricer;

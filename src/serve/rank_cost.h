@@ -3,6 +3,7 @@
 
 #include "cluster/cluster.h"
 #include "parallel/layout.h"
+#include "serve/rank_variants.h"
 #include "serve/step_cost.h"
 
 namespace tilecast {
@@ -10,6 +11,7 @@ namespace tilecast {
 struct RankSpread {
   RankLayout layout;
   Cluster cluster;  // whose GPU ranks are
+  RankVariants variants = {};
 };
 
 // The workload of a step is one data parallel rank's. Pipeline stages follow each other: a step is their sum, with the

@@ -69,6 +69,7 @@ struct PlannedItem {
 struct StepPlan {
   std::vector<PlannedItem> items;
   StepBatch batch;
+  KvMoves moves;  // of keys and values, before it can run
   void clear() {
     items.clear();
     batch.prefill.clear();
@@ -133,6 +134,7 @@ class Scheduler {
     plan.clear();
     hold_ = hold && !running_.empty();
     fill(plan);
+    plan.moves = cache_.take_moves();
   }
   // A request that ended has run its last step.
   void finish(Sequence& sequence) { cache_.release(sequence.kv, sequence.key(), sequence.computed); }

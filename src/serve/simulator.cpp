@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <deque>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "serve/run_log.h"
 #include "serve/turns.h"
 
 namespace tilecast {
@@ -17,7 +20,7 @@ namespace {
 // One engine: its cache, its scheduler, and the step that runs.
 struct ServingReplica {
   ServingReplica(const PoolOptions& o, std::int32_t number)
-      : options(o), number(number), cache(o.blocks, o.geometry, o.reuse), scheduler(make_scheduler(o.limits, cache)) {}
+      : options(o), number(number), cache(o.blocks, o.geometry, o.reuse, o.offload), scheduler(make_scheduler(o.limits, cache)) {}
 
   const PoolOptions& options;
   std::int32_t number;
@@ -32,7 +35,6 @@ struct ServingReplica {
   StepSpent spent;       // on the step that runs
   Seconds free_at;       // when its last step ended
   Seconds link_free_at;  // when its last transfer ended
-  Count load = 0;        // requests sent to it that have not ended
   AdapterSlots adapters{options.features.adapter_slots};  // that its GPUs hold
   Count held_back = 0;   // steps that prompts of its group have waited for the others' (the first of a group counts)
 };
@@ -63,7 +65,7 @@ StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
 namespace {
 
 // At one time, in this order: a replica that was idle starts with all that came at once.
-enum class EventKind : std::uint8_t { step_end, send, arrival, transferred, first_due, all_due, wake };
+enum class EventKind : std::uint8_t { step_end, send, arrival, transferred, first_due, all_due, wake, ready, look };
 struct Event {
   Seconds time;
   EventKind kind = EventKind::arrival;
@@ -80,22 +82,39 @@ class Simulation {
  public:
   Simulation(const std::vector<Request>& requests, const SimulationOptions& options,
              const std::function<void(double)>& progress)
-      : o_(options), requests_(requests), followers_(requests), progress_(progress) {
-    for (Count i = 0; i < o_.pool.replicas; ++i) add_replica(o_.pool);
+      : o_(options),
+        requests_(requests),
+        followers_(requests),
+        progress_(progress),
+        decoding_(most_replicas(options)),
+        router_(of_answers(options), decoding_, options.prefixes),
+        prompts_router_(options.router, options.prefill ? options.prefill->replicas : 1, options.prefixes) {
+    for (Count i = 0; i < decoding_; ++i) add_replica(o_.pool);
     if (o_.prefill)
       for (Count i = 0; i < o_.prefill->replicas; ++i) add_replica(*o_.prefill);
     sequences_.resize(requests.size());
     if (o_.prefill) prompts_.resize(requests.size());
     out_.requests.resize(requests.size());
     out_.replicas = static_cast<Count>(replicas_.size());
+    if (o_.prefill) out_.gpus = static_cast<double>(o_.prefill->replicas * o_.prefill->gpus);
+    out_.gpus += static_cast<double>(o_.pool.replicas * o_.pool.gpus);
     out_.idle = at_rest(o_.pool);
     if (o_.prefill && out_.idle) {
       const auto other = at_rest(*o_.prefill);
       out_.idle = other ? std::optional(*out_.idle + *other) : std::nullopt;
     }
   }
+  // Requests whose prompts are computed elsewhere bring their keys along.
+  static Router of_answers(const SimulationOptions& o) {
+    return o.prefill && o.router == Router::prefix_aware ? Router::least_loaded : o.router;
+  }
+  // Schedulers of the pool that decodes, with all that an autoscaler may start.
+  static Count most_replicas(const SimulationOptions& o) {
+    return o.autoscale ? o.autoscale->most * o.pool.in_step : o.pool.replicas;
+  }
 
   ServingOutcome run() {
+    start_fleet();
     send_next();
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -109,8 +128,11 @@ class Simulation {
         case EventKind::first_due:
         case EventKind::all_due: give_up(event.subject, event.kind == EventKind::all_due); break;
         case EventKind::wake: start_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
+        case EventKind::ready: replica_ready(event.subject); break;
+        case EventKind::look: look_at_fleet(); break;
       }
     }
+    if (fleet_) std::move(*fleet_).finish(out_, o_.pool.in_step * o_.pool.gpus, o_.pool.idle);
     for (const auto& replica : replicas_) out_.blocks_left += replica->cache.held();
     out_.unfinished = static_cast<Count>(requests_.size()) - ended_;
     return std::move(out_);
@@ -213,7 +235,7 @@ class Simulation {
       ServingReplica& r = *replicas_[static_cast<std::size_t>(std::exchange(s.replica, -1))];
       record.preemptions += s.preemptions;
       r.scheduler->cancel(s);
-      --r.load;
+      leave(r);
     }
     out_.end = std::max(out_.end, record.last);
     over(i, record.last, false);
@@ -240,15 +262,50 @@ class Simulation {
 
   const PoolOptions& front() const { return o_.prefill ? *o_.prefill : o_.pool; }
 
-  ServingReplica& route(bool to_front) {
-    const Count first = to_front && o_.prefill ? o_.pool.replicas : 0;
-    const Count count = to_front && o_.prefill ? o_.prefill->replicas : o_.pool.replicas;
-    Count& turn = turns_[to_front ? 0 : 1];
-    Count best = first + turn++ % count;
-    if (o_.router == Router::least_loaded)
-      for (Count i = first; i < first + count; ++i)
-        if (replicas_[static_cast<std::size_t>(i)]->load < replicas_[static_cast<std::size_t>(best)]->load) best = i;
-    return *replicas_[static_cast<std::size_t>(best)];
+  // What a router may know of the prompt: its path, or its prefix and the conversation it goes on.
+  std::span<const PathSegment> beginnings_of(const Sequence& s) {
+    if (o_.paths && s.request.path >= 0) return o_.paths->of(s.request.path);
+    std::size_t parts = 0;
+    if (s.request.prefix >= 0) beginnings_[parts++] = {s.request.prefix, s.request.prefix_tokens};
+    if (followers_.any()) beginnings_[parts++] = {-2 - followers_.chain_of(s.id), s.request.input};
+    return {beginnings_.data(), parts};
+  }
+  ServingReplica& route(const Sequence& s, bool to_front) {
+    const bool apart = to_front && o_.prefill;
+    const auto begins = beginnings_of(s);
+    const Count chosen =
+        apart ? decoding_ + prompts_router_.choose(s.request.input, begins) : router_.choose(s.request.input, begins);
+    return *replicas_[static_cast<std::size_t>(chosen)];
+  }
+  void leave(ServingReplica& r) {
+    if (r.number >= decoding_) return prompts_router_.ended(r.number - decoding_);
+    router_.ended(r.number);
+    if (fleet_) fleet_->ended(r.number / o_.pool.in_step, now_);
+  }
+
+  // Replicas that are started and stopped (serve/autoscale.h).
+  void start_fleet() {
+    if (!o_.autoscale || requests_.empty()) return;
+    const Seconds begin = requests_.front().arrival;
+    const Count started = std::clamp(o_.pool.replicas / o_.pool.in_step, o_.autoscale->least, o_.autoscale->most);
+    fleet_.emplace(*o_.autoscale, router_, o_.pool.in_step, started, begin);
+    at(begin + o_.autoscale->interval, EventKind::look, 0);
+  }
+  void look_at_fleet() {
+    if (ended_ == static_cast<Count>(requests_.size())) return;
+    Count waiting = 0;
+    for (const auto& r : replicas_) waiting += static_cast<Count>(r->scheduler->waiting());
+    for (const Fleet::Started& s : fleet_->look(now_, waiting)) at(s.ready_at, EventKind::ready, s.number);
+    at(now_ + o_.autoscale->interval, EventKind::look, 0);
+  }
+  void replica_ready(Count started) {
+    const Count unit = fleet_->ready(started, now_);
+    if (unit < 0) return;
+    for (Count r = unit * o_.pool.in_step; r < (unit + 1) * o_.pool.in_step; ++r) {
+      // A request that was cancelled in a step holds its blocks to the step's end.
+      if (replicas_[static_cast<std::size_t>(r)]->cache.held() == 0) replicas_[static_cast<std::size_t>(r)]->cache.clear();
+      replicas_[static_cast<std::size_t>(r)]->warm = false;
+    }
   }
 
   void arrive(Count i) {
@@ -256,11 +313,10 @@ class Simulation {
     s.id = i;
     s.request = requests_[static_cast<std::size_t>(i)];
     if (o_.prefill) s.request.output = 1, s.request.most_output = 0;
-    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(true));
+    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(s, true));
     if (o_.concurrency == 0 && !followers_.any()) send_next();
   }
   void enter(Sequence& s, ServingReplica& replica) {
-    ++replica.load;
     s.replica = replica.number, s.entered = now_;
     s.chain = followers_.chain_of(s.id);
     if (o_.paths) s.path = o_.paths->of(s.request.path);
@@ -274,7 +330,7 @@ class Simulation {
     s.request = requests_[static_cast<std::size_t>(i)];
     s.generated = 1;
     s.received = s.request.input;
-    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(false));
+    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(s, false));
   }
 
   void start_step(ServingReplica& r) {
@@ -293,6 +349,7 @@ class Simulation {
       if (each.now.items.empty()) continue;
       each.adapters.note(each.now);
       each.spent = step_spent(each.now.batch, each.options, each.free_at < now_);
+      wait_for_keys(each.spent, each.now.moves, each.options);
       if (!std::exchange(each.warm, true)) each.spent.time += each.options.cold_start;
       time = std::max(time, each.spent.time);
     }
@@ -328,9 +385,9 @@ class Simulation {
     }
   }
   std::pair<Count, Count> in_step_with(const ServingReplica& r) const {
-    const Count first = r.number < o_.pool.replicas ? 0 : o_.pool.replicas;
+    const Count first = r.number < decoding_ ? 0 : decoding_;
     const Count group = (r.number - first) / r.options.in_step * r.options.in_step + first;
-    return {group, std::min(group + r.options.in_step, first + r.options.replicas)};
+    return {group, std::min(group + r.options.in_step, first > 0 ? static_cast<Count>(replicas_.size()) : decoding_)};
   }
   void run_step(ServingReplica& r, Seconds time) {
     begin(r, r.now, now_ + time, r.spent);
@@ -349,6 +406,7 @@ class Simulation {
     if (plan.items.empty()) return;
     r.adapters.note(plan);
     StepSpent spent = step_spent(plan.batch, r.options, r.flight.empty() && r.free_at < now_);
+    wait_for_keys(spent, plan.moves, r.options);
     if (!std::exchange(r.warm, true)) spent.time += r.options.cold_start;
     const Seconds time = spent.time;
     const Seconds stage = time * r.options.stage_share;
@@ -358,6 +416,15 @@ class Simulation {
     r.flight.push_back(std::move(plan));
     at(r.last_end, EventKind::step_end, r.number);
     at(r.entry_free_at, EventKind::wake, r.number);
+  }
+
+  void wait_for_keys(StepSpent& spent, const KvMoves& moves, const PoolOptions& pool) {
+    if (!moves.any()) return;
+    spent.time = std::max(spent.time, time_of(moves, pool.offload));
+    for (std::size_t tier = 0; tier < moves.loaded.size(); ++tier) {
+      out_.loaded[tier] += moves.loaded[tier] * pool.geometry.block_tokens;
+      out_.stored[tier] += moves.stored[tier] * pool.geometry.block_tokens;
+    }
   }
 
   void begin(const ServingReplica& r, const StepPlan& plan, Seconds end, const StepSpent& spent) {
@@ -377,9 +444,9 @@ class Simulation {
     const Seconds each = spent.gpu * (static_cast<double>(r.options.abreast) / static_cast<double>(r.options.gpus));
     step.gpu = static_cast<float>(each.base());
     step.joules = static_cast<float>(spent.joules * static_cast<double>(r.options.abreast));
-    out_.steps.push_back(step);
+    log_.add_step(step);
     out_.busy += each;
-    if (r.number < o_.pool.replicas) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
+    if (r.number < decoding_) out_.most_blocks = std::max(out_.most_blocks, r.cache.held());
   }
 
   void end_step(ServingReplica& r) {
@@ -399,8 +466,8 @@ class Simulation {
       if (!item.ends) continue;
       r.scheduler->finish(s);
       s.replica = -1;
-      --r.load;
-      if (r.number >= o_.pool.replicas && requests_[static_cast<std::size_t>(s.id)].output > 1) transfer(s, r);
+      leave(r);
+      if (r.number >= decoding_ && requests_[static_cast<std::size_t>(s.id)].output > 1) transfer(s, r);
       else end_request(s);
     }
     if (piped) r.flight.pop_front();
@@ -412,28 +479,17 @@ class Simulation {
   void give_tokens(Sequence& s, const ServingReplica& r, Count tokens) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     const Seconds here = now_ + r.options.host.reply;  // with the client
-    const bool decodes_elsewhere = o_.prefill && r.number < o_.pool.replicas;
+    const bool decodes_elsewhere = o_.prefill && r.number < decoding_;
     if (!decodes_elsewhere && !s.first_given) {
       s.first_given = true;
       record.first = here;
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {
-      add_gap(here - record.last);
+      log_.add_gap(here - record.last);
     }
     record.last = here;
     record.given += tokens;
-  }
-
-  // A long trace has billions of gaps; their percentiles need no more than a few million of them.
-  void add_gap(Seconds gap) {
-    constexpr std::size_t kMost = std::size_t{1} << 26;
-    if (out_.gap_count++ % keep_every_ != 0) return;
-    out_.gaps.push_back(static_cast<float>(gap.base()));
-    if (out_.gaps.size() < kMost) return;
-    for (std::size_t i = 0; i < kMost / 2; ++i) out_.gaps[i] = out_.gaps[2 * i];
-    out_.gaps.resize(kMost / 2);
-    keep_every_ *= 2;
   }
 
   void transfer(const Sequence& s, ServingReplica& r) {
@@ -462,9 +518,12 @@ class Simulation {
   Seconds now_, front_free_at_;
   bool begun_ = false;  // something was sent
   Count order_ = 0, next_ = 0, in_flight_ = 0, ended_ = 0;
-  Count turns_[2] = {0, 0};
-  Count keep_every_ = 1;
+  Count decoding_;  // replicas of the pool that decodes; those for prompts follow them
+  ReplicaRouter router_, prompts_router_;
+  std::optional<Fleet> fleet_;
+  std::array<PathSegment, 2> beginnings_{};
   ServingOutcome out_;
+  RunLog log_{out_};
 };
 
 Status check(const PoolOptions& pool, const char* name) {
@@ -487,6 +546,10 @@ Result<ServingOutcome> simulate(const std::vector<Request>& requests, const Simu
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
     if (!(options.link.bandwidth.base() > 0)) return field_error("link", "needs a bandwidth");
+  }
+  if (options.autoscale) {
+    if (auto fine = check(*options.autoscale); !fine) return fine.error();
+    if (options.prefill) return field_error("autoscale", "works on one pool alone", "no replicas for prompts");
   }
   for (const Request& r : requests)
     if (r.input < 1 || r.output < 1) return error("a request must have a token of prompt and of answer at least");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/autoscale.h"
 #include "serve/host.h"
 #include "serve/request_features.h"
 #include "serve/scheduler.h"
@@ -28,6 +29,7 @@ struct PoolOptions {
   KvGeometry geometry;
   Count blocks = 0;   // of one replica
   bool reuse = true;  // prefixes are cached
+  KvOffload offload = {};  // tiers below the cache
   Count replicas = 1;
   Count in_step = 1;               // replicas that step together, the slowest setting the pace (experts shared by them)
   Count stages = 1;                // of a pipeline: as many steps at a time, each of other requests
@@ -54,6 +56,8 @@ struct SimulationOptions {
   std::optional<PoolOptions> prefill;  // disaggregated
   KvLink link;
   Router router = Router::round_robin;
+  PrefixRouting prefixes = {};                     // of the prefix-aware one
+  std::optional<AutoscaleOptions> autoscale = {};  // of the pool, whose `replicas` are there at first
   // Requests in flight at most, as `vllm bench serve --max-concurrency`; 0: no limit. A conversation is in flight from
   // its first turn to the end of its last.
   Count concurrency = 0;

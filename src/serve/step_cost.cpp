@@ -253,10 +253,44 @@ const StepTable::Amount& StepTable::decode_point(Count requests, Count context, 
   return at->second;
 }
 
+constexpr Count kShortContext = 16;  // below it every context is a point
+constexpr int kCounts = 8, kContexts = 4;  // points an octave
+
+// Fills the cell that a step lies in; false where it lies so near a point that rounding decides which cell that is.
+bool StepTable::find_cell(DecodeCell& cell, Count requests, double context, Count tokens_each) const {
+  const Between c = on_grid(context, kShortContext, kContexts);
+  const int k = static_cast<int>(std::floor(std::log2(context) * kContexts + 1e-9));
+  const double from = std::exp2(k / double(kContexts)) * (1 + 1e-6);
+  const double to = std::exp2((k + 1) / double(kContexts)) * (1 - 1e-6);
+  if (c.low != grid_point(k, kContexts) || c.low < kShortContext || context < from || context > to) return false;
+  const Between b = on_grid(static_cast<double>(requests), 8, kCounts);
+  cell = {requests, tokens_each, std::max(from, static_cast<double>(c.low)), to, {b.low, b.high}, {c.low, c.high},
+          b.share, {}};
+  return true;
+}
+
 StepTable::Amount StepTable::decode_attention(Count requests, double mean_context, Count tokens_each) const {
-  const Between b = on_grid(static_cast<double>(requests), 8, 8);
-  const Between c = on_grid(std::max(16.0, mean_context), 16, 4);
-  return blend(b, [&](Count n) { return blend(c, [&](Count k) { return decode_point(n, k, tokens_each); }); });
+  const double context = std::max(static_cast<double>(kShortContext), mean_context);
+  DecodeCell& cell = cells_[static_cast<std::size_t>(requests) % cells_.size()];
+  const bool there = cell.requests == requests && cell.tokens_each == tokens_each && context >= cell.from &&
+                     context <= cell.to;
+  if (!there && !find_cell(cell, requests, context, tokens_each)) {
+    const Between b = on_grid(static_cast<double>(requests), 8, kCounts);
+    const Between c = on_grid(context, kShortContext, kContexts);
+    return blend(b, [&](Count n) { return blend(c, [&](Count k) { return decode_point(n, k, tokens_each); }); });
+  }
+  const auto [low, high] = cell.contexts;
+  const double share =
+      std::clamp((context - static_cast<double>(low)) / static_cast<double>(high - low), 0.0, 1.0);
+  // Points are looked up by their place, 0 or 1, and kept.
+  return blend(Between{0, 1, cell.between}, [&](Count i) {
+    return blend(Between{0, 1, share}, [&](Count j) -> Amount {
+      const auto n = static_cast<std::size_t>(i), k = static_cast<std::size_t>(j);
+      const Amount*& point = cell.points[n][k];
+      if (!point) point = &decode_point(cell.counts[n], cell.contexts[k], tokens_each);
+      return *point;
+    });
+  });
 }
 
 const StepTable::Amount& StepTable::prefill_point(Count chunks, Count fresh, Count cached) const {
@@ -311,8 +345,15 @@ StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amo
   return most > 0 && together.cool > most ? together * (most / together.cool) : together;
 }
 
+const StepTable::Amount& StepTable::body_and_head(Count tokens, Count sequences) const {
+  Plain& kept = plain_[static_cast<std::size_t>(tokens * 31 + sequences) % plain_.size()];
+  if (kept.tokens != tokens || kept.sequences != sequences)
+    kept = {tokens, sequences, body(tokens) + head(sequences)};
+  return kept.sum;
+}
+
 StepCost::Spent StepTable::spent(const StepBatch& batch) const {
-  Amount sum = body(batch.tokens() + batch.padding) + head(batch.sequences());
+  Amount sum = body_and_head(batch.tokens() + batch.padding, batch.sequences());
   const bool mixed = batch.decodes > 0 && !batch.prefill.empty();
   if (batch.decodes > 0) {
     const double context = static_cast<double>(batch.decode_context) / static_cast<double>(batch.decodes);

@@ -4,6 +4,7 @@
 // is the interface; StepTable answers from tables that fill as they are asked, out of forecasts of whole steps.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -143,12 +144,31 @@ class StepTable final : public StepCost {
   const Amount& prefill_point(Count chunks, Count fresh, Count cached) const;
   const Amount& tokens_point(Count tokens) const;
 
+  // Steps that follow each other mostly lie between the same points of the grid: where those of a number of answers lie,
+  // for mean contexts from `from` to `to`.
+  struct DecodeCell {
+    Count requests = 0, tokens_each = 0;
+    double from = 1, to = 0;
+    std::array<Count, 2> counts{}, contexts{};  // of the points around it
+    double between = 0;                         // the counts
+    std::array<std::array<const Amount*, 2>, 2> points{};
+  };
+  bool find_cell(DecodeCell& cell, Count requests, double context, Count tokens_each) const;
+  // The sum of body and head of a step of so many tokens and sequences.
+  struct Plain {
+    Count tokens = -1, sequences = -1;
+    Amount sum;
+  };
+  const Amount& body_and_head(Count tokens, Count sequences) const;
+
   StepPricer pricer_;
   Count longest_;
   std::set<std::string> common_;  // calls that prompts and decoding share
   // Filled by const functions: a table belongs to one thread.
   mutable std::unordered_map<Count, Amount> tokens_, head_;
   mutable std::unordered_map<AttentionKey, Amount, AttentionKeyHash> decode_, prefill_;
+  mutable std::array<DecodeCell, 64> cells_;
+  mutable std::array<Plain, 256> plain_;
   mutable std::optional<Error> problem_;
   mutable Count priced_ = 0;
 };

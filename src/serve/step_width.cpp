@@ -27,7 +27,7 @@ Count at_least_one(double value) { return std::max<Count>(1, std::llround(value)
 // The mean step of those that compute prompts, or of those that do not.
 struct Typical {
   double steps = 0, prompt_tokens = 0, decodes = 0;
-  void add(const StepRecord& s) { ++steps, prompt_tokens += s.prompt_tokens, decodes += s.decodes; }
+  void add(const StepRecord& s) { steps += s.steps, prompt_tokens += s.prompt_tokens, decodes += s.decodes; }
 };
 
 }  // namespace
