@@ -72,8 +72,9 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
 }
 
 // VLLM_MXFP4_USE_MARLIN=1, where vLLM of these releases would take OpenAI's Triton kernels on Hopper by itself; by the
-// name under which AIConfigurator measured that kernel on H200.
-constexpr std::string_view kMarlin = "vllm_compressedtensorsw4a4mxfp4moe_marlin_marlinexperts_situ_as_silu";
+// name that vLLM has for gpt-oss' experts in that kernel (mxfp4.py: GptOssMxfp4MoEMethod, MarlinExperts), which
+// AIConfigurator measured on L40S and RTX PRO 6000.
+constexpr std::string_view kMarlin = "vllm_gptossmxfp4moe_marlin_marlinexperts";
 
 // As InferenceX's scripts start the engines (github SemiAnalysisAI/InferenceX, benchmarks/dsr1_*.sh and
 // gptoss_fp4_h200.sh, December 2025 and January 2026; the table's column `settings`): SGLang on B200 with

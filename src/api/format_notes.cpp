@@ -17,7 +17,7 @@ Result<Seconds> step_time(const DeploymentOptions& options, const Workload& work
   const StepPricer pricer =
       options.spread ? price_over(options.model, options.engine, *options.spread, method.method, method.weights())
                      : price_on(options.model, options.engine, options.gpu, method.method, method.weights());
-  const auto calls = pricer.calls(workload);
+  const auto calls = pricer.calls(workload, {});
   if (!calls) return calls.error();
   Seconds sum;
   for (const CallTime& call : *calls) sum += call.cool;

@@ -262,6 +262,7 @@ void add_serve(List& list) {
   list.add(kVllmFourSumBlackwell);
   list.add(kVllmSum);
   list.add(kPlanDoubt);
+  list.add(kPlanSure);
   list.add(kSameTime);
   list.add(kPlainKvLink);
   list.add(kPlainKvLatency);

@@ -175,7 +175,7 @@ TEST(ServeDeployment, RanksShareAStep) {
     w.mode = Mode::decode;
     w.requests = {{batch, 1, 1024}};
     double sum = 0;
-    const auto calls = pricer.calls(w);
+    const auto calls = pricer.calls(w, {});
     for (const CallTime& c : *calls) sum += c.cool.base();
     return sum;
   };
@@ -195,7 +195,7 @@ TEST(ServeDeployment, RanksShareAStep) {
   w.mode = Mode::decode;
   w.requests = {{64, 1, 1024}};
   std::set<std::string> exchanged;
-  const auto calls = over_ranks(2).calls(w);
+  const auto calls = over_ranks(2).calls(w, {});
   for (const CallTime& c : *calls)
     if (c.op_class == OpClass::other && (c.name.ends_with(" sum") || c.name.ends_with(" gather")))
       exchanged.insert(c.name);

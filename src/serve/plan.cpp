@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "constants/serve.h"
 #include "serve/plan_candidates.h"
@@ -17,6 +18,9 @@ namespace {
 constexpr std::size_t kMostFinalists = 12;
 // Finding the rate that serves most takes ten runs and more of each.
 constexpr std::size_t kMostLoadFinalists = 5;
+constexpr std::size_t kMostJudged = 24;
+// Of one GPU: those whose interval reaches beyond the SLO. A dozen like them would leave no room for others.
+constexpr int kMostUnsure = 3;
 
 using Progress = std::function<void(double)>;
 
@@ -65,29 +69,53 @@ class Search {
     return judge_.judge(d);
   }
 
+  // Whether a buyer may count on it. A cheap plan that is a coin toss stands after a dearer one that is not.
+  bool sure(const PlannedDeployment& d) const { return good(d) && d.chance.value_or(1) >= kPlanSure; }
+  // At a rate that is asked for, a chance is part of the answer; other objectives weigh it themselves.
+  bool asks_for_chance() const {
+    return q_.slo.any() && (q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy);
+  }
+  bool before(const PlannedDeployment& a, const PlannedDeployment& b) const {
+    if (good(a) != good(b)) return good(a);
+    if (asks_for_chance() && sure(a) != sure(b)) return sure(a);
+    return plan_rank(q_, a) < plan_rank(q_, b);
+  }
+
   // In the order of their steady states until enough met: the best, and the front beside it.
   Status judge_finalists() {
     const std::size_t most = q_.objective == ServingObjective::load ? kMostLoadFinalists : kMostFinalists;
-    std::size_t met = 0;
-    for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most; ++i) {
+    std::map<std::size_t, int> unsure;  // by GPU
+    std::size_t met = 0, judged = 0;
+    for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most && judged < kMostJudged; ++i) {
       PlannedDeployment& d = candidates_[i];
+      int& of_gpu = unsure[d.pool.setup->offer];
+      if (asks_for_chance() && of_gpu >= kMostUnsure) continue;
       if (auto done = judge(d); !done) return done;
-      met += good(d);
+      ++judged;
+      of_gpu += !sure(d);
+      met += asks_for_chance() ? sure(d) : good(d);
       plan_.finalists.push_back(std::move(d));
-      // Those that seemed to meet and do not make room for others: they are not on the front.
-      if (met == 0 && plan_.finalists.size() + 1 == most) plan_.finalists.erase(plan_.finalists.begin());
+      if (met == 0 && plan_.finalists.size() + 1 == most) drop_one();
       report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()));
     }
     return Ok{};
   }
+  // Those that seemed to meet and do not make room for others: they are not on the front. Else the least likely goes.
+  void drop_one() {
+    std::vector<PlannedDeployment>& all = plan_.finalists;
+    const auto likely = [&](const PlannedDeployment& d) { return d.meets ? 1 + d.chance.value_or(1) : 0; };
+    all.erase(std::min_element(all.begin(), all.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
+      return likely(a) < likely(b);
+    }));
+  }
 
   void rank() {
     std::vector<PlannedDeployment>& all = plan_.finalists;
-    std::stable_sort(all.begin(), all.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-      return good(a) != good(b) ? good(a) : plan_rank(q_, a) < plan_rank(q_, b);
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const PlannedDeployment& a, const PlannedDeployment& b) { return before(a, b); });
     if (!all.empty() && good(all.front())) plan_.best = 0;
-    // The front leaves chances out of account: what is cheaper and as fast.
+    // The front leaves the size of chances out of account: what is cheaper and as fast. One that nobody may count on
+    // stands for none that one may.
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].meets) order.push_back(i);
@@ -102,7 +130,8 @@ class Search {
         return statistic_of((*all[k].simulated).*of, q_.statistic);
       };
       const bool beaten = std::any_of(plan_.front.begin(), plan_.front.end(), [&](std::size_t k) {
-        return time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSameTime &&
+        return (sure(all[k]) || !sure(all[i])) &&
+               time(k, &ServingMetrics::ttft) <= time(i, &ServingMetrics::ttft) * kSameTime &&
                time(k, &ServingMetrics::tpot) <= time(i, &ServingMetrics::tpot) * kSameTime;
       });
       if (!beaten || plan_.best == i) plan_.front.push_back(i);

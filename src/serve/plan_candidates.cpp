@@ -16,6 +16,9 @@ namespace {
 
 // Set-ups that cost the same are many; of each cost this many of the best are simulated.
 constexpr int kOfOneCost = 2;
+// A replica of more times the GPUs that are known to do is not looked at: at the same price a GPU it costs as many
+// times as much, and only the cheapest are simulated.
+constexpr int kFarTooLarge = 4;
 
 // Smallest number of 1 ... most with fits(n), which stays true from there on; 0 where there is none.
 Count smallest(Count most, const std::function<bool(Count)>& fits) {
@@ -101,6 +104,12 @@ Count CandidateSearch::most_copies(const ServeSetup& setup) const {
   return static_cast<Count>(gpus) / setup.layout.ranks();
 }
 
+bool CandidateSearch::far_too_large(const ServeSetup& setup) const {
+  if (q_.objective != ServingObjective::cost || !q_.layouts.empty()) return false;
+  const auto fewest = fewest_.find(setup.offer);
+  return fewest != fewest_.end() && setup.layout.ranks() > kFarTooLarge * fewest->second;
+}
+
 PlannedDeployment CandidateSearch::evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate) {
   PlannedDeployment d;
   d.pool = std::move(pool), d.prefill = std::move(prefill), d.rate = rate;
@@ -117,6 +126,10 @@ double CandidateSearch::margin_of(const PlannedDeployment& d, const Slo& slo) co
 }
 
 void CandidateSearch::keep(PlannedDeployment d, bool fits) {
+  if (fits && margin_of(d) >= 0) {
+    int& fewest = fewest_[d.pool.setup->offer];
+    if (fewest == 0 || d.gpus() < fewest) fewest = d.gpus();
+  }
   if (fits) found_.push_back(std::move(d));
   else if (!plan_.nearest || margin_of(d) > margin_of(*plan_.nearest)) plan_.nearest = std::move(d);
 }
@@ -130,6 +143,7 @@ void CandidateSearch::search(const Setups& setups, const std::function<void(doub
 }
 
 void CandidateSearch::size_together(const std::shared_ptr<const ServeSetup>& setup) {
+  if (far_too_large(*setup)) return;
   const Count most = most_copies(*setup);
   if (most == 0) {
     ++plan_.too_dear;
@@ -159,7 +173,7 @@ void CandidateSearch::size_apart(const Setups& setups) {
   const double rate = q_.workload.rate;
   for (const auto& setup : setups) {
     // Limits matter little to pools of one kind of work: the defaults.
-    if (!default_limits(setup, setups)) continue;
+    if (!default_limits(setup, setups) || far_too_large(*setup)) continue;
     const Count most = most_copies(*setup);
     Pools& pools = kind_of(kinds, *setup);
     const auto size = [&](const Slo& slo, bool prompts) {
@@ -260,7 +274,8 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
     if (of_a_kind[kind] == kOfOneCost) continue;
     const bool beaten =
         asks_for_a_rate() && std::any_of(chosen.begin(), chosen.end(), [&](const PlannedDeployment& other) {
-          return plan_rank(q_, other) < s && margin_of(other) >= 0 &&
+          // GPUs are forecast with different certainty, which only a simulation tells.
+          return other.pool.setup->offer == setup.offer && plan_rank(q_, other) < s && margin_of(other) >= 0 &&
                  other.steady.ttft_at(q_.statistic) <= d.steady.ttft_at(q_.statistic) &&
                  other.steady.tpot_at(q_.statistic) <= d.steady.tpot_at(q_.statistic);
         });

@@ -1,6 +1,8 @@
 // Deployments that their steady states say are worth simulating.
 #pragma once
 
+#include <map>
+
 #include "serve/plan.h"
 
 namespace tilecast {
@@ -13,7 +15,8 @@ class CandidateSearch {
   using Setups = std::vector<std::shared_ptr<const ServeSetup>>;
   // Set-ups of one GPU. `progress` hears the share that is done.
   void search(const Setups& setups, const std::function<void(double)>& progress = {});
-  // Best first: of those that cost the same a few, and none that another beats by the objective and in both times.
+  // Best first: of those that cost the same a few, and none that another of the same GPU beats by the objective and in
+  // both times.
   std::vector<PlannedDeployment> best() &&;
 
   // One copy of each set-up at several loads, by its steady state.
@@ -24,6 +27,8 @@ class CandidateSearch {
     return q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
   }
   Count most_copies(const ServeSetup& setup) const;
+  // Whether many fewer of the same GPU are known to do.
+  bool far_too_large(const ServeSetup& setup) const;
   PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
   double margin_of(const PlannedDeployment& d) const { return margin_of(d, q_.slo); }
   double margin_of(const PlannedDeployment& d, const Slo& slo) const;
@@ -40,6 +45,7 @@ class CandidateSearch {
   const ServeQuery& q_;
   ServePlan& plan_;
   std::vector<PlannedDeployment> found_;
+  std::map<std::size_t, int> fewest_;  // GPUs of a kind, by its place in the query, that meet the SLO by steady states
 };
 
 }  // namespace tilecast

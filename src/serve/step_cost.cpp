@@ -159,18 +159,25 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     });
 }
 
-Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                         const ModelSource* weights) {
-  const auto step = forecast_step(program, gpu, sequences, method, weights);
-  if (!step) return step.error();
+Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights, const CallWanted& wanted) {
   std::vector<CallTime> calls;
   calls.reserve(program.calls.size());
-  for (std::size_t i = 0; i < program.calls.size(); ++i) {
-    const KernelCall& call = program.calls[i];
+  for (const KernelCall& call : program.calls) {
+    const ProgramSection& section = program.sections[call.section];
+    calls.push_back({section.name, call.name, call.op_class, {}, {}, 1, call.role, section.part.kind});
+  }
+  std::vector<CallTime*> timed;
+  std::vector<KernelCall> some;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (!wanted || wanted(calls[i])) timed.push_back(&calls[i]), some.push_back(std::move(program.calls[i]));
+  program.calls = std::move(some);
+  const auto step = forecast_step(program, gpu, sequences, method, weights);
+  if (!step) return step.error();
+  for (std::size_t i = 0; i < timed.size(); ++i) {
     const CallForecast& f = step->calls[i];
-    const auto times = static_cast<double>(call.times);
-    calls.push_back({program.sections[call.section].name, call.name, call.op_class, f.unheated * times, f.work * times,
-                     f.clock, call.role, program.sections[call.section].part.kind});
+    const auto times = static_cast<double>(program.calls[i].times);
+    timed[i]->cool = f.unheated * times, timed[i]->work = f.work * times, timed[i]->clock = f.clock;
   }
   return calls;
 }
@@ -184,21 +191,23 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
-                  weights, experts_kernel](const Workload& workload) mutable -> Result<std::vector<CallTime>> {
+                  weights, experts_kernel](const Workload& workload,
+                                           const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
     as_served(prepared->program, run.engine.kind, gpu.architecture, 1, experts_kernel);
-    return call_times(prepared->program, gpu, workload.sequences(), method, weights);
+    return call_times(std::move(prepared->program), gpu, workload.sequences(), method, weights, wanted);
   };
   return pricer;
 }
 
 Result<std::unique_ptr<StepTable>> StepTable::make(StepPricer pricer, Count longest) {
   std::unique_ptr<StepTable> table(new StepTable(std::move(pricer), longest));
-  const auto prompt = table->pricer_.calls(prefill_of(1, 16, 0));
+  const CallWanted none = [](const CallTime&) { return false; };
+  const auto prompt = table->pricer_.calls(prefill_of(1, 16, 0), none);
   if (!prompt) return prompt.error();
-  const auto decode = table->pricer_.calls(decode_of(1, 16, 1));
+  const auto decode = table->pricer_.calls(decode_of(1, 16, 1), none);
   if (!decode) return decode.error();
   std::set<std::string> of_prompt;
   for (const CallTime& c : *prompt) of_prompt.insert(c.section + "/" + c.name);
@@ -207,19 +216,22 @@ Result<std::unique_ptr<StepTable>> StepTable::make(StepPricer pricer, Count long
   return table;
 }
 
-StepTable::Parts StepTable::price(const Workload& workload) const {
+StepTable::Part StepTable::part_of(const CallTime& call) const {
+  if (of_head(call)) return Part::head;
+  return common_.count(call.section + "/" + call.name) ? Part::body : Part::attention;
+}
+
+StepTable::Amount StepTable::price(const Workload& workload, Part part) const {
   ++priced_;
-  Parts parts;
-  const auto calls = pricer_.calls(workload);
+  Amount sum;
+  const auto calls = pricer_.calls(workload, [&](const CallTime& call) { return part_of(call) == part; });
   if (!calls) {
     if (!problem_) problem_ = calls.error();
-    return parts;
+    return sum;
   }
-  for (const CallTime& c : *calls) {
-    Amount& part = of_head(c) ? parts.head : common_.count(c.section + "/" + c.name) ? parts.body : parts.attention;
-    part = part + Amount{c.cool.base(), c.work.clocked.base() / c.clock, c.work};
-  }
-  return parts;
+  for (const CallTime& c : *calls)
+    if (part_of(c) == part) sum = sum + Amount{c.cool.base(), c.work.clocked.base() / c.clock, c.work};
+  return sum;
 }
 
 const StepTable::Amount& StepTable::tokens_point(Count tokens) const {
@@ -228,7 +240,7 @@ const StepTable::Amount& StepTable::tokens_point(Count tokens) const {
   const Count most = longest_ > 0 ? std::min(longest_, tokens) : tokens;
   Workload w = prefill_of(tokens / most, most, 0);
   if (tokens % most > 0) w.requests.push_back({1, tokens % most, 0});
-  return at->second = price(w).body;
+  return at->second = price(w, Part::body);
 }
 
 StepTable::Amount StepTable::body(Count tokens) const {
@@ -241,7 +253,7 @@ StepTable::Amount StepTable::head(Count sequences) const {
   if (sequences <= 0) return {};
   return blend(tokens_grid(sequences), [&](Count n) {
     const auto [at, fresh] = head_.try_emplace(n);
-    if (fresh) at->second = price(decode_of(n, 16, 1)).head;
+    if (fresh) at->second = price(decode_of(n, 16, 1), Part::head);
     return at->second;
   });
 }
@@ -249,7 +261,7 @@ StepTable::Amount StepTable::head(Count sequences) const {
 const StepTable::Amount& StepTable::decode_point(Count requests, Count context, Count tokens_each) const {
   const Count most = longest_ > 0 ? std::max<Count>(1, longest_ - tokens_each) : context;
   const auto [at, fresh] = decode_.try_emplace({requests, context, tokens_each});
-  if (fresh) at->second = price(decode_of(requests, std::min(context, most), tokens_each)).attention;
+  if (fresh) at->second = price(decode_of(requests, std::min(context, most), tokens_each), Part::attention);
   return at->second;
 }
 
@@ -298,7 +310,7 @@ const StepTable::Amount& StepTable::prefill_point(Count chunks, Count fresh, Cou
   if (is_new) {
     const Count room = longest_ > 0 ? longest_ : fresh + cached;
     const Count q = std::min(fresh, room), c = std::min(cached, room - q);
-    at->second = price(prefill_of(chunks, q, c)).attention;
+    at->second = price(prefill_of(chunks, q, c), Part::attention);
   }
   return at->second;
 }

@@ -60,16 +60,19 @@ class StepCost {
 struct CallTime {
   std::string section, name;  // which call of a step it is, whatever the step's size
   OpClass op_class = OpClass::other;
-  Seconds cool;      // where the rest of the step leaves the card cool
-  PowerWork work;    // the same at the highest clock (estimate/power.h)
+  Seconds cool = {};  // where the rest of the step leaves the card cool
+  PowerWork work = {};  // the same at the highest clock (estimate/power.h)
   double clock = 1;  // over the highest, on that cool card
   Role role = Role::other;
   SectionKind part = SectionKind::other;  // of the section
 };
+// Which calls of a step are to be timed; without it all are. A table needs one part of a step at a time, and what it
+// does not ask for costs nothing.
+using CallWanted = std::function<bool(const CallTime& untimed)>;
 // The kernels of a step of the deployment, whatever it consists of (one GPU, ranks with their collectives). Kernels
 // heat the card together, so a step is not the sum of its kernels: its clock is what their power leaves.
 struct StepPricer {
-  std::function<Result<std::vector<CallTime>>(const Workload&)> calls;
+  std::function<Result<std::vector<CallTime>>(const Workload&, const CallWanted&)> calls;  // all, the wanted ones timed
   PowerLaw law = {};  // of one GPU; without a limit no clock falls
   // Decodes of a step that has prompts too run in the prompts' kernel, which neither splits their keys over CTAs nor
   // packs the query heads that share them.
@@ -85,8 +88,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
                const KernelSource& experts_kernel = {});
 
 // The calls of a program on a GPU.
-Result<std::vector<CallTime>> call_times(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                         const ModelSource* weights);
+Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Count sequences, Method method,
+                                         const ModelSource* weights, const CallWanted& wanted = {});
 
 // Steps of a model on one GPU.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
@@ -130,16 +133,15 @@ class StepTable final : public StepCost {
       return static_cast<std::size_t>(mixed);
     }
   };
-  struct Parts {
-    Amount body, head, attention;
-  };
+  enum class Part : std::uint8_t { body, head, attention };
   Amount body(Count tokens) const;
   Amount head(Count sequences) const;
   Amount decode_attention(Count requests, double mean_context, Count tokens_each) const;
   Amount in_prompts_kernel(const StepBatch& batch, const Amount& alone) const;
   Amount prefill_attention(const std::vector<PrefillChunk>& chunks) const;
   StepTable(StepPricer pricer, Count longest) : pricer_(std::move(pricer)), longest_(longest) {}
-  Parts price(const Workload& workload) const;
+  Part part_of(const CallTime& call) const;
+  Amount price(const Workload& workload, Part part) const;
   const Amount& decode_point(Count requests, Count context, Count tokens_each) const;
   const Amount& prefill_point(Count chunks, Count fresh, Count cached) const;
   const Amount& tokens_point(Count tokens) const;

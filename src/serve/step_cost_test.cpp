@@ -193,7 +193,7 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
 // Times that name their question: nothing but the question may decide the answer.
 StepPricer naming_pricer() {
   StepPricer pricer;
-  pricer.calls = [](const Workload& w) -> Result<std::vector<CallTime>> {
+  pricer.calls = [](const Workload& w, const CallWanted&) -> Result<std::vector<CallTime>> {
     const Requests& r = w.requests.front();
     const double time = 1e-3 * static_cast<double>(r.count) + 1e-6 * static_cast<double>(r.new_tokens) +
                         1e-9 * static_cast<double>(r.cached);
