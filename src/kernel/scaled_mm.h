@@ -1,16 +1,24 @@
 // Which tiles the fp8 products of the engines run with: CUTLASS kernels behind a public table, no library's choice.
 #pragma once
 
+#include <optional>
+
 #include "kernel/context.h"
 #include "kernel/gemm_tile.h"
 
 namespace tilecast {
 
-// Whether this engine sends products of this format to kernels of this kind.
-bool takes_scaled_mm(const Format& format, const Context& context);
+// Whose kernels they are: the tables differ before Hopper and on workstation Blackwell.
+enum class ScaledKernels : std::uint8_t {
+  vllm,
+  sglang,
+  trtllm_blocks,  // TensorRT-LLM's product of operands with a scale for every 128 of k
+  fp4             // nvfp4 on workstation Blackwell, the same in all engines
+};
 
-// `trtllm_blocks`: TensorRT-LLM's product of operands with a scale for every 128 of k.
-GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu,
-                            bool trtllm_blocks = false);
+// Whether this engine sends products of this format to kernels of this kind, and to whose.
+std::optional<ScaledKernels> scaled_kernels(const Format& format, const Gpu& gpu, const Context& context);
+
+GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, ScaledKernels kernels);
 
 }  // namespace tilecast

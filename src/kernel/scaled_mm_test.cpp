@@ -8,9 +8,9 @@
 namespace tilecast {
 namespace {
 
-GemmChoice choice_of(std::string_view gpu, Count m) {
+GemmChoice choice_of(std::string_view gpu, Count m, ScaledKernels kernels = ScaledKernels::vllm, Count n = 4096) {
   const Gpu g = *find_gpu(gpu);
-  return choose_scaled_mm({1, m, 4096, 4096}, *math_path(*format_from("fp8"), g), g);
+  return choose_scaled_mm({1, m, n, 4096}, *math_path(*format_from("fp8"), g), g, kernels);
 }
 
 TEST(ScaledMm, TilesByRows) {
@@ -39,15 +39,45 @@ TEST(ScaledMm, BlockScaledProductBeforeHopper) {
   EXPECT_EQ(launch("H200-SXM").tile.m, 64);
 }
 
+// Ada's tiles go by columns too: 256 x 128 in the band above 4096, whose 16 steps of 64 take a whole SM.
+TEST(ScaledMm, AdaByColumns) {
+  EXPECT_EQ(choice_of("L40S", 512, ScaledKernels::vllm, 4096).tile.m, 128);
+  EXPECT_EQ(choice_of("L40S", 512, ScaledKernels::vllm, 5120).tile.m, 256);
+  EXPECT_EQ(choice_of("L40S", 512, ScaledKernels::vllm, 8193).tile.m, 128);
+  EXPECT_EQ(choice_of("L40S", 512, ScaledKernels::sglang, 5120).tile.m, 128);
+  EXPECT_EQ(choice_of("L40S", 16, ScaledKernels::vllm, 16384).tile.n, 128);
+  EXPECT_EQ(choice_of("L40S", 16, ScaledKernels::vllm, 16385).tile.m, 32);
+}
+
+// Workstation Blackwell: vLLM has four tiles, SGLang one, and a row of nvfp4 pays for 128.
+TEST(ScaledMm, WorkstationBlackwell) {
+  constexpr std::string_view card = "RTX-PRO-6000-Blackwell-Server";
+  EXPECT_EQ(choice_of(card, 16).tile.m, 16);
+  EXPECT_EQ(choice_of(card, 17).tile.m, 32);
+  EXPECT_EQ(choice_of(card, 256).tile.m, 64);
+  EXPECT_EQ(choice_of(card, 257).tile.m, 128);
+  EXPECT_EQ(choice_of(card, 1, ScaledKernels::sglang).tile.m, 128);
+  EXPECT_TRUE(choice_of(card, 1).persistent);
+  EXPECT_EQ(choice_of(card, 4096).cluster_m, 1);
+  Context context;
+  context.engine = Launcher::vllm;
+  const Launch fp4 = plan(Gemm{1, 4096, 8192}, *format_from("nvfp4"), *find_gpu(card), context)->launches.back();
+  EXPECT_EQ(fp4.ctas, 4096 / 128);
+  EXPECT_DOUBLE_EQ(in_ops(fp4.tasks.front().each.tensor), 2.0 * 128 * 128 * 8192);
+}
+
 TEST(ScaledMm, OnlyEnginesTakeIt) {
   Context context;
-  EXPECT_FALSE(takes_scaled_mm(*format_from("fp8"), context));
+  const Gpu gpu = *find_gpu("H200-SXM");
+  const auto kernels = [&](std::string_view format) { return scaled_kernels(*format_from(format), gpu, context); };
+  EXPECT_FALSE(kernels("fp8"));
   context.engine = Launcher::vllm;
-  EXPECT_TRUE(takes_scaled_mm(*format_from("fp8"), context));
-  EXPECT_FALSE(takes_scaled_mm(*format_from("bf16"), context));
+  EXPECT_EQ(kernels("fp8"), ScaledKernels::vllm);
+  EXPECT_FALSE(kernels("bf16"));
+  EXPECT_FALSE(kernels("nvfp4"));
   context.engine = Launcher::trtllm;  // cuBLAS
-  EXPECT_FALSE(takes_scaled_mm(*format_from("fp8"), context));
-  EXPECT_TRUE(takes_scaled_mm(*format_from("fp8_block"), context));
+  EXPECT_FALSE(kernels("fp8"));
+  EXPECT_EQ(kernels("fp8_block"), ScaledKernels::trtllm_blocks);
 }
 
 TEST(ScaledMm, EnginesQuantiseDifferently) {
