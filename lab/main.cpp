@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   EndToEndCommand end_to_end;
   CollectivesCommand collectives;
   CoverageCommand coverage;
+  PowerCommand power;
   TuneJudgeOptions judge;
   Command chosen;
   add_data_commands(app, data, chosen);
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   add_end_to_end_command(app, end_to_end, chosen);
   add_collectives_command(app, collectives, chosen);
   add_coverage_command(app, coverage, chosen);
+  add_power_command(app, power, chosen);
   add_tune_judge_command(app, judge, chosen);
   return run_program(app, chosen, argc, argv);
 }

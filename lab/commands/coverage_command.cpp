@@ -25,13 +25,29 @@ namespace {
 
 constexpr std::size_t kMostHeaderBytes = 1'000'000;
 
+std::vector<std::string> all_sources() {
+  std::vector<std::string> sources;
+  for (const std::string& name : split(end_to_end_sources(), ',')) sources.push_back(name.substr(name.starts_with(' ')));
+  return sources;
+}
+
+// Runs of one source: read where kept, else judged and kept.
+Result<std::vector<EndToEndResult>> judged_source(const CoverageCommand& command, const EndToEndCommand& models) {
+  const std::string kept = command.keep.empty() ? "" : command.keep + "/runs_" + models.only + ".csv";
+  if (!kept.empty() && something_at(kept)) return read_end_to_end_csv(kept);
+  auto judged = judge_end_to_end(models);
+  if (!judged || kept.empty()) return judged;
+  if (auto written = write_text_file(kept, end_to_end_csv(*judged)); !written) return std::move(written).error();
+  return judged;
+}
+
 Result<std::vector<EndToEndResult>> judged_runs(const CoverageCommand& command) {
   EndToEndCommand models;
   models.data = command.data, models.measurements = command.measurements, models.keep = command.keep;
   std::vector<EndToEndResult> results;
-  for (const std::string& source : command.sources.empty() ? std::vector<std::string>{""} : command.sources) {
+  for (const std::string& source : command.sources.empty() ? all_sources() : command.sources) {
     models.only = source;
-    auto judged = judge_end_to_end(models);
+    auto judged = judged_source(command, models);
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
@@ -142,13 +158,17 @@ Result<std::string> run_coverage(const CoverageCommand& command) {
   if (!command.figures.empty())
     if (auto written = write_text_file(command.figures, visible_csv(visible_figures(kernels, runs))); !written)
       return std::move(written).error();
+  Widths widths = shipped_widths();
   if (!command.constants.empty()) {
     const auto header = read_text_file(command.constants, kMostHeaderBytes);
     if (!header) return header.error();
-    if (auto written = write_text_file(command.constants, with_widths(*header, fit_widths(rows))); !written)
+    // Kernels' widths are part of what runs were just judged with: they change with new trainings alone.
+    const Widths fitted = command.only == "kernels" ? fit_widths(rows) : widths_of_runs(fit_widths(rows));
+    if (auto written = write_text_file(command.constants, with_widths(*header, fitted)); !written)
       return std::move(written).error();
+    for (const auto& [kind, width] : fitted) widths[kind] = width;
   }
-  const std::string report = coverage_report(rows);
+  const std::string report = coverage_report(rows, widths);
   if (command.out.empty()) return report;
   if (auto written = write_text_file(command.out, accuracy_page_head() + report); !written)
     return std::move(written).error();

@@ -133,7 +133,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
 void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) {
   CLI::App* papers = app.add_subcommand("papers", "repeat the experiments of NeuSight and SynPerf (docs/papers.md)");
   papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
-  papers->add_option("--only", options.only, "neusight, amd, synperf, conv or moe (default: all)");
+  papers->add_option("--only", options.only, "neusight, cards, amd, synperf, conv or moe (default: all)");
   papers
       ->add_option("--methods", options.methods,
                    "of neusight, synperf, tilecast and roofline, comma separated (default: all); the papers' networks "
@@ -142,6 +142,7 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) 
   papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
   papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
   papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
+  papers->add_option("-o,--out", options.out, "write the tables as a page (docs/accuracy/cards.md) in place of printing");
   papers->footer("Example:\n  tilecast-lab papers --data ../shared/data --only synperf");
   papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
 }
@@ -213,6 +214,16 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");
   sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage");
   sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
+}
+
+void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("power", "compare forecast times, clocks and watts of loads with measured ones");
+  sub->add_option("--measurements", options.measurements, "table of loads, as tools/collect/windows/regimes.py writes it")
+      ->capture_default_str();
+  sub->add_option("--gpu", options.gpu, "the card that was measured")->capture_default_str();
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/power.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab power -o docs/accuracy/power.md");
+  sub->callback([&] { chosen = [&options] { return run_power(options); }; });
 }
 
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& judge, Command& chosen) {

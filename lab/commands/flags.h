@@ -13,6 +13,7 @@
 #include "lab/commands/fit_command.h"
 #include "lab/commands/import_command.h"
 #include "lab/commands/papers_command.h"
+#include "lab/commands/power_command.h"
 #include "lab/commands/train_command.h"
 #include "lab/commands/tune_judge_command.h"
 
@@ -30,6 +31,7 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen);
 void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen);
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);
 void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen);
+void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen);
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& options, Command& chosen);
 
 }  // namespace tilecast

@@ -11,11 +11,12 @@ namespace tilecast {
 
 struct PapersCommand {
   std::string data;                  // the folder that holds neusight/ and synperf/
-  std::string only;                  // neusight, amd, synperf, conv or moe; empty: all
+  std::string only;                  // neusight, cards, amd, synperf, conv or moe; empty: all
   std::vector<std::string> methods;  // neusight, synperf, tilecast, roofline; empty: all
   Count epochs = 0;                  // zero: the papers'
   Count most_rows = 20000;           // of one network; zero: all
   int threads = 2;
+  std::string out;  // a page in place of text
 };
 Result<std::string> run_papers(const PapersCommand& command);
 

@@ -8,6 +8,7 @@
 
 #include "gpu/registry.h"
 #include "lab/import/import.h"
+#include "measure/dims.h"
 
 namespace tilecast {
 namespace {
@@ -107,6 +108,21 @@ Result<Protocol> neusight_protocol(const std::string& folder) {
   return read_protocol("NeuSight: kernels_train of NVIDIA GPUs to kernels_test", tables);
 }
 
+Result<Protocol> neusight_cards_protocol(const std::string& folder) {
+  constexpr std::uint64_t kTaken = 4;  // one shape in so many of the train tables: eight trainings take minutes
+  std::vector<std::pair<std::string, Choose>> tables;
+  for (const std::string_view op : kOperators) {
+    tables.emplace_back(fmt::format("{}/neusight/kernels_train/{}.csv.gz", folder, op), [=](const Measurement& row) {
+      return is_amd(row) || shape_hash(row.kernel.shape, 0) % kTaken != 0 ? Use::none : Use::train;
+    });
+    tables.emplace_back(fmt::format("{}/neusight/kernels_test/{}.csv.gz", folder, op),
+                        [](const Measurement& row) { return is_amd(row) ? Use::none : Use::both; });
+  }
+  auto protocol = read_protocol("NeuSight: kernels_test, one GPU left out", tables);
+  if (protocol) protocol->leave_one_out = true;
+  return protocol;
+}
+
 Result<Protocol> amd_protocol(const std::string& folder) {
   std::vector<std::pair<std::string, Choose>> tables;
   for (const char* op : {"linear", "bmm"})
@@ -180,6 +196,31 @@ Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement
   return outcomes;
 }
 
+namespace {
+
+// Every judged row by a training on the rows of other GPUs.
+Result<std::vector<Outcome>> forecast_across_gpus(const Protocol& protocol, const Trainer& train, int threads,
+                                                  const Progress& progress) {
+  std::map<std::string_view, std::vector<std::size_t>> members;  // places among the judged rows
+  for (std::size_t i = 0; i < protocol.judged.size(); ++i)
+    members[protocol.rows[protocol.judged[i]].gpu].push_back(i);
+  std::vector<Outcome> outcomes(protocol.judged.size());
+  for (const auto& [gpu, own] : members) {
+    std::vector<std::size_t> rest;
+    for (const std::size_t i : protocol.train)
+      if (protocol.rows[i].gpu != gpu) rest.push_back(i);
+    const auto trained = train(protocol.rows, rest, progress);
+    if (!trained) return trained.error();
+    std::vector<Measurement> left;
+    for (const std::size_t i : own) left.push_back(protocol.rows[protocol.judged[i]]);
+    const auto forecasts = forecast_all(**trained, left, threads);
+    for (std::size_t i = 0; i < own.size(); ++i) outcomes[own[i]] = forecasts[i];
+  }
+  return outcomes;
+}
+
+}  // namespace
+
 Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<Contender>& contenders, int threads,
                                     const Progress& progress) {
   ProtocolReport report;
@@ -187,12 +228,10 @@ Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<
   std::vector<Measurement> judged;
   for (const std::size_t i : protocol.judged) judged.push_back(protocol.rows[i]);
   std::vector<std::vector<Outcome>> outcomes;
-  std::vector<std::string> gpus;
-  for (const Measurement& row : judged) gpus.emplace_back(row.gpu);
   for (const Contender& contender : contenders) {
     report.contenders.push_back(contender.name);
     if (protocol.leave_one_out) {
-      auto forecasts = forecast_across_folds(judged, gpus, contender.train, threads, progress);
+      auto forecasts = forecast_across_gpus(protocol, contender.train, threads, progress);
       if (!forecasts) return std::move(forecasts).error();
       outcomes.push_back(*std::move(forecasts));
       continue;

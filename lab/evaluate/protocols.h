@@ -1,6 +1,7 @@
 // The papers' own experiments, repeated on the same rows with any set of methods.
 //
 //   NeuSight  train on kernels_train of five NVIDIA GPUs, judge on kernels_test of six
+//   cards     ... every GPU of kernels_test judged by the rows of all others, a quarter of the train tables' shapes
 //   AMD       train on MI100's rows, judge on MI210's (both of kernels_test: the train tables hold no AMD products)
 //   SynPerf   train on gemm_fp8_train of H20 and H800, judge on gemm_fp8_test
 //   conv      NeuSight's convolutions, which have train rows only: every GPU judged by the other four
@@ -33,6 +34,7 @@ struct Protocol {
 };
 // `folder` holds neusight/ and synperf/ (../shared/data).
 Result<Protocol> neusight_protocol(const std::string& folder);
+Result<Protocol> neusight_cards_protocol(const std::string& folder);
 Result<Protocol> amd_protocol(const std::string& folder);
 Result<Protocol> synperf_protocol(const std::string& folder);
 Result<Protocol> conv_protocol(const std::string& folder);

@@ -3,47 +3,70 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include "constants/intervals.h"
 #include "constants/registry.h"
 
 namespace tilecast {
 namespace {
 
 // Widths of whole runs and of kernels, by what the constants' `of` says.
-constexpr std::string_view kDown[] = {"width.run_down", "width.kernel_down"},
-                           kUp[] = {"width.run_up", "width.kernel_up"};
+constexpr std::array<std::string_view, 3> kDown = {"width.run_down", "width.run_scale_down", "width.kernel_down"},
+                                          kUp = {"width.run_up", "width.run_scale_up", "width.kernel_up"};
 
 // A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
 constexpr double kFewRows = 30;
 
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
+bool is_served(const EndToEndResult& r) { return r.kind.find("serving") != std::string::npos; }
+
+// Who measured: tables that hold runs of one laboratory are left out together.
+std::string measurer_of(const EndToEndLabel& label) {
+  if (label.source.starts_with("h200")) return "tilecast";
+  return label.measured_by.empty() ? label.source : label.measured_by;
+}
+
 CoverageRow row_of(const EndToEndResult& r) {
   CoverageRow row;
   const std::string& by = r.label.measured_by;
   row.source = by.empty() ? r.label.source : r.label.source + " of " + by;
-  row.kind = r.kind, row.table = row.source + ", " + r.quantity, row.card = r.label.gpu;
+  row.fold = measurer_of(r.label);
+  row.table = row.source + ", " + r.quantity, row.card = r.label.gpu;
   if (r.kind == kHostKind) row.table += ", host-bound";
+  if (r.kind.starts_with("queued")) row.table += ", queued";
   row.error = std::log(r.measured / r.forecast);
   row.parts = {std::max(0.0, std::log(r.forecast / r.parts_low)), std::max(0.0, std::log(r.parts_high / r.forecast))};
-  // A step's rate is its time upside down; the host's width is part of its interval already.
-  if (is_rate(r) && !r.kind.starts_with("serving")) {
+  // A rate is a time upside down.
+  if (is_rate(r)) {
     row.error = -row.error;
     std::swap(row.parts.down, row.parts.up);
   }
-  if (r.kind == kHostKind) row.parts = {};
+  if (is_served(r)) row.kind = r.kind, row.steps = r.steps_kind;
+  else if (r.kind == kHostKind) row.kind = r.kind, row.parts = {};  // its width is part of its interval already
+  else row.steps = r.kind;
   return row;
 }
 
 double without(double whole, double part) { return std::sqrt(std::max(0.0, whole * whole - part * part)); }
 
+// How far a row lies from its forecast, to one side.
+double beyond(const CoverageRow& row, bool up) { return up ? row.error : std::min(-row.error, row.to_bound); }
+double end_of(const Width& width, bool up) { return up ? width.up : width.down; }
+
 // What a row asks of its kind's width at one end.
 double needed(const CoverageRow& row, bool up) {
-  const double beyond = up ? row.error : std::min(-row.error, row.to_bound), parts = up ? row.parts.up : row.parts.down;
-  return beyond > parts ? without(beyond, parts) : 0;
+  const double reach = beyond(row, up), parts = end_of(row.parts, up);
+  return reach > parts ? without(reach, parts) : 0;
+}
+constexpr Width kNoise{constants::kNoiseWidth, constants::kNoiseWidth};
+// ... and of the scale of its kind of step.
+double factor(const CoverageRow& row, bool up) {
+  return std::max(0.0, beyond(row, up)) / end_of(wider(row.parts, kNoise), up);
 }
 
 double weighted_quantile(std::vector<std::pair<double, double>> values, double share) {
@@ -59,9 +82,22 @@ bool holds(const CoverageRow& row, const Width& whole) {
   return row.error >= -std::min(whole.down, row.to_bound) && row.error <= whole.up;
 }
 
-Width width_in(const Widths& widths, const std::string& kind) {
+Width width_in(const Widths& widths, const std::string& kind, const Width& none = {}) {
   const auto found = widths.find(kind);
-  return found == widths.end() ? Width{} : found->second;
+  return found == widths.end() ? none : found->second;
+}
+
+Width scaled(const CoverageRow& row, const Widths& widths) {
+  if (row.steps.empty()) return row.parts;
+  const Width scale = width_in(widths, row.steps, {1, 1});
+  const Width open = row.kind.empty() ? wider(row.parts, kNoise) : row.parts;
+  return {open.down * scale.down, open.up * scale.up};
+}
+
+// Of a row's interval with these widths and scales.
+Width whole_of(const CoverageRow& row, const Widths& widths) {
+  const Width whole = joined(scaled(row, widths), width_in(widths, row.kind));
+  return row.steps.empty() ? whole : wider(whole, kNoise);
 }
 
 std::string percent(const Coverage& c) { return fmt::format("{:.0f} %", c.held * 100); }
@@ -79,30 +115,76 @@ CoverageRows coverage_rows(const std::vector<EndToEndResult>& results) {
   return rows;
 }
 
-Width fit_width(const CoverageRows& rows, double share) {
-  std::map<std::pair<std::string, std::string>, double> groups;
-  for (const CoverageRow& row : rows) ++groups[{row.source, row.card}];
+namespace {
+
+// What weighs as one: a source, or its rows of a card where cards are left out.
+std::string group_of(const CoverageRow& row) {
+  const bool by_card = row.steps.empty() && !row.fold.empty() && row.fold != row.source;
+  return by_card ? row.source + "|" + row.card : row.source;
+}
+
+Width fit(const CoverageRows& rows, double share, double (*asked)(const CoverageRow&, bool up)) {
+  std::map<std::string, double> groups;
+  for (const CoverageRow& row : rows) ++groups[group_of(row)];
   std::vector<std::pair<double, double>> down, up;
   for (const CoverageRow& row : rows) {
-    const double weight = 1 / std::max(kFewRows, groups[{row.source, row.card}]);
-    down.emplace_back(needed(row, false), weight);
-    up.emplace_back(needed(row, true), weight);
+    const double weight = 1 / std::max(kFewRows, groups[group_of(row)]);
+    down.emplace_back(asked(row, false), weight);
+    up.emplace_back(asked(row, true), weight);
   }
   const double each = (1 + share) / 2;
   return {weighted_quantile(std::move(down), each), weighted_quantile(std::move(up), each)};
 }
 
-Widths fit_widths(const CoverageRows& rows) {
+// Rows of a kind, with what they calibrate fitted: a scale where they have no width of their own.
+Width fit_kind(const CoverageRows& rows) {
+  return rows.front().kind.empty() ? fit_scale(rows) : fit_width(rows);
+}
+
+std::map<std::string, CoverageRows> by_kind(const CoverageRows& rows) {
   std::map<std::string, CoverageRows> kinds;
   for (const CoverageRow& row : rows)
-    if (!row.kind.empty()) kinds[row.kind].push_back(row);
-  Widths widths;
-  for (const auto& [kind, own] : kinds) widths[kind] = fit_width(own);
-  // Several GPUs are never surer than one.
+    if (!row.calibrates().empty()) kinds[row.calibrates()].push_back(row);
+  return kinds;
+}
+
+// Several GPUs are never surer than one.
+void widen_over_gpus(Widths& widths) {
   for (const std::string what : {"inference", "training"}) {
     const auto one = widths.find(what + ", one GPU"), several = widths.find(what + ", several GPUs");
     if (one != widths.end() && several != widths.end()) several->second = wider(several->second, one->second);
   }
+}
+
+Widths scales_of(const CoverageRows& rows) {
+  Widths widths;
+  for (const auto& [kind, own] : by_kind(rows))
+    if (own.front().kind.empty()) widths[kind] = fit_scale(own);
+  widen_over_gpus(widths);
+  return widths;
+}
+
+// With parts of served loads as wide as their steps' scale makes them.
+CoverageRows with_scaled_parts(CoverageRows rows, const Widths& scales) {
+  for (CoverageRow& row : rows)
+    if (!row.kind.empty()) row.parts = scaled(row, scales);
+  return rows;
+}
+
+}  // namespace
+
+Width fit_width(const CoverageRows& rows, double share) { return fit(rows, share, needed); }
+Width fit_scale(const CoverageRows& rows, double share) { return fit(rows, share, factor); }
+
+Widths fit_widths(const CoverageRows& rows) {
+  Widths widths = scales_of(rows);
+  for (const auto& [kind, own] : by_kind(with_scaled_parts(rows, widths)))
+    if (!own.front().kind.empty()) widths[kind] = fit_width(own);
+  return widths;
+}
+
+Widths widths_of_runs(Widths widths) {
+  std::erase_if(widths, [](const auto& width) { return width.first.starts_with("another "); });
   return widths;
 }
 
@@ -130,21 +212,38 @@ Coverage coverage_of(const std::vector<const CoverageRow*>& rows,
   return c;
 }
 
-Width shipped_whole(const CoverageRow& row, const Widths& shipped) {
-  return row.whole ? *row.whole : joined(row.parts, width_in(shipped, row.kind));
+Width width_as_it_is(const CoverageRow& row, const Widths& widths) {
+  return row.whole ? *row.whole : whole_of(row, widths);
 }
 
-// Widths fitted to the rows of a kind that were not left out, by what was.
-std::map<std::string, Width> widths_without(const std::vector<const CoverageRow*>& rows) {
+// What rows of a kind are left out with: who measured them, or where that is one for all, the table or the card.
+using FoldOf = std::string (*)(const CoverageRow&);
+FoldOf fold_for(const CoverageRows& rows) {
+  constexpr std::array<FoldOf, 3> kFolds = {[](const CoverageRow& row) { return row.left_out_with(); },
+                                            [](const CoverageRow& row) { return row.source; },
+                                            [](const CoverageRow& row) { return row.card; }};
+  for (const FoldOf fold_of : kFolds)
+    if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return fold_of(row) != fold_of(rows.front()); }))
+      return fold_of;
+  return nullptr;
+}
+
+// Widths of a kind fitted to the rows that were not left out, by what was.
+struct LeftOutWidths {
+  FoldOf fold_of = nullptr;
+  std::map<std::string, Width> by_fold;
+};
+LeftOutWidths widths_without(const CoverageRows& rows) {
+  LeftOutWidths widths;
+  widths.fold_of = fold_for(rows);
+  if (!widths.fold_of) return widths;
   std::set<std::string> folds;
-  for (const CoverageRow* row : rows) folds.insert(row->left_out_with());
-  std::map<std::string, Width> widths;
-  if (folds.size() < 2) return widths;
+  for (const CoverageRow& row : rows) folds.insert(widths.fold_of(row));
   for (const std::string& fold : folds) {
     CoverageRows others;
-    for (const CoverageRow* row : rows)
-      if (row->left_out_with() != fold) others.push_back(*row);
-    widths[fold] = fit_width(others);
+    for (const CoverageRow& row : rows)
+      if (widths.fold_of(row) != fold) others.push_back(row);
+    widths.by_fold[fold] = fit_kind(others);
   }
   return widths;
 }
@@ -154,16 +253,15 @@ std::map<std::string, Width> widths_without(const std::vector<const CoverageRow*
 Coverage coverage_of(const CoverageRows& rows, const Widths& widths) {
   std::vector<const CoverageRow*> all;
   for (const CoverageRow& row : rows) all.push_back(&row);
-  return coverage_of(all, [&](const CoverageRow& row) { return joined(row.parts, width_in(widths, row.kind)); });
+  return coverage_of(all, [&](const CoverageRow& row) { return whole_of(row, widths); });
 }
 
 std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped) {
   std::map<std::pair<std::string, std::string>, std::vector<const CoverageRow*>> tables;
-  std::map<std::string, std::vector<const CoverageRow*>> kinds;
-  for (const CoverageRow& row : rows) tables[{row.table, row.kind}].push_back(&row), kinds[row.kind].push_back(&row);
-  std::map<std::string, std::map<std::string, Width>> fitted;
-  for (const auto& [kind, own] : kinds)
-    if (!kind.empty()) fitted[kind] = widths_without(own);
+  for (const CoverageRow& row : rows) tables[{row.table, row.calibrates()}].push_back(&row);
+  const Widths scales = scales_of(rows);
+  std::map<std::string, LeftOutWidths> fitted;
+  for (const auto& [kind, own] : by_kind(with_scaled_parts(rows, scales))) fitted[kind] = widths_without(own);
   std::vector<CoverageLine> lines;
   for (const auto& [name, own] : tables) {
     CoverageLine line;
@@ -172,41 +270,73 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
     std::set<std::string> cards;
     for (const CoverageRow* row : own) cards.insert(row->card);
     line.cards = static_cast<Count>(cards.size());
-    line.shipped = coverage_of(own, [&](const CoverageRow& row) { return shipped_whole(row, shipped); });
-    const auto& without = fitted[line.kind];
-    line.others = !without.empty();
+    line.shipped = coverage_of(own, [&](const CoverageRow& row) { return width_as_it_is(row, shipped); });
+    const LeftOutWidths& without = fitted[line.kind];
+    line.others = without.fold_of != nullptr;
     if (line.others)
-      line.left_out =
-          coverage_of(own, [&](const CoverageRow& row) { return joined(row.parts, without.at(row.left_out_with())); });
+      line.left_out = coverage_of(own, [&](const CoverageRow& row) {
+        Widths widths = scales;
+        widths[line.kind] = without.by_fold.at(without.fold_of(row));
+        return whole_of(row, widths);
+      });
     lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::string coverage_report(const CoverageRows& rows) {
+namespace {
+
+constexpr std::string_view kReportHead = R"(## Coverage
+
+What 80 % intervals hold of measured rows, and how far they reach (the mean half of them). *As it is*: with the widths of
+src/constants/intervals.h, which were fitted to these rows. *Left out*: with the same widths fitted to the rows of others alone: to runs
+that others measured (InferenceX's are those of AIConfigurator's sample too, our own tables are one), or where one laboratory measured all
+of a kind, to its other tables or other cards; where a card or an architecture was left out of a training, to other cards or
+architectures. A dash where nothing is fitted, or there are no others. Sources weigh the same in a fit, those of fewer than 30 rows less.
+
+Steps of whole models reach as far as their kernels, host and exchanges leave open together, times a scale that is fitted; served loads
+have a width of their own beside their steps'. Queued loads are those whose requests spend most of the time to their first token waiting.
+Kernels at held-out shapes are forecast by the shipped weights, all others by smaller trainings without their source, GPU or
+architecture. Steps of Megatron's continuous tests and batches that ran in waves are left out. Host-bound rows are those whose
+launches take longer than their kernels.
+
+| table | width of | rows | cards | as it is | reach | left out | reach |
+|---|---|---:|---:|---:|---:|---:|---:|
+)";
+
+// Tables of this many rows are counted in the summary.
+constexpr Count kLargeTable = 100;
+constexpr double kFewest = 0.72, kMost = 0.88;
+
+std::string share_within(const std::vector<CoverageLine>& lines) {
+  Count large = 0, as_it_is = 0, judged = 0, left_out = 0;
+  const auto within = [](const Coverage& c) { return c.held >= kFewest && c.held <= kMost; };
+  for (const CoverageLine& l : lines) {
+    if (l.rows < kLargeTable) continue;
+    ++large, as_it_is += within(l.shipped);
+    if (l.others) ++judged, left_out += within(l.left_out);
+  }
+  return fmt::format(
+      "\nOf {} tables of {} rows or more {} hold between {:.0f} and {:.0f} % as they are, and {} of the {} that others "
+      "can judge.\n",
+      large, kLargeTable, as_it_is, kFewest * 100, kMost * 100, left_out, judged);
+}
+
+}  // namespace
+
+std::string coverage_report(const CoverageRows& rows, const Widths& widths) {
   if (rows.empty()) return "";
-  const Widths shipped = shipped_widths(), fitted = fit_widths(rows);
-  std::string text =
-      "## Coverage\n\nWhat 80 % intervals hold of measured rows, and how far they reach (the mean half of them). *As "
-      "it "
-      "is*: with the widths of\nsrc/constants/intervals.h, which were fitted to these rows. *Left out*: with the same "
-      "widths fitted to the rows of others alone: other\nsources, or where a card or an architecture was left out, "
-      "other cards or architectures; a dash where nothing is fitted, or there are no\nothers. Groups of one source and "
-      "card weigh the same in a fit, those of fewer than 30 rows less.\n\nKernels at held-out shapes are forecast by "
-      "the shipped weights, all others by "
-      "smaller trainings without their source, GPU or\narchitecture. Steps of Megatron's continuous tests and batches "
-      "that ran in waves are left out. Host-bound rows are those whose\nlaunches take longer than their kernels.\n\n"
-      "| table | width of | rows | cards | as it is | reach | left out | reach |\n"
-      "|---|---|---:|---:|---:|---:|---:|---:|\n";
-  for (const CoverageLine& l : coverage_lines(rows, shipped))
+  const std::vector<CoverageLine> lines = coverage_lines(rows, widths);
+  std::string text(kReportHead);
+  for (const CoverageLine& l : lines)
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", l.table, l.kind.empty() ? "–" : l.kind, l.rows,
                         l.cards, percent(l.shipped), reach(l.shipped), l.others ? percent(l.left_out) : "–",
                         l.others ? reach(l.left_out) : "–");
-  text +=
-      "\nWidths, as logarithms below and above a forecast:\n\n| of | as it is | fitted to these rows "
-      "|\n|---|---:|---:|\n";
-  for (const auto& [kind, width] : fitted) {
-    const Width now = width_in(shipped, kind);
+  text += share_within(lines) +
+          "\nWidths, as logarithms below and above a forecast; of steps of whole models, what their parts' widths are "
+          "multiplied by:\n\n| of | as it is | fitted to these rows |\n|---|---:|---:|\n";
+  for (const auto& [kind, width] : fit_widths(rows)) {
+    const Width now = width_in(widths, kind);
     text += fmt::format("| {} | {:.2f}, {:.2f} | {:.2f}, {:.2f} |\n", kind, now.down, now.up, width.down, width.up);
   }
   return text + "\n";

@@ -25,8 +25,10 @@ struct CoverageRow {
   std::string fold = {};     // left out of a width that judges it; empty: its source
   double to_bound = std::numeric_limits<double>::infinity();  // log of forecast over bound: no end lies below it
   std::optional<Width> whole = {};  // as the forecast says it, where it is not its parts joined
+  std::string steps = {};           // kind of run whose scale its parts have: "inference, one GPU"; empty: none
 
   const std::string& left_out_with() const { return fold.empty() ? source : fold; }
+  const std::string& calibrates() const { return kind.empty() ? steps : kind; }
 };
 using CoverageRows = std::vector<CoverageRow>;
 
@@ -34,12 +36,14 @@ using CoverageRows = std::vector<CoverageRow>;
 // step times of Megatron's tests, which are of tiny models under a debugger's settings.
 CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
 
-using Widths = std::map<std::string, Width>;  // by kind
+using Widths = std::map<std::string, Width>;  // by kind; of steps of whole models, scales
 
-// The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Groups of one
-// source and card weigh the same, however many rows they have beyond 30.
+// The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Sources weigh the
+// same, however many rows they have beyond 30; where cards are left out in turn, groups of one source and card do.
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
-// Of every kind in the rows.
+// ... and the factor by which their parts do so, end by end: the quantile of errors over parts.
+Width fit_scale(const CoverageRows& rows, double share = kIntervalShare);
+// Of every kind in the rows. Steps' scales come first: parts of served loads are scaled by them.
 Widths fit_widths(const CoverageRows& rows);
 // As compiled in.
 Widths shipped_widths();
@@ -54,12 +58,15 @@ struct CoverageLine {
   std::string table, kind;
   Count rows = 0, cards = 0;
   Coverage shipped;
-  bool others = false;  // others have rows of this kind: another source, or another card where cards are left out
+  bool others = false;  // others have rows of this kind: another source, or another card where there is but one
   Coverage left_out;    // with widths fitted to those alone
 };
 std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped);
 
-std::string coverage_report(const CoverageRows& rows);
+// `widths`: as it is, those compiled in or those that were just fitted.
+std::string coverage_report(const CoverageRows& rows, const Widths& widths);
+// Those of runs alone, without those of kernels.
+Widths widths_of_runs(Widths widths);
 // src/constants/intervals.h with these widths in place of its own; kinds that it does not have are passed over.
 std::string with_widths(std::string header, const Widths& widths);
 

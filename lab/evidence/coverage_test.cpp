@@ -4,11 +4,14 @@
 
 #include <cmath>
 
+#include "constants/intervals.h"
+#include "support/test_files.h"
+
 namespace tilecast {
 namespace {
 
 CoverageRow row(const char* source, double error, Width parts = {}) {
-  return {"inference, one GPU", std::string(source) + ", step", source, "H100-SXM", error, parts};
+  return {"host", std::string(source) + ", step", source, "H100-SXM", error, parts};
 }
 // Errors -0.50, -0.49, ... 0.50.
 CoverageRows even(const char* source, double scale = 1, Width parts = {}) {
@@ -26,7 +29,7 @@ TEST(Coverage, AFittedWidthHoldsItsShare) {
   const Width w = fit_width(rows);
   EXPECT_NEAR(w.down, 0.4, 0.011);
   EXPECT_NEAR(w.up, 0.4, 0.011);
-  EXPECT_NEAR(coverage_of(rows, {{"inference, one GPU", w}}).held, 0.8, 0.02);
+  EXPECT_NEAR(coverage_of(rows, {{"host", w}}).held, 0.8, 0.02);
 }
 
 TEST(Coverage, WiderSharesHoldNarrowerOnes) {
@@ -130,9 +133,61 @@ TEST(Coverage, FittedWidthsStandInTheHeader) {
             "kA = run_width_constants(\"host\", 0.12, 0.50);\nkB = run_width_constants(\"b\", 1, 2);\n");
 }
 
+CoverageRows steps(CoverageRows rows, const char* kind = "inference, one GPU") {
+  for (CoverageRow& row : rows) row.kind.clear(), row.steps = kind;
+  return rows;
+}
+
+// Errors reach to 0.4 on either side in four rows of five; parts of 0.8 are twice that.
+TEST(Coverage, AFittedScaleHoldsItsShare) {
+  const CoverageRows rows = steps(even("a", 1, {0.8, 0.2}));
+  const Width scale = fit_scale(rows);
+  EXPECT_NEAR(scale.down, 0.5, 0.02);
+  EXPECT_NEAR(scale.up, 2, 0.06);
+  const Widths widths = fit_widths(rows);
+  EXPECT_NEAR(coverage_of(rows, widths).held, 0.8, 0.02);
+  EXPECT_NEAR(coverage_of(rows, widths).width, 0.4, 0.02);
+}
+
+TEST(Coverage, AScaleNeverReachesNearerThanTheNoise) {
+  const Coverage c = coverage_of(steps(even("a", 0.001, {0.2, 0.2})), {{"inference, one GPU", {0, 0}}});
+  EXPECT_NEAR(c.width, constants::kNoiseWidth, 1e-12);
+}
+
+// Steps that were measured elsewhere say how far their kernels' widths count in a served load.
+TEST(Coverage, ServedLoadsHaveTheirStepsScale) {
+  CoverageRows rows = steps(even("a", 1, {0.8, 0.8}));
+  CoverageRows served = even("b", 1, {0.8, 0.8});
+  for (CoverageRow& row : served) row.kind = "serving, a token", row.steps = "inference, one GPU";
+  const Widths widths = fit_widths(together(rows, served));
+  EXPECT_NEAR(widths.at("inference, one GPU").up, 0.5, 0.02);
+  EXPECT_LT(widths.at("serving, a token").up, 0.1) << "scaled parts are wide enough";
+}
+
+TEST(Coverage, OneLaboratorysTablesAreLeftOutTogether) {
+  EndToEndResult r;
+  r.kind = "inference, one GPU", r.quantity = "step";
+  r.measured = r.forecast = r.low = r.high = r.parts_low = r.parts_high = 1;
+  std::vector<EndToEndResult> results;
+  for (const char* source : {"h200", "h200-steps", "argonne"}) r.label.source = source, results.push_back(r);
+  const CoverageRows rows = coverage_rows(results);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].left_out_with(), rows[1].left_out_with());
+  EXPECT_NE(rows[0].left_out_with(), rows[2].left_out_with());
+  EXPECT_EQ(rows[0].calibrates(), "inference, one GPU");
+  EXPECT_TRUE(rows[0].kind.empty());
+}
+
+// Where one laboratory measured all of a kind, its cards judge each other.
+TEST(Coverage, AloneASourceIsJudgedCardByCard) {
+  CoverageRows rows = even("a", 0.1);
+  for (CoverageRow& row : even("a")) rows.push_back(row), rows.back().card = "A100-SXM-80GB";
+  EXPECT_TRUE(coverage_lines(rows, {}).front().others);
+}
+
 TEST(Coverage, SeveralGpusAreNeverSurerThanOne) {
-  CoverageRows rows = even("a");
-  for (CoverageRow& row : even("b", 0.1)) rows.push_back(row), rows.back().kind = "inference, several GPUs";
+  CoverageRows rows = steps(even("a", 1, {0.3, 0.3}));
+  for (CoverageRow& row : steps(even("b", 0.1, {0.3, 0.3}), "inference, several GPUs")) rows.push_back(row);
   const Widths widths = fit_widths(rows);
   EXPECT_GE(widths.at("inference, several GPUs").up, widths.at("inference, one GPU").up);
   const Widths shipped = shipped_widths();
@@ -142,10 +197,27 @@ TEST(Coverage, SeveralGpusAreNeverSurerThanOne) {
   }
 }
 
+TEST(Coverage, JudgedRunsAreKeptAndRead) {
+  EndToEndResult r;
+  r.label = {"silicon", "B200", "vllm", "a, b", "agg", "tp 8", 4, 1024, "inferencex"};
+  r.quantity = "tpot", r.measured = 0.01, r.forecast = 0.02, r.low = 0.015, r.high = 0.03;
+  r.parts_low = 0.018, r.parts_high = 0.025, r.kind = "queued serving, a token", r.steps_kind = "inference, one GPU";
+  const TestFolder folder;
+  const auto read = read_end_to_end_csv(folder.plain("runs.csv", end_to_end_csv({r})));
+  ASSERT_TRUE(read) << read.error().line();
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_EQ(end_to_end_csv(*read), end_to_end_csv({r}));
+  EXPECT_FALSE(read_end_to_end_csv(folder.plain("other.csv", "source,gpu\nx,y\n")));
+  const std::string broken = end_to_end_csv({r});
+  EXPECT_FALSE(read_end_to_end_csv(folder.plain("broken.csv", broken.substr(0, broken.find('\n')) + "\nx,y\n")));
+}
+
 TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
   for (const char* kind : {"host", "inference, one GPU", "inference, several GPUs", "training, one GPU",
                            "training, several GPUs", "serving, first token", "serving, a token", "serving, throughput",
+                           "serving, a request", "queued serving, first token", "queued serving, a token",
+                           "queued serving, a request", "queued serving, throughput",
                            "another kernel, products", "another kernel, attention", "another kernel, streams",
                            "another protocol, products", "another card, attention", "another architecture, streams"}) {
     ASSERT_TRUE(shipped.contains(kind)) << kind;

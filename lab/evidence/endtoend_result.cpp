@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "support/csv.h"
 #include "support/json.h"
 #include "support/statistics.h"
+#include "support/text.h"
 
 namespace tilecast {
 
@@ -48,19 +50,65 @@ std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
   return results;
 }
 
+namespace {
+
+constexpr std::string_view kHeader =
+    "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits,low,high,parts_low,"
+    "parts_high,kind,steps_kind,measured_by";
+
+std::optional<EndToEndResult> result_of(const CsvReader& csv) {
+  if (!csv.problem().empty()) return std::nullopt;
+  EndToEndResult r;
+  EndToEndLabel& l = r.label;
+  std::size_t at = 0;
+  for (std::string* text : {&l.source, &l.gpu, &l.engine, &l.model, &l.mode, &l.detail}) *text = csv[at++];
+  for (Count* count : {&l.batch, &l.length}) {
+    const auto value = to_count(csv[at++]);
+    if (!value) return std::nullopt;
+    *count = *value;
+  }
+  r.quantity = csv[at++];
+  std::array<double, 8> numbers{};
+  for (double& number : numbers) {
+    const auto value = to_double(csv[at++]);
+    if (!value) return std::nullopt;
+    number = *value;
+  }
+  r.measured = numbers[0], r.forecast = numbers[1], r.host_bound = numbers[2] > 0, r.fits = numbers[3] > 0;
+  r.low = numbers[4], r.high = numbers[5], r.parts_low = numbers[6], r.parts_high = numbers[7];
+  for (std::string* text : {&r.kind, &r.steps_kind, &l.measured_by}) *text = csv[at++];
+  return r;
+}
+
+}  // namespace
+
+Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path) {
+  auto csv = CsvReader::open(path);
+  if (!csv) return std::move(csv).error();
+  if (join(csv->header(), ",") != kHeader)
+    return Error{path, "", "is no table of judged runs", "remove it, and it is made anew"};
+  std::vector<EndToEndResult> results;
+  while (true) {
+    const auto more = csv->next();
+    if (!more) return more.error();
+    if (!*more) return results;
+    auto r = result_of(*csv);
+    if (!r) return Error{csv->place(), "", "is no judged run", "remove the file, and it is made anew"};
+    results.push_back(*std::move(r));
+  }
+}
+
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
-  std::string out =
-      "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits,low,high,parts_low,"
-      "parts_high,kind\n";
+  std::string out = std::string(kHeader) + "\n";
   for (const EndToEndResult& r : results) {
     const EndToEndLabel& l = r.label;
     for (const std::string* text : {&l.source, &l.gpu, &l.engine, &l.model, &l.mode, &l.detail}) {
       append_csv(out, *text);
       out += ',';
     }
-    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\"\n", l.batch, l.length,
+    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\",\"{}\",{}\n", l.batch, l.length,
                        r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high, r.parts_low,
-                       r.parts_high, r.kind);
+                       r.parts_high, r.kind, r.steps_kind, l.measured_by);
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tilecast/result.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -35,6 +36,7 @@ struct EndToEndResult {
   double low = 0, high = 0;              // 80 % interval; none where both are 0
   double parts_low = 0, parts_high = 0;  // ... without what whole runs are off by beside their parts
   std::string kind;                      // whose width of whole runs it has: "inference, one GPU", "host"
+  std::string steps_kind = {};           // of served loads: the kind of run that their steps are
   bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
   bool fits = true;         // the cache and the weights together; else requests ran in waves
   std::vector<std::pair<std::string, double>> others = {};  // other methods' forecasts of the same row
@@ -67,6 +69,7 @@ std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
 
 // One line a result, for programs.
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results);
+Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path);
 std::string end_to_end_json(const std::vector<EndToEndResult>& results);
 
 }  // namespace tilecast

@@ -87,8 +87,17 @@ std::map<std::string, double> figures_of(const ServingMetrics& m) {
           {"tpot", m.tpot.mean},
           {"ttft median", m.ttft.median},
           {"tpot median", m.tpot.median},
+          {"e2e median", m.e2el.median},
           {"throughput", m.output_throughput},
           {"peak", static_cast<double>(m.peak_tokens)}};
+}
+
+std::string kind_of(std::string_view figure, bool queued) {
+  return fmt::format("{}serving, {}", queued ? "queued " : "",
+                     figure.starts_with("ttft")   ? "first token"
+                     : figure.starts_with("tpot") ? "a token"
+                     : figure.starts_with("e2e")  ? "a request"
+                                                  : "throughput");
 }
 
 }  // namespace
@@ -127,9 +136,7 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
       EndToEndResult& r = results.emplace_back();
       r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);
       if (figure == "peak") continue;  // of tokens in flight: no interval is given
-      r.kind = figure.starts_with("ttft")   ? "serving, first token"
-               : figure.starts_with("tpot") ? "serving, a token"
-                                            : "serving, throughput";
+      r.kind = kind_of(figure, run->ends.queued), r.steps_kind = name_of(run->ends.steps);
       std::tie(r.low, r.high) = std::minmax({ends[0].at(figure), r.forecast, ends[1].at(figure)});
       std::tie(r.parts_low, r.parts_high) = std::minmax({ends[2].at(figure), r.forecast, ends[3].at(figure)});
     }

@@ -22,8 +22,8 @@ struct ServingCase {
   std::vector<Request> requests;
   Count concurrency = 0;
   Count context_limit = 0;
-  // ttft and tpot (means, seconds), the same with "median" after them, throughput (output tokens a second), peak
-  // (tokens in flight at most).
+  // ttft and tpot (means, seconds), the same and e2e with "median" after them, throughput (output tokens a second),
+  // peak (tokens in flight at most).
   std::map<std::string, double> measured;
 };
 using ServingCases = ReadCases<ServingCase>;  // of one source's table; its rows are counted as runs

@@ -19,7 +19,7 @@ namespace tilecast {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"inferencemax/serving.csv.gz"};
-constexpr std::array<SourceColumn, 19> kColumns = {
+constexpr std::array<SourceColumn, 20> kColumns = {
     {{"gpu", "the card", ColumnRole::gpu},
      {"model", "the model, as Hugging Face calls it", ColumnRole::model},
      {"precision", "fp4: mxfp4 of gpt-oss, nvfp4 of DeepSeek; fp8: DeepSeek's scales of blocks"},
@@ -37,6 +37,7 @@ constexpr std::array<SourceColumn, 19> kColumns = {
      {"ttft_median_ms", "median time to the first token"},
      {"ttft_p99_ms", "... and what one in a hundred exceeds"},
      {"tpot_median_ms", "median time of a further token"},
+     {"e2el_median_ms", "median time of a whole request"},
      {"output_tokens_per_s_per_gpu", "tokens of answers a second"},
      {"settings", "flags of the server, in words"}}};
 constexpr std::array<NameRule, 2> kEngines = {{{"vllm", "vllm"}, {"sglang", "sglang"}}};
@@ -121,13 +122,15 @@ Result<RankLayout> layout_of(const TableRow& row) {
 
 // The median of each figure over a configuration's runs; throughput of those that compiled nothing.
 std::map<std::string, double> measured_in(const std::vector<const TableRow*>& runs) {
-  std::vector<double> ttft, tpot, rate;
+  std::vector<double> ttft, tpot, e2e, rate;
   for (const TableRow* run : runs) {
     ttft.push_back(run->number("ttft_median_ms") * 1e-3), tpot.push_back(run->number("tpot_median_ms") * 1e-3);
+    e2e.push_back(run->number("e2el_median_ms") * 1e-3);
     const double tokens = run->number("output_tokens_per_s_per_gpu") * run->number("num_gpus");
     if (run->number("ttft_p99_ms") < kCompiling && tokens > 0) rate.push_back(tokens);
   }
-  std::map<std::string, double> measured = {{"ttft median", median_of(ttft)}, {"tpot median", median_of(tpot)}};
+  std::map<std::string, double> measured = {
+      {"ttft median", median_of(ttft)}, {"tpot median", median_of(tpot)}, {"e2e median", median_of(e2e)}};
   if (!rate.empty()) measured["throughput"] = median_of(rate);
   return measured;
 }

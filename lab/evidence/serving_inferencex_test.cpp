@@ -11,19 +11,19 @@ namespace {
 constexpr const char* kInferencexHead =
     "gpu,model,precision,engine,engine_version,speculative,disaggregated,dp_attention,isl,osl,concurrency,tp,ep,num_"
     "gpus,"
-    "ttft_median_ms,ttft_p99_ms,tpot_median_ms,output_tokens_per_s_per_gpu,settings\n";
+    "ttft_median_ms,ttft_p99_ms,tpot_median_ms,e2el_median_ms,output_tokens_per_s_per_gpu,settings\n";
 constexpr const char* kDeepSeek = "deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,";
 
 TEST(InferencexCases, RunsOfAConfigurationAreOneCase) {
   const TestFolder folder;
   const std::string b200 = std::string("B200,") + kDeepSeek;
   const auto read = inferencex_cases(folder.plain(
-      "i.csv", std::string(kInferencexHead) + b200 + "16,8,1,8,300,1200,13,140,kv=fp8\n" + b200 +
-                   "16,8,1,8,340,1300,14,150,kv=fp8\n" +                       //
-                   b200 + "16,8,1,8,320,70000,13.5,90,kv=fp8\n" +              // compiled for a minute
-                   b200 + "4,8,1,8,150,70000,8.7,50,kv=fp8\n" +                // nothing but such a run
-                   "MI300X," + kDeepSeek + "4,8,1,8,176,3000,26,17,aiter\n" +  //
-                   "H200 SXM,openai/gpt-oss-120b,fp4,vllm,0.13.0,none,0,false,8192,1024,4,2,1,2,220,700,5,340,x\n"));
+      "i.csv", std::string(kInferencexHead) + b200 + "16,8,1,8,300,1200,13,9000,140,kv=fp8\n" + b200 +
+                   "16,8,1,8,340,1300,14,9100,150,kv=fp8\n" +                       //
+                   b200 + "16,8,1,8,320,70000,13.5,9500,90,kv=fp8\n" +              // compiled for a minute
+                   b200 + "4,8,1,8,150,70000,8.7,9000,50,kv=fp8\n" +                // nothing but such a run
+                   "MI300X," + kDeepSeek + "4,8,1,8,176,3000,26,27000,17,aiter\n" +  //
+                   "H200 SXM,openai/gpt-oss-120b,fp4,vllm,0.13.0,none,0,false,8192,1024,4,2,1,2,220,700,5,5000,340,x\n"));
   ASSERT_TRUE(read) << read.error().line();
   ASSERT_EQ(read->cases.size(), 4u);
   EXPECT_EQ(read->rows, 6);
@@ -39,6 +39,7 @@ TEST(InferencexCases, RunsOfAConfigurationAreOneCase) {
   }
   EXPECT_NEAR(one.measured.at("ttft median"), 0.320, 1e-12);
   EXPECT_NEAR(one.measured.at("tpot median"), 0.0135, 1e-12);
+  EXPECT_NEAR(one.measured.at("e2e median"), 9.1, 1e-12);
   EXPECT_NEAR(one.measured.at("throughput"), 8 * 145, 1e-9);
   EXPECT_EQ(one.deployment.receive_steps, 30);
   EXPECT_FALSE(one.deployment.reuse);
@@ -57,13 +58,13 @@ TEST(InferencexCases, RowsThatCannotBeSimulatedAreCounted) {
   const TestFolder folder;
   const auto read = inferencex_cases(folder.plain(
       "i.csv", std::string(kInferencexHead) +
-                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,mtp,0,false,1024,1024,4,8,1,8,1,1,1,1,x\n"
-                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,1,false,1024,1024,4,8,1,8,1,1,1,1,x\n"
-                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,true,1024,1024,4,8,1,8,1,1,1,1,x\n"
-                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,,1,1,1,x\n"
-                   "B200,deepseek-ai/DeepSeek-R1-0528,int3,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,1,1,1,1,x\n"
-                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,3,8,1,1,1,1,x\n"
-                   "X9,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,1,1,1,1,x\n"));
+                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,mtp,0,false,1024,1024,4,8,1,8,1,1,1,1,1,x\n"
+                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,1,false,1024,1024,4,8,1,8,1,1,1,1,1,x\n"
+                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,true,1024,1024,4,8,1,8,1,1,1,1,1,x\n"
+                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,,1,1,1,1,x\n"
+                   "B200,deepseek-ai/DeepSeek-R1-0528,int3,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,1,1,1,1,1,x\n"
+                   "B200,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,3,8,1,1,1,1,1,x\n"
+                   "X9,deepseek-ai/DeepSeek-R1-0528,fp8,sglang,0.5.6,none,0,false,1024,1024,4,8,1,8,1,1,1,1,1,x\n"));
   ASSERT_TRUE(read) << read.error().line();
   EXPECT_TRUE(read->cases.empty());
   Count rows = 0;

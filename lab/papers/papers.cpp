@@ -114,7 +114,8 @@ struct Part {
   Result<Protocol> (*read)(const std::string& folder);
   std::optional<Method> method;  // the paper's, where it is part of its experiment
 };
-constexpr std::array<Part, 5> kParts = {{{"neusight", neusight_protocol, Method::neusight},
+constexpr std::array<Part, 6> kParts = {{{"neusight", neusight_protocol, Method::neusight},
+                                         {"cards", neusight_cards_protocol, std::nullopt},
                                          {"amd", amd_protocol, Method::neusight},
                                          {"synperf", synperf_protocol, Method::synperf},
                                          {"conv", conv_protocol, std::nullopt},
@@ -161,7 +162,7 @@ Result<std::string> papers_report(const std::string& folder, const PapersOptions
     text += *report;
   }
   if (text.empty())
-    return Error{"", "only", "must be neusight, amd, synperf, conv or moe, not '" + options.only + "'", ""};
+    return Error{"", "only", "must be neusight, cards, amd, synperf, conv or moe, not '" + options.only + "'", ""};
   return text;
 }
 

@@ -22,7 +22,7 @@ std::string published_table(const std::vector<PublishedAgreement>& agreements);
 struct PapersOptions {
   MethodOptions methods;
   std::vector<Contender> others;          // columns between the paper's method and the roofline: tilecast
-  std::string only;                       // neusight, amd, synperf, conv or moe; empty: all
+  std::string only;                       // neusight, cards, amd, synperf, conv or moe; empty: all
   std::vector<std::string> only_methods;  // of the contenders; empty: all
   int threads = 2;
 };

@@ -12,7 +12,7 @@ namespace sources {
 inline constexpr std::string_view kCoverageKernels =
     "`tilecast-lab coverage --train`: kernels whose source, card or architecture was left out of a training";
 inline constexpr std::string_view kCoverageRuns =
-    "`tilecast-lab coverage`: runs of whole models, groups of one source and card weighing the same";
+    "`tilecast-lab coverage`: runs of whole models, every source weighing the same";
 }  // namespace sources
 
 struct WidthConstants {
@@ -26,6 +26,12 @@ constexpr WidthConstants width_constants(std::string_view of, double down, doubl
 constexpr WidthConstants run_width_constants(std::string_view of, double down, double up) {
   return {Number{"width.run_down", down, "1", fitted, "log, forecast over low end", sources::kCoverageRuns, "", of},
           Number{"width.run_up", up, "1", fitted, "log, high end over forecast", sources::kCoverageRuns, "", of}};
+}
+constexpr WidthConstants run_scale_constants(std::string_view of, double down, double up) {
+  return {Number{"width.run_scale_down", down, "1", fitted, "a run's width over its parts', below its forecast",
+                 sources::kCoverageRuns, "", of},
+          Number{"width.run_scale_up", up, "1", fitted, "a run's width over its parts', above its forecast",
+                 sources::kCoverageRuns, "", of}};
 }
 
 // Two cards of one kind, measured alike on two days.
@@ -53,14 +59,24 @@ inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, produc
                                          width_constants("another kernel, attention", 0.00, 0.04),
                                          width_constants("another kernel, streams", 0.41, 0.95)};
 
-// What whole runs are off by beside their parts.
+// Launches of a step that its host holds up.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.26, 0.43);
-inline constexpr WidthConstants kStepWidth = run_width_constants("inference, one GPU", 0.00, 0.00);
-inline constexpr WidthConstants kStepOverWidth = run_width_constants("inference, several GPUs", 0.00, 0.00);
-inline constexpr WidthConstants kTrainingWidth = run_width_constants("training, one GPU", 0.00, 0.00);
-inline constexpr WidthConstants kTrainingOverWidth = run_width_constants("training, several GPUs", 0.29, 0.00);
+
+// How far a whole step is off, over what its kernels and exchanges leave open together.
+inline constexpr WidthConstants kStepScale = run_scale_constants("inference, one GPU", 0.55, 0.56);
+inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.55, 0.82);
+inline constexpr WidthConstants kTrainingScale = run_scale_constants("training, one GPU", 0.56, 0.48);
+inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 2.42, 0.48);
+
+// What served loads are off by beside their steps: settings that nobody states, hosts, clients. Queued: requests spend
+// most of the time to their first token waiting to be scheduled. Rates as times: down is the faster run.
 inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.04, 1.26);
 inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.34, 0.44);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.65, 0.13);
+inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.34, 0.44);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.13, 0.65);
+inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.20, 1.26);
+inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.50, 0.60);
+inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.50, 0.60);
+inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.13, 0.65);
 
 }  // namespace tilecast::constants

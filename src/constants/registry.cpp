@@ -284,13 +284,18 @@ void add_intervals(List& list) {
   list.add_all(kArchitectureWidth);
   list.add_all(kKernelWidth);
   list.add_all(kHostWidth);
-  list.add_all(kStepWidth);
-  list.add_all(kStepOverWidth);
-  list.add_all(kTrainingWidth);
-  list.add_all(kTrainingOverWidth);
+  list.add_all(kStepScale);
+  list.add_all(kStepOverScale);
+  list.add_all(kTrainingScale);
+  list.add_all(kTrainingOverScale);
   list.add_all(kTtftWidth);
   list.add_all(kTpotWidth);
+  list.add_all(kRequestWidth);
   list.add_all(kRateWidth);
+  list.add_all(kQueuedTtftWidth);
+  list.add_all(kQueuedTpotWidth);
+  list.add_all(kQueuedRequestWidth);
+  list.add_all(kQueuedRateWidth);
 }
 
 void add_tune(List& list) {

@@ -21,23 +21,29 @@ RunKind kind_of(const Program& program, bool several_gpus) {
   return several_gpus ? RunKind::inference_over : RunKind::inference;
 }
 
-Width run_width(RunKind kind) {
+Width run_scale(RunKind kind) {
   switch (kind) {
-    case RunKind::inference: return width_from(kStepWidth);
-    case RunKind::inference_over: return width_from(kStepOverWidth);
-    case RunKind::training: return width_from(kTrainingWidth);
-    case RunKind::training_over: return width_from(kTrainingOverWidth);
+    case RunKind::inference: return width_from(kStepScale);
+    case RunKind::inference_over: return width_from(kStepOverScale);
+    case RunKind::training: return width_from(kTrainingScale);
+    case RunKind::training_over: return width_from(kTrainingOverScale);
   }
   return {};
 }
 
+Width run_width(const Width& parts, RunKind kind) {
+  const Width noise{kNoiseWidth, kNoiseWidth}, open = wider(parts, noise), scale = run_scale(kind);
+  return wider({open.down * scale.down, open.up * scale.up}, noise);
+}
+
 Width host_width() { return width_from(kHostWidth); }
 
-Interval of_whole_run(const Interval& parts, Seconds forecast, RunKind kind, Seconds least) {
+Interval of_whole_run(const Interval& parts, Seconds forecast, RunKind kind, const RunLimits& limits) {
   if (!(parts.low < parts.high)) return parts;
-  const Width width = joined(width_of(parts, forecast), run_width(kind));
-  const Interval whole = around(forecast, wider(width, {kNoiseWidth, kNoiseWidth}));
-  return {std::max(whole.low, std::min(least, forecast)), whole.high};
+  const Width open = width_of(parts, forecast);
+  const Width width = limits.host_bound ? wider(open, {kNoiseWidth, kNoiseWidth}) : run_width(open, kind);
+  const Interval whole = around(forecast, width);
+  return {std::max(whole.low, std::min(limits.least, forecast)), whole.high};
 }
 
 }  // namespace tilecast

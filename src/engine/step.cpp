@@ -72,7 +72,7 @@ void add_interval(ProgramForecast& step, const Program& program, Seconds between
   step.parts = {step.total - both(longer - std::max(of_gpu.low, of_host.low), between - apart.low),
                 step.total + both(std::max(of_gpu.high, of_host.high) - longer, apart.high - between)};
   step.parts.low = std::max(step.parts.low, std::min(step.bound, step.total));
-  step.interval = of_whole_run(step.parts, step.total, kind_of(program, false), step.bound);
+  step.interval = of_whole_run(step.parts, step.total, kind_of(program, false), {step.host_bound(), step.bound});
 }
 
 namespace {

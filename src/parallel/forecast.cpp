@@ -357,7 +357,8 @@ class Forecasting {
     };
     out_.parts = {std::max(out_.bound, out_.step - both(1 - kernels_low, 1 - exchange_low)),
                   out_.step + both(kernels_high - 1, exchange_high - 1)};
-    out_.interval = of_whole_run(out_.parts, out_.step, kind_of(out_.program, layout().ranks() > 1), out_.bound);
+    out_.interval = of_whole_run(out_.parts, out_.step, kind_of(out_.program, layout().ranks() > 1),
+                                 {out_.rank.host_bound(), out_.bound});
   }
 
   const ParallelRun& parallel_;

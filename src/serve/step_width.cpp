@@ -71,6 +71,8 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
                                  Method method, const ModelSource* weights) {
   const StepWidths widths = step_widths(deployment, outcome, method, weights);
   ServingEnds ends;
+  ends.steps = deployment.spread ? RunKind::inference_over : RunKind::inference;
+  ends.queued = mostly_queued(outcome.requests);
   for (const bool slow : {false, true}) {
     SimulationOptions again = simulation;
     const ScaledCost cost(*simulation.pool.cost, widths, slow);
@@ -84,38 +86,62 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
   return ends;
 }
 
+bool mostly_queued(const std::vector<RequestRecord>& requests) {
+  Seconds waiting, to_first;
+  for (const RequestRecord& r : requests)
+    if (!r.refused) waiting += r.queued(), to_first += r.ttft();
+  return waiting * 2 > to_first;
+}
+
 namespace {
 
-// The end of a figure that lies to one side of its forecast: the farther, by the widths of its parts and of whole runs.
-double farther(double parts, double forecast, double width, bool above) {
-  if (!(forecast > 0) || !(parts > 0)) return parts;
-  const double log = std::max(0.0, above ? std::log(parts / forecast) : std::log(forecast / parts));
-  const double whole = std::hypot(log, width);
-  return forecast * std::exp(above ? whole : -whole);
-}
+// One end of a run: its steps' reach is scaled as that of single steps, and joined by what runs are off by besides.
+class RunEnd {
+ public:
+  RunEnd(const ServingEnds& parts, const ServingMetrics& forecast, bool slow)
+      : end_(slow ? parts.slow : parts.fast), forecast_(forecast), slow_(slow) {
+    const Width scale = run_scale(parts.steps);
+    scale_ = slow ? scale.up : scale.down;
+    const bool queued = parts.queued;
+    set(&ServingMetrics::ttft, queued ? kQueuedTtftWidth : kTtftWidth);
+    set(&ServingMetrics::tpot, queued ? kQueuedTpotWidth : kTpotWidth);
+    set(&ServingMetrics::itl, queued ? kQueuedTpotWidth : kTpotWidth);
+    set(&ServingMetrics::e2el, queued ? kQueuedRequestWidth : kRequestWidth);
+    const double by = of(queued ? kQueuedRateWidth : kRateWidth);
+    for (double ServingMetrics::*rate :
+         {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
+      end_.*rate = farther(end_.*rate, forecast_.*rate, by, !slow_);  // a slow run has the low rate
+  }
+  const ServingMetrics& metrics() const { return end_; }
 
-Summary farther(const Summary& parts, const Summary& forecast, const WidthConstants& width, bool slow) {
-  const double by = slow ? width.up : width.down;
-  return {farther(parts.mean, forecast.mean, by, slow), farther(parts.median, forecast.median, by, slow),
-          farther(parts.p90, forecast.p90, by, slow), farther(parts.p99, forecast.p99, by, slow)};
-}
+ private:
+  double of(const WidthConstants& width) const { return slow_ ? width.up : width.down; }
+  // The end of a figure that lies to one side of its forecast.
+  double farther(double parts, double forecast, double width, bool above) const {
+    if (!(forecast > 0) || !(parts > 0)) return parts;
+    const double open = std::max(0.0, above ? std::log(parts / forecast) : std::log(forecast / parts));
+    const double whole = std::max(std::hypot(scale_ * open, width), double{kNoiseWidth});
+    return forecast * std::exp(above ? whole : -whole);
+  }
+  void set(Summary ServingMetrics::*figure, const WidthConstants& width) {
+    const Summary &parts = end_.*figure, &forecast = forecast_.*figure;
+    const double by = of(width);
+    end_.*figure = {farther(parts.mean, forecast.mean, by, slow_), farther(parts.median, forecast.median, by, slow_),
+                    farther(parts.p90, forecast.p90, by, slow_), farther(parts.p99, forecast.p99, by, slow_)};
+  }
 
-ServingMetrics farther(ServingMetrics end, const ServingMetrics& forecast, bool slow) {
-  end.ttft = farther(end.ttft, forecast.ttft, kTtftWidth, slow);
-  for (Summary ServingMetrics::*figure : {&ServingMetrics::tpot, &ServingMetrics::itl, &ServingMetrics::e2el})
-    end.*figure = farther(end.*figure, forecast.*figure, kTpotWidth, slow);
-  // A slow run has the low rate.
-  const double by = slow ? kRateWidth.down : kRateWidth.up;
-  for (double ServingMetrics::*rate :
-       {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
-    end.*rate = farther(end.*rate, forecast.*rate, by, !slow);
-  return end;
-}
+  ServingMetrics end_;
+  const ServingMetrics& forecast_;
+  bool slow_;
+  double scale_ = 1;
+};
 
 }  // namespace
 
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast) {
-  return {farther(parts.fast, forecast, false), farther(parts.slow, forecast, true)};
+  ServingEnds whole = parts;
+  whole.fast = RunEnd(parts, forecast, false).metrics(), whole.slow = RunEnd(parts, forecast, true).metrics();
+  return whole;
 }
 
 }  // namespace tilecast

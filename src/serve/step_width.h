@@ -1,6 +1,7 @@
 // How much shorter or longer than forecast the steps of a run may be: what the interval of its summary comes from.
 #pragma once
 
+#include "engine/run_width.h"
 #include "serve/deployment.h"
 #include "serve/metrics.h"
 
@@ -41,13 +42,17 @@ class ScaledCost final : public StepCost {
 // A run again with all steps at the ends of their intervals: what its kernels leave open.
 struct ServingEnds {
   ServingMetrics fast, slow;
+  RunKind steps = RunKind::inference;
+  bool queued = false;  // requests spend most of the time to their first token waiting to be scheduled
 };
 // `simulation` as it gave `outcome` of the requests.
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
                                  Method method, const ModelSource* weights);
 
-// ... and with what whole runs are off by beside it, figure by figure of the run as forecast.
+bool mostly_queued(const std::vector<RequestRecord>& requests);
+
+// ... and with what steps and whole runs are off by, figure by figure of the run as forecast.
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast);
 
 }  // namespace tilecast

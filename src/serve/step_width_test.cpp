@@ -85,11 +85,26 @@ TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
   const ServingEnds sure = of_whole_run(parts, forecast);
   EXPECT_NEAR(sure.slow.ttft.mean, 0.1 * std::exp(double{constants::kTtftWidth.up}), 1e-12);
   EXPECT_NEAR(sure.fast.tpot.p90, 0.03 * std::exp(-double{constants::kTpotWidth.down}), 1e-12);
-  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-double{constants::kRateWidth.down}), 1e-9);
+  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-double{constants::kRateWidth.up}), 1e-9);
   parts.slow.ttft.mean = 0.15, parts.fast.ttft.mean = 0.12;  // queues may turn an end around
   const ServingEnds unsure = of_whole_run(parts, forecast);
-  EXPECT_GT(unsure.slow.ttft.mean, std::max(0.15, sure.slow.ttft.mean));
+  const double open = std::log(1.5) * run_scale(RunKind::inference).up;
+  EXPECT_NEAR(unsure.slow.ttft.mean, 0.1 * std::exp(std::hypot(open, double{constants::kTtftWidth.up})), 1e-12);
   EXPECT_LE(unsure.fast.ttft.mean, 0.1) << "an interval holds its forecast";
+  parts.queued = true;
+  EXPECT_NEAR(of_whole_run(parts, forecast).slow.tpot.mean,
+              0.02 * std::exp(double{constants::kQueuedTpotWidth.up}), 1e-12);
+}
+
+TEST(ServeStepWidth, QueuedLoadsAreToldByTheirWaiting) {
+  RequestRecord waits, runs;
+  waits.scheduled = seconds(0.8), waits.first = seconds(1);
+  runs.scheduled = seconds(0.1), runs.first = seconds(1);
+  EXPECT_TRUE(mostly_queued({waits}));
+  EXPECT_FALSE(mostly_queued({runs}));
+  waits.refused = true;
+  EXPECT_FALSE(mostly_queued({waits, runs}));
+  EXPECT_FALSE(mostly_queued({}));
 }
 
 }  // namespace

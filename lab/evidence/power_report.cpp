@@ -1,0 +1,177 @@
+#include "lab/evidence/power_report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "estimate/power.h"
+#include "estimate/price.h"
+#include "gpu/registry.h"
+#include "kernel/shape_text.h"
+#include "support/csv.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+constexpr std::array<std::string_view, 9> kLoadColumns = {"what", "shape",   "dtype",        "data",     "regime",
+                                                          "duty", "time_us", "energy_watts", "cycle_mhz"};
+enum Column : std::uint8_t { kWhat, kShape, kType, kData, kRegime, kDuty, kTime, kEnergyWatts, kCycleMhz };
+
+// A kernel of the table in our words.
+struct Asked {
+  std::string name;  // that it is counted under
+  Kernel kernel;
+  Context context;
+};
+
+Result<Asked> asked_for(std::string_view kind, const std::string& sides, const std::string& type) {
+  const std::vector<std::string> side = split(sides, 'x');
+  const auto none = [&] { return Error{"", "", "no kernel of ours: " + std::string(kind) + " " + type, ""}; };
+  Asked asked;
+  asked.context.engine = "pytorch", asked.context.warmth = Warmth::warm;
+  std::string family, dims;
+  if (kind == "gemm" && side.size() == 3) {
+    family = "gemm", dims = fmt::format("m={};n={};k={}", side[0], side[1], side[2]);
+    asked.name = "products, " + type, asked.context.kernel_source = "cublas";
+  } else if (kind.starts_with("attention_") && side.size() == 4) {
+    const bool flash = kind == "attention_flash";
+    if (!flash && kind != "attention_cudnn") return none();
+    family = "attention_prefill", asked.name = "attention";
+    dims = fmt::format("batch={};q-len={};heads={};kv-heads={};head-dim={};mask=causal{}", side[0], side[1], side[2],
+                       side[2], side[3], flash ? ";algorithm=fa2" : "");
+    asked.context.kernel_source = flash ? "flash_attention_2" : "cudnn";
+  } else if (kind == "add" || kind == "gelu") {
+    family = "elementwise", asked.name = "streams", asked.context.kernel_source = "torch";
+    dims = fmt::format("elements={};inputs={};op={}", sides, kind == "add" ? 2 : 1, kind);
+  } else {
+    return none();
+  }
+  auto format = format_from(type == "fp8" ? "fp8_static" : type);
+  auto read = read_dims(family, dims);
+  if (!format || !read) return none();
+  asked.kernel.format = *std::move(format), asked.kernel.shape = *std::move(read);
+  return asked;
+}
+
+Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, const ModelSource& weights) {
+  const auto priced = price(asked.kernel, gpu, asked.context, Method::tilecast, &weights);
+  if (!priced) return priced.error();
+  const Estimate& e = priced->estimate;
+  const PowerLaw law = power_law(gpu);
+  double joules = 0, cycles = 0, clocked = 0;
+  for (const LaunchEstimate& launch : e.launches) {
+    joules += joules_at(law, launch.work, launch.clock);
+    cycles += launch.latency.base() * launch.clock, clocked += launch.latency.base();
+  }
+  const double time = e.latency.base();
+  return Figures{time, cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / time};
+}
+
+using Ratio = double (*)(const PowerRow&);
+constexpr double kNone = -1;
+double time_ratio(const PowerRow& row) { return row.forecast.time / row.measured.time; }
+double clock_ratio(const PowerRow& row) {
+  return row.measured.clock ? *row.forecast.clock / *row.measured.clock : kNone;
+}
+double watts_ratio(const PowerRow& row) {
+  return row.measured.watts ? *row.forecast.watts / *row.measured.watts : kNone;
+}
+
+std::string cells(const std::vector<const PowerRow*>& rows) {
+  std::string text;
+  for (const Ratio ratio : {time_ratio, clock_ratio, watts_ratio}) {
+    const FigureErrors e = errors_of(rows, ratio);
+    text += e.rows == 0 ? " – | – |" : fmt::format(" {:.1f} % | {:+.1f} % |", e.mean * 100, e.bias * 100);
+  }
+  return text;
+}
+
+using Groups = std::map<std::pair<std::string, std::string>, std::vector<const PowerRow*>>;
+std::string table_of(const Groups& groups, std::string_view second) {
+  std::string text = fmt::format(
+      "| run | {} | rows | time | bias | clock | bias | watts | bias |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+      second);
+  for (const auto& [name, rows] : groups)
+    text += fmt::format("| {} | {} | {} |{}\n", name.first, name.second, rows.size(), cells(rows));
+  return text + "\n";
+}
+
+std::string words_of(const std::string& run) {
+  return run == "window" ? "20 ms" : run == "steady" ? "2 s" : run == "duty" ? "part of the time" : run;
+}
+
+}  // namespace
+
+Result<PowerRows> judge_power(const std::string& path, const std::string& name, const ModelSource& weights) {
+  const auto gpu = find_gpu(name);
+  if (!gpu) return gpu.error();
+  auto csv = CsvReader::open(path);
+  if (!csv) return std::move(csv).error();
+  std::array<std::size_t, kLoadColumns.size()> at{};
+  for (std::size_t i = 0; i < kLoadColumns.size(); ++i) {
+    const auto found = csv->column(kLoadColumns[i]);
+    if (!found) return found.error();
+    at[i] = *found;
+  }
+  PowerRows judged;
+  while (true) {
+    const auto more = csv->next();
+    if (!more) return more.error();
+    if (!*more) return judged;
+    const auto field = [&](Column column) { return (*csv)[at[column]]; };
+    const auto time = to_double(field(kTime)), busy = to_double(field(kDuty));
+    if (!csv->problem().empty() || !time || !busy || !(*time > 0)) {
+      ++judged.left_out["no time"];
+      continue;
+    }
+    auto asked = asked_for(field(kWhat), std::string(field(kShape)), std::string(field(kType)));
+    if (!asked) {
+      ++judged.left_out[asked.error().problem];
+      continue;
+    }
+    if (field(kRegime) == "steady") asked->context.run = RunLength::sustained;
+    const auto forecast = forecast_of(*asked, *gpu, *busy, weights);
+    if (!forecast) {
+      ++judged.left_out["no forecast: " + forecast.error().problem];
+      continue;
+    }
+    PowerRow& row = judged.rows.emplace_back();
+    row.what = asked->name, row.regime = field(kRegime), row.data = field(kData);
+    row.forecast = *forecast, row.measured.time = *time * 1e-6;
+    if (const auto mhz = to_double(field(kCycleMhz)); mhz && *mhz > 0) row.measured.clock = *mhz * 1e6;
+    if (const auto drawn = to_double(field(kEnergyWatts)); drawn && *drawn > 0) row.measured.watts = *drawn;
+  }
+}
+
+FigureErrors errors_of(const std::vector<const PowerRow*>& rows, Ratio ratio) {
+  FigureErrors e;
+  for (const PowerRow* row : rows) {
+    const double r = ratio(*row);
+    if (!(r > 0)) continue;
+    ++e.rows, e.mean += std::abs(r - 1), e.bias += r - 1;
+  }
+  if (e.rows > 0) e.mean /= static_cast<double>(e.rows), e.bias /= static_cast<double>(e.rows);
+  return e;
+}
+
+std::string power_report(const PowerRows& judged) {
+  Groups by_data, by_kind;
+  for (const PowerRow& row : judged.rows) {
+    by_data[{words_of(row.regime), row.data}].push_back(&row);
+    if (row.data == "normal") by_kind[{words_of(row.regime), row.what}].push_back(&row);
+  }
+  std::string text =
+      "## Power and clocks\n\nAn H200 in bursts of ten launches, windows of 20 ms after a pause, two seconds of load, "
+      "and loads that run for a part of\nevery 10 ms: mean error and bias of a launch's time, of the clock that its SMs "
+      "ran at (counted on the card) and of what the\ncard drew (its energy counter, where it ran long enough for one), "
+      "by the shipped weights and the power law of\n[method.md](../method.md#power-and-clocks). Loads of two seconds "
+      "are forecast as `--run sustained`, all others as bursts. What\nis multiplied changes what a card draws; a "
+      "forecast does not know it, and means normally distributed numbers.\n\n" +
+      table_of(by_data, "data") + "Normal data, by kind of kernel:\n\n" + table_of(by_kind, "kernels");
+  for (const auto& [why, rows] : judged.left_out) text += fmt::format("- left out: {} rows, {}\n", rows, why);
+  return text;
+}
+
+}  // namespace tilecast
