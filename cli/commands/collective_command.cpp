@@ -1,25 +1,9 @@
 #include "cli/commands/collective_command.h"
 
+#include "cli/commands/ask_each.h"
 #include "cli/views/collective_view.h"
 
 namespace tilecast {
-namespace {
-
-// Each query once for every value of an argument; as they are where there are no values.
-Status ask_each(std::vector<CollectiveQuery>& queries, const char* argument, const std::vector<std::string>& values) {
-  if (values.empty()) return Ok{};
-  std::vector<CollectiveQuery> more;
-  for (const CollectiveQuery& query : queries)
-    for (const std::string& value : values) {
-      CollectiveQuery one = query;
-      if (auto set = set_argument(arguments_of(one), argument, value); !set) return set;
-      more.push_back(std::move(one));
-    }
-  queries = std::move(more);
-  return Ok{};
-}
-
-}  // namespace
 
 Result<std::string> run_collective(const CollectiveOptions& options) {
   std::vector<CollectiveQuery> queries = {options.query};

@@ -23,7 +23,7 @@ Status write_plots(const std::string& prefix, const DiagnosePlots& plots) {
 Result<std::string> run_diagnose(const DiagnoseOptions& options) {
   constexpr Count kMostTop = 10000;
   if (options.top < 1 || options.top > kMostTop)
-    return field_error("top", fmt::format("must lie between 1 and {}", kMostTop));
+    return field_error("top", fmt::format("must lie between 1 and {}", kMostTop), "for example 20");
   const auto report = diagnose(options.query);
   if (!report) return report.error();
   if (!options.html.empty())

@@ -13,8 +13,10 @@ namespace {
 // A file that cannot be written shows at once, not after the search.
 Status check_outputs(const PlanServeOptions& o) {
   constexpr Count kMostSaved = 100;
-  if (o.save_top < 1 || o.save_top > kMostSaved)
-    return field_error("save-top", fmt::format("must lie between 1 and {}", kMostSaved));
+  if (o.save_top && o.save_dir.empty())
+    return field_error("save-top", "has no effect without --save-dir", "give --save-dir too, or leave it out");
+  if (o.save_top && (*o.save_top < 1 || *o.save_top > kMostSaved))
+    return field_error("save-top", fmt::format("must lie between 1 and {}", kMostSaved), "for example 3");
   if (!o.html.empty())
     if (auto fine = check_writable(o.html); !fine) return fine;
   if (!o.svg.empty())
@@ -27,7 +29,7 @@ std::vector<FolderFile> plan_files(const PlanServeOptions& o, const ServingPlan&
   std::vector<FolderFile> files = {{"plans.json", plan_serve_json(o.query, plan)}};
   Count number = 0;
   for (const PlannedServing& d : plan.finalists) {
-    if (!d.meets || number == o.save_top) continue;
+    if (!d.meets || number == o.save_top.value_or(kSavedPlans)) continue;
     const std::string folder = fmt::format("plan-{}/", ++number);
     files.push_back({folder + "plan.json", planned_json(o.query, plan, d)});
     for (const LaunchFile& file : d.files) files.push_back({folder + file.name, file.text});

@@ -8,11 +8,13 @@
 
 namespace tilecast {
 
+inline constexpr Count kSavedPlans = 3;
+
 struct PlanServeOptions {
   PlanServeQuery query;
   bool json = false;
   std::string save_dir;          // a new folder for the files that start the best plans
-  Count save_top = 3;            // how many of them
+  std::optional<Count> save_top;  // how many of them; none: kSavedPlans
   std::string html;              // a page with pictures
   std::string svg;               // the pictures alone: how their names begin
   std::optional<Error> refusal;  // of a flag's value

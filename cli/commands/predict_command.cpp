@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/commands/ask_each.h"
 #include "cli/views/predict_view.h"
 #include "support/file.h"
 #include "support/settings.h"
@@ -9,27 +10,13 @@
 namespace tilecast {
 namespace {
 
-// Each query once for every value of an argument; as they are where there are no values.
-Status ask_each(std::vector<StepQuery>& queries, const char* argument, const std::vector<std::string>& values) {
-  if (values.empty()) return Ok{};
-  std::vector<StepQuery> more;
-  for (const StepQuery& query : queries)
-    for (const std::string& value : values) {
-      StepQuery one = query;
-      if (auto set = set_argument(arguments_of(one), argument, value); !set) return set;
-      more.push_back(std::move(one));
-    }
-  queries = std::move(more);
-  return Ok{};
-}
-
 Result<std::vector<StepQuery>> queries_of(const StepQuery& query, const StepLists& lists) {
   std::vector<StepQuery> queries = {query};
-  const bool clusters = !lists.clusters.empty();
   const std::vector<std::string> dtypes = with_settings(lists.dtypes);
   for (const auto& [argument, values] : {std::pair("engine", &lists.engines),
                                          {"dtype", &dtypes},
-                                         {clusters ? "cluster" : "gpu", clusters ? &lists.clusters : &lists.gpus}})
+                                         {"cluster", &lists.clusters},
+                                         {"gpu", &lists.gpus}})
     if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
   return queries;
 }
@@ -96,6 +83,14 @@ std::string many_gpus_text(const StepRows& rows, const StepForecast& first, cons
               : exported);
 }
 
+// Flags that this answer would leave out.
+Status check_views(const PredictOptions& o, bool many) {
+  for (const auto& [flag, on] : {std::pair("compare", o.compare), {"kernels", o.kernels}})
+    if (on && many) return field_error(flag, "has no effect over many GPUs", "leave it out; --json has every kernel");
+  if (o.compare && o.kernels) return field_error("compare", "and --kernels exclude each other", "give one of them");
+  return Ok{};
+}
+
 }  // namespace
 
 Result<std::string> run_predict(const PredictOptions& options) {
@@ -104,6 +99,8 @@ Result<std::string> run_predict(const PredictOptions& options) {
     return field_error("export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
   const auto queries = queries_of(options.query, options.lists);
   if (!queries) return queries.error();
+  const bool many = queries->front().over_many();
+  if (auto fine = check_views(options, many); !fine) return std::move(fine).error();
   const auto rows = rows_of<StepForecast>(*queries);
   if (!rows) return rows.error();
   const std::vector<StepForecast> steps = those_that_run(*rows);
@@ -118,7 +115,6 @@ Result<std::string> run_predict(const PredictOptions& options) {
     if (!line) return std::move(line).error();
     exported = *std::move(line);
   }
-  const bool many = queries->front().over_many();
   if (options.json) return many ? parallel_json(*rows) : predict_json(*rows);
   return many ? many_gpus_text(*rows, steps.front(), exported) : one_gpu_text(options, *rows, steps);
 }

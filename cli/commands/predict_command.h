@@ -35,8 +35,10 @@ struct MemoryOptions {
 };
 
 struct ModelsOptions {
+  ModelQuery query;      // one of them, or a file's; none: all
   bool classes = false;  // those a config.json may name, in place of models
   bool json = false;
+  std::optional<Error> refusal = {};
 };
 
 // What flags of commands about models fill.

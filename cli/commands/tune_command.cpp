@@ -38,6 +38,9 @@ std::string where_to_put(const TuneOptions& o, const std::vector<std::string>& p
 }  // namespace
 
 Result<std::string> run_tune_fused_moe(const TuneOptions& o) {
+  if (o.out.empty() && (!o.files.device_name.empty() || o.files.triton != EngineFilesQuery{}.triton))
+    return field_error(o.files.device_name.empty() ? "triton" : "device-name", "has no effect without --output",
+                       "it names the files: give -o too, or leave it out");
   Measuring measuring = o.measuring;
   measuring.progress = [](const Measuring::Progress& p) {
     std::fprintf(stderr, "measuring %zu of %zu: %lld tokens\n", p.done + 1, p.all, static_cast<long long>(p.tokens));

@@ -102,7 +102,7 @@ void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& ch
 
   CLI::App* one = app.add_subcommand("collective", collective_question().summary);
   add_arguments(*one, arguments_of(options.query), options.refusal, {"bytes", "tokens", "cluster"});
-  one->add_option("--bytes", options.sizes, "message sizes, comma separated: 256, 64K, 1M (as nccl-tests' size)")
+  one->add_option("--bytes", options.sizes, "message sizes, comma separated: 256, 64K, 1MB (`tilecast --help` has the units)")
       ->delimiter(',');
   one->add_option("--tokens", options.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
   one->add_option("--cluster", options.clusters,
@@ -196,10 +196,13 @@ void add_model_commands(CLI::App& app, ModelCommandOptions& options, Command& ch
 
   ModelsOptions& list = options.models;
   CLI::App* models = app.add_subcommand("models", models_question().summary);
+  std::vector<BoundArgument> one = arguments_of(list.query);
+  for (BoundArgument& argument : one) argument.about.required = false;  // none: all of them
+  add_arguments(*models, std::move(one), list.refusal);
   models->add_flag("--json", list.json, "machine-readable output");
   models->add_flag("--classes", list.classes, "the classes whose config.json is understood, instead");
   models->footer(examples_text(models_question()));
-  models->callback([&] { chosen = [&list] { return run_models(list); }; });
+  models->callback([&] { chosen = answered(list.refusal, [&list] { return run_models(list); }); });
 }
 
 constexpr const char* kJsonHelp = "machine-readable output (docs/json.md)";
@@ -212,7 +215,8 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
   add_arguments(*serving, arguments_of(serve.query), serve.refusal);
   serving->add_option("--save-dir", serve.save_dir,
                       "also write a new folder: for each of the best plans scripts, configurations and manifests");
-  serving->add_option("--save-top", serve.save_top, "how many of the best plans it holds")->capture_default_str();
+  serving->add_option("--save-top", serve.save_top,
+                      "how many of the best plans it holds (default " + std::to_string(kSavedPlans) + ")");
   serving->add_option("--html", serve.html, "also write a page with tables and pictures to this file");
   serving->add_option("--svg", serve.svg,
                       "also write the pictures alone, to this with _pareto.svg, _load.svg and _timeline.svg");
@@ -242,7 +246,10 @@ void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chos
 int run_tilecast(int argc, char** argv) {
   CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
   app.require_subcommand(1);
-  app.footer("Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
+  app.footer(
+      "Numbers: 800k, 2.5B and 15T count in thousands, 8Ki is 8192. Bytes: 64KB is 64000, 64KiB is 65536, and so is\n"
+      "64K, as in nccl-tests.\n\n"
+      "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
   app.set_version_flag("--version", "tilecast " + std::string(version()));
   KernelOptions kernel_options;
   GpuOptions gpu_options;

@@ -13,12 +13,6 @@
 namespace tilecast {
 namespace {
 
-std::string grouped_digits(Count n) {  // 131072 -> 131,072
-  std::string digits = std::to_string(n);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
 std::string where_text(const TrainingPlanResult& p) {
   return fmt::format("{} GPU{} of {}{}", p.gpus, p.gpus == 1 ? "" : "s", p.cluster,
                      p.nodes > 1 ? fmt::format(" ({} nodes)", p.nodes) : "");
@@ -26,8 +20,8 @@ std::string where_text(const TrainingPlanResult& p) {
 
 std::string step_text(const TrainingPlanResult& p) {
   const std::string batch =
-      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped_digits(p.seq), p.seq == 1 ? "" : "s")
-                        : fmt::format("{} {}{}", grouped_digits(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
+                        : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
@@ -35,9 +29,11 @@ std::string step_text(const TrainingPlanResult& p) {
 std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompute ? ", recompute" : ""); }
 
 std::string cost_text(const TrainingPlanResult& p) {
-  const std::string time = fmt::format("The first trains on {:.3g} tokens in {}: {} GPU-hours", p.tokens,
-                                       text_of_days(p.days), grouped_digits(static_cast<Count>(p.gpu_hours)));
-  if (p.usd > 0) return time + fmt::format(", ${} ({}).\n", grouped_digits(static_cast<Count>(p.usd)), p.price_source);
+  constexpr double kDay = 86400;
+  const std::string time =
+      fmt::format("The first trains on {} tokens in {}: {} GPU-hours", text_of_count(p.tokens),
+                  text_of(seconds(p.days * kDay)), grouped(static_cast<Count>(p.gpu_hours)));
+  if (p.usd > 0) return time + fmt::format(", {} ({}).\n", text_of_usd(p.usd), p.price_source);
   return time + fmt::format(" ({}{}).\n", p.price_source, p.usd_per_gpu_hour ? "" : ": give --price or --prices");
 }
 
@@ -62,7 +58,7 @@ Json layout_json(const PlannedTraining& t) {
 Error no_layout(const TrainingPlanResult& p) {
   return field_error("gpus",
                      fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
-                                 grouped_digits(p.tried), where_text(p), layout_text(p.smallest),
+                                 grouped(p.tried), where_text(p), layout_text(p.smallest),
                                  p.smallest.micro_batch, text_of(p.smallest.memory), text_of(p.gpu_memory)),
                      "use more GPUs, a smaller global batch or shorter sequences");
 }
@@ -82,11 +78,11 @@ std::string plan_train_text(const TrainingPlanResult& p) {
     const PlannedTraining& t = p.ranked[i];
     table.add({fmt::format("{}", i + 1), layout_text(t), fmt::format("{}", t.micro_batch), text_of(t.step),
                text_of(t.interval.low) + " – " + text_of(t.interval.high),
-               grouped_digits(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
+               grouped(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
                percent(t.bubble / t.step), percent(t.exposed / t.step), text_of(t.memory)});
   }
   return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
-                     grouped_digits(p.tried), grouped_digits(p.fit)) +
+                     grouped(p.tried), grouped(p.fit)) +
          table.text() + "\n" + cost_text(p);
 }
 

@@ -10,6 +10,7 @@
 #include "api/serving_deployment.h"
 #include "api/serving_text.h"
 #include "serve/metrics.h"
+#include "serve/plan.h"
 #include "serve/step_width.h"
 #include "serve/trace.h"
 
@@ -21,16 +22,20 @@ using Progress = std::function<void(double)>;
 // What concerns more than one field.
 Status check_together(const SimulateQuery& q) {
   constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
-  if (q.prefill_tp && q.prefill_replicas == 0)
-    return field_error("prefill-replicas", "is missing: prefill-tp is about replicas for prompts", "for example 1");
   if (q.tp * q.pp * q.attention_dp > kMostGpus)
-    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus));
+    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus), "a smaller tp, pp or attention-dp");
   if ((q.dp + q.prefill_replicas) * q.attention_dp > kMostReplicas)
-    return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas));
+    return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas), "a smaller dp");
   if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)
-    return field_error("policy", "max-utilization is TensorRT-LLM's", "engine trtllm");
+    return field_error("policy", "max-utilization is TensorRT-LLM's", "give engine trtllm");
   if (!q.trace.empty() && (q.load.rate || q.sweep.starts_with("rate")))
     return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own", "a concurrency, or no trace");
+  if (q.load.rate && q.sweep.starts_with("rate"))
+    return field_error("rate", "has no effect beside a sweep of rates", "leave one of them out");
+  if (q.concurrency && q.sweep.starts_with("concurrency"))
+    return field_error("concurrency", "has no effect beside a sweep of it", "leave one of them out");
+  if (q.chunked_prefill && q.no_chunked_prefill)
+    return field_error("chunked-prefill", "and no-chunked-prefill exclude each other", "give one of them");
   return Ok{};
 }
 
@@ -161,6 +166,15 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   return result;
 }
 
+// Nothing was given that the answer would leave out.
+Status scopes_hold(const SimulateQuery& q, const ModelSpec& model) {
+  const bool arrivals = q.load.rate || q.sweep.starts_with("rate");
+  const bool several = q.dp * q.attention_dp > 1 || q.prefill_replicas > 1;
+  return check_scopes(q, {{"experts", has_experts(model) ? "yes" : "no"},
+                          {"rate", arrivals ? "given" : ""},
+                          {"copies", several ? "many" : "one"}});
+}
+
 // A run that served nobody has no figures to show.
 Status check_served(const SimulationResult& result) {
   for (const SimulatedLoad& load : result.loads)
@@ -185,6 +199,7 @@ Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progre
   }
   Setup setup;
   if (auto fine = set_up(setup, q); !fine) return fine.error();
+  if (auto fine = scopes_hold(q, setup.options.model); !fine) return fine.error();
   SimulationResult result = described(setup, q);
   for (std::size_t i = 0; i < sweep.values.size(); ++i) {
     SimulateQuery at = q;

@@ -154,7 +154,7 @@ class CsvTrace {
       columns_.push_back(known(name));
       if (!columns_.back()) return Ok{};
       bool& again = seen[static_cast<std::size_t>(columns_.back()->field)];
-      if (again) return field_error(std::string(name), "is given by two columns");
+      if (again) return field_error(std::string(name), "is given by two columns", "leave one of them out");
       again = true;
       return Ok{};
     });
@@ -239,7 +239,11 @@ Result<Trace> read_trace(const std::string& path, const TraceOptions& options) {
       break;
     }
     auto request = csv ? csv->request(line) : request_from_json(line);
-    if (!request) return std::move(request).error().at(here());
+    if (!request) {
+      Error problem = std::move(request).error().at(here());
+      if (problem.remedy.empty()) problem.remedy = "docs/serving.md has the columns";
+      return problem;
+    }
     trace.requests.push_back(*request);
   }
   if (!begun) return Error{path, "", "is empty", "a trace has one request a line: docs/serving.md"};
