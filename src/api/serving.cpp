@@ -167,7 +167,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
 }
 
 // Nothing was given that the answer would leave out.
-Status scopes_hold(const SimulateQuery& q, const ModelSpec& model) {
+Status simulation_scopes_hold(const SimulateQuery& q, const ModelSpec& model) {
   const bool arrivals = q.load.rate || q.sweep.starts_with("rate");
   const bool several = q.dp * q.attention_dp > 1 || q.prefill_replicas > 1;
   return check_scopes(q, {{"experts", has_experts(model) ? "yes" : "no"},
@@ -199,7 +199,7 @@ Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progre
   }
   Setup setup;
   if (auto fine = set_up(setup, q); !fine) return fine.error();
-  if (auto fine = scopes_hold(q, setup.options.model); !fine) return fine.error();
+  if (auto fine = simulation_scopes_hold(q, setup.options.model); !fine) return fine.error();
   SimulationResult result = described(setup, q);
   for (std::size_t i = 0; i < sweep.values.size(); ++i) {
     SimulateQuery at = q;

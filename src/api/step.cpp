@@ -33,6 +33,15 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
   return step;
 }
 
+// Where arguments mean something; scopes_hold() (step_run.cpp) has the facts beside the arguments themselves.
+const Scope kTraining{"mode", {"train"}};
+const Scope kInference{"mode", {"prefill", "decode", "mixed"}};
+const Scope kNoRequests{"requests", {""}, "has no effect beside requests, which say it for each", "leave one of them out"};
+const Scope kFreeShapes{"shapes", {"free"}, "has no effect: the file fixes its own shapes", "leave it out"};
+const Scope kEagerCode{"engine", {"pytorch", "compile", "pytorch-graph"}};
+const Scope kMany{"gpus", {"many"}, "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp"};
+const Scope kPipeline{"pp"};
+
 // "none (DDP), zero1, zero2, zero3 or fsdp": names of frameworks are taken as well.
 BoundArgument sharding_argument(Sharding& field) {
   BoundArgument bound;
@@ -82,15 +91,6 @@ BoundArgument stage_layers_argument(std::vector<int>& field) {
   };
   return bound;
 }
-
-// Where arguments mean something; scopes_hold() (step_run.cpp) has the facts beside the arguments themselves.
-const Scope kTraining{"mode", {"train"}};
-const Scope kInference{"mode", {"prefill", "decode", "mixed"}};
-const Scope kNoRequests{"requests", {""}, "has no effect beside requests, which say it for each", "leave one of them out"};
-const Scope kFreeShapes{"shapes", {"free"}, "has no effect: the file fixes its own shapes", "leave it out"};
-const Scope kEagerCode{"engine", {"pytorch", "compile", "pytorch-graph"}};
-const Scope kMany{"gpus", {"many"}, "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp"};
-const Scope kPipeline{"pp"};
 
 // No real batch, length or number of micro-batches exceeds this; nor does a layout have more ranks.
 constexpr double kMost = 1 << 30, kMostRanks = 1 << 20;

@@ -53,7 +53,6 @@ Result<Workload> workload_of(const StepQuery& q, const Model& model) {
     w.requests = *std::move(requests);
     return w;
   }
-  if (q.mode == Mode::mixed) return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
   const Count batch = q.global_batch.value_or(q.batch);
   if (q.mode == Mode::decode) {
     if (q.context == 0) return field_error("context", "is missing: tokens already cached", "for example 2048");
@@ -159,6 +158,8 @@ bool routes_tokens(const Model& model) {
 
 // Nothing was given that the answer would leave out.
 Status scopes_hold(const StepQuery& q, const Model& model) {
+  if (q.mode == Mode::mixed && q.requests.empty())
+    return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
   const auto* spec = std::get_if<ModelSpec>(&model);
   const auto yes = [](bool holds) { return std::string(holds ? "yes" : "no"); };
   return check_scopes(q, {{"engine", std::string(name_of(engine_kind_of(q, model)))},
