@@ -151,11 +151,14 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1.5 --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m nan --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m '' --n 1 --k 1" + gpu, "--m");
-  expect_refused("kernel gemm --m 4k --n 1 --k 1" + gpu, "--m: must be a whole number, not '4k' (digits alone: 4096)");
+  expect_refused("kernel gemm --m 4K --n 1 --k 1" + gpu, "--m: must be a whole number, not '4K' (4k for thousands, 4Ki");
   expect_refused("kernel gemm --m 99999999999999999999 --n 1 --k 1" + gpu, "--m: must be at most");
   expect_refused("kernel gemm --m 1000000000000 --n 1000000 --k 1000000" + gpu, "10^15");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --q 3" + gpu, "unknown flag '--q'");
   expect_refused("kernel gemm --m 1 --m 2 --n 1 --k 1" + gpu, "--m: is given more than once (give it once)");
+  expect_refused("kernel gemm --m --n 1", "--m: has no value");
+  expect_refused("predict gpt2 --gpu --seq 8", "--gpu: has no value");
+  expect_refused("calibrate --gpu H100-SXM --data t.csv -o", "-o: has no value");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --gpu", "--gpu: has no value");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --layout xy" + gpu, "--layout: unknown choice 'xy' (one of");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 surplus" + gpu, "surplus");
@@ -165,6 +168,40 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --runtime lazy" + gpu, "--runtime: must be graph or eager");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies 0" + gpu, "--weight-copies");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --weight-copies many" + gpu, "--weight-copies");
+}
+
+// One number is the same number wherever it is typed.
+TEST(Cli, NumbersAreReadAlikeEverywhere) {
+  const std::string gpu = " --gpu H100-SXM --json";
+  const auto same = [](const std::string& a, const std::string& b) {
+    const Ran one = run_tilecast(a), other = run_tilecast(b);
+    EXPECT_EQ(one.code, 0) << a << one.err;
+    EXPECT_EQ(one.out, other.out) << a;
+  };
+  same("kernel gemm --m 4k --n 4Ki --k 1e3" + gpu, "kernel gemm --m 4000 --n 4096 --k 1000" + gpu);
+  same("predict gpt2 --seq 1k" + gpu, "predict gpt2 --seq 1000" + gpu);
+  same("predict gpt2 --mode mixed --requests 1kx1+1Ki" + gpu, "predict gpt2 --mode mixed --requests 1000x1+1024" + gpu);
+  const std::string small = "simulate gpt2 --no-interval --method analytic --num-prompts 4 --output 4" + gpu;
+  same(small + " --sweep rate=1k,2k --input 0.5k", small + " --sweep rate=1000,2000 --input 500");
+  const std::string reduce = "collective all_reduce --cluster hgx-h100-8 --json --bytes ";
+  same(reduce + "64K", reduce + "64KiB");
+  same(reduce + "64KB", reduce + "64000");
+  expect_refused("predict gpt2 --seq 1K" + gpu, "1k for thousands, 1Ki for 1024s");
+  EXPECT_NE(run_tilecast("--help").out.find("64KB is 64000"), std::string::npos);
+}
+
+// What an answer would leave out is refused, with the flag, the mode and what to do.
+TEST(Cli, FlagsOfAnotherModeAreRefused) {
+  expect_refused("predict gpt2 --gpu H100-SXM --mode decode --context 64 --seq 128",
+                 "--seq: has no effect with mode decode (decode takes context and new-tokens");
+  expect_refused("predict gpt2 --gpu H100-SXM --seq 64 --micro-batch 2", "--micro-batch: has no effect on one GPU");
+  expect_refused("predict gpt2 --cluster hgx-h100 --gpu B200 --seq 64", "--gpu: B200 is not the GPU of the cluster");
+  expect_refused("predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 --kernels", "--kernels: has no effect over many GPUs");
+  expect_refused("memory gpt2 --gpu H100-SXM --seq 64 --recompute full", "--recompute: has no effect with mode prefill");
+  expect_refused("plan serve gpt2 --slo ttft=1s --rate 1 --save-top 2", "--save-top: has no effect without --save-dir");
+  expect_refused("tune gemm --gpu H200 --m 64 --n 64 --k 64 --measure-seconds 5", "--measure-seconds: has no effect without measure");
+  expect_refused("tune fused-moe --gpu H200 --experts 8 --hidden 64 --inter 64 --topk 2 --triton 3.5.0",
+                 "--triton: has no effect without --output");
 }
 
 TEST(Cli, UnknownFlagsSuggest) {

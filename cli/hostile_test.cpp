@@ -77,6 +77,7 @@ TEST_P(HostileInput, IsRefusedInOneLine) {
   EXPECT_EQ(ran.out, "");
   expect_one_line(ran);
   EXPECT_THAT(ran.err, HasSubstr(row.says));
+  EXPECT_THAT(ran.err, testing::EndsWith(")\n")) << "says what is wrong, not what to do";
   EXPECT_EQ(folder.names(), before) << "something was written";
 }
 
@@ -148,9 +149,9 @@ std::vector<Hostile> files() {
       {"TableOfNothing", "evaluate --data t.csv", "t.csv", "", "t.csv: is empty"},
       {"ATableOfNoRowsToImport", "import --from aiconfigurator t.csv -o out.csv", "t.csv",
        "gpu,framework,version,device,op_name,kernel_source,m,n,k,gemm_dtype,latency\n", "holds no row"},
-      {"TraceOfNothing", "simulate gpt2 --trace t.csv", "t.csv", "", "t.csv"},
-      {"TraceOfAHeader", "simulate gpt2 --trace t.csv", "t.csv", "arrival,input,output\n", "t.csv"},
-      {"TraceNestsWithoutEnd", "simulate gpt2 --trace t.jsonl", "t.jsonl",
+      {"TraceOfNothing", "simulate gpt2 --gpu H100-SXM --trace t.csv", "t.csv", "", "t.csv"},
+      {"TraceOfAHeader", "simulate gpt2 --gpu H100-SXM --trace t.csv", "t.csv", "arrival,input,output\n", "t.csv"},
+      {"TraceNestsWithoutEnd", "simulate gpt2 --gpu H100-SXM --trace t.jsonl", "t.jsonl",
        R"({"arrival": 0, "input": 1, "output": 1, "x": )" + deep + "}\n", "t.jsonl:1"},
       {"ProfileOfNothing", "diagnose p.json --gpu H100-SXM", "p.json", "{\"traceEvents\": []}", "holds no GPU work"},
       {"PricesOfEscapeCodes", "plan train gpt2 --gpus 8xH100-SXM --global-batch 8 --seq 8 --prices p.csv", "p.csv",
@@ -177,7 +178,7 @@ std::vector<Hostile> words() {
       {"AnOnnxFileOf300Letters", "predict " + name + ".onnx --gpu H100-SXM", "", "", "cannot be opened"},
       {"ATableOf300Letters", "evaluate --data " + name + ".csv", "", "", "cannot be opened"},
       {"AProfileOf300Letters", "diagnose " + name + ".json", "", "", "cannot be opened"},
-      {"ATraceOf300Letters", "simulate gpt2 --trace " + name, "", "", "cannot be opened"},
+      {"ATraceOf300Letters", "simulate gpt2 --gpu H100-SXM --trace " + name, "", "", "cannot be opened"},
       {"WeightsOf300Letters", "predict gpt2 --gpu H100-SXM --seq 8 --weights " + name, "", "", "cannot be opened"},
       {"AnOutputOf300Letters", "predict gpt2 --gpu H100-SXM --seq 8 --trace " + name, "", "", "cannot be written"},
       {"APathThroughAFile", "gpu check /dev/null/x.json", "", "", "no such file"},
@@ -189,16 +190,16 @@ std::vector<Hostile> words() {
       {"AnEmptyModel", "predict '' --gpu H100-SXM", "", "", "is empty"},
       {"AnEmptyGpu", "predict gpt2 --gpu '' --seq 8", "", "", "--gpu: is empty"},
       {"AnEmptyOutput", "evaluate --data t.csv --predictions ''", "", "", "--predictions: is empty"},
-      {"AnEmptyOutputBehindAnEqualsSign", "simulate gpt2 --timeline=", "", "", "--timeline: is empty"},
-      {"AnEmptyTrace", "simulate gpt2 --trace ''", "", "", "--trace: is empty"},
-      {"NoPrompts", "simulate gpt2 --num-prompts 0", "", "", "--num-prompts: must lie between 1 and"},
+      {"AnEmptyOutputBehindAnEqualsSign", "simulate gpt2 --gpu H100-SXM --timeline=", "", "", "--timeline: is empty"},
+      {"AnEmptyTrace", "simulate gpt2 --gpu H100-SXM --trace ''", "", "", "--trace: is empty"},
+      {"NoPrompts", "simulate gpt2 --gpu H100-SXM --num-prompts 0", "", "", "--num-prompts: must lie between 1 and"},
       {"NoPromptsOfAPlan", serve + "--rate 1 --num-prompts 0", "", "", "--num-prompts: must lie between 1 and"},
-      {"ARateOfZero", "simulate gpt2 --rate 0", "", "", "--rate: must be above 0"},
+      {"ARateOfZero", "simulate gpt2 --gpu H100-SXM --rate 0", "", "", "--rate: must be above 0"},
       {"ARateOfZeroOfAPlan", serve + "--rate 0", "", "", "--rate: must be above 0"},
-      {"ARateBelowZero", "simulate gpt2 --rate=-1", "", "", "--rate: must be above 0"},
-      {"ARateNearZero", "simulate gpt2 --rate 1e-300", "", "", "rate: must lie between"},
-      {"ASweepFromNearZero", "simulate gpt2 --sweep rate=1e-300,1", "", "", "is no sweep"},
-      {"AnObjectiveNearZero", "simulate gpt2 --slo ttft=1e-300us", "", "", "is no objective"},
+      {"ARateBelowZero", "simulate gpt2 --gpu H100-SXM --rate=-1", "", "", "--rate: must be above 0"},
+      {"ARateNearZero", "simulate gpt2 --gpu H100-SXM --rate 1e-300", "", "", "rate: must lie between"},
+      {"ASweepFromNearZero", "simulate gpt2 --gpu H100-SXM --sweep rate=1e-300,1", "", "", "is no sweep"},
+      {"AnObjectiveNearZero", "simulate gpt2 --gpu H100-SXM --slo ttft=1e-300us", "", "", "is no objective"},
       {"ABudgetOfZero", serve + "--rate 1 --budget 0", "", "", "--budget: must be above 0"},
       {"ABudgetBelowZero", serve + "--rate 1 --budget=-5", "", "", "--budget: must be above 0"},
       {"APriceBelowZero", train + "--price=-5", "", "", "--price: must be above 0"},
@@ -206,8 +207,8 @@ std::vector<Hostile> words() {
       {"TokensWithoutEnd", train + "--tokens 1e300", "", "", "--tokens: must lie between"},
       {"TokensOfNan", train + "--tokens nan", "", "", "--tokens"},
       {"NoTokens", train + "--tokens 0", "", "", "--tokens: must lie between"},
-      {"AllRequestsRefused", "simulate gpt2 --input 4000 --output 4000 --num-prompts 8", "", "", "none of 8 requests"},
-      {"AllRequestsOfASweepRefused", "simulate gpt2 --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "",
+      {"AllRequestsRefused", "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8", "", "", "none of 8 requests"},
+      {"AllRequestsOfASweepRefused", "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "",
        "", "none of 8 requests"},
       {"NoLayoutFits", "plan train Llama-3.1-405B --gpus 1xH100-SXM --global-batch 8 --seq 8192", "", "", "none of"},
       {"NoDeploymentMeets",
@@ -234,8 +235,8 @@ TEST(Hostile, NoOutputHoldsInfinitiesOrNans) {
   folder.write("zero.csv", "name,duration_us\nk,0\n");
   for (const char* arguments :
        {"diagnose zero.json --gpu H100-SXM", "diagnose zero.json --gpu H100-SXM --json",
-        "diagnose zero.csv --gpu H100-SXM", "simulate gpt2 --num-prompts 1 --input 1 --output 1",
-        "simulate gpt2 --num-prompts 1 --input 1 --output 1 --json",
+        "diagnose zero.csv --gpu H100-SXM", "simulate gpt2 --gpu H100-SXM --num-prompts 1 --input 1 --output 1",
+        "simulate gpt2 --gpu H100-SXM --num-prompts 1 --input 1 --output 1 --json",
         "plan train gpt2 --gpus 2xH100-SXM --global-batch 8 --seq 64 --tokens 1"}) {
     SCOPED_TRACE(arguments);
     const Ran ran = folder.run(arguments);
@@ -260,17 +261,17 @@ TEST(Hostile, ANameOfAnotherAlphabetIsShownAndOneOfNoneIsReplacedInJson) {
 TEST(Hostile, DevicesAreWrittenAndStayDevices) {
   const Folder folder;
   EXPECT_EQ(folder.run("predict gpt2 --gpu H100-SXM --seq 8 --trace /dev/null").code, 0);
-  EXPECT_EQ(folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/null").code, 0);
+  EXPECT_EQ(folder.run("simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/null").code, 0);
   struct stat status {};
   ASSERT_EQ(stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
   const Ran shown =
-      folder.run("simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
+      folder.run("simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("sent_s"));
   EXPECT_THAT(shown.out, HasSubstr("completed 2"));
   const Ran kept = folder.run(
-      "simulate gpt2 --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
+      "simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
   EXPECT_EQ(kept.code, 0) << kept.err;
   EXPECT_EQ(file_text(folder.file("both.txt")), shown.out);
 }

@@ -149,5 +149,12 @@ TEST(KernelCommand, RuntimeAndWarmthMatter) {
   EXPECT_LT(latency(" --warmth warm"), latency(" --warmth warm --weight-copies 6"));
 }
 
+// Terms that overlap are no sum, and a reader has to be told.
+TEST(KernelCommand, ExplanationsSayWhatTheirTimesAre) {
+  const std::string softmax = "kernel softmax --rows 4096 --cols 4096 --gpu H100-SXM --explain";
+  EXPECT_THAT(run_tilecast(softmax).out, HasSubstr("overlap and do not add up to the forecast"));
+  EXPECT_THAT(run_tilecast(softmax + " --method roofline").out, HasSubstr("the longest of them is the forecast"));
+}
+
 }  // namespace
 }  // namespace tilecast

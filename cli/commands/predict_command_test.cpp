@@ -169,5 +169,23 @@ TEST(MemoryCommand, DividesOverRanks) {
   EXPECT_NE(table.out.find("memory of each rank"), std::string::npos) << table.out;
 }
 
+TEST(ModelsCommand, ShowsOneModel) {
+  const auto run = run_tilecast("models Llama-3.1-8B");
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* words : {"8.03 B", "context     131,072 tokens", "128 KiB a token", "vocabulary 128,256", "source: ",
+                            "attention, 32 heads of 128 (8 of keys and values)", "dense, 14,336 wide"})
+    EXPECT_NE(run.out.find(words), std::string::npos) << words << "\n" << run.out;
+  const auto json = run_tilecast("models meta-llama/Llama-3.1-8B-Instruct --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const Json one = Json::parse(json.out);
+  EXPECT_EQ(one["name"], "Llama-3.1-8B");
+  EXPECT_EQ(one["layer_kinds"][0]["kv_heads"], 8);
+  EXPECT_EQ(one["cache_bytes_per_token"], 131072);
+  const auto miss = run_tilecast("models Lama-3.1-8B");
+  EXPECT_EQ(miss.code, 2);
+  EXPECT_NE(miss.err.find("did you mean"), std::string::npos) << miss.err;
+  EXPECT_EQ(run_tilecast("models gpt2 --classes").code, 2);
+}
+
 }  // namespace
 }  // namespace tilecast

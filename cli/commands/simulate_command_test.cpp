@@ -22,7 +22,7 @@ TEST(SimulateCommand, ShowsWhatAClientMeasures) {
 
 TEST(SimulateCommand, RepeatsExactly) {
   const std::string command =
-      "simulate Qwen3-8B --engine sglang --rate 20 --num-prompts 80 --input lognormal:300:1 --json";
+      "simulate Qwen3-8B --gpu H100-SXM --engine sglang --rate 20 --num-prompts 80 --input lognormal:300:1 --json";
   const Ran a = run_tilecast(command), b = run_tilecast(command);
   ASSERT_EQ(a.code, 0) << a.err;
   EXPECT_EQ(a.out, b.out);
@@ -32,7 +32,7 @@ TEST(SimulateCommand, RepeatsExactly) {
 TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
   const std::string requests = scratch_path("requests.csv"), timeline = scratch_path("timeline.json");
   const Ran ran =
-      run_tilecast("simulate Llama-3.1-8B --engine trtllm --concurrency 8 --num-prompts 40 --json --requests " +
+      run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --engine trtllm --concurrency 8 --num-prompts 40 --json --requests " +
                    requests + " --timeline " + timeline);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
@@ -75,7 +75,7 @@ TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
 }
 
 TEST(SimulateCommand, SweepsLoads) {
-  const Ran ran = run_tilecast("simulate Llama-3.1-8B --sweep rate=2..8 --num-prompts 50");
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=2..8 --num-prompts 50");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("mean TTFT against rate"));
 }
@@ -83,11 +83,11 @@ TEST(SimulateCommand, SweepsLoads) {
 TEST(SimulateCommand, TracesAreSortedOrRefused) {
   const std::string trace = scratch_path("trace.csv");
   std::ofstream(trace) << "arrival,input,output\n1,100,5\n0,100,5\n";
-  const Ran sorted = run_tilecast("simulate Llama-3.1-8B --trace " + trace);
+  const Ran sorted = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --trace " + trace);
   EXPECT_EQ(sorted.code, 0) << sorted.err;
   EXPECT_THAT(sorted.out, HasSubstr("sorted"));
   std::ofstream(trace) << "arrival,input,output\n0,100,5\n1,-7,5\n";
-  const Ran negative = run_tilecast("simulate Llama-3.1-8B --trace " + trace);
+  const Ran negative = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --trace " + trace);
   EXPECT_EQ(negative.code, 2);
   EXPECT_THAT(negative.err, HasSubstr("trace.csv:3: input: must lie between 1 and"));
   std::remove(trace.c_str());
@@ -124,17 +124,22 @@ TEST(SimulateCommand, RefusesInOneLine) {
                                                        {"--prefill-tp 2", "--prefill-replicas"},
                                                        {"--prefill-tp 3 --prefill-replicas 1", "3 does not divide"},
                                                        {"--trace x --rate 5", "--rate"},
+                                                       {"--trace x --input 5", "--input: has no effect beside a trace"},
+                                                       {"--sweep rate=1..4 --rate 5", "--rate: has no effect beside"},
+                                                       {"--chunked-prefill-size 512", "has no effect with engine vllm"},
                                                        {"--trace x --sweep rate=1..4", "--sweep"},
                                                        {"--num-prompts -1", "--num-prompts"},
                                                        {"--requests /nonexistent/a.csv", "/nonexistent/a.csv"},
                                                        {"--timeline /", "is a directory"}};
   for (const auto& [flags, words] : cases) {
-    const Ran ran = run_tilecast(std::string("simulate Llama-3.1-8B ") + flags);
+    const std::string gpu = std::string_view(flags).starts_with("--gpu ") ? "" : "--gpu H100-SXM ";
+    const Ran ran = run_tilecast("simulate Llama-3.1-8B " + gpu + flags);
     EXPECT_EQ(ran.code, 2) << flags;
     EXPECT_THAT(ran.err, HasSubstr(words)) << flags;
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
   }
-  const Ran refused = run_tilecast("simulate Llama-3.1-8B --num-prompts 2 --input 200000");
+  EXPECT_THAT(run_tilecast("simulate Llama-3.1-8B").err, HasSubstr("--gpu: is missing (for example H100-SXM)"));
+  const Ran refused = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --num-prompts 2 --input 200000");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("request 0: 200000 + 256 tokens, the context limit is 131072"));
 }
@@ -153,7 +158,7 @@ TEST(SimulateCommand, EnergyOnlyWhereItIsKnown) {
 
 // Ranks with requests of their own that share the experts: one replica each, in step.
 TEST(SimulateCommand, AttentionDataParallel) {
-  const Ran ran = run_tilecast("simulate Qwen3-30B-A3B --attention-dp 4 --num-prompts 40 --no-interval --json");
+  const Ran ran = run_tilecast("simulate Qwen3-30B-A3B --gpu H100-SXM --attention-dp 4 --num-prompts 40 --no-interval --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["replicas"], 4);
@@ -164,7 +169,7 @@ TEST(SimulateCommand, AttentionDataParallel) {
 TEST(SimulateCommand, PoolsOfTheirOwnRanks) {
   const auto metrics = [](const std::string& flags) {
     const Ran ran = run_tilecast(
-        "simulate Llama-3.1-8B --prefill-replicas 1 --input 8192 --output 64 --num-prompts 8 --rate 1 --json " + flags);
+        "simulate Llama-3.1-8B --gpu H100-SXM --prefill-replicas 1 --input 8192 --output 64 --num-prompts 8 --rate 1 --json " + flags);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return nlohmann::json::parse(ran.out)["loads"][0]["metrics"];
   };
@@ -175,7 +180,7 @@ TEST(SimulateCommand, PoolsOfTheirOwnRanks) {
 }
 
 TEST(SimulateCommand, OneToken) {
-  const Ran one = run_tilecast("simulate Llama-3.1-8B --num-prompts 3 --input 1 --output 1 --json");
+  const Ran one = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --num-prompts 3 --input 1 --output 1 --json");
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_EQ(nlohmann::json::parse(one.out)["loads"][0]["metrics"]["total_output_tokens"], 3);
 }

@@ -29,8 +29,7 @@ std::string type_name(const Argument& about) {
 std::string help_of(const Argument& about) {
   std::string help = about.help;
   if (!about.unit.empty()) help += fmt::format(" [{}]", about.unit);
-  if (about.required && !about.positional) help += " (required)";
-  else if (!about.fallback.empty() && about.fallback != "0") help += fmt::format(" (default {})", about.fallback);
+  if (!about.fallback.empty() && about.fallback != "0") help += fmt::format(" (default {})", about.fallback);
   return help;
 }
 

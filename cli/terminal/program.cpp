@@ -44,11 +44,29 @@ Error unknown_flag(std::string flag, const CLI::App& app, const CLI::App& comman
       suggestion(flag, known, &app == &command ? "write flags behind the command they belong to" : kAskForHelp));
 }
 
+// A flag that wants a value and is followed by another flag, or by nothing.
+std::optional<Error> valueless_flag(const CLI::App* command, const std::vector<std::string>& last_first) {
+  const auto option_of = [command](const std::string& word) -> const CLI::Option* {
+    for (const CLI::App* at = command; at; at = at->get_fallthrough() ? at->get_parent() : nullptr)
+      if (const CLI::Option* option = at->get_option_no_throw(word)) return option;
+    return nullptr;
+  };
+  for (std::size_t i = last_first.size(); i-- > 0;) {
+    const std::string& word = last_first[i];
+    const CLI::Option* option = word.starts_with('-') ? option_of(word) : nullptr;
+    if (!option || option->get_items_expected_min() == 0) continue;
+    if (i == 0 || (last_first[i - 1].starts_with('-') && option_of(last_first[i - 1])))
+      return Error{word, "", "has no value", "write it behind the flag"};
+  }
+  return std::nullopt;
+}
+
 // What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required, lists
 // words it did not expect last first, and counts values where one is missing or given twice.
-Error problem_of(const CLI::App& app, const CLI::ParseError& stop) {
+Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::vector<std::string>& last_first) {
   const CLI::App* deepest = &app;
   while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  if (auto valueless = valueless_flag(deepest, last_first)) return *std::move(valueless);
   const std::vector<std::string> strays = app.remaining(true);
   const auto is_flag = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
   const auto flag = std::find_if(strays.begin(), strays.end(), is_flag);
@@ -67,7 +85,6 @@ Error problem_of(const CLI::App& app, const CLI::ParseError& stop) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&stop)) {
     const std::string name = text.substr(0, text.find(':'));
     if (text.find("At Most") != std::string::npos) return Error{name, "", "is given more than once", "give it once"};
-    if (text.find("missing") != std::string::npos) return Error{name, "", "has no value", kAskForHelp};
   }
   if (!strays.empty()) return error("unexpected '" + strays.front() + "'", kAskForHelp);
   return error(std::move(text), kAskForHelp);
@@ -90,10 +107,11 @@ std::optional<Error> empty_argument(int argc, char** argv) {
 int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
   const std::string program = app.get_name();
   if (const auto empty = empty_argument(argc, argv)) return print_refusal(program, *empty);
+  std::vector<std::string> words = arguments_of(argc, argv);
   try {
-    app.parse(arguments_of(argc, argv));
+    app.parse(std::vector<std::string>(words));
   } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop));
+    if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop, words));
     std::ostringstream help;
     app.exit(stop, help, help);
     return print_output(program, help.str());

@@ -30,13 +30,25 @@ std::string three_digits(double value) {
   return fmt::format("{:.2g}", value);
 }
 
+std::string grouped(Count n) {
+  std::string digits = std::to_string(n);
+  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (n < 0 ? 1 : 0); i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
 std::string text_of(Seconds t) {
   const double us = in_microseconds(t);
   if (us < 0.5e-5) return "0";
   if (us < 0.9995) return three_digits(us * 1e3) + " ns";
   if (us < 999.5) return three_digits(us) + " µs";
   if (us < 999.5e3) return three_digits(us / 1e3) + " ms";
-  return three_digits(us / 1e6) + " s";
+  constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
+  const double s = us / 1e6;
+  if (s < 2 * kMinute) return three_digits(s) + " s";
+  if (s < 2 * kHour) return three_digits(s / kMinute) + " minutes";
+  if (s < 2 * kDay) return three_digits(s / kHour) + " hours";
+  return (s < 999.5 * kDay ? three_digits(s / kDay) : grouped(std::llround(s / kDay))) + " days";
 }
 std::string text_of(Bytes b) { return with_prefix(in_bytes(b), "B", kBinary, 1024); }
 std::string text_of(Ops o) { return with_prefix(in_ops(o), ""); }
@@ -48,11 +60,18 @@ std::string percent(double share) {
   return fmt::format("{:.0f} %", share * 100);
 }
 
-std::string text_of_days(double days) {
-  if (days >= 2) return fmt::format("{:.3g} days", days);
-  const double hours = 24 * days;
-  if (hours >= 1) return fmt::format("{:.3g} hours", hours);
-  return fmt::format("{:.3g} minutes", 60 * hours);
+std::string text_of_count(double n) {
+  constexpr std::array<std::string_view, 5> kSuffixes = {"", " k", " M", " B", " T"};
+  std::size_t i = 0;
+  while (std::abs(n) >= 999.5 && i + 1 < kSuffixes.size()) n /= 1000, ++i;
+  if (std::abs(n) >= 999.5) return grouped(std::llround(n)) + std::string(kSuffixes[i]);
+  return fmt::format("{:.3g}{}", n, kSuffixes[i]);
+}
+
+std::string text_of_usd(double dollars) {
+  if (dollars >= 999.995) return "$" + grouped(std::llround(dollars));
+  if (dollars >= 0.0995 || dollars == 0) return fmt::format("${:.2f}", dollars);
+  return fmt::format("${:.2g}", dollars);
 }
 
 }  // namespace tilecast

@@ -7,13 +7,15 @@
 
 namespace tilecast {
 
-std::string text_of(Seconds t);          // "212 µs", "1.53 ms"
+std::string text_of(Seconds t);          // "212 µs", "1.53 ms", "2.88 hours", "53.1 days"
 std::string text_of(Bytes b);            // "32.0 MiB": sizes are binary, as memory is; rates are decimal
 std::string text_of(Ops o);              // "137 G"
 std::string text_of(BytesPerSecond r);   // "3.35 TB/s"
 std::string text_of(OpsPerSecond r);     // "989 T/s"
 std::string percent(double share);       // "65 %"
-std::string text_of_days(double days);   // "12.3 days", "2.88 hours"
+std::string text_of_count(double n);     // "800 k", "2.5 B", "15 T": as such numbers are typed
+std::string text_of_usd(double dollars); // "$0.10", "$7.98", "$1,017,748"
+std::string grouped(Count n);            // "131,072"
 std::string three_digits(double value);  // "1.53", "15.3", "153"
 
 }  // namespace tilecast

@@ -43,10 +43,39 @@ TEST(UnitsText, ThreeDigitsDoNotGrowAFourthByRounding) {
   EXPECT_EQ(percent(-0.02), "-2 %");
 }
 
-TEST(UnitsText, LessThanTwoDaysAreHours) {
-  EXPECT_EQ(text_of_days(12.34), "12.3 days");
-  EXPECT_EQ(text_of_days(0.12), "2.88 hours");
-  EXPECT_EQ(text_of_days(0.001), "1.44 minutes");
+TEST(UnitsText, LongTimesAreMinutesHoursAndDays) {
+  EXPECT_EQ(text_of(seconds(119)), "119 s");
+  EXPECT_EQ(text_of(seconds(130)), "2.17 minutes");
+  EXPECT_EQ(text_of(seconds(0.12 * 86400)), "2.88 hours");
+  EXPECT_EQ(text_of(seconds(4591165)), "53.1 days");
+  EXPECT_EQ(text_of(seconds(1e10)), "115,741 days");
+}
+
+TEST(UnitsText, CountsTakeTheSuffixesThatAreTyped) {
+  EXPECT_EQ(text_of_count(0), "0");
+  EXPECT_EQ(text_of_count(512), "512");
+  EXPECT_EQ(text_of_count(800e3), "800 k");
+  EXPECT_EQ(text_of_count(999.9e3), "1 M");
+  EXPECT_EQ(text_of_count(8.03e9), "8.03 B");
+  EXPECT_EQ(text_of_count(1e12), "1 T");
+  EXPECT_EQ(text_of_count(1e18), "1,000,000 T");
+}
+
+TEST(UnitsText, MoneyHasCents) {
+  EXPECT_EQ(text_of_usd(0), "$0.00");
+  EXPECT_EQ(text_of_usd(0.1), "$0.10");
+  EXPECT_EQ(text_of_usd(0.0432), "$0.043");
+  EXPECT_EQ(text_of_usd(7.976), "$7.98");
+  EXPECT_EQ(text_of_usd(999.999), "$1,000");
+  EXPECT_EQ(text_of_usd(1017748.2), "$1,017,748");
+}
+
+TEST(UnitsText, DigitsStandInGroupsOfThree) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(131072), "131,072");
+  EXPECT_EQ(grouped(-131072), "-131,072");
+  EXPECT_EQ(grouped(-100), "-100");
 }
 
 }  // namespace

@@ -49,6 +49,13 @@ std::string demand_table(const LaunchForecast& f) {
   return table.text(2);
 }
 
+// Why the column of times is not a sum.
+std::string overlap_note(Method method) {
+  if (method == Method::roofline) return "  Resources work side by side: the longest of them is the forecast.\n";
+  return std::string("  Resources work side by side: their times overlap and do not add up to the forecast") +
+         (method == Method::analytic ? ".\n" : ",\n  which measurements, where there were any, have corrected as a whole.\n");
+}
+
 }  // namespace
 
 std::string forecast_table(const KernelQuery& query, const std::vector<KernelForecast>& forecasts) {
@@ -81,6 +88,7 @@ std::string explain_text(const KernelForecast& f) {
     out += fmt::format("\n  {}  {}, bound {}, limited by {}\n", launch.name, text_of(launch.latency),
                        text_of(launch.bound), name_of(launch.limited_by));
     out += plan_lines(launch, f.sms) + demand_table(launch);
+    if (i == 0) out += overlap_note(f.method);
     if (launch.roofline && (i == 0 || launch.total.tensor > ops(0))) out += "\n" + roofline_plot(*launch.roofline);
   }
   return out;

@@ -23,23 +23,20 @@ std::vector<std::string> one_gpu_cells(const MemoryForecast& f) {
   return cells;
 }
 
+// Columns of what memory is needed for, between others.
+std::vector<Table::Column> with_needs(std::vector<Table::Column> before, const std::vector<Table::Column>& after) {
+  for (const char* name :
+       {"weights", "gradients", "optimizer", "activations", "KV cache", "workspace", "total", "usable"})
+    before.push_back({name});
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
+}
+
 }  // namespace
 
 std::string memory_table(const MemoryRows& rows) {
-  Table table({{"GPU", Align::left},
-               {"dtype", Align::left},
-               {"weights"},
-               {"gradients"},
-               {"optimizer"},
-               {"activations"},
-               {"KV cache"},
-               {"workspace"},
-               {"total"},
-               {"usable"},
-               {"fits", Align::left},
-               {"KV tokens"},
-               {"largest batch"},
-               {"longest sequence"}});
+  Table table(with_needs({{"GPU", Align::left}, {"dtype", Align::left}},
+                         {{"fits", Align::left}, {"KV tokens"}, {"largest batch"}, {"longest sequence"}}));
   for (const Row<MemoryForecast>& row : rows) {
     std::vector<std::string> cells = {row.setting.gpu, row.setting.dtype};
     if (!row.answer) {
@@ -55,19 +52,7 @@ std::string memory_table(const MemoryRows& rows) {
 }
 
 std::string parallel_memory_table(const MemoryRows& rows) {
-  Table table({{"on", Align::left},
-               {"dtype", Align::left},
-               {"stage"},
-               {"weights"},
-               {"gradients"},
-               {"optimizer"},
-               {"activations"},
-               {"KV cache"},
-               {"workspace"},
-               {"total"},
-               {"usable"},
-               {"KV tokens"},
-               {"fits", Align::left}});
+  Table table(with_needs({{"on", Align::left}, {"dtype", Align::left}, {"stage"}}, {{"KV tokens"}, {"fits", Align::left}}));
   for (const Row<MemoryForecast>& row : rows) {
     const StepSetting& s = row.setting;
     const std::vector<std::string> names = {gpus_text(s.cluster, s.gpus, s.gpus_per_node), s.dtype};

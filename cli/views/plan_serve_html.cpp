@@ -34,8 +34,8 @@ std::string deployments(const ServingPlan& p) {
          : d.meets   ? ""
                      : "misses",
          fmt::format("{} × {}", d.gpus, d.gpu), spread_words(d),
-         d.usd_per_hour ? fmt::format("{:.2f}", *d.usd_per_hour) : "–",
-         d.usd_per_million_tokens ? fmt::format("{:.3g}", *d.usd_per_million_tokens) : "–",
+         d.usd_per_hour ? text_of_usd(*d.usd_per_hour).substr(1) : "–",
+         d.usd_per_million_tokens ? text_of_usd(*d.usd_per_million_tokens).substr(1) : "–",
          fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
          text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
          d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),

@@ -45,15 +45,14 @@ std::vector<Table::Column> objective_columns(const ServingPlan& p) {
   }
 }
 std::vector<std::string> objective_cells(const ServingPlan& p, const PlannedServing& d) {
-  const auto or_dash = [](const std::optional<double>& value, int digits) {
-    return value ? fmt::format("{:.{}g}", *value, digits) : std::string("–");
-  };
   std::vector<std::string> cells;
   if (p.objective == ServingObjective::load) cells.push_back(fmt::format("{:.3g}", d.rate));
   if (p.objective == ServingObjective::energy)
-    cells.push_back(or_dash(d.simulated->energy ? d.simulated->energy->per_token : std::nullopt, 3));
-  cells.push_back(d.usd_per_hour ? fmt::format("{:.2f}", *d.usd_per_hour) : "–");
-  cells.push_back(or_dash(d.usd_per_million_tokens, 3));
+    cells.push_back(d.simulated->energy && d.simulated->energy->per_token
+                        ? fmt::format("{:.3g}", *d.simulated->energy->per_token)
+                        : "–");
+  for (const std::optional<double>& dollars : {d.usd_per_hour, d.usd_per_million_tokens})
+    cells.push_back(dollars ? text_of_usd(*dollars).substr(1) : "–");  // the column says it
   return cells;
 }
 
@@ -134,7 +133,7 @@ std::string what_text(const PlannedServing& d) {
   return fmt::format("{} × {}, {} {}, {}", d.gpus, d.gpu, name_of(d.engine), formats_text(d), spread_text(d));
 }
 std::string price_text(const PlannedServing& d) {
-  return d.usd_per_hour ? fmt::format(", ${:.2f} an hour", *d.usd_per_hour) : "";
+  return d.usd_per_hour ? fmt::format(", {} an hour", text_of_usd(*d.usd_per_hour)) : "";
 }
 
 // What comes nearest, and what is in the way.
@@ -174,8 +173,8 @@ std::string best_text(const ServingPlan& p, const PlannedServing& d) {
   std::string text = fmt::format("{}: {}", best_word(p.objective), what_text(d));
   if (p.objective == ServingObjective::load) text += fmt::format(": {:.3g} requests/s", d.rate);
   if (d.usd_per_hour && d.usd_per_million_tokens)
-    text +=
-        fmt::format(": ${:.2f} an hour, ${:.3g} a million output tokens", *d.usd_per_hour, *d.usd_per_million_tokens);
+    text += fmt::format(": {} an hour, {} a million output tokens", text_of_usd(*d.usd_per_hour),
+                        text_of_usd(*d.usd_per_million_tokens));
   if (const auto& energy = d.simulated->energy; energy && energy->per_token)
     text += fmt::format(", {:.3g} J an output token", *energy->per_token);
   text += "\n";

@@ -15,12 +15,6 @@
 namespace tilecast {
 namespace {
 
-std::string grouped_digits(Count n) {  // 131072 -> 131,072
-  std::string digits = std::to_string(n);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
 std::string where_text(const TrainingPlanResult& p) {
   return fmt::format("{} GPU{} of {}{}", p.gpus, p.gpus == 1 ? "" : "s", p.cluster,
                      p.nodes > 1 ? fmt::format(" ({} nodes)", p.nodes) : "");
@@ -28,21 +22,23 @@ std::string where_text(const TrainingPlanResult& p) {
 
 std::string step_text(const TrainingPlanResult& p) {
   const std::string batch =
-      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped_digits(p.seq), p.seq == 1 ? "" : "s")
-                        : fmt::format("{} {}{}", grouped_digits(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
+                        : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
 
 std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompute ? ", recompute" : ""); }
 
+std::string days_text(double days) { return text_of(seconds(86'400 * days)); }
+
 std::string cost_text(const TrainingPlanResult& p) {
   const TrainingRun& r = p.whole;
-  std::string text = fmt::format("The first trains on {:.3g} tokens in {} ({} – {}): {} steps, {} GPU-hours", p.tokens,
-                                 text_of_days(r.days), text_of_days(r.low_days), text_of_days(r.high_days),
-                                 grouped_digits(static_cast<Count>(r.steps)),
-                                 grouped_digits(static_cast<Count>(r.gpu_hours)));
-  if (r.usd) text += fmt::format(", ${} ({})", grouped_digits(static_cast<Count>(*r.usd)), p.price_source);
+  std::string text = fmt::format("The first trains on {} tokens in {} ({} – {}): {} steps, {} GPU-hours", text_of_count(p.tokens),
+                                 days_text(r.days), days_text(r.low_days), days_text(r.high_days),
+                                 grouped(static_cast<Count>(r.steps)),
+                                 grouped(static_cast<Count>(r.gpu_hours)));
+  if (r.usd) text += fmt::format(", {} ({})", text_of_usd(*r.usd), p.price_source);
   else text += fmt::format(" ({}: give --price or --prices)", p.price_source);
   if (r.megawatt_hours) text += fmt::format(", {:.3g} MWh of the GPUs alone", *r.megawatt_hours);
   return text + ".\n";
@@ -51,10 +47,10 @@ std::string cost_text(const TrainingPlanResult& p) {
 std::string failures_text(const TrainingRun& r) {
   if (!(r.hours_between_failures > 0)) return "";
   std::string text = fmt::format("Goodput {:.1f} %: one failure in {} ({:.0f} in all)", 100 * r.goodput,
-                                 text_of_days(r.hours_between_failures / 24), r.failures);
+                                 days_text(r.hours_between_failures / 24), r.failures);
   if (r.checkpoint_minutes > 0)
     text += fmt::format(", a checkpoint of {} every {} of work, {} each", text_of(r.checkpoint),
-                        text_of_days(r.checkpoint_minutes / 60 / 24), text_of(r.checkpoint_time));
+                        days_text(r.checkpoint_minutes / 60 / 24), text_of(r.checkpoint_time));
   return text + ".\n";
 }
 
@@ -63,17 +59,17 @@ std::string limits_text(const TrainingPlanResult& p) {
   std::string text;
   if (p.deadline)
     text += p.whole.days <= *p.deadline
-                ? fmt::format("It meets the deadline of {}", text_of_days(*p.deadline))
-                : fmt::format("It misses the deadline of {} by {}", text_of_days(*p.deadline),
-                              text_of_days(p.whole.days - *p.deadline));
+                ? fmt::format("It meets the deadline of {}", days_text(*p.deadline))
+                : fmt::format("It misses the deadline of {} by {}", days_text(*p.deadline),
+                              days_text(p.whole.days - *p.deadline));
   if (p.deadline && p.whole.days <= *p.deadline && p.whole.high_days > *p.deadline)
     text += ", though not at the slow end of its interval";
   if (!text.empty()) text += ".\n";
   if (p.budget && p.whole.usd)
     text += *p.whole.usd <= *p.budget
-                ? fmt::format("It stays within the budget of ${}.\n", grouped_digits(static_cast<Count>(*p.budget)))
-                : fmt::format("It exceeds the budget of ${} by ${}.\n", grouped_digits(static_cast<Count>(*p.budget)),
-                              grouped_digits(static_cast<Count>(*p.whole.usd - *p.budget)));
+                ? fmt::format("It stays within the budget of {}.\n", text_of_usd(*p.budget))
+                : fmt::format("It exceeds the budget of {} by {}.\n", text_of_usd(*p.budget),
+                              text_of_usd(*p.whole.usd - *p.budget));
   return text;
 }
 
@@ -90,9 +86,9 @@ std::string scaling_text(const TrainingPlanResult& p) {
   for (const std::vector<ScalingPoint>* points : {&p.strong, &p.weak}) {
     for (const ScalingPoint& s : *points) {
       if (points == &p.weak && s.gpus == p.gpus) continue;  // the same as above
-      table.add({fmt::format("{}", s.gpus), grouped_digits(s.global_batch), s.layout.empty() ? "nothing fits" : s.layout,
-                 s.layout.empty() ? "–" : grouped_digits(static_cast<Count>(s.tokens_per_second)),
-                 s.layout.empty() ? "–" : percent(s.utilisation), s.layout.empty() ? "–" : text_of_days(s.days)});
+      table.add({fmt::format("{}", s.gpus), grouped(s.global_batch), s.layout.empty() ? "nothing fits" : s.layout,
+                 s.layout.empty() ? "–" : grouped(static_cast<Count>(s.tokens_per_second)),
+                 s.layout.empty() ? "–" : percent(s.utilisation), s.layout.empty() ? "–" : days_text(s.days)});
     }
   }
   return "\nOn other numbers of GPUs, with the same global batch and with one that grows along:\n\n" + table.text();
@@ -147,7 +143,7 @@ Json points_json(const std::vector<ScalingPoint>& points) {
 Error no_layout(const TrainingPlanResult& p) {
   return field_error("gpus",
                      fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
-                                 grouped_digits(p.tried), where_text(p), layout_text(p.smallest),
+                                 grouped(p.tried), where_text(p), layout_text(p.smallest),
                                  p.smallest.micro_batch, text_of(p.smallest.memory), text_of(p.gpu_memory)),
                      "use more GPUs, a smaller global batch or shorter sequences");
 }
@@ -167,11 +163,11 @@ std::string plan_train_text(const TrainingPlanResult& p) {
     const PlannedTraining& t = p.ranked[i];
     table.add({fmt::format("{}", i + 1), layout_text(t), fmt::format("{}", t.micro_batch), text_of(t.step),
                text_of(t.interval.low) + " – " + text_of(t.interval.high),
-               grouped_digits(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
+               grouped(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
                percent(t.bubble / t.step), percent(t.exposed / t.step), text_of(t.memory)});
   }
   return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
-                     grouped_digits(p.tried), grouped_digits(p.fit)) +
+                     grouped(p.tried), grouped(p.fit)) +
          table.text() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) + scaling_text(p);
 }
 

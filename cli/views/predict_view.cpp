@@ -11,12 +11,6 @@
 
 namespace tilecast {
 
-std::string grouped(Count n) {  // 131072 -> 131,072
-  std::string digits = std::to_string(n);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
 std::string describe(const StepSetting& s) {
   if (s.given_shapes) return s.mode == Mode::train ? "one training step" : "one pass";
   std::vector<std::string> parts;

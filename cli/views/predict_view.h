@@ -10,7 +10,6 @@
 
 namespace tilecast {
 
-std::string grouped(Count n);                      // 131072 -> "131,072"
 std::string describe(const StepSetting& setting);  // "decode 32 × 1 token after 2,048"
 std::string notes_text(const std::vector<std::string>& notes);
 

@@ -32,7 +32,8 @@ std::string deployment_text(const SimulateQuery& q, const SimulationResult& run)
     text += fmt::format(", prompts on {} more{}, link {:g} GB/s", run.prefill_replicas,
                         q.prefill_tp ? fmt::format(" of tp {}", *q.prefill_tp) : "", q.link_gb_per_s);
   text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
-                      run.max_sequences, run.step_tokens, run.blocks, run.block_tokens, run.blocks * run.block_tokens,
+                      grouped(run.max_sequences), grouped(run.step_tokens), grouped(run.blocks), run.block_tokens,
+                      grouped(run.blocks * run.block_tokens),
                       text_of(run.memory.cache));
   const SimulatedLoad& load = run.loads.front();
   if (load.metrics.completed > 0)

@@ -19,13 +19,21 @@ namespace tilecast {
 
 enum class ArgumentKind : std::uint8_t {
   yes_no,
-  count,  // a whole number
-  number,
-  size,  // bytes: 256, 64K, 1M, 2G in powers of 1024
+  count,   // a whole number: 4096, 800k, 2.5B, 8Ki (docs/glossary.md)
+  number,  // likewise, not whole
+  size,    // bytes: 256, 64KB (64000), 64KiB or 64K (65536)
   text,
   choice,  // one of `choices`
   list,    // texts, comma separated
   counts,  // whole numbers, comma separated
+};
+
+// Where an argument means something: while another one has one of these values. Given elsewhere it is refused, because
+// an answer that left it out would look like one that took it into account.
+struct Scope {
+  std::string argument;                   // "mode"
+  std::vector<std::string> values = {};   // {"prefill", "train"}; {""}: not given; empty: given, whatever it is
+  std::string problem = {}, remedy = {};  // in place of those made from the above
 };
 
 struct Argument {
@@ -43,6 +51,7 @@ struct Argument {
   bool positional = false;  // stands without its name on a command line
   bool repeated = false;    // may be given several times
   std::string group = {};   // heading it stands under in help; empty: the main one
+  std::vector<Scope> scopes = {};  // all of them must hold; empty: it always means something
 };
 
 // An argument of one query value: `set` reads a text into its field and refuses what the argument does not take, naming

@@ -11,6 +11,7 @@
 #include "lab/evidence/endtoend_table.h"
 #include "lab/evidence/serving.h"
 #include "model/library.h"
+#include "serve/plan.h"
 
 namespace tilecast {
 namespace {
@@ -52,11 +53,6 @@ constexpr std::array<NameRule, 3> kEngines = {{{"vllm", "vllm"}, {"sglang", "sgl
 bool is_sparse(const ModelSpec& model) {
   for (const LayerRun& run : model.decoder->layers)
     if (const auto* mla = std::get_if<MlaSpec>(&run.layer.mixer); mla && mla->index_heads > 0) return true;
-  return false;
-}
-bool has_experts(const ModelSpec& model) {
-  for (const LayerRun& run : model.decoder->layers)
-    if (std::holds_alternative<MoeSpec>(run.layer.feed_forward)) return true;
   return false;
 }
 bool has_latent(const ModelSpec& model) {

@@ -173,7 +173,7 @@ Result<CalibrationReport> calibrate(const CalibrateQuery& query) {
 const Question& calibrate_question() {
   static const Question question{
       "calibrate",
-      "correct the forecasts of a card by measured rows of it",
+      "correct the forecasts of a card with measurements of it",
       {"calibrate --gpu H200-SXM --data data/measurements/h200_quick.csv.gz -o my-gpu.json"}};
   return question;
 }
@@ -186,13 +186,13 @@ std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
                    .required = true});
   list.add(q.data,
            {.name = "data",
-            .help = "measured rows of it: tables in Tilecast's own form (`tilecast-lab import` makes them of others')",
+            .help = "tables of its measured rows, in Tilecast's own form (`tilecast-lab import` converts others)",
             .example = "quick.csv.gz",
             .required = true});
   list.add(q.judge, {.name = "judge",
-                     .help = "also judge the result by this table's rows, shapes of the other tables left out",
+                     .help = "also judge the result on this table's rows, except shapes that the fit has seen",
                      .example = "sweep.csv.gz"});
-  list.add(q.weights, {.name = "weights", .help = "correct these (default: those shipped)", .example = "my.weights"});
+  list.add(q.weights, {.name = "weights", .help = "weights to correct (default: the shipped ones)", .example = "my.weights"});
   return list.take();
 }
 

@@ -141,11 +141,14 @@ Result<CollectiveAnswer> answer_of(const CollectiveQuery& query, Clusters& known
   if (query.local && !query.ranks) return field_error("local", "needs ranks", "say how many take part in all");
   auto call = is_exchange(query) ? exchange_call(query) : collective_call(query);
   if (!call) return std::move(call).error();
+  CollectiveAnswer answer;
+  std::visit([&](const auto& one) { say_call(answer, one); }, *call);
+  if (auto fine = check_scopes(query, {{"op", answer.op}, {"library", answer.library}}); !fine)
+    return std::move(fine).error();
   const auto cluster = known.find(query);
   if (!cluster) return cluster.error();
   const auto forecast = std::visit([&](auto& one) { return forecast_of(one, **cluster); }, *call);
   if (!forecast) return forecast.error();
-  CollectiveAnswer answer;
   answer.cluster = (*cluster)->name;
   std::visit([&](const auto& one) { say_call(answer, one); }, *call);
   answer.latency = forecast->latency, answer.interval = {forecast->low, forecast->high}, answer.bound = forecast->bound;
@@ -211,6 +214,7 @@ const Question& clusters_question() {
 std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
   std::vector<std::string> ops(kCollectiveNames.begin(), kCollectiveNames.end());
   ops.insert(ops.end(), kExchangeOpNames.begin(), kExchangeOpNames.end());
+  const Scope exchange{"op", {kExchangeOpNames.begin(), kExchangeOpNames.end()}};
   Declare list;
   list.add(q.op, {.name = "op",
                   .help = "the collective; of experts' tokens: dispatch, combine, prepare",
@@ -218,7 +222,7 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                   .choices = ops,
                   .required = true,
                   .positional = true});
-  list.add(q.bytes, {.name = "bytes", .help = "message size: 256, 64K, 1M (as nccl-tests' size)", .example = "64K"});
+  list.add(q.bytes, {.name = "bytes", .help = "message size: 256, 64K, 1MB (`tilecast --help` has the units)", .example = "64K"});
   list.add(q.tokens, {.name = "tokens",
                       .help = "dispatch, combine: tokens of a rank",
                       .example = "128",
@@ -228,32 +232,32 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                       .help = "dispatch, combine: elements of a token",
                       .example = "7168",
                       .least = 1,
-                      .most = kMostCount});
+                      .most = kMostCount, .scopes = {exchange}});
   list.add(q.topk, {.name = "topk",
                     .help = "dispatch, combine: experts of a token",
                     .example = "8",
                     .least = 1,
-                    .most = kMostCount});
+                    .most = kMostCount, .scopes = {exchange}});
   list.add(q.experts, {.name = "experts",
                        .help = "dispatch, combine: experts on all ranks",
                        .example = "256",
                        .least = 1,
-                       .most = kMostCount});
+                       .most = kMostCount, .scopes = {exchange}});
   list.add(q.most_nodes, {.name = "most-nodes",
-                          .help = "dispatch, combine: nodes the experts of a token lie on (0: any)",
+                          .help = "dispatch, combine: nodes that a token's experts may lie on (0: any)",
                           .example = "4",
                           .least = 0,
-                          .most = kMostRanks});
-  list.add(q.sms, {.name = "sms", .help = "deepep: SMs its kernels get", .example = "20", .least = 1, .most = 1e5});
+                          .most = kMostRanks, .scopes = {exchange}});
+  list.add(q.sms, {.name = "sms", .help = "deepep: SMs that its kernels run on", .example = "20", .least = 1, .most = 1e5, .scopes = {exchange, {"library", {"deepep"}}}});
   list.add(q.balanced,
-           {.name = "balanced", .help = "dispatch, combine: a token's experts on as many ranks as they can"});
+           {.name = "balanced", .help = "dispatch, combine: a token's experts lie on as many ranks as possible", .scopes = {exchange}});
   list.add(q.ranks, {.name = "ranks",
                      .help = "GPUs that take part (default: all of the cluster)",
                      .example = "8",
                      .least = 1,
                      .most = kMostRanks});
   list.add(q.local, {.name = "local",
-                     .help = "of them on one node, while the node's other GPUs make the same call (default: all, "
+                     .help = "how many of them share a node, whose other GPUs make the same call meanwhile (default: all, "
                              "alone)",
                      .example = "2",
                      .least = 1,

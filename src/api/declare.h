@@ -10,6 +10,7 @@
 // The kind follows from the field's type, the default from its value at the time of declaring.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -23,11 +24,10 @@ namespace tilecast {
 
 inline constexpr double kMostCount = 1 << 30;  // counts fit an int
 
-// Readers of one value; errors name the argument. "15T", "2.5B", "800k" are numbers too: k, M, B (or G) and T are
-// powers of 1000.
+// Readers of one value, in the one grammar of support/amount.h; errors name the argument.
 Result<Count> count_value(const Argument& about, std::string_view text);
 Result<double> number_value(const Argument& about, std::string_view text);
-Result<Bytes> size_value(const Argument& about, std::string_view text);  // "64K": powers of 1024, as nccl-tests
+Result<Bytes> size_value(const Argument& about, std::string_view text);
 Result<bool> yes_no_value(const Argument& about, std::string_view text);
 Result<std::size_t> choice_value(const Argument& about, std::string_view text);  // index into its choices
 std::string number_text(double value);
@@ -195,6 +195,25 @@ Status check_arguments(Query query) {
     if (auto fine = argument.set(text); !fine) return fine;
   }
   return Ok{};
+}
+
+// Values that arguments have once everything left open is filled in, and facts that scopes refer to beside them:
+// {"engine", "vllm"}.
+using Effective = std::map<std::string, std::string, std::less<>>;
+
+// Refuses arguments that were given where they mean nothing; `defaults` are those of a query nobody touched.
+Status check_scopes(const std::vector<BoundArgument>& arguments, const std::vector<std::string>& defaults,
+                    const Effective& effective);
+
+template <class Query>
+Status check_scopes(Query query, const Effective& effective = {}) {
+  static const std::vector<std::string> defaults = [] {
+    Query untouched;
+    std::vector<std::string> texts;
+    for (const BoundArgument& argument : arguments_of(untouched)) texts.push_back(argument.get());
+    return texts;
+  }();
+  return check_scopes(arguments_of(query), defaults, effective);
 }
 
 // An error that names neither place nor field is about this one.

@@ -1,16 +1,10 @@
 #include "api/format_notes.h"
 
 #include "engine/path.h"
+#include "serve/plan.h"
 
 namespace tilecast {
 namespace {
-
-bool routes_tokens(const ModelSpec& model) {
-  if (model.decoder)
-    for (const LayerRun& layers : model.decoder->layers)
-      if (std::holds_alternative<MoeSpec>(layers.layer.feed_forward)) return true;
-  return false;
-}
 
 // The time of all calls of a step.
 Result<Seconds> step_time(const DeploymentOptions& options, const Workload& workload, const ChosenMethod& method) {
@@ -38,7 +32,7 @@ std::string prefix_note(const DeploymentOptions& options) {
 std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds step, const ChosenMethod& method) {
   const auto* model = std::get_if<ModelSpec>(&run.model);
   if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
-  const bool experts = routes_tokens(*model);
+  const bool experts = has_experts(*model);
   const Precision& own = run.engine.precision;
   std::vector<std::string> notes = path_notes(own, experts, gpu, run.engine.kind);
   std::vector<TimedFormat> wider;
@@ -55,7 +49,7 @@ std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds st
 }
 
 std::vector<std::string> deployment_notes(const DeploymentOptions& options, const ChosenMethod& method) {
-  const bool experts = routes_tokens(options.model);
+  const bool experts = has_experts(options.model);
   const Precision& own = options.engine.precision;
   std::vector<std::string> notes = path_notes(own, experts, options.gpu, options.engine.kind);
   Workload answers;

@@ -59,7 +59,7 @@ class LookedUp {
 
 Result<Context> context_of(const KernelQuery& query) {
   if (query.weight_copies < 1 || query.weight_copies > 1000000)
-    return field_error("weight-copies", "must lie between 1 and 1000000");
+    return field_error("weight-copies", "must lie between 1 and 1000000", "for example 6");
   Context context;
   context.runtime = query.runtime;
   context.warmth = query.warmth;
@@ -73,7 +73,9 @@ Result<Context> context_of(const KernelQuery& query) {
 // Engines mean something to the learned method only, and only those it has seen.
 Status check_engine(const KernelQuery& query, const FamilyModel* model) {
   if (query.engine.empty() && query.kernel_source.empty()) return Ok{};
-  if (!model) return field_error("engine", "has no meaning here: nothing was learned of this kernel", "leave it out");
+  if (query.engine.empty())
+    return field_error("kernel-source", "has no effect without engine", "say whose kernel it is, for example vllm");
+  if (!model) return field_error("engine", "has no effect: nothing was learned of this kernel", "leave it out");
   const std::vector<std::string> engines = engines_of(*model);
   if (std::find(engines.begin(), engines.end(), query.engine) == engines.end())
     return field_error("engine", "no row of '" + query.engine + "' was trained on",
@@ -247,7 +249,8 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
   for (const DimColumn& column : columns)
     if (column.values.size() != out.size())
       return field_error(column.name, "has " + std::to_string(column.values.size()) + " values for " +
-                                          std::to_string(out.size()) + " rows");
+                                          std::to_string(out.size()) + " rows",
+                         "one value for each row");
   if (out.empty()) return Ok{};
   if (needs_weights(common.method)) return field_error("method", "has no batch form", "tilecast, analytic or roofline");
   LookedUp known;
@@ -320,16 +323,16 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
   list.add(q.method, {.name = "method",
-                      .help = "how: tilecast, analytic (nothing learned) or a method to compare with",
+                      .help = "forecasting method; analytic leaves out everything learned, neusight and synperf are published ones",
                       .example = "analytic"});
   list.add(q.runtime, {.name = "runtime", .help = "how kernels are launched", .example = "eager"});
   list.add(q.warmth,
-           {.name = "warmth", .help = "what caches hold: model is weights cold, activations warm", .example = "cold"});
+           {.name = "warmth", .help = "what the caches hold; model: weights cold, activations warm", .example = "cold"});
   list.add(q.run, {.name = "run",
-                   .help = "how long the card works like this: a burst of milliseconds, or sustained as in models",
+                   .help = "for how long: a burst of milliseconds, or sustained, as in models",
                    .example = "sustained"});
   list.add(q.weight_copies, {.name = "weight-copies",
-                             .help = "copies of the weights that a warm benchmark rotates",
+                             .help = "copies of the weights that a warm benchmark cycles through",
                              .example = "6",
                              .least = 1,
                              .most = 1e6});
@@ -338,7 +341,7 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
                        .example = "my.weights"});
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
   list.add(q.kernel_source,
-           {.name = "kernel-source", .help = "with --engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
+           {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
   return list.take();
 }
 

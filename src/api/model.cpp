@@ -5,14 +5,15 @@
 #include "api/declare.h"
 #include "api/model_of.h"
 #include "engine/precision.h"
+#include "model/build.h"
 #include "model/config.h"
 #include "model/graph_file.h"
 #include "model/library.h"
 #include "model/onnx.h"
+#include "support/amount.h"
 #include "support/file.h"
 #include "support/input.h"
 #include "support/mapped_file.h"
-#include "support/number.h"
 
 namespace tilecast {
 namespace {
@@ -40,7 +41,7 @@ Result<Model> onnx_model(const ModelQuery& query) {
   options.allow_unknown = query.allow_unknown;
   for (const std::string& dim : query.dims) {
     const auto equals = dim.find('=');
-    if (equals == std::string::npos) return field_error("dim", "'" + dim + "' is no name=value");
+    if (equals == std::string::npos) return field_error("dim", "'" + dim + "' is no name=value", "for example batch=8");
     const auto value = part_count(std::string_view(dim).substr(equals + 1), "dim " + dim.substr(0, equals));
     if (!value) return value.error();
     options.dims[dim.substr(0, equals)] = *value;
@@ -50,19 +51,61 @@ Result<Model> onnx_model(const ModelQuery& query) {
   return Model{*std::move(graph)};
 }
 
+void say_mixer(const Mixer& mixer, ModelLayers& out) {
+  if (const auto* a = std::get_if<AttentionSpec>(&mixer)) {
+    out.mixer = "attention", out.window = a->window;
+    out.heads = a->heads, out.kv_heads = a->kv_heads, out.head_dim = a->head_dim;
+  } else if (const auto* mla = std::get_if<MlaSpec>(&mixer)) {
+    out.mixer = "latent attention", out.heads = mla->heads, out.head_dim = mla->nope_dim + mla->rope_dim;
+  } else if (const auto* scan = std::get_if<ScanSpec>(&mixer)) {
+    out.mixer = scan->rule == ScanRule::mamba2 ? "state space" : "linear attention";
+    out.heads = scan->heads, out.head_dim = scan->head_dim;
+  }
+}
+
+void say_feed_forward(const FeedForward& layer, ModelLayers& out) {
+  if (const auto* mlp = std::get_if<MlpSpec>(&layer)) {
+    out.feed_forward = "dense", out.width = mlp->inter;
+  } else if (const auto* moe = std::get_if<MoeSpec>(&layer)) {
+    out.feed_forward = "experts", out.width = moe->inter;
+    out.experts = moe->experts, out.experts_per_token = moe->topk, out.shared_width = moe->shared_inter;
+  }
+}
+
+void add_kinds(const std::optional<StackSpec>& stack, const char* name, std::vector<ModelLayers>& out) {
+  if (!stack) return;
+  for (const LayerRun& run : layer_kinds(*stack).kinds) {
+    ModelLayers kind;
+    kind.stack = name, kind.layers = run.repeats;
+    say_mixer(run.layer.mixer, kind);
+    say_feed_forward(run.layer.feed_forward, kind);
+    out.push_back(std::move(kind));
+  }
+}
+
 ModelInfo info_of(const ModelSpec& spec) {
   ModelInfo info;
   info.name = spec.name, info.architecture = spec.architecture;
   info.parameters = parameters(spec), info.active_parameters = active_parameters(spec);
   const Model model{spec};
   info.generates = generates(model), info.dtype = checkpoint_dtype(model);
-  info.layers = (spec.decoder ? *spec.decoder : *spec.encoder).layer_count();
+  const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;
+  info.layers = stack.layer_count(), info.hidden = stack.hidden, info.vocabulary = spec.vocab;
+  add_kinds(spec.encoder, "encoder", info.kinds);
+  add_kinds(spec.decoder, "decoder", info.kinds);
   if (info.generates)
     for (const CachePart& part : cache_need(spec).parts) info.cache_elements_per_token += part.per_token;
   const auto precision = precision_of(spec);
   const double element = precision ? precision->activation.activation_bits / 8 : 2;
+  info.formats = precision ? text_of(*precision) : info.dtype;
   info.cache_per_token = bytes(element * static_cast<double>(info.cache_elements_per_token));
   info.context = spec.max_context, info.left_out = spec.left_out;
+  return info;
+}
+
+ModelInfo info_of(const ModelEntry& entry) {
+  ModelInfo info = info_of(entry.spec);
+  info.name = entry.name, info.aliases = entry.aliases, info.source = entry.source;
   return info;
 }
 
@@ -70,7 +113,7 @@ ModelInfo info_of(const Graph& graph) {
   ModelInfo info;
   info.name = graph.name, info.architecture = "graph";
   info.parameters = info.active_parameters = parameters(graph);
-  info.dtype = checkpoint_dtype(Model{graph});
+  info.dtype = info.formats = checkpoint_dtype(Model{graph});
   return info;
 }
 
@@ -78,14 +121,18 @@ ModelInfo info_of(const Graph& graph) {
 
 Result<Count> part_count(std::string_view text, const std::string& field) {
   constexpr Count kMost = Count{1} << 30;  // no real batch or length exceeds it
-  const auto value = number_between<Count>(text, 0, kMost);
-  if (!value) return field_error(field, fmt::format("'{}' is no whole number between 0 and {}", text, kMost));
+  const auto value = whole_amount_from(text);
+  if (!value || *value < 0 || *value > kMost)
+    return field_error(field, fmt::format("'{}' is no whole number between 0 and {}", text, kMost),
+                       amount_remedy(text, "for example 2048"));
   return *value;
 }
 
 Result<Model> model_of(const ModelQuery& query) {
   if (query.model.ends_with(".onnx") || is_piped_onnx(query.model)) return onnx_model(query);
-  if (!query.dims.empty()) return field_error("dim", "has a meaning for ONNX files only");
+  if (!query.dims.empty()) return field_error("dim", "has no effect: only ONNX files have named dimensions", "leave it out");
+  if (query.allow_unknown)
+    return field_error("allow-unknown", "has no effect: only ONNX files may hold unknown operators", "leave it out");
   if (is_graph_file(query.model)) {
     auto graph = graph_from_json_file(query.model);
     if (!graph) return std::move(graph).error();
@@ -109,25 +156,25 @@ bool generates(const Model& model) {
 
 std::vector<ModelInfo> known_models() {
   std::vector<ModelInfo> all;
-  for (const ModelEntry& entry : list_models()) {
-    ModelInfo info = info_of(entry.spec);
-    info.name = entry.name, info.aliases = entry.aliases, info.source = entry.source;
-    all.push_back(std::move(info));
-  }
+  for (const ModelEntry& entry : list_models()) all.push_back(info_of(entry));
   return all;
 }
 
 Result<ModelInfo> describe_model(const ModelQuery& query) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   const auto model = model_of(query);
-  if (!model) return model.error();
+  if (!model) return in_field(model.error(), "model");
+  if (const auto entry = find_entry(query.model)) return info_of(*entry);
   return std::visit([](const auto& one) { return info_of(one); }, *model);
 }
 
 std::vector<std::string> model_classes() { return supported_architectures(); }
 
 const Question& models_question() {
-  static const Question question{"models", "list the models Tilecast knows by name", {"models", "models --classes"}};
+  static const Question question{
+      "models",
+      "list the models Tilecast knows by name, or show one",
+      {"models", "models Llama-3.1-8B", "models --classes"}};
   return question;
 }
 

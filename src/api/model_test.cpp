@@ -28,6 +28,24 @@ TEST(ModelApi, DescribesAModelByName) {
   EXPECT_TRUE(model->generates);
 }
 
+TEST(ModelApi, SaysWhatLayersAreMadeOf) {
+  const auto model = describe_model({.model = "Qwen/Qwen3-30B-A3B"});
+  ASSERT_TRUE(model.ok()) << model.error().line();
+  EXPECT_EQ(model->name, "Qwen3-30B-A3B");
+  EXPECT_FALSE(model->source.empty());
+  EXPECT_EQ(model->hidden, 2048);
+  ASSERT_EQ(model->kinds.size(), 1u);
+  const ModelLayers& layers = model->kinds.front();
+  EXPECT_EQ(layers.layers, 48);
+  EXPECT_EQ(layers.mixer, "attention");
+  EXPECT_EQ(layers.heads, 32);
+  EXPECT_EQ(layers.kv_heads, 4);
+  EXPECT_EQ(layers.head_dim, 128);
+  EXPECT_EQ(layers.experts, 128);
+  EXPECT_EQ(layers.experts_per_token, 8);
+  EXPECT_EQ(layers.width, 768);
+}
+
 TEST(ModelApi, ListsTheLibrary) {
   const auto models = known_models();
   EXPECT_GT(models.size(), 100u);

@@ -28,7 +28,8 @@ Status check_lengths(const WorkloadOptions& w, const ModelSpec& model, std::opti
   const Count most = limit.value_or(model.max_context);
   if (!model.decoder || most == 0 || w.input.mean + w.output.mean <= most) return Ok{};
   return field_error("input", fmt::format("{} + {} tokens are more than {}, {}", w.input.mean, w.output.mean,
-                                          limit ? "max-model-len" : "the context of " + model.name, most));
+                                          limit ? "max-model-len" : "the context of " + model.name, most),
+                     "shorter requests, or a larger max-model-len");
 }
 
 // "16xB200": at most so many of it.
@@ -39,7 +40,7 @@ Result<GpuOffer> offer_from(const std::string& text, const PlanServeQuery& q) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   if (digits != std::string::npos && digits > 0 && digits < 6 && text[digits] == 'x') {
     const auto most = number_between<int>(text.substr(0, digits), 1, kMostGpus);
-    if (!most) return field_error("gpus", fmt::format("'{}': 1 to {} GPUs", text, kMostGpus));
+    if (!most) return field_error("gpus", fmt::format("'{}': 1 to {} GPUs", text, kMostGpus), "for example 16xB200");
     offer.most = *most;
     name = text.substr(digits + 1);
   }

@@ -14,6 +14,7 @@
 #include "constants/serve.h"
 #include "serve/deployment_features.h"
 #include "serve/metrics.h"
+#include "serve/plan.h"
 #include "serve/step_width.h"
 
 namespace tilecast {
@@ -26,14 +27,20 @@ Status check_together(const SimulateQuery& q) {
   constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
   if (auto fine = check_fleet(q); !fine) return fine;
   if (q.tp * q.pp * q.attention_dp > kMostGpus)
-    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus));
+    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus), "a smaller tp, pp or attention-dp");
   if ((q.dp + q.prefill_replicas) * q.attention_dp > kMostReplicas)
-    return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas));
+    return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas), "a smaller dp");
   if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)
-    return field_error("policy", "max-utilization is TensorRT-LLM's", "engine trtllm");
+    return field_error("policy", "max-utilization is TensorRT-LLM's", "give engine trtllm");
   if (auto fine = check_requests(q); !fine) return fine;
   if (!q.trace.empty() && (q.load.rate || q.sweep.starts_with("rate")))
     return field_error(q.load.rate ? "rate" : "sweep", "a trace has arrivals of its own", "a concurrency, or no trace");
+  if (q.load.rate && q.sweep.starts_with("rate"))
+    return field_error("rate", "has no effect beside a sweep of rates", "leave one of them out");
+  if (q.concurrency && q.sweep.starts_with("concurrency"))
+    return field_error("concurrency", "has no effect beside a sweep of it", "leave one of them out");
+  if (q.chunked_prefill && q.no_chunked_prefill)
+    return field_error("chunked-prefill", "and no-chunked-prefill exclude each other", "give one of them");
   return Ok{};
 }
 
@@ -202,6 +209,15 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   return result;
 }
 
+// Nothing was given that the answer would leave out.
+Status simulation_scopes_hold(const SimulateQuery& q, const ModelSpec& model) {
+  const bool arrivals = q.load.rate || q.sweep.starts_with("rate");
+  const bool several = q.dp * q.attention_dp > 1 || q.prefill_replicas > 1;
+  return check_scopes(q, {{"experts", has_experts(model) ? "yes" : "no"},
+                          {"rate", arrivals ? "given" : ""},
+                          {"copies", several ? "many" : "one"}});
+}
+
 // A run that served nobody has no figures to show.
 Status check_served(const SimulationResult& result) {
   for (const SimulatedLoad& load : result.loads)
@@ -228,6 +244,7 @@ Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progre
   }
   Setup setup;
   if (auto fine = set_up(setup, q); !fine) return fine.error();
+  if (auto fine = simulation_scopes_hold(q, setup.options.model); !fine) return fine.error();
   SimulationResult result = described(setup, q);
   for (std::size_t i = 0; i < sweep.values.size(); ++i) {
     SimulateQuery at = q;

@@ -9,27 +9,25 @@ namespace {
 
 constexpr double kMostServingRanks = 1024;
 
+const Scope kSglang{"engine", {"sglang"}}, kDrafts{"draft"}, kPrompts{"prefill-replicas"};
+
 void add_deployment(Declare& list, SimulateQuery& q) {
-  list.add(q.model, {.name = "model",
-                     .help = "a model's name (`tilecast models`), a Hugging Face config.json or its folder",
-                     .example = "Llama-3.1-8B",
-                     .required = true,
-                     .positional = true});
+  declare_served_model(list, q.model);
   list.add(q.gpu, {.name = "gpu",
-                   .help = "GPU name or description file (default: the cluster's, else H100-SXM)",
+                   .help = "GPU name or description file (default: the cluster's)",
                    .example = "H100-SXM"});
-  list.add(q.engine, {.name = "engine", .help = "who serves", .example = "sglang"});
+  list.add(q.engine, {.name = "engine", .help = "serving engine", .example = "sglang"});
   list.add(q.dtype, {.name = "dtype",
                      .help = "number format (default: the checkpoint's), by part where parts differ",
                      .example = "experts=mxfp4,attention=bf16"});
-  list.add(q.kv_dtype, {.name = "kv-dtype", .help = "the cache", .example = "fp8"});
+  list.add(q.kv_dtype, {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8"});
   list.add(q.routing, {.name = "routing",
-                       .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
-                       .example = "uniform"});
+                       .help = "how tokens spread over experts: uniform, power:1.2 (default), or counts:FILE with the visits of each expert",
+                       .example = "uniform", .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
   list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.ep,
-           {.name = "ep", .help = "ranks that share the experts out", .example = "8", .least = 1, .most = kMostServingRanks});
+           {.name = "ep", .help = "ranks that share the experts", .example = "8", .least = 1, .most = kMostServingRanks});
   list.add(q.attention_dp,
            {.name = "attention-dp",
             .help = "data parallel ranks of one replica, each with requests of its own, that share experts over the "
@@ -41,12 +39,12 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                        .help = "cluster of the ranks, by name or file (default: the one of this GPU)",
                        .example = "hgx-h100"});
   list.add(q.dp, {.name = "dp", .help = "replicas behind a router", .example = "4", .least = 1, .most = kMostCount});
-  list.add(q.router, {.name = "router", .help = "which of them a request goes to", .example = "least-loaded"});
+  list.add(q.router, {.name = "router", .help = "how requests are spread over the replicas", .example = "least-loaded", .scopes = {{"copies", {"many"}, "has no effect with one replica", "give dp, or leave it out"}}});
 }
 
 void add_load(Declare& list, SimulateQuery& q) {
   list.add(q.num_prompts,
-           {.name = "num-prompts", .help = "requests, how many", .example = "1000", .least = 1, .most = 1e7});
+           {.name = "num-prompts", .help = "number of requests", .example = "1000", .least = 1, .most = 1e7, .scopes = {kNoTrace}});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (default: all at once)",
                          .example = "10",
@@ -56,7 +54,7 @@ void add_load(Declare& list, SimulateQuery& q) {
                           .help = "1 is Poisson, less is burstier (as vllm bench serve)",
                           .example = "0.5",
                           .least = 1e-6,
-                          .most = 1e6});
+                          .most = 1e6, .scopes = {kNoTrace, {"rate", {}, "has no effect where all requests come at once", "give a rate, or leave it out"}}});
   list.add(q.concurrency, {.name = "concurrency",
                            .help = "requests in flight at most (closed loop)",
                            .example = "64",
@@ -91,7 +89,7 @@ void add_limits(Declare& list, SimulateQuery& q) {
                      .unit = "tokens",
                      .example = "8192",
                      .least = 1,
-                     .most = kMostCount});
+                     .most = kMostCount, .scopes = {kSglang}});
   list.add(q.block_tokens, {.name = "block-size",
                             .help = "tokens of a block of the cache (default: the engine's)",
                             .unit = "tokens",
@@ -107,61 +105,61 @@ void add_limits(Declare& list, SimulateQuery& q) {
 }
 
 void add_scheduling(Declare& list, SimulateQuery& q) {
-  list.add(q.no_prefix_caching, {.name = "no-prefix-caching", .help = "prefixes are computed each time"});
-  list.add(q.no_chunked_prefill, {.name = "no-chunked-prefill", .help = "prompts are not cut"});
-  list.add(q.chunked_prefill, {.name = "chunked-prefill", .help = "trtllm: prompts are cut"});
-  list.add(q.mixed_chunk, {.name = "enable-mixed-chunk", .help = "sglang: answers run in the prompts' steps"});
+  list.add(q.no_prefix_caching, {.name = "no-prefix-caching", .help = "compute shared prefixes every time"});
+  list.add(q.no_chunked_prefill, {.name = "no-chunked-prefill", .help = "do not split prompts over steps"});
+  list.add(q.chunked_prefill, {.name = "chunked-prefill", .help = "trtllm: split prompts over steps", .scopes = {{"engine", {"trtllm"}, {}, "vllm and sglang cut prompts by default; leave it out"}}});
+  list.add(q.mixed_chunk, {.name = "enable-mixed-chunk", .help = "sglang: decode in the steps of prompts", .scopes = {kSglang}});
   list.add(q.receive_steps, {.name = "scheduler-recv-interval",
-                             .help = "sglang: steps of answers between two looks for new requests (default 1)",
+                             .help = "sglang: decode steps between two checks for new requests (default 1)",
                              .example = "10",
                              .least = 1,
-                             .most = kMostCount});
+                             .most = kMostCount, .scopes = {kSglang}});
   list.add(q.most_captured, {.name = "max-cudagraph-capture-size",
                              .help = "vllm, sglang: largest batch with a captured graph (default: the engine's)",
                              .unit = "tokens",
                              .example = "2048",
                              .least = 1,
                              .most = 65536,
-                             .aliases = {"cuda-graph-max-bs"}});
-  list.add(q.no_overlap, {.name = "no-overlap", .help = "steps are planned one after the other (no async scheduling)"});
+                             .aliases = {"cuda-graph-max-bs"}, .scopes = {{"engine", {"vllm", "sglang"}}}});
+  list.add(q.no_overlap, {.name = "no-overlap", .help = "plan a step only after the one before (no async scheduling)"});
   list.add(q.policy, {.name = "policy",
-                      .help = "the engine's own, static (batches), or max-utilization (trtllm)",
+                      .help = "scheduler: the engine's own, static batches, or trtllm's max-utilization",
                       .example = "static"});
   list.add(q.draft, {.name = "draft",
-                     .help = "speculative decoding or MTP: draft tokens a step",
+                     .help = "speculative decoding or MTP: draft tokens per step",
                      .unit = "tokens",
                      .example = "4",
                      .least = 0,
                      .most = 64});
   declare_acceptance(list, q);
   list.add(q.draft_cost, {.name = "draft-cost",
-                          .help = "... time of a draft token, as a share of a step",
+                          .help = "with draft: time of a draft token, as a share of a step",
                           .example = "0.05",
                           .least = 0,
-                          .most = 10});
+                          .most = 10, .scopes = {kDrafts}});
   declare_requests(list, q);
 }
 
 void add_pools(Declare& list, SimulateQuery& q) {
   list.add(q.prefill_replicas, {.name = "prefill-replicas",
-                                .help = "disaggregated: replicas for prompts; those of dp decode",
+                                .help = "disaggregated serving: replicas for prompts, beside the dp that decode",
                                 .example = "1",
                                 .least = 0,
                                 .most = kMostCount});
   list.add(q.prefill_tp, {.name = "prefill-tp",
-                          .help = "... tensor parallel ranks of each (default: as tp)",
+                          .help = "with prefill-replicas: tensor parallel ranks of each (default: as tp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostServingRanks});
+                          .most = kMostServingRanks, .scopes = {kPrompts}});
   list.add(
       q.link_gb_per_s,
-      {.name = "link", .help = "... rate between them", .unit = "GB/s", .example = "50", .least = 1e-6, .most = 1e6});
+      {.name = "link", .help = "with prefill-replicas: bandwidth to the decoding ones", .unit = "GB/s", .example = "50", .least = 1e-6, .most = 1e6, .scopes = {kPrompts}});
   list.add(q.link_us, {.name = "link-latency",
-                       .help = "... time of an empty transfer",
+                       .help = "with prefill-replicas: latency of a transfer",
                        .unit = "µs",
                        .example = "20",
                        .least = 0,
-                       .most = 1e9});
+                       .most = 1e9, .scopes = {kPrompts}});
   declare_pool_layouts(list, q.fleet);
 }
 
@@ -194,12 +192,7 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
                      .help = "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256",
                      .example = "rate=1..32"});
   list.add(q.no_interval, {.name = "no-interval", .help = "leave out the intervals, which take two more runs"});
-  list.add(q.method, {.name = "method",
-                      .help = "how steps are forecast; analytic: nothing learned",
-                      .example = "analytic",
-                      .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights, {.name = "weights", .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+  declare_method(list, q.method, q.weights);
   return list.take();
 }
 

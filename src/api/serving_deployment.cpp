@@ -12,8 +12,9 @@ namespace {
 // The GPU that the query names, else its cluster's.
 Result<Gpu> gpu_of(const SimulateQuery& q, const std::optional<Cluster>& cluster) {
   if (cluster && q.gpu.empty()) return cluster->gpu;
-  auto gpu = load_gpu(q.gpu.empty() ? "H100-SXM" : q.gpu);
-  if (!gpu) return std::move(gpu).error();
+  if (q.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+  auto gpu = load_gpu(q.gpu);
+  if (!gpu) return in_field(std::move(gpu).error(), "gpu");
   if (cluster && cluster->gpu.name != gpu->name)
     return field_error("gpu", gpu->name + " is not the GPU of " + q.cluster + ", " + cluster->gpu.name,
                        "give one of them");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "support/amount.h"
 #include "support/number.h"
 #include "support/text.h"
 
@@ -27,8 +28,8 @@ namespace {
 std::optional<std::vector<double>> swept(const std::string& values) {
   std::vector<double> list;
   if (const auto dots = values.find(".."); dots != std::string::npos) {
-    const auto from = finite_number(std::string_view(values).substr(0, dots));
-    const auto to = finite_number(std::string_view(values).substr(dots + 2));
+    const auto from = amount_from(std::string_view(values).substr(0, dots));
+    const auto to = amount_from(std::string_view(values).substr(dots + 2));
     if (!from || !to || !(*from >= kLeastRate) || !(*to <= kMostRate) || *to < *from || *to / *from > 1e6)
       return std::nullopt;
     for (double v = *from; v < *to * (1 - 1e-9); v *= 2) list.push_back(v);
@@ -36,7 +37,7 @@ std::optional<std::vector<double>> swept(const std::string& values) {
     return list;
   }
   for (const std::string& part : split(values, ',')) {
-    const auto v = finite_number(part);
+    const auto v = amount_from(part);
     if (!v || !(*v >= kLeastRate) || !(*v <= kMostRate)) return std::nullopt;
     list.push_back(*v);
   }
@@ -101,22 +102,40 @@ void declare_load(Declare& list, LoadQuery& load) {
   constexpr double kMostTokens = 1 << 30, kMostSeed = 9007199254740992.0;  // what a double still counts
   list.add(
       load.input,
-      {.name = "input", .help = "tokens of a prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8", .example = "1024"});
-  list.add(load.output, {.name = "output", .help = "tokens of an answer, likewise", .example = "256"});
+      {.name = "input", .help = "tokens per prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8", .example = "1024", .scopes = {kNoTrace}});
+  list.add(load.output, {.name = "output", .help = "tokens per answer, likewise", .example = "256", .scopes = {kNoTrace}});
   list.add(load.prefixes, {.name = "prefixes",
-                           .help = "different beginnings that prompts share",
+                           .help = "number of different prefixes that prompts share",
                            .example = "4",
                            .least = 0,
-                           .most = kMostTokens});
+                           .most = kMostTokens, .scopes = {kNoTrace}});
   list.add(load.prefix_tokens, {.name = "prefix-tokens",
-                                .help = "... and their length",
+                                .help = "length of a shared prefix",
                                 .unit = "tokens",
                                 .example = "512",
                                 .least = 0,
-                                .most = kMostTokens});
+                                .most = kMostTokens, .scopes = {kNoTrace, {"prefixes"}}});
   list.add(
       load.seed,
       {.name = "seed", .help = "the same seed gives the same result", .example = "1", .least = 0, .most = kMostSeed});
+}
+
+void declare_served_model(Declare& list, std::string& model) {
+  list.add(model, {.name = "model",
+                   .help = "a model's name (`tilecast models`), a Hugging Face config.json or its folder",
+                   .example = "Llama-3.1-8B",
+                   .required = true,
+                   .positional = true});
+}
+
+void declare_method(Declare& list, Method& method, std::string& weights) {
+  list.add(method, {.name = "method",
+                    .help = "how steps are forecast; analytic: nothing learned",
+                    .example = "analytic",
+                    .choices = {"tilecast", "analytic", "roofline"}});
+  list.add(weights, {.name = "weights",
+                     .help = "weights of `tilecast-lab train` in place of the shipped ones",
+                     .example = "my.weights"});
 }
 
 EngineKind kind_of(ServingEngine engine) {

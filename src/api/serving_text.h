@@ -31,8 +31,15 @@ Result<Sweep> sweep_from(const std::string& text);
 
 Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, double burstiness = 1);
 
+// Requests are drawn, not read from a file.
+inline const Scope kNoTrace{
+    "trace", {""}, "has no effect beside a trace, which has requests of its own", "leave one of them out"};
+
 // The arguments of a load besides its rate, which means something else to each question.
 void declare_load(Declare& list, LoadQuery& load);
+// A model by name or configuration; no graph serves.
+void declare_served_model(Declare& list, std::string& model);
+void declare_method(Declare& list, Method& method, std::string& weights);
 
 EngineKind kind_of(ServingEngine engine);
 ServingEngine serving_engine_of(EngineKind kind);  // of one that serves

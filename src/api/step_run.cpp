@@ -9,6 +9,7 @@
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "serve/plan.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -49,11 +50,9 @@ Result<Workload> workload_of(const StepQuery& q, const Model& model) {
   if (!q.requests.empty()) {
     auto requests = requests_from(q.requests);
     if (!requests) return std::move(requests).error();
-    if (q.mode == Mode::train) return field_error("requests", "has no meaning in training", "use batch and seq");
     w.requests = *std::move(requests);
     return w;
   }
-  if (q.mode == Mode::mixed) return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
   const Count batch = q.global_batch.value_or(q.batch);
   if (q.mode == Mode::decode) {
     if (q.context == 0) return field_error("context", "is missing: tokens already cached", "for example 2048");
@@ -79,6 +78,11 @@ TrainingSetup training_of(const StepQuery& q) {
   return t;
 }
 
+EngineKind engine_kind_of(const StepQuery& q, const Model& model) {
+  const bool serving = q.mode != Mode::train && generates(model);
+  return q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
+}
+
 Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
   const std::string dtype = q.dtype.empty() && q.mixed != MixedPrecision::none ? "bf16" : q.dtype;
@@ -86,10 +90,9 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   auto precision = spec ? precision_of(*spec, dtype, q.kv_dtype)
                         : precision_from(dtype.empty() ? checkpoint_dtype(model) : dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
-  if (q.era == EngineEra::year_2023) return field_error("era", "must be current or 2024, not '2023'");
+  if (q.era == EngineEra::year_2023) return field_error("era", "must be current or 2024, not '2023'", "leave it out for today's releases");
   EngineOptions engine;
-  const bool serving = q.mode != Mode::train && generates(model);
-  engine.kind = q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
+  engine.kind = engine_kind_of(q, model);
   engine.precision = *std::move(precision);
   engine.precision.mixed = q.mixed;
   if (!q.routing.empty()) {
@@ -120,6 +123,14 @@ std::string_view item_of(const Model& model) {
   return spec && spec->audio && !spec->decoder ? "clip" : "token";
 }
 
+// Where both are named, the card must be the cluster's.
+Status check_gpu_of(const Cluster& cluster, const Result<Gpu>& gpu) {
+  if (!gpu) return in_field(gpu.error(), "gpu");
+  if (gpu->name == cluster.gpu.name) return Ok{};
+  return field_error("gpu", gpu->name + " is not the GPU of the cluster " + cluster.name + ", " + cluster.gpu.name,
+                     "give one of the two");
+}
+
 // Everything of a query but what says where and how it is priced.
 std::string key_of(StepQuery query) {
   std::string key;
@@ -135,6 +146,27 @@ template <class Key, class Value, class Make>
 const Value& remembered(std::map<Key, Value>& known, const Key& key, const Make& make) {
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, make()).first->second;
+}
+
+bool routes_tokens(const Model& model) {
+  if (const auto* spec = std::get_if<ModelSpec>(&model)) return has_experts(*spec);
+  for (const Section& section : std::get<Graph>(model).sections)
+    for (const Operator& op : section.operators)
+      if (std::holds_alternative<Moe>(op.shape)) return true;
+  return false;
+}
+
+// Nothing was given that the answer would leave out.
+Status scopes_hold(const StepQuery& q, const Model& model) {
+  if (q.mode == Mode::mixed && q.requests.empty())
+    return field_error("mode", "mixed needs requests", "for example 8x1+2048,2x512");
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  const auto yes = [](bool holds) { return std::string(holds ? "yes" : "no"); };
+  return check_scopes(q, {{"engine", std::string(name_of(engine_kind_of(q, model)))},
+                          {"gpus", q.over_many() ? "many" : "one"},
+                          {"shapes", spec ? "free" : "given"},
+                          {"sources", yes(spec && spec->encoder && spec->decoder)},
+                          {"experts", yes(routes_tokens(model))}});
 }
 
 }  // namespace
@@ -214,6 +246,8 @@ Status StepLookups::place(const StepQuery& q, AskedStep& asked) {
   const int ranks = q.layout.ranks();
   const Result<Cluster>& found = cluster(q.cluster.empty() ? fmt::format("{}x{}", ranks, q.gpu) : q.cluster, ranks);
   if (!found) return in_field(found.error(), q.cluster.empty() ? "gpu" : "cluster");
+  if (!q.cluster.empty() && !q.gpu.empty())
+    if (auto same = check_gpu_of(*found, gpu(q.gpu)); !same) return same;
   asked.cluster = &*found;
   s.gpu = found->gpu.name, s.gpu_memory = found->gpu.dram.size;
   s.cluster = found->name, s.gpus = ranks, s.gpus_per_node = found->gpus_per_node;
@@ -227,6 +261,7 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   if (auto fine = place(query, asked); !fine) return std::move(fine).error();
   const Result<Model>& found = model(query);
   if (!found) return in_field(found.error(), "model");
+  if (auto fine = scopes_hold(query, *found); !fine) return std::move(fine).error();
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
   asked.run = *std::move(run);

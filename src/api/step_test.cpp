@@ -171,15 +171,16 @@ TEST(StepApi, ErrorsNameTheField) {
   EXPECT_THAT(refused([](auto& q) { q.context = 0; }), StartsWith("context: is missing"));
   EXPECT_THAT(refused([](auto& q) { q.mode = Mode::prefill; }), StartsWith("seq: is missing"));
   EXPECT_THAT(refused([](auto& q) { q.mode = Mode::mixed; }), StartsWith("mode: mixed needs requests"));
-  EXPECT_THAT(refused([](auto& q) { q.requests = "8x"; }), StartsWith("requests: "));
-  EXPECT_THAT(refused([](auto& q) { q.requests = "8x1+2048", q.mode = Mode::train; }),
-              StartsWith("requests: has no meaning in training"));
+  const auto alone = [](auto& q, const char* requests) { q.requests = requests, q.batch = 1, q.seq = q.context = 0; };
+  EXPECT_THAT(refused([&](auto& q) { alone(q, "8x"); }), StartsWith("requests: "));
+  EXPECT_THAT(refused([&](auto& q) { alone(q, "8x1+2048"), q.mode = Mode::train; }),
+              StartsWith("requests: has no effect with mode train"));
   EXPECT_THAT(refused([](auto& q) { q.batch = 0; }), StartsWith("batch: must lie between 1 and"));
   EXPECT_THAT(refused([](auto& q) { q.new_tokens = 0; }), StartsWith("new-tokens: must lie between 1 and"));
   EXPECT_THAT(refused([](auto& q) { q.seq = -1; }), StartsWith("seq: must lie between 0 and"));
   EXPECT_THAT(refused([](auto& q) { q.dtype = "bf17"; }), StartsWith("dtype: "));
   EXPECT_THAT(refused([](auto& q) { q.kv_dtype = "int3"; }), StartsWith("kv-dtype: must be auto or fp8"));
-  EXPECT_THAT(refused([](auto& q) { q.mode = Mode::train, q.seq = 8, q.engine = EngineKind::vllm; }),
+  EXPECT_THAT(refused([](auto& q) { q.mode = Mode::train, q.seq = 8, q.context = 0, q.engine = EngineKind::vllm; }),
               StartsWith("engine: vllm does not train"));
   EXPECT_THAT(refused([](auto& q) { q.era = EngineEra::year_2023; }), StartsWith("era: "));
   EXPECT_THAT(refused([](auto& q) { q.method = Method::neusight; }), StartsWith("method: "));

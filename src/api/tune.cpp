@@ -30,6 +30,7 @@ template <class Query>
 Result<Setting> setting_of(const Query& query, const Measuring& measuring) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   if (auto fine = check_arguments(measuring); !fine) return std::move(fine).error();
+  if (auto fine = check_scopes(measuring); !fine) return std::move(fine).error();
   auto gpu = load_gpu(query.gpu);
   if (!gpu) return in_field(std::move(gpu).error(), "gpu");
   const auto format = format_from(query.dtype);
@@ -259,24 +260,25 @@ std::vector<BoundArgument> arguments_of(GemmTuneQuery& q) {
 std::vector<BoundArgument> arguments_of(Measuring& m) {
   Declare list;
   list.add(m.command, {.name = "measure",
-                       .help = "time these through a command: it gets the layer and the configurations (docs/tune.md)",
+                       .help = "time the best ones with this command, which gets the layer and the configurations (docs/tune.md)",
                        .example = "python3 tools/tune/measure.py"});
   list.add(m.seconds, {.name = "measure-seconds",
-                       .help = "... and is ended after this long",
+                       .help = "with measure: stop it after this long",
                        .unit = "s",
                        .example = "600",
                        .least = 0.01,
-                       .most = 86400});
+                       .most = 86400,
+                       .scopes = {{"measure"}}});
   return list.take();
 }
 
 std::vector<BoundArgument> arguments_of(EngineFilesQuery& q) {
   Declare list;
   list.add(q.device_name, {.name = "device-name",
-                           .help = "... for the card that torch.cuda.get_device_name() calls this",
+                           .help = "with output: the card's name as torch.cuda.get_device_name() says it",
                            .example = "NVIDIA H200"});
   list.add(q.triton,
-           {.name = "triton", .help = "... and this Triton (SGLang keeps its files by version)", .example = "3.6.0"});
+           {.name = "triton", .help = "with output: Triton's version, by which SGLang keeps its files", .example = "3.6.0"});
   return list.take();
 }
 

@@ -78,9 +78,9 @@ Timed across_nodes(const Collective& call, const Setting& setting, const Crossin
 }
 
 Status check(const Collective& call, const Cluster& cluster) {
-  if (call.ranks < 1) return field_error("ranks", "must be one or more");
+  if (call.ranks < 1) return field_error("ranks", "must be one or more", "for example 8");
   if (!(in_bytes(call.bytes) >= 0 && in_bytes(call.bytes) < 1e15))
-    return field_error("bytes", "must lie between 0 and a petabyte");
+    return field_error("bytes", "must lie between 0 and a petabyte", "for example 64K or 1G");
   if (call.local < 0 || call.local > cluster.gpus_per_node)
     return field_error(
         "local", std::to_string(call.local) + " ranks do not fit on a node of " + std::to_string(cluster.gpus_per_node),
@@ -95,7 +95,7 @@ Status check(const Collective& call, const Cluster& cluster) {
                            " GPUs of " + cluster.name,
                        "give it " + std::to_string(nodes) + " nodes");
   if (call.op == CollectiveOp::send_recv && call.ranks > 2)
-    return field_error("ranks", "send_recv is between two, not " + std::to_string(call.ranks));
+    return field_error("ranks", "send_recv is between two, not " + std::to_string(call.ranks), "give 2");
   return Ok{};
 }
 

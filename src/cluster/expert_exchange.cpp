@@ -89,7 +89,7 @@ Seconds trtllm_wire(const ExpertExchange& x, const Cluster& cluster, const Token
 
 Status check(const ExpertExchange& x, const Cluster& cluster) {
   const auto at_least_one = [](const char* field, int value) -> Status {
-    if (value < 1) return field_error(field, "must be one or more");
+    if (value < 1) return field_error(field, "must be one or more", "leave it out for its default");
     return Ok{};
   };
   const std::pair<const char*, int> counts[] = {{"tokens", x.tokens},   {"hidden", x.hidden}, {"topk", x.topk},
@@ -122,7 +122,8 @@ Status check(const ExpertExchange& x, const Cluster& cluster) {
     return field_error("library", "prepare is a kernel of trtllm-two-sided", "leave the library out");
   const int reach = x.most_nodes > 0 ? std::min(x.most_nodes, nodes) : nodes;
   if (static_cast<long>(x.topk) * nodes > static_cast<long>(x.experts) * reach)
-    return field_error("topk", std::to_string(x.topk) + " are more than the experts a token can reach");
+    return field_error("topk", std::to_string(x.topk) + " are more than the experts a token can reach",
+                       "more experts, or a larger most-nodes");
   return Ok{};
 }
 

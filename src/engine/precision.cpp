@@ -55,7 +55,8 @@ Status set_cache(Precision& p, std::string_view cache_dtype, bool fp8_by_default
   } else if (cache_dtype == "fp8") {
     p.cache = CacheType::fp8;
   } else if (cache_dtype != "same") {
-    return field_error("kv-dtype", "must be auto, fp8 or same, not '" + std::string(cache_dtype) + "'");
+    return field_error("kv-dtype", "must be auto, fp8 or same, not '" + std::string(cache_dtype) + "'",
+                       "leave it out for the checkpoint's");
   }
   return Ok{};
 }

@@ -34,7 +34,7 @@ Result<std::vector<double>> visits_in(const std::string& path) {
     visits.push_back(*number);
     rest.remove_prefix(word.size());
   }
-  if (std::accumulate(visits.begin(), visits.end(), 0.0) <= 0) return Error{path, kField, "holds no visits", ""};
+  if (std::accumulate(visits.begin(), visits.end(), 0.0) <= 0) return Error{path, kField, "holds no visits", "one number for each expert"};
   return visits;
 }
 
@@ -99,7 +99,8 @@ Result<Moe> routed(Moe shape, const Routing& routing) {
   shape.distribution = routing.kind, shape.alpha = routing.alpha;
   if (routing.kind != ExpertDistribution::given) return shape;
   if (static_cast<Count>(routing.visits.size()) != shape.experts)
-    return field_error(kField, fmt::format("names {} experts, the model has {}", routing.visits.size(), shape.experts));
+    return field_error(kField, fmt::format("names {} experts, the model has {}", routing.visits.size(), shape.experts),
+                       "one number for each of the model's experts");
   shape.counts = busiest(scaled(routing.visits, shape.tokens * shape.topk, shape.tokens),
                          static_cast<std::size_t>(shape.local_experts()));
   return shape;

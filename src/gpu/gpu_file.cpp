@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -190,7 +191,7 @@ constexpr std::array kNotInherited = {"published_peak_tflops", "aliases", "sourc
 
 // The description `like` names.
 Result<Json> parent_of(const Json& own, const std::string& place, const GpuTextLookup& like) {
-  if (!own["like"].is_string()) return Error{place, "like", "must be the name of a GPU", ""};
+  if (!own["like"].is_string()) return Error{place, "like", "must be the name of a GPU", "for example \"H100-SXM\""};
   auto base_text = like(own["like"].get<std::string>());
   if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
   return parse_description(*base_text, place);
@@ -211,6 +212,11 @@ Json laid_over(const Json& parent, const Json& own) {
   merged.merge_patch(own);
   merged.erase("like");
   return merged;
+}
+
+bool goes_by(const Gpu& gpu, const std::string& name) {
+  const auto same = [&](const std::string& own) { return name_key(own) == name_key(name); };
+  return same(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
 }
 
 // A description with nothing left to look up.
@@ -251,8 +257,11 @@ Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, cons
   const Json merged = laid_over(*base, *parsed);
   auto gpu = read_gpu(merged, place);
   if (!gpu) return gpu;
-  gpu->parent = std::make_shared<const Gpu>(*std::move(parent));
   gpu->as_parent = bare(merged) == bare(*base);
+  if (!gpu->as_parent && goes_by(*parent, gpu->name))
+    return Error{place, "name", "'" + gpu->name + "' is " + parent->name + "'s own, and this card differs from it",
+                 "another name, or no answer tells the two apart"};
+  gpu->parent = std::make_shared<const Gpu>(*std::move(parent));
   return gpu;
 }
 

@@ -94,6 +94,14 @@ TEST(GpuFile, AHypotheticalGpuIsFiveLines) {
   EXPECT_TRUE(gpu->published_peaks.empty());           // those of another card
 }
 
+// Two cards of one name could not be told apart in a table; the card itself, calibrated, keeps its name.
+TEST(GpuFile, AnotherCardHasAnotherName) {
+  for (const char* name : {"H100-SXM", "h100 sxm", "H100"})
+    EXPECT_THAT(failure_of(R"({"like": "H100-SXM", "sms": 144, "name": ")" + std::string(name) + "\"}"),
+                testing::AllOf(HasSubstr("mine.json: name: "), HasSubstr("(another name")));
+  EXPECT_TRUE(parse_gpu(R"({"like": "H100-SXM", "name": "H100-SXM"})", "mine.json", built_in_gpu_text));
+}
+
 TEST(GpuFile, LikeAnUnknownGpu) {
   EXPECT_THAT(failure_of(std::string(R"({"like": "H1000", "name": "x"})")), HasSubstr("mine.json: like: unknown GPU"));
 }

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "support/number.h"
+#include "support/amount.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -27,22 +27,27 @@ std::optional<std::size_t> place_of(std::string_view text, const Names& names) {
 }
 
 Status read_value(std::string_view name, std::string_view text, Count& out) {
-  const auto value = to_count(text);
+  const auto value = whole_amount_from(text);
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   if (!value && digits)
-    return field_error(std::string(name), fmt::format("must be at most {}, not {}", kMostDimension, text));
+    return field_error(std::string(name), fmt::format("must be at most {}, not {}", kMostDimension, text),
+                       "for example 4096 or 16k");
   if (!value)
-    return field_error(std::string(name), fmt::format("must be a whole number, not '{}'", text), "digits alone: 4096");
+    return field_error(std::string(name), fmt::format("must be a whole number, not '{}'", text),
+                       amount_remedy(text, "for example 4096 or 16k"));
   out = *value;
   if (out < 0 || out > kMostDimension)
-    return field_error(std::string(name), fmt::format("must lie between 0 and {}, not {}", kMostDimension, out));
+    return field_error(std::string(name), fmt::format("must lie between 0 and {}, not {}", kMostDimension, out),
+                       "for example 4096 or 16k");
   return Ok{};
 }
 
 Status read_value(std::string_view name, std::string_view text, double& out) {
-  const auto value = number_between(text, 0.0, 1e18);
-  if (!value)
-    return field_error(std::string(name), fmt::format("must be a finite number, zero or more, not '{}'", text));
+  constexpr double kMost = 1e18;
+  const auto value = amount_from(text);
+  if (!value || *value < 0 || *value > kMost)
+    return field_error(std::string(name), fmt::format("must be a finite number, zero or more, not '{}'", text),
+                       amount_remedy(text, "for example 0.5"));
   out = *value;
   return Ok{};
 }
@@ -51,7 +56,8 @@ Status read_value(std::string_view name, std::string_view text, bool& out) {
   const std::string key = name_key(text);
   if (key == "1" || key == "true" || key == "yes" || key.empty()) out = true;
   else if (key == "0" || key == "false" || key == "no") out = false;
-  else return field_error(std::string(name), fmt::format("must be yes or no, not '{}'", text));
+  else return field_error(std::string(name), fmt::format("must be yes or no, not '{}'", text),
+                          "leave it out for no");
   return Ok{};
 }
 
@@ -68,7 +74,8 @@ Status read_value(std::string_view name, std::string_view text, std::vector<Coun
     }
     if (auto read = read_value(name, rest, value); !read) return read;
     if (static_cast<Count>(out.size()) + repeat > kMostItems)
-      return field_error(std::string(name), fmt::format("has more than {} entries", kMostItems));
+      return field_error(std::string(name), fmt::format("has more than {} entries", kMostItems),
+                         "128,4x512 is five of them");
     out.insert(out.end(), static_cast<std::size_t>(repeat), value);
   }
   return Ok{};
@@ -135,7 +142,7 @@ std::optional<Error> read_fields(std::string_view family, const Fields& fields, 
     bool found = false;
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (places[i] != here) continue;
-      if (found) return field_error(std::string(names[here]), "is given twice");
+      if (found) return field_error(std::string(names[here]), "is given twice", "give it once");
       found = true;
       if (auto read = read_field(fields[here], given[i].second); !read) return std::move(read).error();
     }
@@ -156,7 +163,11 @@ template <class S>
 Result<Shape> read_shape(std::span<const Given> given) {
   S shape;
   if (auto failure = read_fields(S::kFamily.name, fields_of(shape), given)) return *std::move(failure);
-  if (auto checked = shape.check(); !checked) return std::move(checked).error();
+  if (auto checked = shape.check(); !checked) {
+    Error problem = std::move(checked).error();
+    if (problem.remedy.empty()) problem.remedy = "for example " + std::string(S::kFamily.example);
+    return problem;
+  }
   return Shape(std::move(shape));
 }
 

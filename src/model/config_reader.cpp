@@ -52,7 +52,8 @@ ConfigReader ConfigReader::reader_of(const Json* object, const std::string& path
   const bool usable = object && object->is_object();
   ConfigReader reader(usable ? *object : kNothing, place_, prefix_ + path + ".");
   if (object && !usable)
-    reader.failure_ = Error{place_, prefix_ + path, "must be an object, not " + shown(*object), ""};
+    reader.failure_ = Error{place_, prefix_ + path, "must be an object, not " + shown(*object),
+                            "as in the model's config.json on Hugging Face"};
   return reader;
 }
 ConfigReader ConfigReader::inside(std::string_view path) const { return reader_of(find(path), std::string(path)); }

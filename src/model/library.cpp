@@ -99,6 +99,20 @@ Result<ModelSpec> spec_of(const EmbeddedFile& file) {
   return spec;
 }
 
+const EmbeddedFile* file_meant_by(const std::string& name) {
+  for (const std::string& key : keys_of(name))
+    if (const EmbeddedFile* file = file_named(key)) return file;
+  return nullptr;
+}
+
+std::optional<ModelEntry> entry_of(const EmbeddedFile& file) {
+  const Json own = Json::parse(file.text, nullptr, false);
+  auto spec = spec_of(file);
+  assert(spec && "a bundled model is broken; library_test names it");
+  if (!spec) return std::nullopt;
+  return ModelEntry{name_of(file), aliases_of(own), own.value("_source", ""), *std::move(spec)};
+}
+
 // A file or directory that looks like a model; otherwise a name, even where something of that name happens to exist.
 bool is_path(const std::string& text) {
   std::error_code ignored;
@@ -110,20 +124,20 @@ bool is_path(const std::string& text) {
 
 std::vector<ModelEntry> list_models() {
   std::vector<ModelEntry> entries;
-  for (const EmbeddedFile& file : embedded_model_files()) {
-    const Json own = Json::parse(file.text, nullptr, false);
-    auto spec = spec_of(file);
-    assert(spec && "a bundled model is broken; library_test names it");
-    if (spec) entries.push_back({name_of(file), aliases_of(own), own.value("_source", ""), *std::move(spec)});
-  }
+  for (const EmbeddedFile& file : embedded_model_files())
+    if (auto entry = entry_of(file)) entries.push_back(*std::move(entry));
   std::sort(entries.begin(), entries.end(), [](const ModelEntry& a, const ModelEntry& b) { return a.name < b.name; });
   return entries;
 }
 
+std::optional<ModelEntry> find_entry(const std::string& name) {
+  const EmbeddedFile* file = is_path(name) ? nullptr : file_meant_by(name);
+  return file ? entry_of(*file) : std::nullopt;
+}
+
 Result<ModelSpec> find_model(const std::string& name_or_path) {
   if (is_path(name_or_path)) return load_model_config(name_or_path);
-  for (const std::string& key : keys_of(name_or_path))
-    if (const EmbeddedFile* file = file_named(key)) return spec_of(*file);
+  if (const EmbeddedFile* file = file_meant_by(name_or_path)) return spec_of(*file);
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_model_files()) names.push_back(name_of(file));
   return Error{"", "", "unknown model '" + name_or_path.substr(0, 120) + "'",

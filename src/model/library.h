@@ -4,6 +4,7 @@
 // from), "_aliases" (other names it answers to) and, where it differs little from another, "_like" (that one's name).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ struct ModelEntry {
 
 // Every bundled model, by name. Parsed at each call.
 std::vector<ModelEntry> list_models();
+
+// The bundled model that a name means, if any.
+std::optional<ModelEntry> find_entry(const std::string& name);
 
 // What a MODEL argument means: a path (to a config.json, or a directory that holds one), or a bundled model by name,
 // alias or Hugging Face id; case and punctuation are forgiven, and so are endings that change no size ("-Instruct").

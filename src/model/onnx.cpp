@@ -168,7 +168,11 @@ Result<Graph> graph_from_onnx_bytes(std::string_view bytes, const std::string& p
   auto file = parse_onnx(bytes, place);
   if (!file) return std::move(file).error();
   auto graph = graph_of(*file, options);
-  if (!graph) return std::move(graph).error().at(place);
+  if (!graph) {
+    Error problem = std::move(graph).error().at(place);
+    if (problem.remedy.empty()) problem.remedy = "onnx.checker says more of such a file; export it anew";
+    return problem;
+  }
   return graph;
 }
 

@@ -141,9 +141,11 @@ Status check(const DeploymentOptions& o) {
     return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
   const Speculation& s = o.speculation;
   if (s.draft < 0 || s.draft > 64 || !(s.acceptance >= 0) || s.acceptance > 1)
-    return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
+    return field_error("draft", "needs 0 to 64 draft tokens and an acceptance between 0 and 1",
+                       "for example draft 4, acceptance 0.7");
   for (const double a : s.by_position)
-    if (!(a >= 0) || a > 1) return field_error("acceptance", "must lie between 0 and 1 at every position");
+    if (!(a >= 0) || a > 1)
+      return field_error("acceptance", "must lie between 0 and 1 at every position", "for example 0.8,0.6,0.5");
   if (!o.spread) return Ok{};
   const RankLayout& layout = o.spread->layout;
   if (layout.cp > 1) return Error{"", "cp", "shares out the tokens of one prompt; engines serve without", "1"};

@@ -79,6 +79,7 @@ DeploymentOptions options_of(const ServeQuery& query, const ServeSetup& setup) {
 }
 
 bool has_experts(const ModelSpec& model) {
+  if (!model.decoder) return false;
   return std::any_of(model.decoder->layers.begin(), model.decoder->layers.end(),
                      [](const LayerRun& run) { return std::holds_alternative<MoeSpec>(run.layer.feed_forward); });
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/number.h"
+#include "support/amount.h"
 #include "support/random.h"
 #include "support/text.h"
 
@@ -36,7 +36,8 @@ namespace {
 // All but the lengths.
 Status check_arrivals(const WorkloadOptions& o) {
   if (o.requests < 0 || o.requests > kMostRequests)
-    return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests));
+    return field_error("num-prompts", fmt::format("must lie between 0 and {}, not {}", kMostRequests, o.requests),
+                       "for example 1000");
   if (o.rate != 0 && (!(o.rate >= kLeastRate) || !(o.rate <= kMostRate)))
     return field_error(
         "rate",
@@ -53,10 +54,12 @@ Status check_arrivals(const WorkloadOptions& o) {
 
 Status check(const LengthDistribution& l, const char* field) {
   if (l.mean < 1 || l.mean > kMostTokens)
-    return field_error(field, fmt::format("must lie between 1 and {} tokens, not {}", kMostTokens, l.mean));
+    return field_error(field, fmt::format("must lie between 1 and {} tokens, not {}", kMostTokens, l.mean),
+                       "for example 1024");
   const bool uniform = l.kind == LengthDistribution::Kind::uniform;
   if (!(l.spread >= 0) || l.spread > (uniform ? 1 : 100))
-    return field_error(field, fmt::format("its spread must lie between 0 and {}, not {}", uniform ? 1 : 100, l.spread));
+    return field_error(field, fmt::format("its spread must lie between 0 and {}, not {}", uniform ? 1 : 100, l.spread),
+                       "for example uniform:1024:0.5");
   return Ok{};
 }
 
@@ -97,7 +100,8 @@ Count scaled(Count length, double factor) {
 Result<LengthDistribution> lengths_from(std::string_view text, const char* field) {
   const std::vector<std::string> parts = split(text, ':');
   const auto bad = [&] {
-    return field_error(field, fmt::format("'{}' is no length", text), "1024, uniform:1024:0.5 or lognormal:1024:0.8");
+    return field_error(field, fmt::format("'{}' is no length", text),
+                       amount_remedy(text, "1024, uniform:1024:0.5 or lognormal:1024:0.8"));
   };
   LengthDistribution lengths;
   std::string_view mean = parts.front();
@@ -106,13 +110,13 @@ Result<LengthDistribution> lengths_from(std::string_view text, const char* field
     else if (parts[0] == "lognormal") lengths.kind = LengthDistribution::Kind::lognormal;
     else return bad();
     mean = parts[1];
-    const auto spread = number_from<decltype(lengths.spread)>(parts[2]);
+    const auto spread = amount_from(parts[2]);
     if (!spread) return bad();
     lengths.spread = *spread;
   } else if (parts.size() != 1) {
     return bad();
   }
-  const auto read = number_from<decltype(lengths.mean)>(mean);
+  const auto read = whole_amount_from(mean);
   if (!read) return bad();
   lengths.mean = *read;
   if (auto fine = check(lengths, field); !fine) return fine.error();

@@ -26,13 +26,13 @@ class JsonFields {
   static constexpr std::size_t kMostName = 200;
 
  public:
-  // `missing` is the remedy where a number is not there.
+  // `missing` is the remedy where a number is not there, and where nothing better is known.
   JsonFields(const Json& root, std::string place, std::string missing)
       : root_(root), place_(std::move(place)), missing_(std::move(missing)) {}
 
   const std::optional<Error>& failure() const { return failure_; }
   void fail(const std::string& path, std::string problem, std::string remedy = {}) {
-    if (!failure_) failure_ = Error{place_, path, std::move(problem), std::move(remedy)};
+    if (!failure_) failure_ = Error{place_, path, std::move(problem), remedy.empty() ? missing_ : std::move(remedy)};
   }
 
   const Json* find(const std::string& path) const {

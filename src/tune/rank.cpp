@@ -27,7 +27,7 @@ Result<std::vector<RankedConfig>> ranked(std::span<const TritonProblem> passes, 
     }
     found.push_back(std::move(one));
   }
-  if (found.empty()) return error("no configuration can run on " + gpu.name);
+  if (found.empty()) return error("no configuration can run on " + gpu.name, "another dtype, or a GPU with more shared memory");
   std::sort(found.begin(), found.end(), [](const RankedConfig& a, const RankedConfig& b) {
     return std::tie(a.forecast, a.config) < std::tie(b.forecast, b.config);
   });
@@ -46,7 +46,7 @@ Result<std::vector<RankedConfig>> rank_fused_moe(const Moe& shape, const Format&
                                                  const TritonConstants& constants) {
   if (const Status fine = shape.check(); !fine) return fine.error();
   const MoeLoads loads = moe_loads(shape);
-  if (loads.rows.empty()) return error("no token reaches an expert of this rank");
+  if (loads.rows.empty()) return error("no token reaches an expert of this rank", "more tokens, or a smaller ep");
   const Count experts = shape.local_experts(), inter = shape.local_inter();
   const Count share = std::min(shape.topk, ceil_div(loads.total, shape.tokens));
   std::vector<TritonProblem> passes;
