@@ -1,0 +1,1 @@
+"""Forecasts how long deep-learning work takes on GPUs."""

@@ -1,0 +1,119 @@
+"""What a recording holds, and its file: tables of repeated things and a list of calls. docs/program.md says the form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any, Hashable
+
+FORMAT, VERSION = "tilecast.program", 1
+NEVER = -1  # a storage that exists before the first call, or after the last one
+ROLES = ("other", "parameter", "buffer", "gradient", "optimizer")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One distinct call: name, arguments and results by their layouts."""
+    name: str
+    view: bool
+    arguments: tuple[tuple[str, str, Any], ...]
+    results: tuple[int, ...]
+
+
+class Table:
+    """Distinct things in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.places: dict[Hashable, int] = {}
+
+    def place(self, key: Hashable, item: Any = None) -> int:
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = len(self.items)
+            self.items.append(key if item is None else item)
+        return found
+
+
+@dataclass
+class Storage:
+    bytes: int
+    device: str
+    role: int = 0
+    born: int = NEVER
+    dies: int = NEVER
+
+
+@dataclass
+class Call:
+    operator: int
+    module: int
+    phase: int
+    reads: list[int]
+    writes: list[int]
+
+
+@dataclass
+class Program:
+    name: str
+    about: dict[str, str] = field(default_factory=dict)
+    layouts: Table = field(default_factory=Table)
+    operator_table: Table = field(default_factory=Table)
+    modules: Table = field(default_factory=Table)
+    phases: Table = field(default_factory=Table)
+    storages: list[Storage] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def operators(self) -> list[Operator]:
+        return self.operator_table.items
+
+    def peak_bytes(self, device: str = "cuda") -> int:
+        """The most that storages of a device hold together, without the allocator's rounding."""
+        change = [0] * (len(self.calls) + 2)
+        for storage in self.storages:
+            if storage.device == device:
+                change[storage.born + 1] += storage.bytes
+                if storage.dies != NEVER:
+                    change[storage.dies + 2] -= storage.bytes
+        held = most = 0
+        for bytes_ in change:
+            held += bytes_
+            most = max(most, held)
+        return most
+
+    def to_json(self) -> dict[str, Any]:
+        calls, storages = self.calls, self.storages
+        return {
+            "format": FORMAT, "version": VERSION, "name": self.name, "about": self.about,
+            "modules": self.modules.items, "phases": self.phases.items,
+            "layouts": [{"dtype": dtype, "device": device, "shape": list(shape), "strides": list(strides)}
+                        for dtype, device, shape, strides in self.layouts.items],
+            "operators": [{"name": operator.name, "view": operator.view,
+                           "arguments": [list(argument) for argument in operator.arguments],
+                           "results": list(operator.results)} for operator in self.operators],
+            "storages": {"bytes": [s.bytes for s in storages], "device": [s.device for s in storages],
+                         "role": [ROLES[s.role] for s in storages], "born": [s.born for s in storages],
+                         "dies": [s.dies for s in storages]},
+            "calls": {"operator": [c.operator for c in calls], "module": [c.module for c in calls],
+                      "phase": [c.phase for c in calls], "reads": [c.reads for c in calls],
+                      "writes": [c.writes for c in calls]},
+        }
+
+    def save(self, path: str) -> None:
+        """Writes the file whole or not at all; gzip without a date, so that the same program is the same file."""
+        text = json.dumps(self.to_json(), separators=(",", ":"), allow_nan=False).encode()
+        part = path + ".part"
+        with open(part, "wb") as file:
+            file.write(gzip.compress(text, 9, mtime=0) if path.endswith(".gz") else text)
+        os.replace(part, path)
+
+
+def number(value: float) -> tuple[str, Any]:
+    """A float as JSON can hold it: what is not finite is text."""
+    if math.isfinite(value):
+        return "float", value
+    return "text", "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")

@@ -1,0 +1,144 @@
+"""Records a PyTorch program: every operator with shapes, strides, types, module and phase, and every storage's life."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any, Iterator, Optional
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .arguments import Describer
+from .modules import Paths
+from .program import NEVER, ROLES, Call, Operator, Program, Storage
+from .surroundings import READ_BACK, ChooseAttention, Fakes, Numbers, as_on_card, to_fakes
+
+IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
+
+
+class Recorder:
+    """Everything inside is fake; calls inside `step()` are recorded.
+
+    Tensors and modules made inside live on the card that `device="cuda"` names; modules that exist already are taken by
+    `fake(module)`. `capability` is the card's, for PyTorch's choice of an attention kernel.
+    """
+
+    def __init__(self, name: str = "program", capability: tuple[int, int] = (9, 0)) -> None:
+        self.program = Program(name, {"torch": torch.__version__, "capability": f"{capability[0]}.{capability[1]}"})
+        self.capability = capability
+        self.mode = Fakes(allow_non_fake_inputs=True)
+        self._open: Optional[contextlib.ExitStack] = None
+
+    def __enter__(self) -> "Recorder":
+        self._open = contextlib.ExitStack()
+        self._open.enter_context(as_on_card(self.capability))
+        self._open.enter_context(self.mode)
+        self._open.enter_context(Numbers())
+        self._open.enter_context(ChooseAttention(self.capability))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._open is not None
+        self._open.close()
+
+    def fake(self, module: nn.Module) -> nn.Module:
+        return to_fakes(module, self.mode)
+
+    @contextlib.contextmanager
+    def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = ()) -> Iterator["Watch"]:
+        """Records what runs inside. Modules named here lend their names and the roles of their tensors."""
+        watch = Watch(self.program)
+        watch.know(modules, optimizers)
+        with watch.paths.watching(modules), watch:
+            yield watch
+        watch.finish()
+
+    def save(self, path: str) -> None:
+        self.program.save(path)
+
+
+class Watch(TorchDispatchMode):
+    """The dispatch mode that writes calls down."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program, self.paths = program, Paths()
+        self.describer = Describer(program.layouts)
+        self.known: dict[int, int] = {}  # a storage's address among fakes -> its place in the program
+
+    def know(self, modules: tuple[nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...]) -> None:
+        for module in modules:
+            for parameter in module.parameters():
+                self._storage(parameter, "parameter")
+            for buffer in module.buffers():
+                self._storage(buffer, "buffer")
+        for optimizer in optimizers:
+            for state in optimizer.state.values():
+                for value in state.values():
+                    if isinstance(value, Tensor):
+                        self._storage(value, "optimizer")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is READ_BACK:
+            self._record(func, args, kwargs, ())
+            return func(*args)
+        reads = self._storages(args, kwargs)
+        out = func(*args, **kwargs)
+        if func not in IGNORED:
+            self._record(func, args, kwargs, out, reads)
+        return out
+
+    def _storages(self, *values: Any) -> list[int]:
+        return [self._storage(tensor) for tensor in _tensors(values)]
+
+    def _storage(self, tensor: Tensor, role: str = "other", born: int = NEVER) -> int:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        place = self.known.get(key)
+        if place is None:
+            place = self.known[key] = len(self.program.storages)
+            self.program.storages.append(Storage(storage.nbytes(), tensor.device.type, ROLES.index(role), born))
+            weakref.finalize(storage, self._freed, key, place)
+        return place
+
+    def _freed(self, key: int, place: int) -> None:
+        self.known.pop(key, None)
+        storage = self.program.storages[place]
+        if storage.dies == NEVER:
+            storage.dies = max(len(self.program.calls) - 1, 0)
+
+    def _record(self, func: Any, args: Any, kwargs: Any, out: Any, reads: Optional[list[int]] = None) -> None:
+        program = self.program
+        born = len(program.calls)
+        phase, path = self.paths.where()
+        role = "gradient" if phase == "gradient" else "other"
+        writes = [self._storage(tensor, role, born) for tensor in _tensors(out)]
+        operator = self._operator(func, args, kwargs, out)
+        program.calls.append(Call(operator, program.modules.place(path), program.phases.place(phase),
+                                  self._storages(args, kwargs) if reads is None else reads, writes))
+
+    def _operator(self, func: Any, args: Any, kwargs: Any, out: Any) -> int:
+        name, view = self.describer.name_of(func)
+        arguments = self.describer.arguments(func, args, kwargs)
+        results = tuple(self.describer.layout(tensor) for tensor in _tensors(out))
+        operator = Operator(name, view, arguments, results)
+        return self.program.operator_table.place(operator)
+
+    def finish(self) -> None:
+        """What still lives at the end lives on; marks gradients that parameters keep."""
+        self.known.clear()
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)
+

@@ -1,0 +1,1 @@
+"""Whole PyTorch programs of many kinds, measured and recorded; see ../README.md."""

@@ -1,0 +1,132 @@
+"""Which programs are measured: kinds, sizes, eager or compiled, and which half of the kinds each belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    kind: str
+    builder: str  # a function of vision.py, language.py or others.py
+    mode: str  # inference | training
+    sizes: dict[str, Any] = field(default_factory=dict)
+    engine: str = "eager"  # eager | compile
+    trace: bool = False  # its profiler's trace is kept, for retiming
+
+    @property
+    def name(self) -> str:
+        shown = "_".join(f"{key}{value}" for key, value in self.sizes.items() if _is_size(value))
+        return "-".join(part for part in (self.kind, self.mode, self.engine, shown) if part)
+
+    @property
+    def half(self) -> str:
+        """Programs of one kind are all in the same half."""
+        return half_of(self.kind)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def half_of(kind: str) -> str:
+    return "choose" if hashlib.sha256(kind.encode()).digest()[0] % 2 == 0 else "judge"
+
+
+def _p(kind: str, builder: str, mode: str, engine: str = "eager", trace: bool = False, **sizes: Any) -> Program:
+    return Program(kind, builder, mode, sizes, engine, trace)
+
+
+def eager() -> list[Program]:
+    """The most telling ones first: a run cut short has a bit of everything."""
+    i, t = "inference", "training"
+    return [
+        _p("resnet50", "torchvision_model", t, name="resnet50", batch=128, train=True, autocast="bf16",
+           channels_last=True),
+        _p("bert", "bert", t, batch=16, length=512, size="large", train=True, autocast="bf16"),
+        _p("llama", "llama", i, batch=4, length=2048),
+        _p("gpt2", "gpt2", t, batch=8, length=1024),
+        _p("unet", "unet", i, batch=8, side=64, train=False),
+        _p("swin", "torchvision_model", t, name="swin_t", batch=64, train=True, autocast="bf16"),
+        _p("dlrm", "recommender", t, batch=16384, train=True),
+        _p("t5", "t5", t, batch=16, source=512, target=128, train=True),
+        _p("whisper", "whisper", i, batch=16, length=64, train=False),
+        _p("convnext", "torchvision_model", i, name="convnext_base", batch=128, dtype="bf16"),
+        _p("qwen-moe", "qwen_moe", i, batch=4, length=2048, layers=8),
+        _p("lstm", "lstm", t, batch=128, length=256, train=True),
+        _p("gnn", "graph", t, nodes=200000, edges=2000000, train=True),
+        _p("clip", "clip", t, batch=256, train=True),
+        _p("segformer", "segformer", i, batch=16, side=512, train=False),
+        _p("mamba", "mamba", i, batch=4, length=1024, layers=12),
+        _p("lora", "lora", t, batch=4, length=2048),
+        _p("recompute", "llama", t, batch=4, length=2048, train=True, recompute=True),
+        _p("triton", "triton_layers", i, rows=16384),
+        _p("wav2vec2", "wav2vec2", i, batch=16, seconds=10),
+        _p("vit", "vit", t, batch=64),
+        _p("efficientnet", "torchvision_model", i, name="efficientnet_v2_s", batch=128, dtype="fp16",
+           channels_last=True),
+        _p("radiance", "radiance", t, rays=4096, samples=64),
+        _p("encoder", "encoder", t, batch=16, length=512, train=True),
+        _p("generator", "generator", t, batch=256),
+        _p("video", "video", i, batch=16, frames=16, side=112),
+        _p("super-resolution", "super_resolution", i, batch=8, side=256),
+        _p("waves", "waves", i, batch=16, length=16000),
+        _p("graph-attention", "graph_attention", i, nodes=200000, edges=2000000),
+        _p("resnet50", "torchvision_model", i, name="resnet50", batch=128),
+        _p("mobilenet", "torchvision_model", t, name="mobilenet_v3_large", batch=128, train=True),
+        _p("unet", "unet", t, batch=4, side=64, train=True),
+        _p("bert", "bert", i, batch=64, length=128),
+        _p("autocast", "gpt2", t, batch=4, length=1024, train=True, autocast=True, fused=True),
+        _p("whisper", "whisper", t, batch=8, length=128, train=True),
+        _p("segformer", "segformer", t, batch=8, side=512, train=True),
+        _p("qwen-moe", "qwen_moe", t, batch=2, length=1024, layers=4, train=True),
+        _p("lstm", "lstm", i, batch=128, length=256, train=False),
+        _p("dlrm", "recommender", i, batch=16384, train=False),
+        _p("t5", "t5", i, batch=16, source=512, target=128, train=False),
+        _p("clip", "clip", i, batch=64, train=False),
+    ]
+
+
+def retimed() -> list[Program]:
+    """Four programs at two batch sizes and two lengths each, a few layers, so that their traces stay small."""
+    i, t = "inference", "training"
+    found = []
+    for batch, length in ((4, 1024), (8, 1024), (4, 2048), (8, 2048)):
+        found.append(_p("gpt2", "gpt2", t, trace=True, batch=batch, length=length, layers=4))
+        found.append(_p("llama", "llama", i, trace=True, batch=batch // 4, length=2 * length, layers=4, hidden=4096))
+    for batch, length in ((16, 128), (64, 128), (16, 512), (64, 512)):
+        found.append(_p("bert", "bert", t, trace=True, batch=batch, length=length, layers=4, train=True, dtype="bf16"))
+    for batch, side in ((32, 224), (64, 224), (32, 384), (64, 384)):
+        found.append(_p("vit", "vit", i, trace=True, batch=batch, side=side, layers=4, hidden=1024, train=False))
+    return found
+
+
+def compiled() -> list[Program]:
+    """Shorter than the eager ones where they are deep, since every layer is compiled."""
+    i, t, c = "inference", "training", "compile"
+    return [
+        _p("llama", "llama", i, c, batch=4, length=2048, layers=8),
+        _p("gpt2", "gpt2", t, c, batch=8, length=1024, layers=8),
+        _p("resnet50", "torchvision_model", i, c, name="resnet50", batch=128, dtype="fp16", channels_last=True),
+        _p("dlrm", "recommender", t, c, batch=16384, train=True),
+        _p("vit", "vit", t, c, batch=64, layers=8),
+        _p("bert", "bert", t, c, batch=16, length=512, layers=8, train=True, autocast="bf16"),
+        _p("radiance", "radiance", t, c, rays=4096, samples=64),
+        _p("lora", "lora", t, c, batch=4, length=2048, layers=8),
+        _p("unet", "unet", i, c, batch=8, side=64, train=False),
+        _p("encoder", "encoder", i, c, batch=16, length=512, train=False),
+        _p("super-resolution", "super_resolution", i, c, batch=8, side=256),
+        _p("gnn", "graph", t, c, nodes=200000, edges=2000000, train=True),
+        _p("mamba", "mamba", i, c, batch=4, length=1024, layers=4),
+    ]
+
+
+def build(program: Program) -> Any:
+    """The program's Work on the default device, ready to run."""
+    from . import language, others, vision
+    for module in (vision, language, others):
+        if hasattr(module, program.builder):
+            return getattr(module, program.builder)(**program.sizes)
+    raise KeyError(f"no builder {program.builder}")
