@@ -106,10 +106,11 @@ Status equip_adapters(Deployment& d, const DeploymentOptions& o, const FeatureOp
   pricer.law = power_law(gpu);
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
-  pricer.calls = [o, gpu, rank, method, weights](const Workload& workload) -> Result<std::vector<CallTime>> {
-    const auto program = adapter_program(o, workload, rank);
-    if (!program) return program.error();
-    return call_times(*program, gpu, workload.sequences(), method, weights);
+  pricer.calls = [o, gpu, rank, method, weights](const Workload& workload,
+                                                 const CallWanted& wanted) -> Result<std::vector<CallTime>> {
+    auto program = adapter_program(o, workload, rank);
+    if (!program) return std::move(program).error();
+    return call_times(*std::move(program), gpu, workload.sequences(), method, weights, wanted);
   };
   auto made = StepTable::make(std::move(pricer), 0);
   if (!made) return std::move(made).error();
