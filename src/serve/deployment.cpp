@@ -132,7 +132,8 @@ Status check(const DeploymentOptions& o) {
     return Error{o.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};
   const Speculation& s = o.speculation;
   if (s.draft < 0 || s.draft > 64 || !(s.acceptance >= 0) || s.acceptance > 1)
-    return error("speculation needs 0 to 64 draft tokens and an acceptance between 0 and 1");
+    return field_error("draft", "needs 0 to 64 draft tokens and an acceptance between 0 and 1",
+                       "for example draft 4, acceptance 0.7");
   for (const double a : s.by_position)
     if (!(a >= 0) || a > 1) return field_error("acceptance", "must lie between 0 and 1 at every position");
   if (!o.spread) return Ok{};

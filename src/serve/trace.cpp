@@ -37,7 +37,7 @@ class CsvTrace {
       columns_.push_back(trace_column(name));
       if (!columns_.back()) return Ok{};
       bool& again = seen[static_cast<std::size_t>(columns_.back()->field)];
-      if (again) return field_error(std::string(name), "is given by two columns");
+      if (again) return field_error(std::string(name), "is given by two columns", "leave one of them out");
       again = true;
       return Ok{};
     });
@@ -109,7 +109,11 @@ Result<Trace> read_trace(const std::string& path, const TraceOptions& options) {
       requests.note(fmt::format("only the first {} requests were read", options.most));
       break;
     }
-    if (auto fine = add_line(requests, csv, line, guessed); !fine) return Error(fine.error()).at(here());
+    if (auto fine = add_line(requests, csv, line, guessed); !fine) {
+      Error problem = Error(fine.error()).at(here());
+      if (problem.remedy.empty()) problem.remedy = "docs/serving.md has the columns";
+      return problem;
+    }
   }
   if (!begun) return Error{path, "", "is empty", "a trace has one request a line: docs/serving.md"};
   if (guessed) requests.note("texts are counted as a token every four characters");
