@@ -66,7 +66,7 @@ void Scheduler::preempt(Sequence& s, bool at_front) {
   s.computed = 0;
   s.encoded = false;
   ++s.preemptions;
-  s.waits = true;
+  now_waits(s, true);
   if (limits_.by_priority) enqueue_by_priority(s);
   else if (at_front) waiting_.push_front(&s);
   else waiting_.push_back(&s);
@@ -76,7 +76,7 @@ void Scheduler::cancel(Sequence& s) {
   s.gone = true;
   if (s.waits) {
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &s));
-    s.waits = false;
+    now_waits(s, false);
     return;
   }
   std::erase(running_, &s);
@@ -84,15 +84,30 @@ void Scheduler::cancel(Sequence& s) {
   if (s.in_plans == 0) finish(s);
 }
 
-bool Scheduler::adapter_fits(const Sequence& s) const {
-  if (limits_.adapters == 0 || s.request.adapter < 0) return true;
-  std::vector<std::int32_t> used;
-  for (const Sequence* other : running_) {
-    const std::int32_t adapter = other->request.adapter;
-    if (adapter == s.request.adapter) return true;
-    if (adapter >= 0 && std::find(used.begin(), used.end(), adapter) == used.end()) used.push_back(adapter);
-  }
-  return static_cast<Count>(used.size()) < limits_.adapters;
+Scheduler::AdapterRoom::AdapterRoom(const Scheduler& scheduler) : of_(scheduler) {
+  if (of_.limits_.adapters == 0) return;
+  for (const Sequence* s : of_.running_) join(*s);
+}
+
+void Scheduler::AdapterRoom::join(const Sequence& s) {
+  const std::int32_t adapter = s.request.adapter;
+  if (of_.limits_.adapters == 0 || adapter < 0) return;
+  if (std::find(used_.begin(), used_.end(), adapter) == used_.end()) used_.push_back(adapter);
+}
+
+bool Scheduler::AdapterRoom::fits(const Sequence& s) const {
+  const std::int32_t adapter = s.request.adapter;
+  if (adapter < 0 || static_cast<Count>(used_.size()) < of_.limits_.adapters || of_.limits_.adapters == 0) return true;
+  return std::find(used_.begin(), used_.end(), adapter) != used_.end();
+}
+
+bool Scheduler::AdapterRoom::somebody_may() const {
+  if (of_.limits_.adapters == 0 || static_cast<Count>(used_.size()) < of_.limits_.adapters) return true;
+  const auto waits = [&](std::int32_t adapter) {
+    const auto found = of_.waiting_for_.find(adapter);
+    return found != of_.waiting_for_.end() && found->second > 0;
+  };
+  return waits(-1) || std::any_of(used_.begin(), used_.end(), waits);
 }
 
 Sequence* Scheduler::take_victim() {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/kinds.h"
@@ -125,7 +126,7 @@ class Scheduler {
   void add(Sequence& sequence) {
     if (limits_.by_priority) enqueue_by_priority(sequence);
     else waiting_.push_back(&sequence);
-    sequence.waits = true;
+    now_waits(sequence, true);
   }
   // The client has gone. Blocks come back at once, or with the last step that has the request (finish()).
   void cancel(Sequence& sequence);
@@ -163,14 +164,28 @@ class Scheduler {
   void preempt(Sequence& s, bool at_front);
   // The waiting request at `place` is admitted: it leaves the queue.
   void leave_queue(std::size_t place = 0) {
-    waiting_[place]->waits = false;
+    now_waits(*waiting_[place], false);
     if (place == 0) waiting_.pop_front();
     else waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
   }
   // A request that neither waits nor runs is no longer wanted.
   virtual void forget(const Sequence&) {}
-  // Whether the request's adapter may join those of the requests that run.
-  bool adapter_fits(const Sequence& s) const;
+  void now_waits(Sequence& s, bool waits) {
+    s.waits = waits;
+    if (limits_.adapters > 0) waiting_for_[s.request.adapter] += waits ? 1 : -1;
+  }
+  // Whose adapter may join those of the requests that run. Made anew for every step.
+  class AdapterRoom {
+   public:
+    explicit AdapterRoom(const Scheduler& scheduler);
+    bool fits(const Sequence& s) const;
+    void join(const Sequence& s);
+    bool somebody_may() const;  // of those that wait
+
+   private:
+    const Scheduler& of_;
+    std::vector<std::int32_t> used_;
+  };
   // By priority (scheduler_priority.cpp).
   void enqueue_by_priority(Sequence& s);
   Count go_on_by_priority(StepPlan& plan, Count budget);
@@ -195,6 +210,7 @@ class Scheduler {
 
  private:
   Random random_;
+  std::unordered_map<std::int32_t, Count> waiting_for_;  // adapters; -1: none. Kept where adapters are limited
 };
 
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerLimits& limits, KvCache& cache);

@@ -23,7 +23,7 @@ void SglangScheduler::join_received() {
     const Count promised = std::min<Count>(s.may_be_left(), kMostPromised);
     const bool alone = running_.empty();
     if (static_cast<double>(s.received + promised) >= room() && !alone) return;
-    if (!adapter_fits(s) || !admission(s, s.received + turn()).fits) return;
+    if (!AdapterRoom(*this).fits(s) || !admission(s, s.received + turn()).fits) return;
     leave_queue();
     admit(s, s.received);
     running_.push_back(&s);
@@ -73,6 +73,7 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     if (tokens == s.pending()) cut_ = nullptr;
     start(s, tokens);
   }
+  AdapterRoom adapters(*this);
   while (!waiting_.empty() && !cut_ && input_left > 0 && chunk_left > 0 &&
          static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_.front();
@@ -82,12 +83,13 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     const Count promised = std::min<Count>(s.may_be_left(), kMostPromised);
     // A request alone is always let in: nothing will end to make room for it.
     const bool alone = running_.empty() && plan.items.empty();
-    if (!adapter_fits(s)) return;
+    if (!adapters.fits(s)) return;
     if (static_cast<double>(fresh + promised) >= room_left && !alone) return;
     if (fresh > input_left && !plan.items.empty()) return;
     const Count tokens = std::min(fresh, chunk_left);
     if (!admission(s, there + tokens).fits) return;
     leave_queue();
+    adapters.join(s);
     admit(s, there + tokens);
     if (tokens < fresh) cut_ = &s;
     start(s, tokens);

@@ -13,9 +13,10 @@ void VllmScheduler::fill(StepPlan& plan) {
 
 void VllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
   std::size_t place = 0;  // those whose adapter has no room are passed over
-  while (place < waiting_.size() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
+  AdapterRoom adapters(*this);
+  while (place < waiting_.size() && adapters.somebody_may() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_[place];
-    if (!adapter_fits(s)) {
+    if (!adapters.fits(s)) {
       ++place;
       continue;
     }
@@ -26,6 +27,7 @@ void VllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
     tokens = std::min(tokens, budget);
     if (!admission(s, there + tokens).fits) return;
     leave_queue(place);
+    adapters.join(s);
     admit(s, there + tokens);
     running_.push_back(&s);
     put(plan, s, tokens);

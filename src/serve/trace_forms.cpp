@@ -249,7 +249,9 @@ Status TraceRequests::add(const TraceLine& line) {
   const bool later = !line.conversation.empty() && conversations_.contains(line.conversation);
   const bool fresh = line.has(TraceField::fresh);
   const TraceField length = fresh ? TraceField::fresh : TraceField::input;
-  const std::optional<double> output = options_.output > 0 ? std::optional(static_cast<double>(options_.output)) : std::nullopt;
+  // AIPerf leaves the lengths of answers out; elsewhere that is a mistake.
+  const bool open = options_.output > 0 && !line.conversation.empty();
+  const std::optional<double> output = open ? std::optional(static_cast<double>(options_.output)) : std::nullopt;
   struct Wanted {
     TraceField field;
     double least, most;
