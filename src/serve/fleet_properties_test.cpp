@@ -59,7 +59,9 @@ TEST(ServeFleet, NothingIsLost) {
     if (out->fleet)
       for (const ReplicaLife& l : out->fleet->lives) held += (l.to - l.from).base();
     const double each = static_cast<double>(o.pool.gpus * o.pool.in_step);
-    if (out->fleet) EXPECT_NEAR(m.gpu_hours * 3600, held * each, 1e-6 * (1 + held * each));
+    if (out->fleet) {
+      EXPECT_NEAR(m.gpu_hours * 3600, held * each, 1e-6 * (1 + held * each));
+    }
     for (std::size_t tier = 0; tier < 2; ++tier) EXPECT_LE(out->loaded[tier], out->stored[tier]);
   }
 }
