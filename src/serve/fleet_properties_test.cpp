@@ -16,7 +16,7 @@ SimulationOptions random_fleet(Random& random) {
   o.pool.replicas = o.pool.in_step * (1 + below(3));
   o.pool.gpus = 1 + below(2);
   if (below(4) == 0 && o.pool.in_step == 1 && o.pool.limits.policy != Policy::static_batch)
-    o.pool.stages = 2, o.pool.stage_share = 0.5, o.pool.limits.pipelined = true;
+    o.pool.stages = o.pool.gpus = 2, o.pool.stage_share = 0.5, o.pool.limits.pipelined = true;
   if (below(2) == 0) {
     o.pool.offload.tiers[0] = {below(100), microseconds(static_cast<double>(below(200))), microseconds(10)};
     o.pool.offload.tiers[1] = {below(100), microseconds(static_cast<double>(below(400))), microseconds(50)};
