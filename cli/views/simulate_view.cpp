@@ -105,7 +105,7 @@ std::string fleet_text(const SimulatedLoad& load) {
     if (m.missed) text += fmt::format(", {} of {} requests miss the objectives", *m.missed, m.completed);
     return text + fmt::format(", TTFT p99 {}\n", text_of(seconds(m.ttft.p99)));
   };
-  std::string text = row(fmt::format("autoscaled, up to {} replicas, {} starts", most, fleet.lives.size()), load.metrics);
+  std::string text = row(fmt::format("autoscaled, up to {} replicas, {} lives", most, fleet.lives.size()), load.metrics);
   if (load.fixed) text += row(fmt::format("fixed at {}", load.fixed_replicas), *load.fixed);
   text += "replicas over the run: ";
   for (const Slice& s : over_time(load.outcome, 24)) text += fmt::format("{:g} ", s.replicas);

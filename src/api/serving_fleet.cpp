@@ -133,7 +133,7 @@ Result<KvLink> link_from(const SimulateQuery& q, const DeploymentOptions& d) {
 
 namespace {
 
-constexpr double kMostRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerSecond = 1e6;
+constexpr double kMostPoolRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerSecond = 1e6;
 
 void add_offload(Declare& list, FleetQuery& f) {
   list.add(f.offload_host, {.name = "offload-host",
@@ -197,7 +197,7 @@ void declare_fleet(Declare& list, FleetQuery& f) {
                          .help = "tensor parallel ranks that share a sequence's keys while it decodes",
                          .example = "2",
                          .least = 1,
-                         .most = kMostRanks,
+                         .most = kMostPoolRanks,
                          .aliases = {"dcp-size"}});
   add_offload(list, f);
 }
@@ -207,17 +207,17 @@ void declare_pool_layouts(Declare& list, FleetQuery& f) {
                           .help = "... pipeline stages of each (default: as pp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostRanks});
+                          .most = kMostPoolRanks});
   list.add(f.prefill_ep, {.name = "prefill-ep",
                           .help = "... ranks that share the experts of each (default: as ep)",
                           .example = "8",
                           .least = 1,
-                          .most = kMostRanks});
+                          .most = kMostPoolRanks});
   list.add(f.prefill_attention_dp, {.name = "prefill-attention-dp",
                                     .help = "... data parallel ranks of each (default: as attention-dp)",
                                     .example = "4",
                                     .least = 1,
-                                    .most = kMostRanks});
+                                    .most = kMostPoolRanks});
   list.add(f.link, {.name = "link-over",
                     .help = "... the link between them: as given, or the cluster's NVLink or network",
                     .example = "network"});

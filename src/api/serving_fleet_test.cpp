@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-SimulateQuery small() {
+SimulateQuery small_fleet() {
   SimulateQuery query;
   query.model = "Llama-3.2-1B", query.gpu = "H100-SXM";
   query.load.rate = 20, query.load.input = "300", query.load.output = "20";
@@ -44,7 +44,7 @@ TEST(FleetApi, ReadsAnAutoscaler) {
 }
 
 TEST(FleetApi, AutoscalesBesideAFixedNumber) {
-  SimulateQuery query = small();
+  SimulateQuery query = small_fleet();
   query.num_prompts = 400, query.load.output = "200", query.load.rate = 40;
   query.router = Router::least_loaded, query.slo = "ttft=200ms";
   query.fleet.autoscale = "target=4,min=1,max=4,interval=1s,cooldown=5s,startup=1s";
@@ -62,7 +62,7 @@ TEST(FleetApi, AutoscalesBesideAFixedNumber) {
 
 TEST(FleetApi, RoutersServeEverybody) {
   for (const Router router : {Router::power_of_two, Router::prefix_aware}) {
-    SimulateQuery query = small();
+    SimulateQuery query = small_fleet();
     query.dp = 3, query.router = router, query.load.prefixes = 5, query.load.prefix_tokens = 128;
     const auto result = simulate(query);
     ASSERT_TRUE(result) << result.error().line();
@@ -72,7 +72,7 @@ TEST(FleetApi, RoutersServeEverybody) {
 
 // More different beginnings than the GPU's cache holds: from the host's memory they come sooner than computed.
 TEST(FleetApi, OffloadFindsWhatTheCacheLost) {
-  SimulateQuery query = small();
+  SimulateQuery query = small_fleet();
   query.gpu = "L4", query.model = "Llama-3.1-8B", query.dtype = "fp8";
   query.load.rate = 1, query.num_prompts = 150, query.load.input = "2200", query.load.output = "4";
   query.load.prefixes = 30, query.load.prefix_tokens = 2048, query.memory_fraction = 0.55;
@@ -91,7 +91,7 @@ TEST(FleetApi, OffloadFindsWhatTheCacheLost) {
 }
 
 TEST(FleetApi, PoolsWithLayoutsOfTheirOwn) {
-  SimulateQuery query = small();
+  SimulateQuery query = small_fleet();
   query.model = "Qwen3-30B-A3B", query.num_prompts = 20;
   query.attention_dp = 2, query.ep = 2, query.prefill_replicas = 1;
   query.prefill_tp = 2, query.fleet.prefill_attention_dp = 1, query.fleet.prefill_ep = 1, query.fleet.prefill_pp = 2;
@@ -109,7 +109,7 @@ TEST(FleetApi, PoolsWithLayoutsOfTheirOwn) {
 
 TEST(FleetApi, ErrorsNameTheField) {
   const auto refused = [](const std::string& field, const auto& change) {
-    SimulateQuery query = small();
+    SimulateQuery query = small_fleet();
     change(query);
     const auto result = simulate(query);
     ASSERT_FALSE(result) << field;

@@ -16,7 +16,7 @@ SimulationOptions random_fleet(Random& random) {
   o.pool.replicas = o.pool.in_step * (1 + below(3));
   o.pool.gpus = 1 + below(2);
   if (below(4) == 0 && o.pool.in_step == 1 && o.pool.limits.policy != Policy::static_batch)
-    o.pool.stages = 2, o.pool.stage_share = 0.5, o.pool.limits.pipelined = true;
+    o.pool.stages = o.pool.gpus = 2, o.pool.stage_share = 0.5, o.pool.limits.pipelined = true;
   if (below(2) == 0) {
     o.pool.offload.tiers[0] = {below(100), microseconds(static_cast<double>(below(200))), microseconds(10)};
     o.pool.offload.tiers[1] = {below(100), microseconds(static_cast<double>(below(400))), microseconds(50)};
@@ -59,7 +59,9 @@ TEST(ServeFleet, NothingIsLost) {
     if (out->fleet)
       for (const ReplicaLife& l : out->fleet->lives) held += (l.to - l.from).base();
     const double each = static_cast<double>(o.pool.gpus * o.pool.in_step);
-    if (out->fleet) EXPECT_NEAR(m.gpu_hours * 3600, held * each, 1e-6 * (1 + held * each));
+    if (out->fleet) {
+      EXPECT_NEAR(m.gpu_hours * 3600, held * each, 1e-6 * (1 + held * each));
+    }
     for (std::size_t tier = 0; tier < 2; ++tier) EXPECT_LE(out->loaded[tier], out->stored[tier]);
   }
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kHost = 0, kDisk = 1;
 
-Seconds transfer(const KvTier& tier, Count blocks) {
+Seconds transfer_time(const KvTier& tier, Count blocks) {
   return blocks > 0 ? tier.latency + tier.per_block * static_cast<double>(blocks) : seconds(0);
 }
 
@@ -16,9 +16,9 @@ Seconds transfer(const KvTier& tier, Count blocks) {
 Seconds time_of(const KvMoves& moves, const KvOffload& offload) {
   const KvTier &host = offload.tiers[kHost], &disk = offload.tiers[kDisk];
   // What comes from the disk goes through the host's memory; the two ways follow each other block by block.
-  const Seconds up = std::max(transfer(host, moves.loaded[kHost] + moves.loaded[kDisk]),
-                              transfer(disk, moves.loaded[kDisk]));
-  return std::max(up, transfer(host, moves.stored[kHost]));
+  const Seconds up = std::max(transfer_time(host, moves.loaded[kHost] + moves.loaded[kDisk]),
+                              transfer_time(disk, moves.loaded[kDisk]));
+  return std::max(up, transfer_time(host, moves.stored[kHost]));
 }
 
 KvTiers::KvTiers(const KvOffload& offload) : offload_(offload) {
@@ -29,7 +29,7 @@ KvTiers::KvTiers(const KvOffload& offload) : offload_(offload) {
 
 bool KvTiers::worth(std::size_t tier, Count blocks) const {
   return offload_.always ||
-         transfer(offload_.tiers[tier], blocks) < offload_.compute_block * static_cast<double>(blocks);
+         transfer_time(offload_.tiers[tier], blocks) < offload_.compute_block * static_cast<double>(blocks);
 }
 
 KvTiers::Found KvTiers::found(Count chain, Count most) const {

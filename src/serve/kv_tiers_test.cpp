@@ -93,7 +93,7 @@ std::vector<Request> sharing(Count count, Count prefixes) {
   return requests;
 }
 
-ServingOutcome served(const std::vector<Request>& requests, Count blocks, const KvOffload& offload,
+ServingOutcome served_with(const std::vector<Request>& requests, Count blocks, const KvOffload& offload,
                       Policy policy = Policy::vllm) {
   SimulationOptions o;
   o.pool = pool_of(policy, blocks);
@@ -109,7 +109,7 @@ ServingOutcome served(const std::vector<Request>& requests, Count blocks, const 
 TEST(ServeKvTiers, FreeIsMoreMemory) {
   const auto requests = sharing(500, 40);
   for (const Count more : {50, 150, 400}) {
-    const ServingOutcome tiered = served(requests, 60, host_of(more)), larger = served(requests, 60 + more, {});
+    const ServingOutcome tiered = served_with(requests, 60, host_of(more)), larger = served_with(requests, 60 + more, {});
     EXPECT_EQ(tally_of(tiered).hits, tally_of(larger).hits) << more;
     EXPECT_EQ(tiered.end, larger.end);
     for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(tiered.requests[i].last, larger.requests[i].last);
@@ -122,7 +122,7 @@ TEST(ServeKvTiers, TwoFreeTiersAreOne) {
   const auto requests = sharing(500, 40);
   KvOffload both = host_of(70);
   both.tiers[1] = {80, seconds(0), seconds(0)};
-  const ServingOutcome two = served(requests, 60, both), one = served(requests, 60, host_of(150));
+  const ServingOutcome two = served_with(requests, 60, both), one = served_with(requests, 60, host_of(150));
   EXPECT_EQ(tally_of(two).hits, tally_of(one).hits);
   EXPECT_EQ(two.end, one.end);
   EXPECT_GT(two.loaded[1], 0);
@@ -131,7 +131,7 @@ TEST(ServeKvTiers, TwoFreeTiersAreOne) {
 // One that is slower than computing is none.
 TEST(ServeKvTiers, TooSlowIsNone) {
   const auto requests = sharing(300, 40);
-  const ServingOutcome slow = served(requests, 60, host_of(400, seconds(1e9))), none = served(requests, 60, {});
+  const ServingOutcome slow = served_with(requests, 60, host_of(400, seconds(1e9))), none = served_with(requests, 60, {});
   EXPECT_EQ(slow.end, none.end);
   EXPECT_EQ(tally_of(slow).hits, tally_of(none).hits);
   EXPECT_EQ(slow.stored[0], 0);
@@ -145,7 +145,7 @@ TEST(ServeKvTiers, BandwidthHelps) {
     KvOffload offload = host_of(400, seconds(per_block));
     offload.always = true;
     double latency = 0;
-    for (const RequestRecord& r : served(requests, 60, offload).requests) latency += r.latency().base();
+    for (const RequestRecord& r : served_with(requests, 60, offload).requests) latency += r.latency().base();
     EXPECT_GE(seconds(latency), before);
     before = seconds(latency);
   }
@@ -158,9 +158,9 @@ TEST(ServeKvTiers, EverySchedulerConserves) {
     auto requests = random_requests(random, 400, 250);
     KvOffload offload = host_of(40, microseconds(20));
     offload.tiers[1] = {100, microseconds(50), microseconds(100)};
-    served(requests, 30, offload, policy);
+    served_with(requests, 30, offload, policy);
     for (Request& r : requests) r.arrival = seconds(0);
-    served(requests, 30, offload, policy);
+    served_with(requests, 30, offload, policy);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace tilecast {
 namespace {
 
-DeploymentOptions over(const char* model, int tp, int dp, int ep) {
+DeploymentOptions spread_over(const char* model, int tp, int dp, int ep) {
   DeploymentOptions d;
   d.model = *find_model(model);
   d.gpu = *find_gpu("H100-SXM");
@@ -23,7 +23,7 @@ DeploymentOptions over(const char* model, int tp, int dp, int ep) {
 }
 
 TEST(ServeRankVariants, CopiesTakeMemoryAndTime) {
-  DeploymentOptions d = over("Qwen3-30B-A3B", 1, 4, 4);
+  DeploymentOptions d = spread_over("Qwen3-30B-A3B", 1, 4, 4);
   const auto plain = deploy(d, Method::analytic, nullptr);
   d.spread->variants.redundant = 32;
   const auto copies = deploy(d, Method::analytic, nullptr);
@@ -38,7 +38,7 @@ TEST(ServeRankVariants, CopiesTakeMemoryAndTime) {
 }
 
 TEST(ServeRankVariants, KeysAreSharedOut) {
-  DeploymentOptions d = over("Qwen3-30B-A3B", 8, 1, 1);  // four heads of keys over eight ranks
+  DeploymentOptions d = spread_over("Qwen3-30B-A3B", 8, 1, 1);  // four heads of keys over eight ranks
   const auto plain = deploy(d, Method::analytic, nullptr);
   d.spread->variants.decode_cp = 2;
   const auto shared = deploy(d, Method::analytic, nullptr);
@@ -57,7 +57,7 @@ TEST(ServeRankVariants, KeysAreSharedOut) {
 }
 
 TEST(ServeRankVariants, LatentKeysAreSharedOut) {
-  DeploymentOptions d = over("DeepSeek-V3", 8, 1, 1);
+  DeploymentOptions d = spread_over("DeepSeek-V3", 8, 1, 1);
   d.engine.precision = *precision_of(d.model, "", "");
   d.gpu = *find_gpu("H200-SXM");
   d.spread->cluster = *cluster_of("hgx-h200", 8);

@@ -6,7 +6,7 @@ namespace tilecast {
 namespace {
 
 // Both as one record.
-void join(StepRecord& a, const StepRecord& b) {
+void join_records(StepRecord& a, const StepRecord& b) {
   const auto ran_a = static_cast<double>(a.ran_for()), ran_b = static_cast<double>(b.ran_for());
   const double ran = ran_a + ran_b;
   if (ran > 0)
@@ -25,7 +25,7 @@ void RunLog::join_or_push(std::vector<StepRecord>& steps, const StepRecord& step
   if (slot >= youngest_.size()) youngest_.resize(slot + 1, -1);
   std::ptrdiff_t& last = youngest_[slot];
   if (last >= 0 && steps[static_cast<std::size_t>(last)].steps + step.steps <= together_) {
-    join(steps[static_cast<std::size_t>(last)], step);
+    join_records(steps[static_cast<std::size_t>(last)], step);
     return;
   }
   last = static_cast<std::ptrdiff_t>(steps.size());

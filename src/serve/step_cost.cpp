@@ -1,6 +1,7 @@
 #include "serve/step_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "constants/serve.h"
@@ -265,8 +266,18 @@ const StepTable::Amount& StepTable::decode_point(Count requests, Count context, 
   return at->second;
 }
 
+namespace {
+
 constexpr Count kShortContext = 16;  // below it every context is a point
 constexpr int kCounts = 8, kContexts = 4;  // points an octave
+
+// Where a cell is kept: contexts of one quarter of an octave side by side.
+std::size_t cell_of(Count requests, double context, std::size_t cells) {
+  const std::uint64_t quarter = std::bit_cast<std::uint64_t>(context) >> 50;  // exponent and two bits of the fraction
+  return static_cast<std::size_t>(static_cast<std::uint64_t>(requests) * 31 + quarter) % cells;
+}
+
+}  // namespace
 
 // Fills the cell that a step lies in; false where it lies so near a point that rounding decides which cell that is.
 bool StepTable::find_cell(DecodeCell& cell, Count requests, double context, Count tokens_each) const {
@@ -283,7 +294,7 @@ bool StepTable::find_cell(DecodeCell& cell, Count requests, double context, Coun
 
 StepTable::Amount StepTable::decode_attention(Count requests, double mean_context, Count tokens_each) const {
   const double context = std::max(static_cast<double>(kShortContext), mean_context);
-  DecodeCell& cell = cells_[static_cast<std::size_t>(requests) % cells_.size()];
+  DecodeCell& cell = cells_[cell_of(requests, context, cells_.size())];
   const bool there = cell.requests == requests && cell.tokens_each == tokens_each && context >= cell.from &&
                      context <= cell.to;
   if (!there && !find_cell(cell, requests, context, tokens_each)) {

@@ -169,7 +169,7 @@ class StepTable final : public StepCost {
   // Filled by const functions: a table belongs to one thread.
   mutable std::unordered_map<Count, Amount> tokens_, head_;
   mutable std::unordered_map<AttentionKey, Amount, AttentionKeyHash> decode_, prefill_;
-  mutable std::array<DecodeCell, 64> cells_;
+  mutable std::array<DecodeCell, 256> cells_;
   mutable std::array<Plain, 256> plain_;
   mutable std::optional<Error> problem_;
   mutable Count priced_ = 0;
