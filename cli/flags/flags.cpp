@@ -247,8 +247,8 @@ int run_tilecast(int argc, char** argv) {
   CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
   app.require_subcommand(1);
   app.footer(
-      "Numbers: 800k, 2.5B and 15T count in thousands, 8Ki is 8192. Bytes: 64KB is 64000, 64KiB is 65536, and so is\n"
-      "64K, as in nccl-tests.\n\n"
+      "Numbers: k, M, B and T are powers of 1000 (800k, 15T), Ki, Mi and Gi of 1024 (8Ki is 8192). Bytes: 64KB is 64000,\n"
+      "64KiB is 65536, and so is 64K, as in nccl-tests.\n\n"
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
   app.set_version_flag("--version", "tilecast " + std::string(version()));
   KernelOptions kernel_options;

@@ -215,13 +215,14 @@ void declare_layout(Declare& list, StepQuery& q) {
   list.add(l.context,
            {.name = "context-scheme", .help = "with cp: how ranks exchange keys and values", .example = "all-gather", .group = group, .scopes = {{"cp"}}});
   list.add(sharding_argument(l.sharding));
-  ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default: all)", 0, {kMany});
+  ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default: all)", 0,
+        {{"sharding", {"zero3"}, {}, "give sharding zero3 too, or leave it out"}});
   list.add(l.schedule, {.name = "schedule", .help = "with pp: pipeline schedule", .example = "zero-bubble", .group = group, .scopes = {kPipeline}});
   ranks(l.chunks, "chunks", "interleaved schedule: model chunks per rank", 1, {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
   list.add_opposite(l.overlap, {.name = "no-overlap",
                                 .help = "exchange gradients and weights after computing, not meanwhile",
-                                .group = group, .scopes = {kMany}});
+                                .group = group, .scopes = {kMany, kTraining}});
   list.add(
       q.wide_gradients,
       {.name = "fp32-gradients", .help = "train: gradients are summed and kept in fp32 (Megatron)", .group = group, .scopes = {kMany, kTraining}});
