@@ -143,7 +143,8 @@ ShownOutput output_below(const std::vector<std::string>& lines, std::size_t at) 
   ShownOutput out{at + 1, at + 1, true};
   while (out.first < lines.size() && lines[out.first].empty()) ++out.first;
   out.last = out.first;
-  while (out.last < lines.size() && !lines[out.last].starts_with("```") && !lines[out.last].starts_with("$ ")) ++out.last;
+  while (out.last < lines.size() && !lines[out.last].starts_with("```") && !lines[out.last].starts_with("$ "))
+    ++out.last;
   if (out.last > out.first && lines[out.last - 1] == kMore) --out.last, out.whole = false;
   while (out.last > out.first && lines[out.last - 1].empty()) --out.last;
   return out;
@@ -167,8 +168,7 @@ std::size_t held_outputs(const std::string& name, bool accepts) {
     if (!shown.whole && printed.size() > length) printed.resize(length);
     if (accepts) {
       for (std::size_t k = 0; k < std::min(length, printed.size()); ++k)
-        if (comparable(lines[shown.first + k]) == comparable(printed[k]))
-          printed[k] = lines[shown.first + k];
+        if (comparable(lines[shown.first + k]) == comparable(printed[k])) printed[k] = lines[shown.first + k];
       lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(shown.first),
                   lines.begin() + static_cast<std::ptrdiff_t>(shown.last));
       lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(shown.first), printed.begin(), printed.end());

@@ -19,9 +19,9 @@ std::string where_text(const TrainingPlanResult& p) {
 }
 
 std::string step_text(const TrainingPlanResult& p) {
-  const std::string batch =
-      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
-                        : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+  const std::string batch = p.item == "token"
+                                ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
+                                : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
@@ -30,9 +30,8 @@ std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompu
 
 std::string cost_text(const TrainingPlanResult& p) {
   constexpr double kDay = 86400;
-  const std::string time =
-      fmt::format("The first trains on {} tokens in {}: {} GPU-hours", text_of_count(p.tokens),
-                  text_of(seconds(p.days * kDay)), grouped(static_cast<Count>(p.gpu_hours)));
+  const std::string time = fmt::format("The first trains on {} tokens in {}: {} GPU-hours", text_of_count(p.tokens),
+                                       text_of(seconds(p.days * kDay)), grouped(static_cast<Count>(p.gpu_hours)));
   if (p.usd > 0) return time + fmt::format(", {} ({}).\n", text_of_usd(p.usd), p.price_source);
   return time + fmt::format(" ({}{}).\n", p.price_source, p.usd_per_gpu_hour ? "" : ": give --price or --prices");
 }
@@ -58,8 +57,8 @@ Json layout_json(const PlannedTraining& t) {
 Error no_layout(const TrainingPlanResult& p) {
   return field_error("gpus",
                      fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
-                                 grouped(p.tried), where_text(p), layout_text(p.smallest),
-                                 p.smallest.micro_batch, text_of(p.smallest.memory), text_of(p.gpu_memory)),
+                                 grouped(p.tried), where_text(p), layout_text(p.smallest), p.smallest.micro_batch,
+                                 text_of(p.smallest.memory), text_of(p.gpu_memory)),
                      "use more GPUs, a smaller global batch or shorter sequences");
 }
 

@@ -41,7 +41,8 @@ Result<std::string> step_answer(const StepQuery& query) {
   if (!step) return step.error();
   std::string text = fmt::format("{} {} {} {} {}", step->setting.gpu, step->setting.dtype, in_seconds(step->time),
                                  in_bytes(step->memory.need.total()), step->notes.size());
-  for (const StepKernel& kernel : step->kernels) text += fmt::format(" {} {} {}", kernel.shape, kernel.times, kernel.dtype);
+  for (const StepKernel& kernel : step->kernels)
+    text += fmt::format(" {} {} {}", kernel.shape, kernel.times, kernel.dtype);
   if (step->many) text += fmt::format(" {} {}", in_seconds(step->many->exposed), in_seconds(step->many->bubble));
   return text;
 }
@@ -80,7 +81,8 @@ TEST(ArgumentsUsed, StepsOfManyGpus) {
     q.gpu = "", q.cluster = "hgx-a100", q.layout.tp = 2, q.layout.dp = 2, q.batch = 8;
     if (mode == Mode::train) q.engine = EngineKind::pytorch;
     expect_used_or_refused<StepQuery>(
-        q, step_answer, {"fp32-rotation", "merged-projections", "era", "all-logits", "static-cache", "expert-tp", "gpu"});
+        q, step_answer,
+        {"fp32-rotation", "merged-projections", "era", "all-logits", "static-cache", "expert-tp", "gpu"});
   }
 }
 
@@ -107,9 +109,9 @@ Result<std::string> simulated(const SimulateQuery& query) {
   const auto run = simulate(query);
   if (!run) return run.error();
   const ServingMetrics& m = run->loads.front().metrics;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", run->gpu, run->dtype, run->layout, run->replicas, run->blocks,
-                     run->max_sequences, run->step_tokens, run->loads.size(), m.ttft.mean, m.tpot.mean, m.e2el.p99,
-                     m.goodput.value_or(-1), run->loads.front().fast.has_value());
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", run->gpu, run->dtype, run->layout, run->replicas,
+                     run->blocks, run->max_sequences, run->step_tokens, run->loads.size(), m.ttft.mean, m.tpot.mean,
+                     m.e2el.p99, m.goodput.value_or(-1), run->loads.front().fast.has_value());
 }
 
 TEST(ArgumentsUsed, Simulations) {
@@ -119,11 +121,11 @@ TEST(ArgumentsUsed, Simulations) {
     q.model = "gpt2", q.gpu = "A100-SXM-80GB", q.engine = engine, q.num_prompts = 40, q.method = Method::analytic;
     q.load.rate = 200, q.load.input = "300", q.load.output = "20", q.load.seed = 3, q.concurrency = 32;
     // Limits that so small a load does not reach, engines' own defaults, and prefixes that it does not share.
-    expect_used_or_refused<SimulateQuery>(q, simulated,
-                                          {"max-num-seqs", "max-num-batched-tokens", "chunked-prefill-size",
-                                           "max-model-len", "no-prefix-caching", "no-chunked-prefill",
-                                           "chunked-prefill", "max-cudagraph-capture-size", "concurrency", "prefixes",
-                                           "cluster", "block-size", "enable-mixed-chunk", "scheduler-recv-interval", "gpu-memory-utilization"});
+    expect_used_or_refused<SimulateQuery>(
+        q, simulated,
+        {"max-num-seqs", "max-num-batched-tokens", "chunked-prefill-size", "max-model-len", "no-prefix-caching",
+         "no-chunked-prefill", "chunked-prefill", "max-cudagraph-capture-size", "concurrency", "prefixes", "cluster",
+         "block-size", "enable-mixed-chunk", "scheduler-recv-interval", "gpu-memory-utilization"});
   }
 }
 
@@ -138,10 +140,13 @@ TEST(ArgumentsUsed, SimulationsRefuseWhatAnotherFlagReplaces) {
   EXPECT_THAT(line([](auto& s) { s.chunk = 512; }),
               AllOf(StartsWith("chunked-prefill-size: has no effect with engine vllm"), HasSubstr("engine sglang")));
   EXPECT_THAT(line([](auto& s) { s.acceptance = 0.5; }), StartsWith("acceptance: has no effect without draft"));
-  EXPECT_THAT(line([](auto& s) { s.prefill_tp = 2; }), StartsWith("prefill-tp: has no effect without prefill-replicas"));
+  EXPECT_THAT(line([](auto& s) { s.prefill_tp = 2; }),
+              StartsWith("prefill-tp: has no effect without prefill-replicas"));
   EXPECT_THAT(line([](auto& s) { s.burstiness = 0.5; }), StartsWith("burstiness: has no effect where all requests"));
-  EXPECT_THAT(line([](auto& s) { s.router = Router::least_loaded; }), StartsWith("router: has no effect with one replica"));
-  EXPECT_THAT(line([](auto& s) { s.load.rate = 1, s.sweep = "rate=1,2"; }), StartsWith("rate: has no effect beside a sweep"));
+  EXPECT_THAT(line([](auto& s) { s.router = Router::least_loaded; }),
+              StartsWith("router: has no effect with one replica"));
+  EXPECT_THAT(line([](auto& s) { s.load.rate = 1, s.sweep = "rate=1,2"; }),
+              StartsWith("rate: has no effect beside a sweep"));
   EXPECT_THAT(line([](auto& s) { s.gpu = ""; }), StartsWith("gpu: is missing (for example H100-SXM)"));
 }
 
@@ -150,7 +155,8 @@ TEST(ArgumentsUsed, Collectives) {
   q.op = "all_reduce", q.cluster = "hgx-h100-8", q.bytes = mebibytes(1);
   EXPECT_TRUE(forecast(q));
   q.hidden = 4096;
-  EXPECT_THAT(line_of(forecast(q)), StartsWith("hidden: has no effect with op all_reduce (it is for op dispatch, combine"));
+  EXPECT_THAT(line_of(forecast(q)),
+              StartsWith("hidden: has no effect with op all_reduce (it is for op dispatch, combine"));
   q = {}, q.op = "dispatch", q.cluster = "hgx-h100-8", q.tokens = 128, q.library = "deepep-ll", q.sms = 24;
   EXPECT_THAT(line_of(forecast(q)), StartsWith("sms: has no effect with library deepep-ll"));
 }
