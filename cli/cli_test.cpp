@@ -151,7 +151,8 @@ TEST(Cli, WrongValuesAreRefusedByName) {
   expect_refused("kernel gemm --m 1.5 --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m nan --n 1 --k 1" + gpu, "--m: must be a whole number");
   expect_refused("kernel gemm --m '' --n 1 --k 1" + gpu, "--m");
-  expect_refused("kernel gemm --m 4K --n 1 --k 1" + gpu, "--m: must be a whole number, not '4K' (4k for thousands, 4Ki");
+  expect_refused("kernel gemm --m 4K --n 1 --k 1" + gpu,
+                 "--m: must be a whole number, not '4K' (4k for thousands, 4Ki");
   expect_refused("kernel gemm --m 99999999999999999999 --n 1 --k 1" + gpu, "--m: must be at most");
   expect_refused("kernel gemm --m 1000000000000 --n 1000000 --k 1000000" + gpu, "10^15");
   expect_refused("kernel gemm --m 1 --n 1 --k 1 --q 3" + gpu, "unknown flag '--q'");
@@ -196,10 +197,13 @@ TEST(Cli, FlagsOfAnotherModeAreRefused) {
                  "--seq: has no effect with mode decode (decode takes context and new-tokens");
   expect_refused("predict gpt2 --gpu H100-SXM --seq 64 --micro-batch 2", "--micro-batch: has no effect on one GPU");
   expect_refused("predict gpt2 --cluster hgx-h100 --gpu B200 --seq 64", "--gpu: B200 is not the GPU of the cluster");
-  expect_refused("predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 --kernels", "--kernels: has no effect over many GPUs");
-  expect_refused("memory gpt2 --gpu H100-SXM --seq 64 --recompute full", "--recompute: has no effect with mode prefill");
+  expect_refused("predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 --kernels",
+                 "--kernels: has no effect over many GPUs");
+  expect_refused("memory gpt2 --gpu H100-SXM --seq 64 --recompute full",
+                 "--recompute: has no effect with mode prefill");
   expect_refused("plan serve gpt2 --slo ttft=1s --rate 1 --save-top 2", "--save-top: has no effect without --save-dir");
-  expect_refused("tune gemm --gpu H200 --m 64 --n 64 --k 64 --measure-seconds 5", "--measure-seconds: has no effect without measure");
+  expect_refused("tune gemm --gpu H200 --m 64 --n 64 --k 64 --measure-seconds 5",
+                 "--measure-seconds: has no effect without measure");
   expect_refused("tune fused-moe --gpu H200 --experts 8 --hidden 64 --inter 64 --topk 2 --triton 3.5.0",
                  "--triton: has no effect without --output");
 }

@@ -207,9 +207,11 @@ std::vector<Hostile> words() {
       {"TokensWithoutEnd", train + "--tokens 1e300", "", "", "--tokens: must lie between"},
       {"TokensOfNan", train + "--tokens nan", "", "", "--tokens"},
       {"NoTokens", train + "--tokens 0", "", "", "--tokens: must lie between"},
-      {"AllRequestsRefused", "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8", "", "", "none of 8 requests"},
-      {"AllRequestsOfASweepRefused", "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "",
-       "", "none of 8 requests"},
+      {"AllRequestsRefused", "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8", "", "",
+       "none of 8 requests"},
+      {"AllRequestsOfASweepRefused",
+       "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "", "",
+       "none of 8 requests"},
       {"NoLayoutFits", "plan train Llama-3.1-405B --gpus 1xH100-SXM --global-batch 8 --seq 8192", "", "", "none of"},
       {"NoDeploymentMeets",
        "plan serve gpt2 --slo ttft=1us,tpot=1us --rate 1 --gpus 1xH100-SXM --engine vllm --input 64 --output 16", "",
@@ -261,17 +263,19 @@ TEST(Hostile, ANameOfAnotherAlphabetIsShownAndOneOfNoneIsReplacedInJson) {
 TEST(Hostile, DevicesAreWrittenAndStayDevices) {
   const Folder folder;
   EXPECT_EQ(folder.run("predict gpt2 --gpu H100-SXM --seq 8 --trace /dev/null").code, 0);
-  EXPECT_EQ(folder.run("simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/null").code, 0);
+  EXPECT_EQ(folder.run("simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/null").code,
+            0);
   struct stat status {};
   ASSERT_EQ(stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
-  const Ran shown =
-      folder.run("simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
+  const Ran shown = folder.run(
+      "simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval");
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("sent_s"));
   EXPECT_THAT(shown.out, HasSubstr("completed 2"));
   const Ran kept = folder.run(
-      "simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > both.txt");
+      "simulate gpt2 --gpu H100-SXM --num-prompts 2 --input 64 --output 16 --requests /dev/stdout --no-interval > "
+      "both.txt");
   EXPECT_EQ(kept.code, 0) << kept.err;
   EXPECT_EQ(file_text(folder.file("both.txt")), shown.out);
 }

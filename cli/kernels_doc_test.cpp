@@ -57,7 +57,8 @@ TEST(KernelsDoc, ReadmeQuotesTheRightCounts) {
   const std::string path = TILECAST_SOURCE_DIR "/README.md";
   const std::string said = fmt::format("{} kernel families, {} GPUs", families().size(), built_in_gpus().size());
   if (std::getenv("TILECAST_UPDATE_DOCS")) {
-    const std::string text = std::regex_replace(file_text(path), std::regex("[0-9]+ kernel families, [0-9]+ GPUs"), said);
+    const std::string text =
+        std::regex_replace(file_text(path), std::regex("[0-9]+ kernel families, [0-9]+ GPUs"), said);
     std::ofstream(path) << text;
   }
   EXPECT_NE(file_text(path).find(said), std::string::npos)

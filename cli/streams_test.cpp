@@ -70,7 +70,8 @@ TEST_F(Streams, Graphs) {
                "--gpu H100-SXM --method analytic");
 }
 TEST_F(Streams, Traces) {
-  expect_alike("arrival,input,output\n0,8,8\n1,8,8\n", "simulate gpt2 --gpu H100-SXM --no-interval --method analytic --trace", "");
+  expect_alike("arrival,input,output\n0,8,8\n1,8,8\n",
+               "simulate gpt2 --gpu H100-SXM --no-interval --method analytic --trace", "");
 }
 TEST_F(Streams, Profiles) {
   expect_alike(file_text(TILECAST_SOURCE_DIR "/fuzz/corpus/profile_file/kineto.json"), "diagnose", "--gpu H200-SXM");

@@ -13,10 +13,8 @@ namespace {
 Result<std::vector<StepQuery>> queries_of(const StepQuery& query, const StepLists& lists) {
   std::vector<StepQuery> queries = {query};
   const std::vector<std::string> dtypes = with_settings(lists.dtypes);
-  for (const auto& [argument, values] : {std::pair("engine", &lists.engines),
-                                         {"dtype", &dtypes},
-                                         {"cluster", &lists.clusters},
-                                         {"gpu", &lists.gpus}})
+  for (const auto& [argument, values] :
+       {std::pair("engine", &lists.engines), {"dtype", &dtypes}, {"cluster", &lists.clusters}, {"gpu", &lists.gpus}})
     if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
   return queries;
 }

@@ -172,8 +172,8 @@ TEST(MemoryCommand, DividesOverRanks) {
 TEST(ModelsCommand, ShowsOneModel) {
   const auto run = run_tilecast("models Llama-3.1-8B");
   ASSERT_EQ(run.code, 0) << run.err;
-  for (const char* words : {"8.03 B", "context     131,072 tokens", "128 KiB a token", "vocabulary 128,256", "source: ",
-                            "attention, 32 heads of 128 (8 of keys and values)", "dense, 14,336 wide"})
+  for (const char* words : {"8.03 B", "context     131,072 tokens", "128 KiB a token", "vocabulary 128,256",
+                            "source: ", "attention, 32 heads of 128 (8 of keys and values)", "dense, 14,336 wide"})
     EXPECT_NE(run.out.find(words), std::string::npos) << words << "\n" << run.out;
   const auto json = run_tilecast("models meta-llama/Llama-3.1-8B-Instruct --json");
   ASSERT_EQ(json.code, 0) << json.err;

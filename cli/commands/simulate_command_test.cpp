@@ -31,9 +31,9 @@ TEST(SimulateCommand, RepeatsExactly) {
 
 TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
   const std::string requests = scratch_path("requests.csv"), timeline = scratch_path("timeline.json");
-  const Ran ran =
-      run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --engine trtllm --concurrency 8 --num-prompts 40 --json --requests " +
-                   requests + " --timeline " + timeline);
+  const Ran ran = run_tilecast(
+      "simulate Llama-3.1-8B --gpu H100-SXM --engine trtllm --concurrency 8 --num-prompts 40 --json --requests " +
+      requests + " --timeline " + timeline);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   const auto& load = json["loads"][0];
@@ -158,7 +158,8 @@ TEST(SimulateCommand, EnergyOnlyWhereItIsKnown) {
 
 // Ranks with requests of their own that share the experts: one replica each, in step.
 TEST(SimulateCommand, AttentionDataParallel) {
-  const Ran ran = run_tilecast("simulate Qwen3-30B-A3B --gpu H100-SXM --attention-dp 4 --num-prompts 40 --no-interval --json");
+  const Ran ran =
+      run_tilecast("simulate Qwen3-30B-A3B --gpu H100-SXM --attention-dp 4 --num-prompts 40 --no-interval --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["replicas"], 4);
@@ -169,7 +170,9 @@ TEST(SimulateCommand, AttentionDataParallel) {
 TEST(SimulateCommand, PoolsOfTheirOwnRanks) {
   const auto metrics = [](const std::string& flags) {
     const Ran ran = run_tilecast(
-        "simulate Llama-3.1-8B --gpu H100-SXM --prefill-replicas 1 --input 8192 --output 64 --num-prompts 8 --rate 1 --json " + flags);
+        "simulate Llama-3.1-8B --gpu H100-SXM --prefill-replicas 1 --input 8192 --output 64 --num-prompts 8 --rate 1 "
+        "--json " +
+        flags);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return nlohmann::json::parse(ran.out)["loads"][0]["metrics"];
   };

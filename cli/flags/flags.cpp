@@ -102,7 +102,8 @@ void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& ch
 
   CLI::App* one = app.add_subcommand("collective", collective_question().summary);
   add_arguments(*one, arguments_of(options.query), options.refusal, {"bytes", "tokens", "cluster"});
-  one->add_option("--bytes", options.sizes, "message sizes, comma separated: 256, 64K, 1MB (`tilecast --help` has the units)")
+  one->add_option("--bytes", options.sizes,
+                  "message sizes, comma separated: 256, 64K, 1MB (`tilecast --help` has the units)")
       ->delimiter(',');
   one->add_option("--tokens", options.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
   one->add_option("--cluster", options.clusters,
@@ -248,8 +249,9 @@ int run_tilecast(int argc, char** argv) {
   CLI::App app("Tilecast forecasts how long deep-learning work takes on a GPU, without running it.", "tilecast");
   app.require_subcommand(1);
   app.footer(
-      "Numbers: 800k, 2.5B and 15T count in thousands, 8Ki is 8192. Bytes: 64KB is 64000, 64KiB is 65536, and so is\n"
-      "64K, as in nccl-tests.\n\n"
+      "Numbers: k, M, B and T are powers of 1000 (800k, 15T), Ki, Mi and Gi of 1024 (8Ki is 8192). Bytes: 64KB is "
+      "64000,\n"
+      "64KiB is 65536, and so is 64K, as in nccl-tests.\n\n"
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
   app.set_version_flag("--version", "tilecast " + std::string(version()));
   KernelOptions kernel_options;

@@ -14,8 +14,8 @@ std::string text_of(BytesPerSecond r);   // "3.35 TB/s"
 std::string text_of(OpsPerSecond r);     // "989 T/s"
 std::string percent(double share);       // "65 %"
 std::string text_of_count(double n);     // "800 k", "2.5 B", "15 T": as such numbers are typed
-std::string text_of_usd(double dollars); // "$0.10", "$7.98", "$1,017,748"
-std::string grouped(Count n);            // "131,072"
+std::string text_of_usd(double dollars);  // "$0.10", "$7.98", "$1,017,748"
+std::string grouped(Count n);             // "131,072"
 std::string three_digits(double value);  // "1.53", "15.3", "153"
 
 }  // namespace tilecast

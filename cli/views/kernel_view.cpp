@@ -53,7 +53,8 @@ std::string demand_table(const LaunchForecast& f) {
 std::string overlap_note(Method method) {
   if (method == Method::roofline) return "  Resources work side by side: the longest of them is the forecast.\n";
   return std::string("  Resources work side by side: their times overlap and do not add up to the forecast") +
-         (method == Method::analytic ? ".\n" : ",\n  which measurements, where there were any, have corrected as a whole.\n");
+         (method == Method::analytic ? ".\n"
+                                     : ",\n  which measurements, where there were any, have corrected as a whole.\n");
 }
 
 }  // namespace

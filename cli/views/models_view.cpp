@@ -11,9 +11,7 @@ namespace tilecast {
 namespace {
 
 std::string parameters_text(Count n) { return text_of_count(static_cast<double>(n)); }
-std::string cache_text(const ModelInfo& m) {
-  return m.cache_elements_per_token > 0 ? text_of(m.cache_per_token) : "–";
-}
+std::string cache_text(const ModelInfo& m) { return m.cache_elements_per_token > 0 ? text_of(m.cache_per_token) : "–"; }
 
 std::string mixer_text(const ModelLayers& l) {
   if (l.mixer.empty()) return "–";

@@ -21,9 +21,9 @@ std::string where_text(const TrainingPlanResult& p) {
 }
 
 std::string step_text(const TrainingPlanResult& p) {
-  const std::string batch =
-      p.item == "token" ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
-                        : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+  const std::string batch = p.item == "token"
+                                ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
+                                : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
@@ -143,8 +143,8 @@ Json points_json(const std::vector<ScalingPoint>& points) {
 Error no_layout(const TrainingPlanResult& p) {
   return field_error("gpus",
                      fmt::format("none of {} layouts fits {}: the smallest ({}, micro-batch {}) needs {} of a GPU's {}",
-                                 grouped(p.tried), where_text(p), layout_text(p.smallest),
-                                 p.smallest.micro_batch, text_of(p.smallest.memory), text_of(p.gpu_memory)),
+                                 grouped(p.tried), where_text(p), layout_text(p.smallest), p.smallest.micro_batch,
+                                 text_of(p.smallest.memory), text_of(p.gpu_memory)),
                      "use more GPUs, a smaller global batch or shorter sequences");
 }
 

@@ -33,8 +33,7 @@ std::string deployment_text(const SimulateQuery& q, const SimulationResult& run)
                         q.prefill_tp ? fmt::format(" of tp {}", *q.prefill_tp) : "", q.link_gb_per_s);
   text += fmt::format("\nup to {} sequences, {} tokens a step; cache of {} blocks of {}: {} tokens ({})\n",
                       grouped(run.max_sequences), grouped(run.step_tokens), grouped(run.blocks), run.block_tokens,
-                      grouped(run.blocks * run.block_tokens),
-                      text_of(run.memory.cache));
+                      grouped(run.blocks * run.block_tokens), text_of(run.memory.cache));
   const SimulatedLoad& load = run.loads.front();
   if (load.metrics.completed > 0)
     text += fmt::format("room for {} requests of the mean length at once on a replica\n", load.most_at_once);

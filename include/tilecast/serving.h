@@ -130,7 +130,7 @@ struct RequestQuery {
 struct SimulateQuery {
   std::string model;  // a name, a Hugging Face config.json or its folder
   // One replica, and how many there are.
-  std::string gpu;      // a name or a description file; empty: the cluster's, else H100-SXM
+  std::string gpu;      // a name or a description file; empty: the cluster's
   std::string cluster;  // that the ranks of a replica lie in; empty: the one known of this GPU
   ServingEngine engine = ServingEngine::vllm;
   std::string dtype;  // empty: the checkpoint's

@@ -192,7 +192,8 @@ std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
   list.add(q.judge, {.name = "judge",
                      .help = "also judge the result on this table's rows, except shapes that the fit has seen",
                      .example = "sweep.csv.gz"});
-  list.add(q.weights, {.name = "weights", .help = "weights to correct (default: the shipped ones)", .example = "my.weights"});
+  list.add(q.weights,
+           {.name = "weights", .help = "weights to correct (default: the shipped ones)", .example = "my.weights"});
   return list.take();
 }
 

@@ -222,7 +222,9 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                   .choices = ops,
                   .required = true,
                   .positional = true});
-  list.add(q.bytes, {.name = "bytes", .help = "message size: 256, 64K, 1MB (`tilecast --help` has the units)", .example = "64K"});
+  list.add(
+      q.bytes,
+      {.name = "bytes", .help = "message size: 256, 64K, 1MB (`tilecast --help` has the units)", .example = "64K"});
   list.add(q.tokens, {.name = "tokens",
                       .help = "dispatch, combine: tokens of a rank",
                       .example = "128",
@@ -232,36 +234,47 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                       .help = "dispatch, combine: elements of a token",
                       .example = "7168",
                       .least = 1,
-                      .most = kMostCount, .scopes = {exchange}});
+                      .most = kMostCount,
+                      .scopes = {exchange}});
   list.add(q.topk, {.name = "topk",
                     .help = "dispatch, combine: experts of a token",
                     .example = "8",
                     .least = 1,
-                    .most = kMostCount, .scopes = {exchange}});
+                    .most = kMostCount,
+                    .scopes = {exchange}});
   list.add(q.experts, {.name = "experts",
                        .help = "dispatch, combine: experts on all ranks",
                        .example = "256",
                        .least = 1,
-                       .most = kMostCount, .scopes = {exchange}});
+                       .most = kMostCount,
+                       .scopes = {exchange}});
   list.add(q.most_nodes, {.name = "most-nodes",
                           .help = "dispatch, combine: nodes that a token's experts may lie on (0: any)",
                           .example = "4",
                           .least = 0,
-                          .most = kMostRanks, .scopes = {exchange}});
-  list.add(q.sms, {.name = "sms", .help = "deepep: SMs that its kernels run on", .example = "20", .least = 1, .most = 1e5, .scopes = {exchange, {"library", {"deepep"}}}});
-  list.add(q.balanced,
-           {.name = "balanced", .help = "dispatch, combine: a token's experts lie on as many ranks as possible", .scopes = {exchange}});
+                          .most = kMostRanks,
+                          .scopes = {exchange}});
+  list.add(q.sms, {.name = "sms",
+                   .help = "deepep: SMs that its kernels run on",
+                   .example = "20",
+                   .least = 1,
+                   .most = 1e5,
+                   .scopes = {exchange, {"library", {"deepep"}}}});
+  list.add(q.balanced, {.name = "balanced",
+                        .help = "dispatch, combine: a token's experts lie on as many ranks as possible",
+                        .scopes = {exchange}});
   list.add(q.ranks, {.name = "ranks",
                      .help = "GPUs that take part (default: all of the cluster)",
                      .example = "8",
                      .least = 1,
                      .most = kMostRanks});
-  list.add(q.local, {.name = "local",
-                     .help = "how many of them share a node, whose other GPUs make the same call meanwhile (default: all, "
-                             "alone)",
-                     .example = "2",
-                     .least = 1,
-                     .most = kMostRanks});
+  list.add(q.local,
+           {.name = "local",
+            .help = "how many of them share a node, whose other GPUs make the same call meanwhile (default: all, "
+                    "alone)",
+            .example = "2",
+            .least = 1,
+            .most = kMostRanks});
   list.add(q.cluster, {.name = "cluster",
                        .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file",
                        .example = "hgx-h100-8",

@@ -29,8 +29,9 @@ Status in_range(const Argument& about, double value) {
   if (std::isinf(about.least))
     return refused(about, fmt::format("must be at most {}, not {}", number_text(about.most), number_text(value)),
                    remedy_of(about));
-  return refused(about, fmt::format("must lie between {} and {}, not {}", number_text(about.least),
-                                    number_text(about.most), number_text(value)),
+  return refused(about,
+                 fmt::format("must lie between {} and {}, not {}", number_text(about.least), number_text(about.most),
+                             number_text(value)),
                  remedy_of(about));
 }
 
@@ -87,7 +88,8 @@ Result<Bytes> size_value(const Argument& about, std::string_view text) {
   constexpr double kMost = 1e15;
   const auto value = bytes_from(text);
   if (!value) return refused(about, fmt::format("is no size: '{}'", text), std::string(kBytesRemedy));
-  if (*value > kMost) return refused(about, fmt::format("must be at most {:g} bytes, not '{}'", kMost, text), "for example 1G");
+  if (*value > kMost)
+    return refused(about, fmt::format("must be at most {:g} bytes, not '{}'", kMost, text), "for example 1G");
   return bytes(*value);
 }
 

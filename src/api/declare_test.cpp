@@ -91,7 +91,7 @@ TEST(Declare, WhatIsNotGivenReadsBackAsSuch) {
     }
   EXPECT_FALSE(query.warmth || query.count);
   EXPECT_TRUE(query.names.empty());
-  EXPECT_EQ(refusal_of<Open>("warmth", "hot"), "warmth: must be model, warm or cold, not 'hot'");
+  EXPECT_EQ(refusal_of<Open>("warmth", "hot"), "warmth: must be model, warm or cold, not 'hot' (for example cold)");
 }
 
 TEST(Declare, AnOppositeSwitchesOff) {

@@ -248,9 +248,10 @@ Error in_row(Error problem, std::size_t row) {
 Status forecast_times(const KernelQuery& common, std::span<const DimColumn> columns, std::span<Seconds> out) {
   for (const DimColumn& column : columns)
     if (column.values.size() != out.size())
-      return field_error(column.name, "has " + std::to_string(column.values.size()) + " values for " +
-                                          std::to_string(out.size()) + " rows",
-                         "one value for each row");
+      return field_error(
+          column.name,
+          "has " + std::to_string(column.values.size()) + " values for " + std::to_string(out.size()) + " rows",
+          "one value for each row");
   if (out.empty()) return Ok{};
   if (needs_weights(common.method)) return field_error("method", "has no batch form", "tilecast, analytic or roofline");
   LookedUp known;
@@ -322,12 +323,15 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   Declare list;
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
-  list.add(q.method, {.name = "method",
-                      .help = "forecasting method; analytic leaves out everything learned, neusight and synperf are published ones",
-                      .example = "analytic"});
+  list.add(
+      q.method,
+      {.name = "method",
+       .help = "forecasting method; analytic leaves out everything learned, neusight and synperf are published ones",
+       .example = "analytic"});
   list.add(q.runtime, {.name = "runtime", .help = "how kernels are launched", .example = "eager"});
-  list.add(q.warmth,
-           {.name = "warmth", .help = "what the caches hold; model: weights cold, activations warm", .example = "cold"});
+  list.add(
+      q.warmth,
+      {.name = "warmth", .help = "what the caches hold; model: weights cold, activations warm", .example = "cold"});
   list.add(q.run, {.name = "run",
                    .help = "for how long: a burst of milliseconds, or sustained, as in models",
                    .example = "sustained"});

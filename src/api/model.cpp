@@ -130,7 +130,8 @@ Result<Count> part_count(std::string_view text, const std::string& field) {
 
 Result<Model> model_of(const ModelQuery& query) {
   if (query.model.ends_with(".onnx") || is_piped_onnx(query.model)) return onnx_model(query);
-  if (!query.dims.empty()) return field_error("dim", "has no effect: only ONNX files have named dimensions", "leave it out");
+  if (!query.dims.empty())
+    return field_error("dim", "has no effect: only ONNX files have named dimensions", "leave it out");
   if (query.allow_unknown)
     return field_error("allow-unknown", "has no effect: only ONNX files may hold unknown operators", "leave it out");
   if (is_graph_file(query.model)) {
@@ -171,10 +172,9 @@ Result<ModelInfo> describe_model(const ModelQuery& query) {
 std::vector<std::string> model_classes() { return supported_architectures(); }
 
 const Question& models_question() {
-  static const Question question{
-      "models",
-      "list the models Tilecast knows by name, or show one",
-      {"models", "models Llama-3.1-8B", "models --classes"}};
+  static const Question question{"models",
+                                 "list the models Tilecast knows by name, or show one",
+                                 {"models", "models Llama-3.1-8B", "models --classes"}};
   return question;
 }
 

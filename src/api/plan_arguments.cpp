@@ -25,9 +25,12 @@ void add_prices(Declare& list, std::optional<double>& price, std::string& prices
 
 // What may be rented, and how it may be set up.
 void add_choices(Declare& list, PlanServeQuery& q) {
-  list.add(q.gpus, {.name = "gpus",
-                    .help = "GPUs to choose from, and how many at most: H100-SXM,16xB200 (default: those with a price and a cluster)",
-                    .example = "H100-SXM,16xB200"});
+  list.add(
+      q.gpus,
+      {.name = "gpus",
+       .help =
+           "GPUs to choose from, and how many at most: H100-SXM,16xB200 (default: those with a price and a cluster)",
+       .example = "H100-SXM,16xB200"});
   list.add(q.max_gpus, {.name = "max-gpus",
                         .help = "GPUs of each kind at most, where --gpus does not say",
                         .example = "16",
@@ -44,10 +47,12 @@ void add_choices(Declare& list, PlanServeQuery& q) {
   list.add(q.dtypes, {.name = "dtype",
                       .help = "number formats (default: the checkpoint's, and fp8 where the GPU has it)",
                       .example = "bf16,fp8"});
-  list.add(q.kv_dtype, {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8", .choices = {"auto", "fp8"}});
-  list.add(q.layouts, {.name = "layout",
-                       .help = "layouts of a replica to try: 1, tp4, tp8pp2, tp8ep8, dp8ep8 (default: all that make sense)",
-                       .example = "tp2,tp4"});
+  list.add(q.kv_dtype,
+           {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8", .choices = {"auto", "fp8"}});
+  list.add(q.layouts,
+           {.name = "layout",
+            .help = "layouts of a replica to try: 1, tp4, tp8pp2, tp8ep8, dp8ep8 (default: all that make sense)",
+            .example = "tp2,tp4"});
   list.add(q.context_limit, {.name = "max-model-len",
                              .help = "longest prompt and answer (default: the model's)",
                              .unit = "tokens",
@@ -55,7 +60,8 @@ void add_choices(Declare& list, PlanServeQuery& q) {
                              .least = 1,
                              .most = kMostCount});
   list.add(q.aggregated, {.name = "aggregated", .help = "only deployments that serve prompts and answers together"});
-  list.add(q.disaggregated, {.name = "disaggregated", .help = "only deployments with separate pools for prompts and answers"});
+  list.add(q.disaggregated,
+           {.name = "disaggregated", .help = "only deployments with separate pools for prompts and answers"});
 }
 
 // The training from its first step to its last.
@@ -112,7 +118,8 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   list.add(q.slo, {.name = "slo",
                    .help = "objectives: ttft=500ms,tpot=30ms,e2el=10s (cost and load need one)",
                    .example = "ttft=500ms,tpot=30ms"});
-  list.add(q.slo_at, {.name = "slo-at", .help = "statistic of the requests' times that must meet the SLO", .example = "p99"});
+  list.add(q.slo_at,
+           {.name = "slo-at", .help = "statistic of the requests' times that must meet the SLO", .example = "p99"});
   list.add(q.min_chance, {.name = "min-chance",
                           .help = "least chance of meeting the SLO, by the forecast's interval",
                           .example = "0.8",
@@ -155,11 +162,12 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
                    .most = kMostCount,
                    .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format of the products (default bf16)", .example = "fp8"});
-  list.add(q.engine,
-           {.name = "engine", .help = "who launches kernels; cudagraph: one fused kernel per operator", .example = "pytorch"});
-  list.add(q.attention, {.name = "attention",
-                         .help = "attention kernel; fused is PyTorch's choice for the card",
-                         .example = "flash2"});
+  list.add(q.engine, {.name = "engine",
+                      .help = "who launches kernels; cudagraph: one fused kernel per operator",
+                      .example = "pytorch"});
+  list.add(
+      q.attention,
+      {.name = "attention", .help = "attention kernel; fused is PyTorch's choice for the card", .example = "flash2"});
   list.add(q.mixed, {.name = "mixed",
                      .help = "mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
                      .example = "autocast"});

@@ -27,8 +27,9 @@ constexpr int kMostGpus = 4096;  // of a kind
 Status check_lengths(const WorkloadOptions& w, const ModelSpec& model, std::optional<Count> limit) {
   const Count most = limit.value_or(model.max_context);
   if (!model.decoder || most == 0 || w.input.mean + w.output.mean <= most) return Ok{};
-  return field_error("input", fmt::format("{} + {} tokens are more than {}, {}", w.input.mean, w.output.mean,
-                                          limit ? "max-model-len" : "the context of " + model.name, most),
+  return field_error("input",
+                     fmt::format("{} + {} tokens are more than {}, {}", w.input.mean, w.output.mean,
+                                 limit ? "max-model-len" : "the context of " + model.name, most),
                      "shorter requests, or a larger max-model-len");
 }
 

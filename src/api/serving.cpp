@@ -27,7 +27,8 @@ Status check_together(const SimulateQuery& q) {
   constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
   if (auto fine = check_fleet(q); !fine) return fine;
   if (q.tp * q.pp * q.attention_dp > kMostGpus)
-    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus), "a smaller tp, pp or attention-dp");
+    return field_error("tp", fmt::format("a replica has at most {} GPUs", kMostGpus),
+                       "a smaller tp, pp or attention-dp");
   if ((q.dp + q.prefill_replicas) * q.attention_dp > kMostReplicas)
     return field_error("dp", fmt::format("simulates at most {} replicas", kMostReplicas), "a smaller dp");
   if (q.policy == ServingPolicy::max_utilization && q.engine != ServingEngine::trtllm)

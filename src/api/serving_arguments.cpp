@@ -13,21 +13,23 @@ const Scope kSglang{"engine", {"sglang"}}, kDrafts{"draft"}, kPrompts{"prefill-r
 
 void add_deployment(Declare& list, SimulateQuery& q) {
   declare_served_model(list, q.model);
-  list.add(q.gpu, {.name = "gpu",
-                   .help = "GPU name or description file (default: the cluster's)",
-                   .example = "H100-SXM"});
+  list.add(q.gpu,
+           {.name = "gpu", .help = "GPU name or description file (default: the cluster's)", .example = "H100-SXM"});
   list.add(q.engine, {.name = "engine", .help = "serving engine", .example = "sglang"});
   list.add(q.dtype, {.name = "dtype",
                      .help = "number format (default: the checkpoint's), by part where parts differ",
                      .example = "experts=mxfp4,attention=bf16"});
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8"});
   list.add(q.routing, {.name = "routing",
-                       .help = "how tokens spread over experts: uniform, power:1.2 (default), or counts:FILE with the visits of each expert",
-                       .example = "uniform", .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
+                       .help = "how tokens spread over experts: uniform, power:1.2 (default), or counts:FILE with the "
+                               "visits of each expert",
+                       .example = "uniform",
+                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
   list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
-  list.add(q.ep,
-           {.name = "ep", .help = "ranks that share the experts", .example = "8", .least = 1, .most = kMostServingRanks});
+  list.add(
+      q.ep,
+      {.name = "ep", .help = "ranks that share the experts", .example = "8", .least = 1, .most = kMostServingRanks});
   list.add(q.attention_dp,
            {.name = "attention-dp",
             .help = "data parallel ranks of one replica, each with requests of its own, that share experts over the "
@@ -39,22 +41,32 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                        .help = "cluster of the ranks, by name or file (default: the one of this GPU)",
                        .example = "hgx-h100"});
   list.add(q.dp, {.name = "dp", .help = "replicas behind a router", .example = "4", .least = 1, .most = kMostCount});
-  list.add(q.router, {.name = "router", .help = "how requests are spread over the replicas", .example = "least-loaded", .scopes = {{"copies", {"many"}, "has no effect with one replica", "give dp, or leave it out"}}});
+  list.add(q.router, {.name = "router",
+                      .help = "how requests are spread over the replicas",
+                      .example = "least-loaded",
+                      .scopes = {{"copies", {"many"}, "has no effect with one replica", "give dp, or leave it out"}}});
 }
 
 void add_load(Declare& list, SimulateQuery& q) {
-  list.add(q.num_prompts,
-           {.name = "num-prompts", .help = "number of requests", .example = "1000", .least = 1, .most = 1e7, .scopes = {kNoTrace}});
+  list.add(q.num_prompts, {.name = "num-prompts",
+                           .help = "number of requests",
+                           .example = "1000",
+                           .least = 1,
+                           .most = 1e7,
+                           .scopes = {kNoTrace}});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (default: all at once)",
                          .example = "10",
                          .least = kLeastRate,
                          .most = kMostRate});
-  list.add(q.burstiness, {.name = "burstiness",
-                          .help = "1 is Poisson, less is burstier (as vllm bench serve)",
-                          .example = "0.5",
-                          .least = 1e-6,
-                          .most = 1e6, .scopes = {kNoTrace, {"rate", {}, "has no effect where all requests come at once", "give a rate, or leave it out"}}});
+  list.add(q.burstiness,
+           {.name = "burstiness",
+            .help = "1 is Poisson, less is burstier (as vllm bench serve)",
+            .example = "0.5",
+            .least = 1e-6,
+            .most = 1e6,
+            .scopes = {kNoTrace,
+                       {"rate", {}, "has no effect where all requests come at once", "give a rate, or leave it out"}}});
   list.add(q.concurrency, {.name = "concurrency",
                            .help = "requests in flight at most (closed loop)",
                            .example = "64",
@@ -89,7 +101,8 @@ void add_limits(Declare& list, SimulateQuery& q) {
                      .unit = "tokens",
                      .example = "8192",
                      .least = 1,
-                     .most = kMostCount, .scopes = {kSglang}});
+                     .most = kMostCount,
+                     .scopes = {kSglang}});
   list.add(q.block_tokens, {.name = "block-size",
                             .help = "tokens of a block of the cache (default: the engine's)",
                             .unit = "tokens",
@@ -107,20 +120,26 @@ void add_limits(Declare& list, SimulateQuery& q) {
 void add_scheduling(Declare& list, SimulateQuery& q) {
   list.add(q.no_prefix_caching, {.name = "no-prefix-caching", .help = "compute shared prefixes every time"});
   list.add(q.no_chunked_prefill, {.name = "no-chunked-prefill", .help = "do not split prompts over steps"});
-  list.add(q.chunked_prefill, {.name = "chunked-prefill", .help = "trtllm: split prompts over steps", .scopes = {{"engine", {"trtllm"}, {}, "vllm and sglang cut prompts by default; leave it out"}}});
-  list.add(q.mixed_chunk, {.name = "enable-mixed-chunk", .help = "sglang: decode in the steps of prompts", .scopes = {kSglang}});
+  list.add(q.chunked_prefill,
+           {.name = "chunked-prefill",
+            .help = "trtllm: split prompts over steps",
+            .scopes = {{"engine", {"trtllm"}, {}, "vllm and sglang cut prompts by default; leave it out"}}});
+  list.add(q.mixed_chunk,
+           {.name = "enable-mixed-chunk", .help = "sglang: decode in the steps of prompts", .scopes = {kSglang}});
   list.add(q.receive_steps, {.name = "scheduler-recv-interval",
                              .help = "sglang: decode steps between two checks for new requests (default 1)",
                              .example = "10",
                              .least = 1,
-                             .most = kMostCount, .scopes = {kSglang}});
+                             .most = kMostCount,
+                             .scopes = {kSglang}});
   list.add(q.most_captured, {.name = "max-cudagraph-capture-size",
                              .help = "vllm, sglang: largest batch with a captured graph (default: the engine's)",
                              .unit = "tokens",
                              .example = "2048",
                              .least = 1,
                              .most = 65536,
-                             .aliases = {"cuda-graph-max-bs"}, .scopes = {{"engine", {"vllm", "sglang"}}}});
+                             .aliases = {"cuda-graph-max-bs"},
+                             .scopes = {{"engine", {"vllm", "sglang"}}}});
   list.add(q.no_overlap, {.name = "no-overlap", .help = "plan a step only after the one before (no async scheduling)"});
   list.add(q.policy, {.name = "policy",
                       .help = "scheduler: the engine's own, static batches, or trtllm's max-utilization",
@@ -150,10 +169,15 @@ void add_pools(Declare& list, SimulateQuery& q) {
                           .help = "with prefill-replicas: tensor parallel ranks of each (default: as tp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostServingRanks, .scopes = {kPrompts}});
-  list.add(
-      q.link_gb_per_s,
-      {.name = "link", .help = "with prefill-replicas: bandwidth to the decoding ones", .unit = "GB/s", .example = "50", .least = 1e-6, .most = 1e6, .scopes = {kPrompts}});
+                          .most = kMostServingRanks,
+                          .scopes = {kPrompts}});
+  list.add(q.link_gb_per_s, {.name = "link",
+                             .help = "with prefill-replicas: bandwidth to the decoding ones",
+                             .unit = "GB/s",
+                             .example = "50",
+                             .least = 1e-6,
+                             .most = 1e6,
+                             .scopes = {kPrompts}});
   list.add(q.link_us, {.name = "link-latency",
                        .help = "with prefill-replicas: latency of a transfer",
                        .unit = "µs",

@@ -100,21 +100,25 @@ Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, dou
 
 void declare_load(Declare& list, LoadQuery& load) {
   constexpr double kMostTokens = 1 << 30, kMostSeed = 9007199254740992.0;  // what a double still counts
-  list.add(
-      load.input,
-      {.name = "input", .help = "tokens per prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8", .example = "1024", .scopes = {kNoTrace}});
-  list.add(load.output, {.name = "output", .help = "tokens per answer, likewise", .example = "256", .scopes = {kNoTrace}});
+  list.add(load.input, {.name = "input",
+                        .help = "tokens per prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8",
+                        .example = "1024",
+                        .scopes = {kNoTrace}});
+  list.add(load.output,
+           {.name = "output", .help = "tokens per answer, likewise", .example = "256", .scopes = {kNoTrace}});
   list.add(load.prefixes, {.name = "prefixes",
                            .help = "number of different prefixes that prompts share",
                            .example = "4",
                            .least = 0,
-                           .most = kMostTokens, .scopes = {kNoTrace}});
+                           .most = kMostTokens,
+                           .scopes = {kNoTrace}});
   list.add(load.prefix_tokens, {.name = "prefix-tokens",
                                 .help = "length of a shared prefix",
                                 .unit = "tokens",
                                 .example = "512",
                                 .least = 0,
-                                .most = kMostTokens, .scopes = {kNoTrace, {"prefixes"}}});
+                                .most = kMostTokens,
+                                .scopes = {kNoTrace, {"prefixes"}}});
   list.add(
       load.seed,
       {.name = "seed", .help = "the same seed gives the same result", .example = "1", .least = 0, .most = kMostSeed});

@@ -36,7 +36,8 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
 // Where arguments mean something; scopes_hold() (step_run.cpp) has the facts beside the arguments themselves.
 const Scope kTraining{"mode", {"train"}};
 const Scope kInference{"mode", {"prefill", "decode", "mixed"}};
-const Scope kNoRequests{"requests", {""}, "has no effect beside requests, which say it for each", "leave one of them out"};
+const Scope kNoRequests{
+    "requests", {""}, "has no effect beside requests, which say it for each", "leave one of them out"};
 const Scope kFreeShapes{"shapes", {"free"}, "has no effect: the file fixes its own shapes", "leave it out"};
 const Scope kEagerCode{"engine", {"pytorch", "compile", "pytorch-graph"}};
 const Scope kMany{"gpus", {"many"}, "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp"};
@@ -51,7 +52,8 @@ BoundArgument sharding_argument(Sharding& field) {
                  .example = "zero1",
                  .fallback = std::string(name_of(field)),
                  .choices = {"none", "zero1", "zero2", "zero3", "fsdp"},
-                 .group = "Many GPUs", .scopes = {kMany, kTraining}};
+                 .group = "Many GPUs",
+                 .scopes = {kMany, kTraining}};
   bound.get = [&field] { return std::string(name_of(field)); };
   bound.set = [&field](std::string_view text) -> Status {
     const auto value = sharding_from(text);
@@ -67,7 +69,8 @@ BoundArgument stage_layers_argument(std::vector<int>& field) {
                  .kind = ArgumentKind::text,
                  .help = "layers of each stage: 13,14,13 (default: even)",
                  .example = "13,14,13",
-                 .group = "Many GPUs", .scopes = {kPipeline}};
+                 .group = "Many GPUs",
+                 .scopes = {kPipeline}};
   bound.get = [&field] {
     std::vector<std::string> parts;
     for (const int layers : field) parts.push_back(std::to_string(layers));
@@ -103,39 +106,62 @@ void declare_work(Declare& list, StepQuery& q) {
                      .required = true,
                      .positional = true});
   list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM"});
-  list.add(q.mode, {.name = "mode", .help = "what the step does; an encoder's single pass counts as prefill", .example = "decode"});
   list.add(
-      q.batch,
-      {.name = "batch", .help = "requests, images or training sequences per step", .example = "32", .least = 1, .most = kMost, .scopes = {kNoRequests, kFreeShapes, {"global-batch", {""}, "has no effect beside global-batch", "leave one of them out"}}});
-  list.add(
-      q.seq,
-      {.name = "seq", .help = "prefill, train: tokens per sequence", .example = "2048", .least = 0, .most = kMost, .scopes = {{"mode", {"prefill", "train"}, {}, "decode takes context and new-tokens, mixed takes requests"}, kNoRequests, kFreeShapes}});
+      q.mode,
+      {.name = "mode", .help = "what the step does; an encoder's single pass counts as prefill", .example = "decode"});
+  list.add(q.batch, {.name = "batch",
+                     .help = "requests, images or training sequences per step",
+                     .example = "32",
+                     .least = 1,
+                     .most = kMost,
+                     .scopes = {kNoRequests,
+                                kFreeShapes,
+                                {"global-batch", {""}, "has no effect beside global-batch", "leave one of them out"}}});
+  list.add(q.seq,
+           {.name = "seq",
+            .help = "prefill, train: tokens per sequence",
+            .example = "2048",
+            .least = 0,
+            .most = kMost,
+            .scopes = {{"mode", {"prefill", "train"}, {}, "decode takes context and new-tokens, mixed takes requests"},
+                       kNoRequests,
+                       kFreeShapes}});
   list.add(q.context, {.name = "context",
                        .help = "decode: tokens already in the cache; prefill: length of a cached prefix",
                        .example = "2048",
                        .least = 0,
-                       .most = kMost, .scopes = {{"mode", {"decode", "prefill"}}, kNoRequests, kFreeShapes}});
+                       .most = kMost,
+                       .scopes = {{"mode", {"decode", "prefill"}}, kNoRequests, kFreeShapes}});
   list.add(q.new_tokens, {.name = "new-tokens",
                           .help = "decode: tokens per request in one step",
                           .example = "1",
                           .least = 1,
-                          .most = kMost, .scopes = {{"mode", {"decode"}}, kNoRequests, kFreeShapes}});
-  list.add(q.source, {.name = "source",
-                      .help = "encoder-decoder models: tokens of the source text",
-                      .example = "512",
-                      .least = 0,
-                      .most = kMost, .scopes = {{"sources", {"yes"}, "has no effect: the model reads no source text", "leave it out"}}});
+                          .most = kMost,
+                          .scopes = {{"mode", {"decode"}}, kNoRequests, kFreeShapes}});
+  list.add(q.source,
+           {.name = "source",
+            .help = "encoder-decoder models: tokens of the source text",
+            .example = "512",
+            .least = 0,
+            .most = kMost,
+            .scopes = {{"sources", {"yes"}, "has no effect: the model reads no source text", "leave it out"}}});
   list.add(q.requests, {.name = "requests",
                         .help = "requests of different lengths, COUNTxNEW+CACHED each: 8x1+2048,2x512",
-                        .example = "8x1+2048,2x512", .scopes = {kInference, kFreeShapes}});
+                        .example = "8x1+2048,2x512",
+                        .scopes = {kInference, kFreeShapes}});
   list.add(q.dtype, {.name = "dtype",
                      .help = "number format (default: the checkpoint's), by part where parts differ (docs/serving.md)",
                      .example = "experts=mxfp4,attention=bf16"});
-  list.add(q.kv_dtype,
-           {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8", .choices = {"auto", "fp8"}, .scopes = {kInference}});
+  list.add(q.kv_dtype, {.name = "kv-dtype",
+                        .help = "number format of the KV cache",
+                        .example = "fp8",
+                        .choices = {"auto", "fp8"},
+                        .scopes = {kInference}});
   list.add(q.routing, {.name = "routing",
-                       .help = "how tokens spread over experts: uniform (default), power:1.2, or counts:FILE with the visits of each expert",
-                       .example = "power:1.2", .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
+                       .help = "how tokens spread over experts: uniform (default), power:1.2, or counts:FILE with the "
+                               "visits of each expert",
+                       .example = "power:1.2",
+                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
 }
 
 void declare_engine(Declare& list, StepQuery& q) {
@@ -145,41 +171,59 @@ void declare_engine(Declare& list, StepQuery& q) {
        .help = "who runs it (default: vllm where the model generates, else pytorch, which is eager; pytorch-graph: the "
                "same kernels in a CUDA graph)",
        .example = "sglang"});
-  list.add(q.era, {.name = "era",
-                   .help = "engine releases; 2024 is vLLM before 0.6 and TensorRT-LLM before 0.12, with host-bound schedulers",
-                   .example = "2024",
-                   .choices = {"current", "2024"}, .scopes = {{"engine", {"vllm", "trtllm", "pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
-  list.add(q.attention,
-           {.name = "attention",
-             .help = "pytorch: attention kernel; fused is PyTorch's choice for the card, eager separate products and a softmax, "
-                     "math PyTorch's fp32 fallback under a mask",
-            .example = "eager", .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
+  list.add(q.era,
+           {.name = "era",
+            .help = "engine releases; 2024 is vLLM before 0.6 and TensorRT-LLM before 0.12, with host-bound schedulers",
+            .example = "2024",
+            .choices = {"current", "2024"},
+            .scopes = {{"engine", {"vllm", "trtllm", "pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
+  list.add(
+      q.attention,
+      {.name = "attention",
+       .help =
+           "pytorch: attention kernel; fused is PyTorch's choice for the card, eager separate products and a softmax, "
+           "math PyTorch's fp32 fallback under a mask",
+       .example = "eager",
+       .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
   list.add(q.all_logits, {.name = "all-logits", .help = "compute logits for every token, not only the last"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "do not write a KV cache", .scopes = {kInference}});
-  list.add(q.recompute,
-           {.name = "recompute", .help = "train: full computes the layers' activations again in the backward pass", .example = "full", .scopes = {kTraining}});
-  list.add(q.optimizer, {.name = "optimizer", .help = "train: which optimizer", .example = "sgd", .scopes = {kTraining}});
+  list.add(q.recompute, {.name = "recompute",
+                         .help = "train: full computes the layers' activations again in the backward pass",
+                         .example = "full",
+                         .scopes = {kTraining}});
+  list.add(q.optimizer,
+           {.name = "optimizer", .help = "train: which optimizer", .example = "sgd", .scopes = {kTraining}});
   list.add(q.mixed,
            {.name = "mixed",
             .help = "train: mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
-            .example = "master", .scopes = {kTraining}});
-  list.add(q.accumulate,
-           {.name = "accumulate", .help = "train: micro-batches accumulated per step", .example = "4", .least = 1, .most = kMost, .scopes = {kTraining}});
-  list.add_opposite(q.update, {.name = "no-update", .help = "train: forward and backward only, no optimizer", .scopes = {kTraining}});
+            .example = "master",
+            .scopes = {kTraining}});
+  list.add(q.accumulate, {.name = "accumulate",
+                          .help = "train: micro-batches accumulated per step",
+                          .example = "4",
+                          .least = 1,
+                          .most = kMost,
+                          .scopes = {kTraining}});
+  list.add_opposite(
+      q.update, {.name = "no-update", .help = "train: forward and backward only, no optimizer", .scopes = {kTraining}});
   list.add(q.dropout, {.name = "dropout", .help = "train: apply the model's dropout layers", .scopes = {kTraining}});
-  list.add(q.fused_optimizer,
-           {.name = "fused-optimizer", .help = "train, pytorch: one fused kernel instead of the default (foreach)", .scopes = {kTraining}});
-  list.add(q.fused_norms,
-           {.name = "fused-norms", .help = "pytorch: RMSNorm and GELU as one kernel each, unlike Hugging Face's code", .scopes = {kEagerCode}});
-  list.add(q.static_cache,
-           {.name = "static-cache", .help = "pytorch: write the cache in place instead of concatenating", .scopes = {kEagerCode}});
-  list.add(
-      q.merged_projections,
-      {.name = "merged-projections",
-       .help = "pytorch: one product for Q, K and V and one for gate and up, whose parts are views", .scopes = {kEagerCode}});
+  list.add(q.fused_optimizer, {.name = "fused-optimizer",
+                               .help = "train, pytorch: one fused kernel instead of the default (foreach)",
+                               .scopes = {kTraining}});
+  list.add(q.fused_norms, {.name = "fused-norms",
+                           .help = "pytorch: RMSNorm and GELU as one kernel each, unlike Hugging Face's code",
+                           .scopes = {kEagerCode}});
+  list.add(q.static_cache, {.name = "static-cache",
+                            .help = "pytorch: write the cache in place instead of concatenating",
+                            .scopes = {kEagerCode}});
+  list.add(q.merged_projections,
+           {.name = "merged-projections",
+            .help = "pytorch: one product for Q, K and V and one for gate and up, whose parts are views",
+            .scopes = {kEagerCode}});
   list.add(q.wide_rotation,
            {.name = "fp32-rotation",
-            .help = "pytorch: rotary embedding in fp32, half by half (Meta's code), unlike Hugging Face's", .scopes = {kEagerCode}});
+            .help = "pytorch: rotary embedding in fp32, half by half (Meta's code), unlike Hugging Face's",
+            .scopes = {kEagerCode}});
   list.add(q.dims, {.name = "dim",
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",
@@ -210,33 +254,50 @@ void declare_layout(Declare& list, StepQuery& q) {
   ranks(l.ep, "ep", "ranks that share the experts");
   ranks(l.cp, "cp", "context parallel ranks: each holds part of every sequence");
   ranks(l.expert_tp, "expert-tp", "ranks that share an expert's width (default: tp, where ep is 1)", 0, {kMany});
-  list.add(l.sequence_parallel,
-           {.name = "sequence-parallel", .help = "with tp: norms and residual sums are split by token among the ranks", .group = group, .scopes = {{"tp"}}});
-  list.add(l.context,
-           {.name = "context-scheme", .help = "with cp: how ranks exchange keys and values", .example = "all-gather", .group = group, .scopes = {{"cp"}}});
+  list.add(l.sequence_parallel, {.name = "sequence-parallel",
+                                 .help = "with tp: norms and residual sums are split by token among the ranks",
+                                 .group = group,
+                                 .scopes = {{"tp"}}});
+  list.add(l.context, {.name = "context-scheme",
+                       .help = "with cp: how ranks exchange keys and values",
+                       .example = "all-gather",
+                       .group = group,
+                       .scopes = {{"cp"}}});
   list.add(sharding_argument(l.sharding));
-  ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default: all)", 0, {kMany});
-  list.add(l.schedule, {.name = "schedule", .help = "with pp: pipeline schedule", .example = "zero-bubble", .group = group, .scopes = {kPipeline}});
+  ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default: all)", 0,
+        {{"sharding", {"zero3"}, {}, "give sharding zero3 too, or leave it out"}});
+  list.add(l.schedule, {.name = "schedule",
+                        .help = "with pp: pipeline schedule",
+                        .example = "zero-bubble",
+                        .group = group,
+                        .scopes = {kPipeline}});
   ranks(l.chunks, "chunks", "interleaved schedule: model chunks per rank", 1, {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
   list.add_opposite(l.overlap, {.name = "no-overlap",
                                 .help = "exchange gradients and weights after computing, not meanwhile",
-                                .group = group, .scopes = {kMany}});
-  list.add(
-      q.wide_gradients,
-      {.name = "fp32-gradients", .help = "train: gradients are summed and kept in fp32 (Megatron)", .group = group, .scopes = {kMany, kTraining}});
-  list.add(q.micro_batch, {.name = "micro-batch",
-                           .help = "train: sequences a rank works on at a time",
-                           .example = "1",
-                           .least = 1,
-                           .most = kMost,
-                           .group = group, .scopes = {{"gpus", {"many"}, "has no effect on one GPU", "batch and accumulate say it there; or give a cluster"}, kTraining}});
+                                .group = group,
+                                .scopes = {kMany, kTraining}});
+  list.add(q.wide_gradients, {.name = "fp32-gradients",
+                              .help = "train: gradients are summed and kept in fp32 (Megatron)",
+                              .group = group,
+                              .scopes = {kMany, kTraining}});
+  list.add(q.micro_batch,
+           {.name = "micro-batch",
+            .help = "train: sequences a rank works on at a time",
+            .example = "1",
+            .least = 1,
+            .most = kMost,
+            .group = group,
+            .scopes = {
+                {"gpus", {"many"}, "has no effect on one GPU", "batch and accumulate say it there; or give a cluster"},
+                kTraining}});
   list.add(q.global_batch, {.name = "global-batch",
                             .help = "train: sequences per step, over all ranks",
                             .example = "128",
                             .least = 1,
                             .most = kMost,
-                            .group = group, .scopes = {kTraining}});
+                            .group = group,
+                            .scopes = {kTraining}});
 }
 
 }  // namespace

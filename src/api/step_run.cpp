@@ -90,7 +90,8 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   auto precision = spec ? precision_of(*spec, dtype, q.kv_dtype)
                         : precision_from(dtype.empty() ? checkpoint_dtype(model) : dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
-  if (q.era == EngineEra::year_2023) return field_error("era", "must be current or 2024, not '2023'", "leave it out for today's releases");
+  if (q.era == EngineEra::year_2023)
+    return field_error("era", "must be current or 2024, not '2023'", "leave it out for today's releases");
   EngineOptions engine;
   engine.kind = engine_kind_of(q, model);
   engine.precision = *std::move(precision);

@@ -259,9 +259,10 @@ std::vector<BoundArgument> arguments_of(GemmTuneQuery& q) {
 
 std::vector<BoundArgument> arguments_of(Measuring& m) {
   Declare list;
-  list.add(m.command, {.name = "measure",
-                       .help = "time the best ones with this command, which gets the layer and the configurations (docs/tune.md)",
-                       .example = "python3 tools/tune/measure.py"});
+  list.add(m.command,
+           {.name = "measure",
+            .help = "time the best ones with this command, which gets the layer and the configurations (docs/tune.md)",
+            .example = "python3 tools/tune/measure.py"});
   list.add(m.seconds, {.name = "measure-seconds",
                        .help = "with measure: stop it after this long",
                        .unit = "s",
@@ -277,8 +278,9 @@ std::vector<BoundArgument> arguments_of(EngineFilesQuery& q) {
   list.add(q.device_name, {.name = "device-name",
                            .help = "with output: the card's name as torch.cuda.get_device_name() says it",
                            .example = "NVIDIA H200"});
-  list.add(q.triton,
-           {.name = "triton", .help = "with output: Triton's version, by which SGLang keeps its files", .example = "3.6.0"});
+  list.add(
+      q.triton,
+      {.name = "triton", .help = "with output: Triton's version, by which SGLang keeps its files", .example = "3.6.0"});
   return list.take();
 }
 

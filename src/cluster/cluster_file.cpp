@@ -97,7 +97,8 @@ void read_inter(JsonFields& read, Cluster& cluster) {
 }
 
 Result<Json> lay_over(const Json& own, const std::string& place, const ClusterTextLookup& like) {
-  if (!own["like"].is_string()) return Error{place, "like", "must be the name of a cluster", "for example \"hgx-h100-8\""};
+  if (!own["like"].is_string())
+    return Error{place, "like", "must be the name of a cluster", "for example \"hgx-h100-8\""};
   auto base_text = like(own["like"].get<std::string>());
   if (!base_text) return Error{place, "like", base_text.error().problem, base_text.error().remedy};
   auto base = parse_json_object(*base_text, place, kMissing);

@@ -174,8 +174,9 @@ Result<Recording> read_nsys_sums(CsvReader& table, const UnitColumn& total) {
   auto count = table.find_column("Instances");
   if (!count) count = table.find_column("Count");
   const UnitColumn least = unit_column(table, "Min");
-  if (!name || !count) return Error{table.path(), "Instances", "the table has no such column",
-                                      "write it with `nsys stats --report cuda_gpu_kern_sum --format csv`"};
+  if (!name || !count)
+    return Error{table.path(), "Instances", "the table has no such column",
+                 "write it with `nsys stats --report cuda_gpu_kern_sum --format csv`"};
   BadRows bad;
   while (true) {
     auto more = table.next();

@@ -34,7 +34,8 @@ Result<std::vector<double>> visits_in(const std::string& path) {
     visits.push_back(*number);
     rest.remove_prefix(word.size());
   }
-  if (std::accumulate(visits.begin(), visits.end(), 0.0) <= 0) return Error{path, kField, "holds no visits", "one number for each expert"};
+  if (std::accumulate(visits.begin(), visits.end(), 0.0) <= 0)
+    return Error{path, kField, "holds no visits", "one number for each expert"};
   return visits;
 }
 

@@ -56,8 +56,7 @@ Status read_value(std::string_view name, std::string_view text, bool& out) {
   const std::string key = name_key(text);
   if (key == "1" || key == "true" || key == "yes" || key.empty()) out = true;
   else if (key == "0" || key == "false" || key == "no") out = false;
-  else return field_error(std::string(name), fmt::format("must be yes or no, not '{}'", text),
-                          "leave it out for no");
+  else return field_error(std::string(name), fmt::format("must be yes or no, not '{}'", text), "leave it out for no");
   return Ok{};
 }
 

@@ -27,7 +27,8 @@ Result<std::vector<RankedConfig>> ranked(std::span<const TritonProblem> passes, 
     }
     found.push_back(std::move(one));
   }
-  if (found.empty()) return error("no configuration can run on " + gpu.name, "another dtype, or a GPU with more shared memory");
+  if (found.empty())
+    return error("no configuration can run on " + gpu.name, "another dtype, or a GPU with more shared memory");
   std::sort(found.begin(), found.end(), [](const RankedConfig& a, const RankedConfig& b) {
     return std::tie(a.forecast, a.config) < std::tie(b.forecast, b.config);
   });
