@@ -107,7 +107,7 @@ Result<TrainingPlanResult> begun(const PlanTrainQuery& q, const TrainingQuery& q
 }
 
 // The most GPUs that are looked at where no number is given: twice the largest cluster that was written about.
-constexpr int kMostGpus = 65'536;
+constexpr int kMostTrainingGpus = 65'536;
 
 // "H100-SXM" without a number, of which GPUs are to be counted.
 bool is_uncounted(const PlanTrainQuery& q) { return (q.deadline || q.budget) && find_gpu(q.gpus); }
@@ -136,7 +136,7 @@ class GpuSearch {
       : q_(q), one_node_(one_node), with_(with), price_(price) {}
 
   Result<Chosen> run(const std::function<void(double)>& progress) {
-    const std::vector<int> numbers = gpu_numbers(one_node_.cluster.gpus_per_node, kMostGpus);
+    const std::vector<int> numbers = gpu_numbers(one_node_.cluster.gpus_per_node, kMostTrainingGpus);
     std::optional<Chosen> best;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (progress) progress(static_cast<double>(i) / static_cast<double>(numbers.size()));
