@@ -138,14 +138,10 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
 std::optional<double> step_joules(const ParallelRun& run, const ParallelForecast& forecast, const Cluster& cluster) {
   const auto law = metered_law(cluster.gpu);
   if (!law) return {};
-  // The program is that of a rank with all layers: what the ranks of a pipeline do together.
+  // The program is that of a rank with all layers and micro-batches: what the ranks of a pipeline do together.
   PowerWork work;
-  for (std::size_t i = 0; i < forecast.program.calls.size(); ++i) {
-    const KernelCall& call = forecast.program.calls[i];
-    const bool once = forecast.program.sections[call.section].pass == Pass::optimizer;
-    const double times = static_cast<double>(call.times) * (once ? 1 : static_cast<double>(forecast.micro_batches));
-    work = work + forecast.rank.calls[i].work * times;
-  }
+  for (std::size_t i = 0; i < forecast.program.calls.size(); ++i)
+    work = work + forecast.rank.calls[i].work * static_cast<double>(forecast.program.calls[i].times);
   const double pipelines = static_cast<double>(run.layout.tp) * run.layout.cp * run.layout.dp;
   const double clock = clock_under(*law, work, law->limit);
   return pipelines * (joules_at(*law, work, clock) + run.layout.pp * law->idle.base() * forecast.step.base());
