@@ -61,7 +61,8 @@ class Cells {
   Format format(std::string_view name);
   // The context that the source's protocol means.
   Context context(std::string_view engine, std::string_view kernel_source) {
-    return {source_.protocol.runtime, source_.protocol.warmth, 1, 1, Launcher::named(engine), sources_.get(kernel_source)};
+    return {source_.protocol.runtime, source_.protocol.warmth,  1, 1,
+            Launcher::named(engine),  sources_.get(kernel_source)};
   }
 
   void fail(Error problem) {

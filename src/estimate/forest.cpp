@@ -139,7 +139,8 @@ void Forest::predict(std::span<const float> rows, std::span<float> out) const {
       for (std::size_t f = 0; f < width; ++f) {
         if (borders_[f].empty()) continue;  // nothing asks; its bins stay zero
         auto* const column = reinterpret_cast<std::uint8_t*>(bins[f].data());
-        bin_column(borders_[f], &rows[(start + first) * width + f], width, std::min(kBinned, n - first), column + first);
+        const float* const values = &rows[(start + first) * width + f];
+        bin_column(borders_[f], values, width, std::min(kBinned, n - first), column + first);
       }
     std::array<float, kBlock> sums;
     sums.fill(base_);
