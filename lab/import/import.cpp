@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kMostReasons = 1000;  // kept apart in a report
 
-constexpr std::array<const KernelSource*, kSources> kKernelSources = {
+constexpr std::array<const KernelTables*, kSources> kKernelSources = {
     &kAiconfiguratorKernels, &kNeusightKernels,      &kSynperfKernels, &kAiterKernels,
     &kVidurKernels,          &kLlmservingsimKernels, &kMiopenKernels};
 
-const KernelSource& kernels_of(Source source) { return *kKernelSources[static_cast<std::size_t>(source)]; }
+const KernelTables& kernels_of(Source source) { return *kKernelSources[static_cast<std::size_t>(source)]; }
 
 }  // namespace
 
@@ -82,7 +82,7 @@ const SourceMapping& mapping_of(Source source) { return *kernels_of(source).mapp
 
 std::string source_names() {
   std::string names;
-  for (const KernelSource* source : kKernelSources)
+  for (const KernelTables* source : kKernelSources)
     names += (names.empty() ? "" : ", ") + std::string(source->mapping->name);
   return names;
 }
@@ -94,17 +94,17 @@ Result<Source> source_from(std::string_view name) {
 }
 
 Result<std::vector<std::string>> tables_of_sources(const std::string& folder, const std::vector<std::string>& sources) {
-  std::vector<const KernelSource*> wanted;
+  std::vector<const KernelTables*> wanted;
   for (const std::string& name : sources) {
     const auto source = source_from(name);
     if (!source) return source.error();
     wanted.push_back(&kernels_of(*source));
   }
   if (sources.empty())
-    for (const KernelSource* source : kKernelSources)
+    for (const KernelTables* source : kKernelSources)
       if (source->by_default) wanted.push_back(source);
   std::vector<std::string> paths;
-  for (const KernelSource* source : wanted) {
+  for (const KernelTables* source : wanted) {
     auto own = files_of(*source->mapping, folder);
     if (!own) return own;
     paths.insert(paths.end(), own->begin(), own->end());
@@ -115,7 +115,7 @@ Result<std::vector<std::string>> tables_of_sources(const std::string& folder, co
 }
 
 namespace {
-Result<ReadReport> import_open(const KernelSource& source, CsvReader csv, Names& names, const ReadOptions& options,
+Result<ReadReport> import_open(const KernelTables& source, CsvReader csv, Names& names, const ReadOptions& options,
                                const Sink& sink) {
   Cells cells(csv, *source.mapping);
   const FillRow fill = source.open(csv, cells, names);
@@ -155,7 +155,7 @@ Result<ReadReport> read_any(const std::string& path, Names& names, const ReadOpt
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   if (csv->find_column("latency_us") && csv->find_column("dims")) return read_measurements(path, names, options, sink);
-  for (const KernelSource* source : kKernelSources)
+  for (const KernelTables* source : kKernelSources)
     if (std::all_of(source->told_by.begin(), source->told_by.end(),
                     [&](std::string_view column) { return csv->find_column(column).has_value(); }))
       return import_open(*source, *std::move(csv), names, options, sink);

@@ -79,7 +79,7 @@ constexpr std::array<std::string_view, 2> kToldBy = {"framework", "kernel_source
 }  // namespace
 }  // namespace aiconfigurator
 
-constexpr KernelSource kAiconfiguratorKernels{&aiconfigurator::kMapping, aiconfigurator::kToldBy, aiconfigurator::open,
+constexpr KernelTables kAiconfiguratorKernels{&aiconfigurator::kMapping, aiconfigurator::kToldBy, aiconfigurator::open,
                                               true};
 
 }  // namespace tilecast

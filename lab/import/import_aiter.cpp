@@ -145,6 +145,6 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kAiterKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kAiterKernels{&kMapping, kToldBy, open};
 
 }  // namespace tilecast

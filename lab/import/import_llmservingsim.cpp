@@ -160,6 +160,6 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kLlmservingsimKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kLlmservingsimKernels{&kMapping, kToldBy, open};
 
 }  // namespace tilecast

@@ -103,6 +103,6 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kMiopenKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kMiopenKernels{&kMapping, kToldBy, open};
 
 }  // namespace tilecast

@@ -183,6 +183,6 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kNeusightKernels{&kMapping, kToldBy, open, true};
+constexpr KernelTables kNeusightKernels{&kMapping, kToldBy, open, true};
 
 }  // namespace tilecast

@@ -82,6 +82,6 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kSynperfKernels{&kMapping, kToldBy, open, true};
+constexpr KernelTables kSynperfKernels{&kMapping, kToldBy, open, true};
 
 }  // namespace tilecast

@@ -61,7 +61,8 @@ class Cells {
   Format format(std::string_view name);
   // The context that the source's protocol means.
   Context context(std::string_view engine, std::string_view kernel_source) {
-    return {source_.protocol.runtime, source_.protocol.warmth, 1, 1, Launcher::named(engine), sources_.get(kernel_source)};
+    return {source_.protocol.runtime, source_.protocol.warmth,  1, 1,
+            Launcher::named(engine),  sources_.get(kernel_source)};
   }
 
   void fail(Error problem) {
@@ -106,14 +107,14 @@ inline FillRow every_row_left_out(std::string_view reason) {
 
 // A source of kernels: its mapping, the columns that tell its tables from others', and the row maker of a table. A
 // missing column is remembered by the cells.
-struct KernelSource {
+struct KernelTables {
   const SourceMapping* mapping;
   std::span<const std::string_view> told_by;
   FillRow (*open)(const CsvReader& csv, Cells& cells, Names& names);
   bool by_default = false;  // read from a folder of measured data when no sources are named
 };
 
-extern const KernelSource kAiconfiguratorKernels, kNeusightKernels, kSynperfKernels, kAiterKernels, kVidurKernels,
+extern const KernelTables kAiconfiguratorKernels, kNeusightKernels, kSynperfKernels, kAiterKernels, kVidurKernels,
     kLlmservingsimKernels, kMiopenKernels;
 
 }  // namespace tilecast

@@ -126,6 +126,6 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 
 }  // namespace
 
-constexpr KernelSource kVidurKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kVidurKernels{&kMapping, kToldBy, open};
 
 }  // namespace tilecast

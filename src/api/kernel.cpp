@@ -6,6 +6,7 @@
 
 #include "api/declare.h"
 #include "estimate/learned.h"
+#include "estimate/physics.h"
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "estimate/trained_method.h"
@@ -219,6 +220,7 @@ constexpr std::size_t kBlock = 256;
 // What a batch needs of its model, looked up once.
 struct BatchMethod {
   Context context;
+  Physics physics;
   std::optional<Standing> standing;  // absent: the analytic forecast stands
 };
 
@@ -226,7 +228,7 @@ Result<Seconds> time_of_row(const Asked& asked, const Kernel& kernel, const Batc
                             LearnedInput& input) {
   const auto planned = plan(kernel, *asked.gpu, how.context);
   if (!planned) return planned.error();
-  const Estimate e = estimate(*planned, *asked.gpu, how.context, how.standing ? Method::analytic : method);
+  const Estimate e = estimate(*planned, *asked.gpu, how.context, how.standing ? Method::analytic : method, how.physics);
   if (how.standing) input = learned_input(kernel, *planned, e, *asked.gpu, how.context);
   return e.latency;
 }
@@ -261,7 +263,7 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
   for (const DimColumn& column : columns) names.push_back(column.name);
   auto shapes = ShapeColumns::make(asked->kernel.shape, names);
   if (!shapes) return std::move(shapes).error();
-  BatchMethod how{asked->context, {}};
+  BatchMethod how{asked->context, default_physics(*asked->gpu), {}};
   if (asked->model) {
     how.context = stand_in(*asked->model, asked->context, *asked->gpu);
     how.standing = standing_of(*asked->model, how.context, *asked->gpu);

@@ -70,12 +70,20 @@ using Block = std::array<std::array<Bins, kVectors>, kMostFeatures>;
 // The leaf of a tree that each row of a block ends in.
 using Leaves = std::array<Bins, kVectors>;
 void find_leaves(const Forest::Tree& tree, const Block& bins, std::size_t vectors, Leaves& leaves) {
-  for (std::size_t v = 0; v < vectors; ++v) leaves[v] = Bins{};
-  for (int level = 0; level < tree.depth; ++level) {
-    const auto& column = bins[tree.feature[level]];
-    const auto threshold = static_cast<std::int8_t>(tree.threshold[level]);
-    const auto bit = static_cast<std::int8_t>(1u << level);
-    for (std::size_t v = 0; v < vectors; ++v) leaves[v] |= (column[v] > threshold) & bit;  // all bits or none
+  constexpr std::size_t kInRegisters = 4;
+  static_assert(kVectors % kInRegisters == 0);
+  for (std::size_t v = 0; v < vectors; v += kInRegisters) {
+    Bins a{}, b{}, c{}, d{};
+    for (int level = 0; level < tree.depth; ++level) {
+      const Bins* const column = bins[tree.feature[level]].data() + v;
+      const Bins threshold = Bins{} + static_cast<std::int8_t>(tree.threshold[level]);
+      const Bins bit = Bins{} + static_cast<std::int8_t>(1u << level);
+      a |= (column[0] > threshold) & bit;  // all bits or none
+      b |= (column[1] > threshold) & bit;
+      c |= (column[2] > threshold) & bit;
+      d |= (column[3] > threshold) & bit;
+    }
+    leaves[v] = a, leaves[v + 1] = b, leaves[v + 2] = c, leaves[v + 3] = d;
   }
 }
 
@@ -131,7 +139,8 @@ void Forest::predict(std::span<const float> rows, std::span<float> out) const {
       for (std::size_t f = 0; f < width; ++f) {
         if (borders_[f].empty()) continue;  // nothing asks; its bins stay zero
         auto* const column = reinterpret_cast<std::uint8_t*>(bins[f].data());
-        bin_column(borders_[f], &rows[(start + first) * width + f], width, std::min(kBinned, n - first), column + first);
+        const float* const values = &rows[(start + first) * width + f];
+        bin_column(borders_[f], values, width, std::min(kBinned, n - first), column + first);
       }
     std::array<float, kBlock> sums;
     sums.fill(base_);

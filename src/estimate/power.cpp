@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/arithmetic.h"
+
 namespace tilecast {
 
 using namespace constants;
@@ -112,7 +114,7 @@ Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock) {
   return time > seconds(0) ? law.idle + watts(joules_at(law, work, clock) / time.base()) : law.idle;
 }
 
-double heated_by(Seconds length) { return 1 / (1 + std::pow(length / milliseconds(kThermalTime), -kThermalExponent)); }
+double heated_by(Seconds length) { return 1 / (1 + power(length / milliseconds(kThermalTime), -kThermalExponent)); }
 
 PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time) {
   const double left = in_watts(limit - law.idle) * time.time;

@@ -60,6 +60,45 @@ TEST(Power, ClockUnderALimitByHand) {
   EXPECT_EQ(clock_under(law, PowerWork{80, 0, seconds(1), seconds(0)}, law.limit), 1);
 }
 
+// By halving, which needs nothing but that excess grows with the clock.
+double clock_by_halving(const PowerLaw& law, const PowerWork& work, Watts limit) {
+  double low = constants::kLeastClock, high = 1;
+  if (watts_at(law, work, high) <= limit) return 1;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (watts_at(law, work, middle) <= limit ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+// Above the voltage's floor, below it and at its edge, and whether a search starts at the highest clock or elsewhere.
+TEST(Power, ClocksAreThoseThatHalvingFinds) {
+  const PowerLaw law = round_law();
+  for (double core = 60; core < 2000; core *= 1.07)
+    for (const double fixed : {0.0, 0.01, 0.3, 2.0}) {
+      const PowerWork work{core, 10, seconds(1), seconds(fixed)};
+      const double expected = clock_by_halving(law, work, law.limit);
+      EXPECT_NEAR(clock_under(law, work, law.limit), expected, 0.6e-7) << core << " " << fixed;
+      const WorkTime time_at{work};
+      ClockSearch search(law, work, time_at);
+      search.under(law.burst);
+      EXPECT_EQ(search.under(law.limit), clock_under(law, work, law.limit)) << core << " " << fixed;
+    }
+}
+
+// The second derivative that steps go by: of a sum and of a p-norm, against differences.
+TEST(Power, TimesKnowHowTheirShareBends) {
+  const auto time = [](double clock) {
+    return p_norm(ClockedTime{2 / clock, 1} + ClockedTime{0.3, 0}, ClockedTime{1.5, 0}, 1.55);
+  };
+  const double h = 1e-4;
+  for (const double clock : {0.3, 0.6, 0.9, 1.0}) {
+    const double up = clock * std::exp(h), down = clock * std::exp(-h);
+    EXPECT_NEAR(time(clock).share, (std::log(time(down).time) - std::log(time(up).time)) / (2 * h), 1e-6);
+    EXPECT_NEAR(time(clock).bend, (time(up).share - time(down).share) / (2 * h), 1e-6);
+  }
+}
+
 TEST(Power, AnUnlimitedCardRunsAtItsHighestClock) {
   PowerLaw law = round_law();
   const PowerWork work{1e6, 0, seconds(1), seconds(0)};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "constants/estimate.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 
@@ -68,7 +69,7 @@ CacheCharacter character_of(const Gpu& gpu) {
 double miss_share(Bytes footprint, const Gpu& gpu) {
   if (footprint <= bytes(0)) return 0;
   const CacheCharacter cache = character_of(gpu);
-  return 1 / (1 + std::pow(footprint / (gpu.resident_capacity() * cache.usable), -cache.sharpness));
+  return 1 / (1 + power(footprint / (gpu.resident_capacity() * cache.usable), -cache.sharpness));
 }
 
 // Later readings of operands that the launch streams more than once, as far as they no longer find them in the cache.

@@ -36,6 +36,7 @@ class Search {
   Search(const GemmProblem& p, const MathPath& math, const Gpu& gpu, bool batched)
       : p_(p),
         sms_(gpu.sms),
+        round_of_a_tile_(kSurely / gpu.sms),
         cluster_room_(cluster_room(gpu)),
         depth_(step_depth(math)),
         steps_(ceil_div(p.k, depth_)),
@@ -53,6 +54,7 @@ class Search {
       if (side.rows > 64 && side.rows - 64 >= along) break;
       const Count lines = p_.batch * ceil_div(along, side.rows);
       if (prune && side.rows <= 128 && lines * across > kMostRounds * sms_ * side.most_columns) continue;
+      if (prune && results_clocks(static_cast<double>(lines * across) * side.rows) >= least_) continue;
       over_columns(side, lines, across, swapped);
     }
   }
@@ -87,14 +89,15 @@ class Search {
     if (columns > 128) factor *= kWide;
     if (swapped) factor *= rows >= 256 ? kSwapped * kSwappedTall : kSwapped;
     const double results = 1.0 * rows * columns;
-    // No tile takes less than this, whatever its rounds, and no split: most need no closer look.
-    const double all_steps = static_cast<double>(steps_) * step_of(fed);
-    const double rounds_at_least = static_cast<double>(lines * across) / columns * (1.0 / static_cast<double>(sms_));
-    const auto hopeless = [&](double clocks) { return (clocks + results * kEpilogue) * factor * kSurely >= least_; };
-    const bool whole = !hopeless(std::max(1.0, rounds_at_least) * all_steps);
-    const bool in_parts = most_split_ > 1 && 2 * rounds_at_least <= 1 && !hopeless(split_at_least(all_steps));
-    if (!whole && !in_parts) return;
+    // Were L2 never in the way, neither the whole tile nor any split of it would take less than this: most need no
+    // closer look.
     const Count tiles = lines * ceil_div(across, columns);
+    const double all_steps = static_cast<double>(steps_) * step_of(fed);
+    const auto more_rounds = static_cast<double>(static_cast<Count>(static_cast<double>(tiles) * round_of_a_tile_));
+    const auto hopeless = [&](double clocks) { return (clocks + results * kEpilogue) * factor * kSurely >= least_; };
+    const bool whole = !hopeless(all_steps + more_rounds * (all_steps + results * kNextEpilogue));
+    const bool in_parts = most_split_ > 1 && 2 * tiles <= sms_ && !hopeless(split_at_least(all_steps));
+    if (!whole && !in_parts) return;
     for (int parts = whole ? 1 : 2; parts <= (in_parts ? most_split_ : 1); ++parts) {
       const Count units = tiles * parts;
       if (parts > 1 && units > sms_) break;
@@ -115,6 +118,11 @@ class Search {
     }
   }
 
+  // Clocks of so many results if nothing but multiplying and storing them took any.
+  double results_clocks(double results) const {
+    constexpr double kLeastFactor = kWide.value * kSwapped.value * kSurely;
+    return results * round_of_a_tile_ * (static_cast<double>(steps_) * clocks_per_result_ + kNextEpilogue) * kLeastFactor;
+  }
   // Clocks of the best split of a tile: more parts have fewer steps each and more to add up.
   double split_at_least(double all_steps) const {
     const double most = most_split_;
@@ -127,7 +135,9 @@ class Search {
   }
 
   const GemmProblem& p_;
-  Count sms_, cluster_room_;
+  Count sms_;
+  double round_of_a_tile_;
+  Count cluster_room_;
   int depth_;
   Count steps_;
   double clocks_per_result_, clocks_per_l2_byte_, row_bytes_, split_clocks_;

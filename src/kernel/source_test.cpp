@@ -11,7 +11,8 @@ namespace {
 using Word = KernelSource::Word;
 
 TEST(Launcher, NamesAndEnumeratorsAreTheSame) {
-  for (const Launcher::Known known : {Launcher::vllm, Launcher::sglang, Launcher::trtllm, Launcher::pytorch, Launcher::aiter})
+  for (const Launcher::Known known :
+       {Launcher::vllm, Launcher::sglang, Launcher::trtllm, Launcher::pytorch, Launcher::aiter})
     EXPECT_EQ(Launcher::named(Launcher(known).text()), known);
   EXPECT_TRUE(Launcher().empty());
   EXPECT_EQ(Launcher::named(""), Launcher());

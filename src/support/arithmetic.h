@@ -10,6 +10,19 @@ namespace tilecast {
 // A count as a real number, for formulas that mix both.
 constexpr double real(std::int64_t n) { return static_cast<double>(n); }
 
+// A power by products, and a root, where the exponent is a small multiple of a half: many times faster than std::pow,
+// which answers the others.
+inline double power(double base, double exponent) {
+  constexpr double kMostHalves = 64;
+  const double halves = 2 * std::abs(exponent);
+  const unsigned count = halves <= kMostHalves ? static_cast<unsigned>(halves) : 0;
+  if (halves != static_cast<double>(count)) return std::pow(base, exponent);
+  double product = count % 2 != 0 ? std::sqrt(base) : 1;
+  for (unsigned left = count / 2; left > 0; left /= 2, base *= base)
+    if (left % 2 != 0) product *= base;
+  return exponent < 0 ? 1 / product : product;
+}
+
 // p-norm of two times or amounts: p = 1 adds them, large p takes the longer. What is not above zero adds nothing. The
 // longer is taken out of the powers, so that they neither overflow nor vanish.
 inline double p_norm(double a, double b, double p) {
