@@ -271,10 +271,10 @@ namespace {
 constexpr Count kShortContext = 16;  // below it every context is a point
 constexpr int kCounts = 8, kContexts = 4;  // points an octave
 
-// Where a cell is kept: contexts of one quarter of an octave side by side.
+// Where a cell is kept: by sixteenths of an octave, of which but a few lie on both sides of a point.
 std::size_t cell_of(Count requests, double context, std::size_t cells) {
-  const std::uint64_t quarter = std::bit_cast<std::uint64_t>(context) >> 50;  // exponent and two bits of the fraction
-  return static_cast<std::size_t>(static_cast<std::uint64_t>(requests) * 31 + quarter) % cells;
+  const std::uint64_t part = std::bit_cast<std::uint64_t>(context) >> 48;  // exponent and four bits of the fraction
+  return static_cast<std::size_t>(static_cast<std::uint64_t>(requests) * 31 + part) % cells;
 }
 
 }  // namespace
