@@ -161,6 +161,11 @@ Status add_load(ServeQuery& query, const PlanServeQuery& q) {
   auto model = find_model(q.model);
   if (!model) return std::move(model).error();
   query.model = *std::move(model);
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    query.routing = *std::move(routing);
+  }
   auto workload = workload_from(q.load, q.num_prompts.value_or(1));
   if (!workload) return std::move(workload).error();
   query.workload = *workload;

@@ -182,6 +182,22 @@ TEST(ServePlan, WhatOneMayCountOnStandsFirst) {
   EXPECT_TRUE(unsure);  // still there to be seen
 }
 
+// Tokens that all crowd the same experts read fewer weights in small steps; the plan is of the routing that is said.
+TEST(ServePlan, RoutingIsTheOneSaid) {
+  ServeQuery q = query_of(2000, 40, 2);
+  q.model = *find_model("Qwen3-30B-A3B");
+  q.gpus = {offer_of("H100-SXM", 4, 1)};
+  const auto tpot_with = [&](const char* routing) {
+    q.routing = *routing_from(routing);
+    const auto plan = planned(q);
+    return plan && plan->best ? plan->finalists[*plan->best].simulated->tpot.mean : 0.0;
+  };
+  const double even = tpot_with("uniform"), crowded = tpot_with("power:2");
+  EXPECT_GT(even, 0);
+  EXPECT_GT(crowded, 0);
+  EXPECT_LT(crowded, even * 0.99);
+}
+
 TEST(ServePlan, AWantedChanceIsHad) {
   ServeQuery q = query_of(200, 8, 100);
   const auto plain = planned(q);
