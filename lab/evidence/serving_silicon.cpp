@@ -49,11 +49,6 @@ constexpr std::array<SourceColumn, 30> kColumns = {
      {"silicon_tpot_ms", "mean time of a further token"}}};
 constexpr std::array<NameRule, 3> kEngines = {{{"vllm", "vllm"}, {"sglang", "sglang"}, {"trtllm", "trtllm"}}};
 
-bool is_sparse(const ModelSpec& model) {
-  for (const LayerRun& run : model.decoder->layers)
-    if (const auto* mla = std::get_if<MlaSpec>(&run.layer.mixer); mla && mla->index_heads > 0) return true;
-  return false;
-}
 bool has_experts(const ModelSpec& model) {
   for (const LayerRun& run : model.decoder->layers)
     if (std::holds_alternative<MoeSpec>(run.layer.feed_forward)) return true;
@@ -278,7 +273,6 @@ Result<PointAsked> point_asked(const TableRow& row) {
   auto on = served_on(kSiliconSource, row, "backend");
   if (!on) return std::move(on).error();
   if (!on->model.decoder) return left_out_row("a model that generates nothing: " + on->model.name);
-  if (is_sparse(on->model)) return left_out_row("sparse attention: " + on->model.name);
   auto precision = precision_of(row, on->model);
   if (!precision) return unknown_name("format", row["gemm_quant_mode"] + "/" + row["moe_quant_mode"]);
   const Count concurrency = concurrency_of(row);
