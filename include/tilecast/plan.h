@@ -48,6 +48,7 @@ struct PlanServeQuery {
   Statistic slo_at = Statistic::p90;
   std::optional<double> min_chance;  // of meeting the SLO, that a plan must have; none: a forecast that meets it
   LoadQuery load;                    // with a rate where the objective is cost or energy
+  std::string routing = {};          // of tokens to experts: uniform, power:1.2 (empty), counts:FILE
   std::vector<std::string> gpus;     // "H100-SXM", "16xB200": at most so many; empty: those with a price
   Count max_gpus = 64;               // of each kind, where `gpus` does not say
   std::optional<double> budget;      // dollars an hour at most; none: no limit

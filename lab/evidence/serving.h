@@ -57,7 +57,7 @@ Result<ServingCases> llmservingsim_cases(const std::string& path);
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths);
 
 // AIConfigurator's serving points (aiconfigurator/e2e_silicon_sample.csv.gz): the clean subset of its README, beside it
-// those with attention dp and pools apart whose layout is said. Models with sparse attention are left out.
+// those with attention dp and pools apart whose layout is said.
 Result<ServingCases> silicon_cases(const std::string& path);
 
 // InferenceX's own runs (inferencemax/serving.csv.gz): vLLM with gpt-oss on H200, SGLang with DeepSeek-R1 on B200,

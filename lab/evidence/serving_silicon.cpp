@@ -50,11 +50,6 @@ constexpr std::array<SourceColumn, 30> kColumns = {
      {"silicon_tpot_ms", "mean time of a further token"}}};
 constexpr std::array<NameRule, 3> kEngines = {{{"vllm", "vllm"}, {"sglang", "sglang"}, {"trtllm", "trtllm"}}};
 
-bool is_sparse(const ModelSpec& model) {
-  for (const LayerRun& run : model.decoder->layers)
-    if (const auto* mla = std::get_if<MlaSpec>(&run.layer.mixer); mla && mla->index_heads > 0) return true;
-  return false;
-}
 bool has_latent(const ModelSpec& model) {
   for (const LayerRun& run : model.decoder->layers)
     if (std::holds_alternative<MlaSpec>(run.layer.mixer)) return true;
@@ -120,13 +115,6 @@ Count concurrency_of(const TableRow& row) {
   return to_count(source.substr(at + kName.size(), source.find(';', at) - at - kName.size())).value_or(0);
 }
 
-std::string key_of(const TableRow& row) {
-  std::string key = std::to_string(concurrency_of(row));
-  for (const SourceColumn& column : kColumns)
-    if (!column.name.starts_with("silicon_")) key += "|" + row[std::string(column.name)];
-  return key;
-}
-
 // Why a row is not of the clean subset that the data's README names, or cannot be read; empty where it can.
 std::string unclean(const TableRow& row) {
   const double ttft = row.number("silicon_ttft_ms");
@@ -145,6 +133,50 @@ std::string unclean(const TableRow& row) {
 const Seconds kOwnFrontEnd = milliseconds(80);
 constexpr double kOwnSpread = 0.3;
 
+std::string after(const std::string& text, std::string_view name) {
+  const auto at = text.find(name);
+  return at == std::string::npos ? std::string() : text.substr(at + name.size(), 10);
+}
+
+// Rows do not say whether DeepSeek's own next-token layers proposed tokens. InferenceX' images do: TensorRT-LLM ran
+// 1.2.0rc6.post2 without them and 1.2.0rc6.post3 with them (its pull request 1489); 1.1.0rc2.post2 ran with them from 14
+// January 2026 on (412, of two days before, which brought them).
+bool proposes_tokens(const TableRow& row) {
+  const std::string& source = row["silicon_data_source"];
+  if (row["backend"] != "trtllm" || !of_inference_max(row) || source.find("release:") == std::string::npos) return false;
+  if (source.find("1.2.0rc6.post3") != std::string::npos) return true;
+  return source.find("1.1.0rc2.post2") != std::string::npos && after(source, "measured=") >= "2026-01-14";
+}
+
+std::string key_of(const TableRow& row) {
+  std::string key = std::to_string(concurrency_of(row)) + (proposes_tokens(row) ? " with drafts" : "");
+  for (const SourceColumn& column : kColumns)
+    if (!column.name.starts_with("silicon_")) key += "|" + row[std::string(column.name)];
+  return key;
+}
+
+// Three tokens a step, one where attention's ranks are data parallel (benchmarks/dsr1_*_trt_mtp.sh). NVIDIA publishes
+// 2.16 times the speed with three on a B200 node (TensorRT-LLM's blog on DeepSeek R1's MTP): with these, 2.6 tokens a
+// step that takes a fifth longer. A draft is one layer of 61 and the head.
+constexpr double kMtpAcceptance = 0.72, kMtpDraftCost = 0.04;
+void propose_tokens(DeploymentOptions& d, bool attention_dp) {
+  d.speculation = {attention_dp ? 1 : 3, kMtpAcceptance};
+  d.draft_cost = kMtpDraftCost;
+}
+
+// DeepSeek under TensorRT-LLM (dsr1_*_trt*.sh): a step holds the answers and one prompt. From the middle of January
+// 2026 on, with release 1.2.0rc6, scripts without drafts ask for 8192 tokens at least.
+void set_deepseek_trtllm(DeploymentOptions& d, const TableRow& row) {
+  const bool hopper = d.gpu.architecture == Architecture::hopper, apart = size_of(row, "attention_dp_size") > 1;
+  d.max_sequences = row.count("batch_size");
+  if (proposes_tokens(row)) propose_tokens(d, apart);
+  const Count a_step = d.max_sequences * (1 + d.speculation.draft) + row.count("isl");
+  d.max_tokens = (a_step + 127) / 64 * 64;
+  const bool newer = row["silicon_data_source"].find("1.2.0rc6") != std::string::npos;
+  if (newer && !hopper && d.speculation.draft == 0) d.max_tokens = std::max<Count>(d.max_tokens, 8192);
+  d.memory_fraction = hopper ? 0.75 : 0.8;
+}
+
 // As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025, dsr1_*.sh and
 // single_node/qwen3.5_*.sh, 2026): no prefix cache, ten requests for each in flight, --random-range-ratio 0.8; SGLang
 // on Blackwell with --scheduler-recv-interval 30, 10 below sixteen requests.
@@ -159,6 +191,7 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
     const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
     if (waits && row.count("tp_size") < 8) d.wait_steps = 20, d.wait_share = 0.9;
     d.balance_steps = 60;  // attention_dp_config
+    if (d.model.name.starts_with("DeepSeek")) set_deepseek_trtllm(d, row);
   } else {
     const bool blackwell = d.gpu.architecture == Architecture::blackwell, qwen = d.model.name.starts_with("Qwen");
     d.memory_fraction = row.count("tp_size") == 4 && !qwen && row["precision"] == "fp8" ? 0.95 : 0.82;
@@ -236,7 +269,6 @@ Result<PointAsked> point_asked(const TableRow& row) {
   auto on = served_on(kSiliconSource, row, "backend");
   if (!on) return std::move(on).error();
   if (!on->model.decoder) return left_out_row("a model that generates nothing: " + on->model.name);
-  if (is_sparse(on->model)) return left_out_row("sparse attention: " + on->model.name);
   auto precision = precision_of(row, on->model);
   if (!precision) return unknown_name("format", row["gemm_quant_mode"] + "/" + row["moe_quant_mode"]);
   const Count concurrency = concurrency_of(row);
@@ -261,6 +293,7 @@ Result<ServingCase> case_of(const TableRow& row) {
                "",        asked->concurrency, row.count("isl")};
   one.label.detail = std::string(asked->precision.linear.name) + ", " + text_of(*layout) +
                      (apart ? " after " + text_of(*prompts) : "") + ", " + row["isl"] + "/" + row["osl"];
+  if (proposes_tokens(row)) one.label.detail += ", drafts";
   one.label.measured_by = of_inference_max(row) ? "inferencex" : "aiconfigurator";
   one.deployment.model = std::move(asked->model);
   one.deployment.engine.kind = asked->engine;

@@ -150,6 +150,30 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
 }
 
+// InferenceX' images and days say whether DeepSeek's next-token layers proposed tokens.
+TEST(ServingCasesTest, DraftsByTheImage) {
+  const TestFolder folder;
+  const std::string row = "trtllm,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,agg,1024,1024,fp8,fp8_block,8";
+  const auto from = [](const std::string& image, const std::string& day) {
+    return "x.csv; silicon_concurrency=8; measured=" + day + "T01:02:03Z; image=nvcr.io/nvidia/tensorrt-llm/release:" + image;
+  };
+  const std::string path =
+      folder.plain("s.csv", kPoints + point(from("1.2.0rc6.post2", "2026-01-29"), row, "8,1,,8,1", "400,11") +
+                                point(from("1.2.0rc6.post3", "2026-02-05"), row, "8,1,,8,1", "400,6") +  // no copy
+                                point(from("1.1.0rc2.post2", "2025-12-15"), row, "4,1,,4,1", "400,17") +
+                                point(from("1.1.0rc2.post2", "2026-01-14"), row, "4,1,,4,1", "400,9") +
+                                point(from("1.2.0rc6.post3", "2026-02-05"), row, "1,1,8,1,8", "400,20"));
+  const auto cases = silicon_cases(path);
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 5u);
+  const std::vector<Count> drafts = {0, 3, 0, 3, 1};
+  for (std::size_t i = 0; i < drafts.size(); ++i)
+    EXPECT_EQ(cases->cases[i].deployment.speculation.draft, drafts[i]) << i;
+  EXPECT_EQ(cases->cases[0].deployment.max_tokens, 8192);                  // of the newer scripts
+  EXPECT_EQ(cases->cases[1].deployment.max_tokens, (4 * 8 + 1024 + 127) / 64 * 64);  // the answers and one prompt
+  EXPECT_EQ(cases->cases[2].deployment.max_tokens, (8 + 1024 + 127) / 64 * 64);
+}
+
 TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
   const TestFolder folder;
   const std::string model = "trtllm,deepseek-ai/DeepSeek-V3,", format = ",fp8,";

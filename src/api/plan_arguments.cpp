@@ -125,6 +125,9 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
                           .example = "0.8",
                           .least = 0,
                           .most = 0.999});
+  list.add(q.routing, {.name = "routing",
+                       .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
+                       .example = "uniform"});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (cost and energy need one)",
                          .example = "20",

@@ -9,6 +9,7 @@
 #include "api/serving_deployment.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"
+#include "engine/path.h"
 #include "gpu/registry.h"
 #include "model/library.h"
 #include "serve/launch_files.h"
@@ -162,6 +163,11 @@ Status add_load(ServeQuery& query, const PlanServeQuery& q) {
   auto model = find_model(q.model);
   if (!model) return std::move(model).error();
   query.model = *std::move(model);
+  if (!q.routing.empty()) {
+    auto routing = routing_from(q.routing);
+    if (!routing) return std::move(routing).error();
+    query.routing = *std::move(routing);
+  }
   auto workload = workload_from(q.load, q.num_prompts.value_or(1));
   if (!workload) return std::move(workload).error();
   query.workload = *workload;
@@ -305,6 +311,8 @@ class Described {
     const Count held = s.pool.blocks * s.pool.geometry.block_tokens;
     l.context_limit = query_.context_limit;
     if (l.context_limit == 0 && model.max_context > held) l.context_limit = held;
+    const DeploymentOptions options = options_of(query_, s);
+    l.path_flags = path_flags(options.engine.precision, has_experts(model), offer.gpu, s.engine);
     l.role = role;
     return l;
   }

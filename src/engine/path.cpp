@@ -37,7 +37,7 @@ ChosenPath mxfp4_experts(const Gpu& gpu, const Launcher& engine) {
 
 // A scale a tensor or a token costs what one a block does. vLLM chooses FlashInfer's CUTLASS kernels on Hopper by
 // itself from 0.15 on, five times slower than bf16 in AIConfigurator's rows (issue 34249 of vllm-project/vllm); its
-// Triton kernels were measured there with blocks.
+// Triton kernels were measured there with blocks. The variable is off by default (vllm/envs.py), and off is said.
 ChosenPath fp8_experts_vllm_hopper() {
   return {named("fp8_block"), Launcher::vllm, KernelSource::vllm_fp8_triton_experts, "VLLM_USE_FLASHINFER_MOE_FP8=0"};
 }
@@ -47,9 +47,13 @@ ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& en
   if (format.name == "mxfp4") return {named("w4a16_mxfp4"), engine};
   if (format.name == "nvfp4" && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
     return {named("w4a16_mxfp4"), engine};
-  // TensorRT-LLM's own kernels beside CUTLASS (moe_config.backend TRTLLM, deployment guide for DeepSeek R1, 1.2).
+  // TensorRT-LLM's own kernels beside CUTLASS and DeepGEMM (moe_config.backend TRTLLM, deployment guide for DeepSeek R1,
+  // 1.2). With scales of blocks AIConfigurator's collector ran DeepGEMM under TensorRT-LLM, which takes up to three times
+  // as long where tokens are few; FlashInfer packs the same kernels, and SGLang was measured with them.
   if (format.name == "nvfp4" && blackwell(gpu) && engine == Launcher::trtllm)
     return {format, engine, KernelSource::moe_torch_flow_min_latency, "moe_config.backend: TRTLLM"};
+  if (format.name == "fp8_block" && blackwell(gpu) && engine == Launcher::trtllm)
+    return {format, Launcher::sglang, KernelSource::named("sglang_flashinfer_trtllm_moe"), "moe_config.backend: TRTLLM"};
   if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == Launcher::vllm)
     return fp8_experts_vllm_hopper();
   return {format, engine};
@@ -108,6 +112,16 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
     if (!note.empty()) notes.push_back(std::move(note));
   }
   return notes;
+}
+
+std::vector<std::string> path_flags(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
+  std::vector<std::string> flags;
+  for (const PartPath& part : parts_of_run(p, has_experts)) {
+    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine));
+    if (!path.flag.empty() && std::find(flags.begin(), flags.end(), path.flag) == flags.end())
+      flags.emplace_back(path.flag);
+  }
+  return flags;
 }
 
 bool runs_on(const Gpu& gpu, const Precision& p, bool has_experts, EngineKind engine) {

@@ -27,6 +27,10 @@ ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine)
 // One line for each part that runs as something else than its format's name, for people.
 std::vector<std::string> path_notes(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
 
+// What the engine has to be told for the paths of a run: variables ("NAME=value"), or lines of TensorRT-LLM's
+// configuration ("moe_config.backend: TRTLLM"). What starts a server has to say them, or it runs something else.
+std::vector<std::string> path_flags(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
+
 // Whether a card has kernels for all products of a run.
 bool runs_on(const Gpu& gpu, const Precision& precision, bool has_experts, EngineKind engine);
 

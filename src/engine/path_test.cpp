@@ -77,5 +77,18 @@ TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {
   EXPECT_EQ(wider_formats(fp8, false, *find_gpu("A100-SXM-80GB"), EngineKind::vllm).size(), 1u);  // bf16 alone
 }
 
+TEST(Path, SaysWhatTheEngineHasToBeTold) {
+  const Gpu b200 = *find_gpu("B200"), h200 = *find_gpu("H200-SXM");
+  const std::vector<std::string> none, mxfp8 = {"VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1"};
+  EXPECT_EQ(path_flags(of("gpt-oss-120b"), true, b200, EngineKind::vllm), mxfp8);
+  EXPECT_EQ(path_flags(of("gpt-oss-120b"), true, b200, EngineKind::sglang), none);
+  EXPECT_EQ(path_flags(of("gpt-oss-120b"), true, h200, EngineKind::vllm), none);
+  EXPECT_EQ(path_flags(of("Llama-3.1-8B"), false, b200, EngineKind::vllm), none);
+  const std::vector<std::string> own = {"moe_config.backend: TRTLLM"};
+  EXPECT_EQ(path_flags(*precision_from("bf16,experts=nvfp4"), true, b200, EngineKind::trtllm), own);
+  EXPECT_EQ(path_flags(of("DeepSeek-V3"), true, b200, EngineKind::trtllm), own);
+  EXPECT_EQ(path_flags(of("DeepSeek-V3"), true, h200, EngineKind::trtllm), none);
+}
+
 }  // namespace
 }  // namespace tilecast

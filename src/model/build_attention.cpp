@@ -189,6 +189,29 @@ Count longest(const Workload& workload) {
   return most;
 }
 
+// One kernel reads keys of eight bits, multiplies them with all heads' queries, and adds up what is positive by the
+// heads' weights: a score a key is written, not one a head (DeepGEMM's fp8_mqa_logits and fp8_paged_mqa_logits, which
+// the engines call; FlashInfer-Bench, dsa_topk_indexer_fp8_h64_d128_topk2048_ps64: 128 bytes a key and its scale). For
+// answers that is, in bytes and operations, attention whose keys and values have half the width each. Of prompts keys
+// are reused: the same operations in a quarter of the heads, since a weighted sum takes vector pipes a fraction of what
+// an exponential takes. Without a cache, as in training, it is a plain product.
+Shape index_scores(const MlaSpec& a, const StackContext& at, Count sequences, Count keys) {
+  constexpr Count kFewerHeads = 4;
+  const Count each = std::max<Count>(1, at.tokens / sequences);
+  if (!keeps_cache(at.workload)) {
+    Bmm scores;
+    scores.batch = sequences, scores.m = each * a.index_heads, scores.n = keys, scores.k = a.index_dim;
+    return scores;
+  }
+  const auto fill = [&](auto shape, Count fewer) -> Shape {
+    shape.batch = sequences, shape.q_len = each, shape.kv_len = keys;
+    shape.heads = std::max<Count>(1, a.index_heads / fewer), shape.kv_heads = 1;
+    shape.head_dim = a.index_dim * fewer / 2, shape.kv_dtype = CacheType::fp8;
+    return shape;
+  };
+  return at.workload.mode == Mode::decode ? fill(AttentionDecode{}, 1) : fill(AttentionPrefill{}, kFewerHeads);
+}
+
 // DeepSeek Sparse Attention's indexer: small heads score every key for every query, and the best are kept.
 void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const StackContext& at) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
@@ -200,10 +223,8 @@ void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const
   norm.rows = tokens, norm.cols = a.index_dim;
   k = b.add(Role::indexer, "indexer.k_norm", norm, {k}, tokens * a.index_dim, {.vector = 2 * a.index_dim});
   const Count sequences = at.workload.sequences(), keys = longest(at.workload);
-  Bmm scores;
-  scores.batch = sequences, scores.m = std::max<Count>(1, tokens / sequences) * a.index_heads;
-  scores.n = keys, scores.k = a.index_dim;
-  const int scored = b.add(Role::indexer, "indexer.scores", scores, {q, k, weights}, tokens * keys);
+  const int scored =
+      b.add(Role::indexer, "indexer.scores", index_scores(a, at, sequences, keys), {q, k, weights}, tokens * keys);
   Reduction best;
   best.rows = tokens, best.cols = keys;
   b.add(Role::indexer, "indexer.topk", best, {scored}, tokens * a.index_topk);

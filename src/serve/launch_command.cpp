@@ -51,6 +51,25 @@ std::string rank_text(int rank, int times = 1) {
   return times == 1 ? "{rank}" : fmt::format("{{rank*{}}}", times);
 }
 
+// "NAME=value"
+std::vector<std::pair<std::string, std::string>> variables_of(const LaunchOptions& o) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const std::string& flag : o.path_flags)
+    if (const auto at = flag.find('='); at != std::string::npos)
+      variables.emplace_back(flag.substr(0, at), flag.substr(at + 1));
+  return variables;
+}
+// "moe_config.backend: TRTLLM"
+std::string config_of_paths(const LaunchOptions& o) {
+  std::string text;
+  for (const std::string& flag : o.path_flags) {
+    const auto dot = flag.find('.'), colon = flag.find(": ");
+    if (dot == std::string::npos || colon == std::string::npos || dot > colon) continue;
+    text += fmt::format("{}:\n  {}\n", flag.substr(0, dot), flag.substr(dot + 1));
+  }
+  return text;
+}
+
 void add_vllm_nodes(Flags& f, const LaunchOptions& o, const ServerPlace& p, int rank) {
   if (p.nodes == 1) {
     // Of its own: two servers of a host would meet on the default.
@@ -72,6 +91,7 @@ void add_vllm_nodes(Flags& f, const LaunchOptions& o, const ServerPlace& p, int 
 LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
   const RankLayout& l = o.layout;
   LaunchCommand c;
+  c.environment = variables_of(o);
   Flags f({"vllm", "serve", o.model});
   if (rank == 0) f.add("--host", "0.0.0.0").add("--port", p.port);
   f.add_if(l.tp > 1, "--tensor-parallel-size", l.tp).add_if(l.pp > 1, "--pipeline-parallel-size", l.pp);
@@ -84,8 +104,8 @@ LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int ran
   if (o.role != ServerRole::whole) {
     f.add("--kv-transfer-config", fmt::format("{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{}\"}}",
                                               o.role == ServerRole::prefill ? "kv_producer" : "kv_consumer"));
-    c.environment = {{"VLLM_NIXL_SIDE_CHANNEL_HOST", "{self}"},
-                     {"VLLM_NIXL_SIDE_CHANNEL_PORT", fmt::format("{}", p.side_port)}};
+    c.environment.emplace_back("VLLM_NIXL_SIDE_CHANNEL_HOST", "{self}");
+    c.environment.emplace_back("VLLM_NIXL_SIDE_CHANNEL_PORT", fmt::format("{}", p.side_port));
   }
   c.words = f.take();
   return c;
@@ -308,6 +328,7 @@ std::string engine_config(const LaunchOptions& o) {
   text += fmt::format("scheduler_config:\n  capacity_scheduler_policy: {}\n",
                       o.limits.policy == Policy::trtllm_max_utilization ? "MAX_UTILIZATION" : "GUARANTEED_NO_EVICT");
   if (shares_attention(o.layout)) text += "enable_attention_dp: true\n";
+  text += config_of_paths(o);
   if (o.role == ServerRole::prefill) text += "disable_overlap_scheduler: true\n";
   if (o.role != ServerRole::whole) text += "cache_transceiver_config:\n  backend: DEFAULT\n";
   return text;

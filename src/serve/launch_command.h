@@ -40,6 +40,7 @@ struct LaunchOptions {
   double memory_fraction = 0.9;
   Count block_tokens = 16;
   Count context_limit = 0;  // 0: the model's
+  std::vector<std::string> path_flags;  // what the kernels that were priced have to be asked for by (engine/path.h)
   ServerRole role = ServerRole::whole;
 };
 

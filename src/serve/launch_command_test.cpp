@@ -83,6 +83,19 @@ TEST(ServeLaunch, Sglang) {
   EXPECT_THAT(all_of(o), HasSubstr("--max-running-requests 1024 --chunked-prefill-size 16384 "));
 }
 
+// A server that is not told runs other kernels than were priced.
+TEST(ServeLaunch, KernelsThatWerePricedAreAskedFor) {
+  LaunchOptions o = options_of(EngineKind::vllm, 1, 1);
+  o.path_flags = {"VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1"};
+  EXPECT_THAT(all_of(o), HasSubstr("CUDA_VISIBLE_DEVICES=0 VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1 vllm serve"));
+  EXPECT_THAT(file_of(launch_of({o}), "compose.yaml"), HasSubstr("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8"));
+  EXPECT_THAT(file_of(launch_of({o}), "kubernetes.yaml"), HasSubstr("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8"));
+  LaunchOptions t = options_of(EngineKind::trtllm, 1, 1);
+  EXPECT_THAT(file_of(launch_of({t}), "serve.yaml"), Not(HasSubstr("moe_config")));
+  t.path_flags = {"moe_config.backend: TRTLLM"};
+  EXPECT_THAT(file_of(launch_of({t}), "serve.yaml"), HasSubstr("moe_config:\n  backend: TRTLLM\n"));
+}
+
 TEST(ServeLaunch, Trtllm) {
   LaunchOptions o = options_of(EngineKind::trtllm, 1, 2);
   o.limits.policy = Policy::trtllm_no_evict, o.limits.chunked_prefill = false, o.kv_dtype = "fp8", o.block_tokens = 32;

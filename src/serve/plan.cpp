@@ -19,8 +19,14 @@ constexpr std::size_t kMostFinalists = 12;
 // Finding the rate that serves most takes ten runs and more of each.
 constexpr std::size_t kMostLoadFinalists = 5;
 constexpr std::size_t kMostJudged = 24;
-// Of one GPU: those whose interval reaches beyond the SLO. A dozen like them would leave no room for others.
+// Of one GPU: those whose interval reaches beyond the SLO. More that have no more room to it would tell nothing new, and
+// leave no place for others.
 constexpr int kMostUnsure = 3;
+constexpr double kMoreRoom = 0.1;
+struct UnsurePlans {
+  int judged = 0;
+  double most_room = -1;  // of their steady states to the SLO
+};
 
 using Progress = std::function<void(double)>;
 
@@ -84,15 +90,16 @@ class Search {
   // In the order of their steady states until enough met: the best, and the front beside it.
   Status judge_finalists() {
     const std::size_t most = q_.objective == ServingObjective::load ? kMostLoadFinalists : kMostFinalists;
-    std::map<std::size_t, int> unsure;  // by GPU
+    std::map<std::size_t, UnsurePlans> unsure;  // by GPU
     std::size_t met = 0, judged = 0;
     for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most && judged < kMostJudged; ++i) {
       PlannedDeployment& d = candidates_[i];
-      int& of_gpu = unsure[d.pool.setup->offer];
-      if (asks_for_chance() && of_gpu >= kMostUnsure) continue;
+      UnsurePlans& of_gpu = unsure[d.pool.setup->offer];
+      const double room = margin(q_.slo, d.steady, q_.statistic, q_.workload.output.mean);
+      if (asks_for_chance() && of_gpu.judged >= kMostUnsure && room < of_gpu.most_room + kMoreRoom) continue;
       if (auto done = judge(d); !done) return done;
       ++judged;
-      of_gpu += !sure(d);
+      if (!sure(d)) ++of_gpu.judged, of_gpu.most_room = std::max(of_gpu.most_room, room);
       met += asks_for_chance() ? sure(d) : good(d);
       plan_.finalists.push_back(std::move(d));
       if (met == 0 && plan_.finalists.size() + 1 == most) drop_one();

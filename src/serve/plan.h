@@ -47,6 +47,7 @@ struct ServeQuery {
   std::vector<Formats> formats;     // empty: the checkpoint's, and fp8 where the GPU has it
   std::vector<RankLayout> layouts;  // only these; empty: all that make sense
   double least_chance = 0;          // of meeting the SLO
+  std::optional<Routing> routing = {};  // of tokens to experts; none: a power law
   bool pictures = false;
   double budget = 0;                   // dollars an hour at most; 0: none
   bool together = true, apart = true;  // aggregated, disaggregated

@@ -51,6 +51,7 @@ DeploymentOptions options_for(const ServeQuery& query, const GpuOffer& offer, En
   o.gpu = offer.gpu;
   o.engine.kind = engine;
   o.engine.precision = *precision_of(query.model, formats.dtype, formats.kv_dtype);
+  o.engine.routing = query.routing;
   if (layout.ranks() > 1) {
     RankSpread spread{layout, *offer.cluster};
     spread.cluster.nodes = static_cast<int>(ceil_div(layout.ranks(), spread.cluster.gpus_per_node));

@@ -56,7 +56,7 @@ TEST(ServePlan, PickMeetsItsObjectivesWhenSimulated) {
   EXPECT_NEAR(*best.usd_per_hour, best.gpus() * *q.gpus[best.pool.setup->offer].usd_per_hour, 1e-9);
   ASSERT_TRUE(best.chance && best.fast && best.slow);
   for (const PlannedDeployment& d : plan->finalists) {
-    EXPECT_TRUE(!d.meets || plan_rank(q, best) <= plan_rank(q, d));
+    EXPECT_TRUE(!d.meets || *d.chance < 0.667 || plan_rank(q, best) <= plan_rank(q, d));
     // What is nowhere slower has no worse a chance by the same interval.
     EXPECT_TRUE(*d.chance >= 0 && *d.chance <= 1);
     EXPECT_LE(d.fast->tpot.p90, d.simulated->tpot.p90);
@@ -161,6 +161,41 @@ TEST(ServePlan, ChancesByHand) {
   EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.5, 1e-9);
   slo.tpot = milliseconds(20);
   EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.45, 1e-9);
+}
+
+// Nobody orders a coin toss, however cheap: MI300X was never measured with these kernels.
+TEST(ServePlan, WhatOneMayCountOnStandsFirst) {
+  ServeQuery q = query_of(2000, 40, 10);
+  q.model = *find_model("gpt-oss-120b");
+  q.gpus = {offer_of("MI300X", 0.5, 2), offer_of("B200", 6, 2)};
+  q.formats = {};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan && plan->best);
+  const PlannedDeployment& best = plan->finalists[*plan->best];
+  EXPECT_GE(*best.chance, 0.667);
+  EXPECT_EQ(q.gpus[best.pool.setup->offer].gpu.name, "B200");
+  bool unsure = false;
+  for (const PlannedDeployment& d : plan->finalists) {
+    unsure = unsure || (d.meets && *d.chance < 0.667);
+    EXPECT_FALSE(unsure && d.meets && *d.chance >= 0.667) << "one to count on stands after one that is not";
+  }
+  EXPECT_TRUE(unsure);  // still there to be seen
+}
+
+// Tokens that all crowd the same experts read fewer weights in small steps; the plan is of the routing that is said.
+TEST(ServePlan, RoutingIsTheOneSaid) {
+  ServeQuery q = query_of(2000, 40, 2);
+  q.model = *find_model("Qwen3-30B-A3B");
+  q.gpus = {offer_of("H100-SXM", 4, 1)};
+  const auto tpot_with = [&](const char* routing) {
+    q.routing = *routing_from(routing);
+    const auto plan = planned(q);
+    return plan && plan->best ? plan->finalists[*plan->best].simulated->tpot.mean : 0.0;
+  };
+  const double even = tpot_with("uniform"), crowded = tpot_with("power:2");
+  EXPECT_GT(even, 0);
+  EXPECT_GT(crowded, 0);
+  EXPECT_LT(crowded, even * 0.99);
 }
 
 TEST(ServePlan, AWantedChanceIsHad) {

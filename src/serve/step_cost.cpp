@@ -205,10 +205,11 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
 
 Result<std::unique_ptr<StepTable>> StepTable::make(StepPricer pricer, Count longest) {
   std::unique_ptr<StepTable> table(new StepTable(std::move(pricer), longest));
-  const CallWanted none = [](const CallTime&) { return false; };
-  const auto prompt = table->pricer_.calls(prefill_of(1, 16, 0), none);
+  // Names are enough, but for what ranks exchange: a layout that its links do not carry is refused here.
+  const CallWanted exchanges = [](const CallTime& call) { return call.op_class == OpClass::other; };
+  const auto prompt = table->pricer_.calls(prefill_of(1, 16, 0), exchanges);
   if (!prompt) return prompt.error();
-  const auto decode = table->pricer_.calls(decode_of(1, 16, 1), none);
+  const auto decode = table->pricer_.calls(decode_of(1, 16, 1), exchanges);
   if (!decode) return decode.error();
   std::set<std::string> of_prompt;
   for (const CallTime& c : *prompt) of_prompt.insert(c.section + "/" + c.name);

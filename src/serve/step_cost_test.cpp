@@ -190,6 +190,30 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
   EXPECT_LE(windowed.base(), whole.base() * 1.2501);
 }
 
+// What is asked for part by part adds up to what is asked for at once, and what is not asked for has no time.
+TEST(ServeStepCost, PartsOfAStepAreItsSum) {
+  const StepPricer pricer = price_on(*find_model("gpt-oss-20b"), options_of(EngineKind::vllm), *find_gpu("H100-SXM"),
+                                     Method::tilecast, &shipped_models());
+  Workload w;
+  w.mode = Mode::decode;
+  w.requests = {{8, 1, 700}};
+  const auto sum_of = [&](const CallWanted& wanted) {
+    double sum = 0;
+    const auto calls = pricer.calls(w, wanted);
+    for (const CallTime& c : *calls) {
+      sum += c.cool.base();
+      EXPECT_TRUE(!wanted || wanted(c) || c.cool == seconds(0)) << c.name;
+    }
+    return sum;
+  };
+  const double all = sum_of({});
+  const CallWanted attention = [](const CallTime& c) { return c.op_class == OpClass::attention; };
+  const CallWanted rest = [&](const CallTime& c) { return !attention(c); };
+  EXPECT_GT(sum_of(attention), 0);
+  EXPECT_NEAR(sum_of(attention) + sum_of(rest), all, all * 1e-12);
+  EXPECT_EQ(sum_of([](const CallTime&) { return false; }), 0);
+}
+
 // Times that name their question: nothing but the question may decide the answer.
 StepPricer naming_pricer() {
   StepPricer pricer;
