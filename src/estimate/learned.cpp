@@ -114,6 +114,8 @@ std::string architecture_key(const Gpu& gpu) {
   return std::string(name_of(gpu.architecture)) + "/" + std::string(generation_name(gpu.tensor_generation()));
 }
 
+std::string kin_key(const Gpu& gpu) { return "*/" + std::string(generation_name(gpu.tensor_generation())); }
+
 SourceNames source_names(const Context& context, const Gpu& gpu) {
   SourceNames names;
   names.vendor = vendor_name(gpu.vendor);
@@ -182,6 +184,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
     standing.forest = &own->second;
     standing.card_index = kSiblingSeen;
+  } else if (const auto kin = model.siblings.find(kin_key(gpu)); kin != model.siblings.end()) {
+    standing.forest = &kin->second;
   }
   const auto seen = model.seen.find(card.name);
   if (const auto own = model.cards.find(card.name); own != model.cards.end() && seen != model.seen.end() && kernel) {
