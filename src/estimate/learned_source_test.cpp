@@ -57,5 +57,21 @@ TEST(Kin, TheNearestForestThatThereIs) {
   EXPECT_EQ(forest("A100-SXM-80GB"), &kin);
 }
 
+// Factors on a generation's own constants stay with it; where two were seen, what they share holds for a third.
+TEST(AcrossGenerations, FactorsOfOneGenerationAreItsOwn) {
+  FamilyModel model;
+  Tuning tuning;
+  tuning.log_factors.fill(0.5f);
+  for (const char* name : {"nvidia", "nvidia/tcgen05", "nvidia/tcgen05/vllm"}) model.sources[name].tuning = tuning;
+  const auto factors = [&](const char* gpu) { return standing_of(model, {}, *find_gpu(gpu)).tuning.log_factors; };
+  EXPECT_EQ(factors("B200"), tuning.log_factors);
+  EXPECT_EQ(factors("L40S")[Tuning::prologue], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::waiting], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::math], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::dram], 0.5f);
+  model.sources["nvidia/wgmma"].tuning = tuning;
+  EXPECT_EQ(factors("L40S"), tuning.log_factors);
+}
+
 }  // namespace
 }  // namespace tilecast
