@@ -35,6 +35,9 @@ void append(BoostData& all, const BoostData& more);
 // The forest for unseen cards like this one: other vendors' rows left away, siblings' rows weighted.
 Forest sibling_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const Gpu& like,
                       const BoostOptions& options);
+// Of several architectures with one way to feed the tensor pipe, for cards of yet another such.
+Forest kin_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const Gpu& like,
+                  const BoostOptions& options);
 // The same for cards without a seen sibling.
 Forest general_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const BoostOptions& options);
 

@@ -117,6 +117,8 @@ std::string architecture_key(const Gpu& gpu) {
   return std::string(name_of(gpu.architecture)) + "/" + std::string(generation_name(gpu.tensor_generation()));
 }
 
+std::string kin_key(const Gpu& gpu) { return "*/" + std::string(generation_name(gpu.tensor_generation())); }
+
 SourceNames source_names(const Context& context, const Gpu& gpu) {
   SourceNames names;
   names.vendor = vendor_name(gpu.vendor);
@@ -139,6 +141,28 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
   named.kernel_source = levels.kernel;
   return named;
 }
+
+namespace {
+
+// Whether all of a vendor's rows are of one tensor generation. The vendor's factors are then that generation's alone,
+// and say nothing of what another shares with it.
+bool one_generation(const FamilyModel& model, const std::string& vendor) {
+  const auto is_generation = [&](const auto& source) {
+    const std::string_view name = source.first;
+    return name.starts_with(vendor + "/") && name.find('/', vendor.size() + 1) == std::string_view::npos;
+  };
+  return std::count_if(model.sources.begin(), model.sources.end(), is_generation) == 1;
+}
+
+// Pipes, steps and prologues have constants of their own for each generation (constants/product.h): factors on another's
+// do not apply. B200's nvfp4 prologues, many times their constants, made those of RTX PRO 6000 as many times too long
+// (97 % off left out; 13 without).
+Tuning across_generations(Tuning tuning) {
+  for (const Tuning::Factor own : {Tuning::math, Tuning::waiting, Tuning::prologue}) tuning.log_factors[own] = 0;
+  return tuning;
+}
+
+}  // namespace
 
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
   const Gpu& card = gpu.measured();
@@ -163,6 +187,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
       if (!level) level = find(model, *name);
     if (!level) standing.doubt = Doubt::vendor;
     if (level) standing.tuning = level->tuning, standing.code = level->code;
+    if (level && !find(model, names.generation) && one_generation(model, names.vendor))
+      standing.tuning = across_generations(standing.tuning);
     // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
     for (const std::string* name : {&names.kernel_anywhere, &names.engine})
       if (const SourceFacts* near = find(model, *name)) {
@@ -182,6 +208,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {
     standing.forest = &own->second;
     standing.card_index = kSiblingSeen;
+  } else if (const auto kin = model.siblings.find(kin_key(gpu)); kin != model.siblings.end()) {
+    standing.forest = &kin->second;
   }
   const auto seen = model.seen.find(card.name);
   if (const auto own = model.cards.find(card.name); own != model.cards.end() && seen != model.seen.end() && kernel) {

@@ -45,7 +45,8 @@ struct FamilyModel {
   std::map<std::string, Count> trained_on;  // source of rows (a table's `source`) -> how many
   Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
-  std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key
+  // And of one tensor generation, under kin_key: for those that have none.
+  std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key, or kin_key
   std::map<std::string, Forest, std::less<>> cards;     // by GPU name
   Spread unseen_spread, seen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
@@ -58,6 +59,8 @@ std::string model_key(const Kernel& kernel);
 
 // "blackwell/tcgen05": cards that share it are siblings.
 std::string architecture_key(const Gpu& gpu);
+// "*/mma": cards whose tensor pipe is fed alike are kin, whatever their architecture.
+std::string kin_key(const Gpu& gpu);
 
 // Levels of a row's source, lowest first.
 struct SourceNames {

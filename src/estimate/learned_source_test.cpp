@@ -41,5 +41,37 @@ TEST(LikeliestSource, NothingStandsInForAnEngineNobodyMeasured) {
   EXPECT_EQ(stands_for("B300", "lmdeploy", "turbomind"), "turbomind");
 }
 
+// An architecture that nobody measured is forecast by cards that feed their tensor pipe alike, else by all.
+TEST(Kin, TheNearestForestThatThereIs) {
+  FamilyModel model = taught();
+  EXPECT_EQ(kin_key(*find_gpu("L40S")), kin_key(*find_gpu("RTX-PRO-6000-Blackwell-Server")));
+  EXPECT_NE(kin_key(*find_gpu("L40S")), kin_key(*find_gpu("B200")));
+  const auto forest = [&](const char* gpu) { return standing_of(model, {}, *find_gpu(gpu)).forest; };
+  EXPECT_EQ(forest("L40S"), &model.general);
+  const Forest& kin = model.siblings["*/mma"];
+  EXPECT_EQ(forest("L40S"), &kin);
+  EXPECT_EQ(standing_of(model, {}, *find_gpu("L40S")).card_index, Standing{}.card_index);
+  EXPECT_EQ(forest("B200"), &model.general);
+  const Forest& own = model.siblings["ada/mma"];
+  EXPECT_EQ(forest("L40S"), &own);
+  EXPECT_EQ(forest("A100-SXM-80GB"), &kin);
+}
+
+// Factors on a generation's own constants stay with it; where two were seen, what they share holds for a third.
+TEST(AcrossGenerations, FactorsOfOneGenerationAreItsOwn) {
+  FamilyModel model;
+  Tuning tuning;
+  tuning.log_factors.fill(0.5f);
+  for (const char* name : {"nvidia", "nvidia/tcgen05", "nvidia/tcgen05/vllm"}) model.sources[name].tuning = tuning;
+  const auto factors = [&](const char* gpu) { return standing_of(model, {}, *find_gpu(gpu)).tuning.log_factors; };
+  EXPECT_EQ(factors("B200"), tuning.log_factors);
+  EXPECT_EQ(factors("L40S")[Tuning::prologue], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::waiting], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::math], 0);
+  EXPECT_EQ(factors("L40S")[Tuning::dram], 0.5f);
+  model.sources["nvidia/wgmma"].tuning = tuning;
+  EXPECT_EQ(factors("L40S"), tuning.log_factors);
+}
+
 }  // namespace
 }  // namespace tilecast
