@@ -280,6 +280,7 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
       line.left_out = coverage_of(own, [&](const CoverageRow& row) {
         Widths widths = scales;
         widths[line.kind] = without.by_fold.at(without.fold_of(row));
+        widen_over_gpus(widths);
         return whole_of(row, widths);
       });
     lines.push_back(std::move(line));

@@ -76,8 +76,8 @@ Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, con
     joules += joules_at(law, launch.work, launch.clock);
     cycles += launch.latency.base() * launch.clock, clocked += launch.latency.base();
   }
-  const double time = e.latency.base();
-  return Figures{time, cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / time};
+  // Clock and watts are the law's, of the physics' own time: what is learned of a time says nothing of its energy.
+  return Figures{e.latency.base(), cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / clocked};
 }
 
 using Ratio = double (*)(const PowerRow&);
