@@ -74,7 +74,8 @@ Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, con
   double joules = 0, cycles = 0, clocked = 0;
   for (const LaunchEstimate& launch : e.launches) {
     joules += joules_at(law, launch.work, launch.clock);
-    cycles += launch.latency.base() * launch.clock, clocked += launch.latency.base();
+    const double time = launch.work.at(launch.clock).base();
+    cycles += time * launch.clock, clocked += time;
   }
   // Clock and watts are the law's, of the physics' own time: what is learned of a time says nothing of its energy.
   return Figures{e.latency.base(), cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / clocked};
