@@ -70,9 +70,9 @@ inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("traini
 // What served loads are off by beside their steps: settings that nobody states, hosts, clients. Queued: requests spend
 // most of the time to their first token waiting to be scheduled. Rates as times: down is the faster run. A few first
 // requests that wait for seconds make a mean of first tokens less sure than their median.
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.18, 1.19);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.21, 1.25);
 inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.19);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.24, 0.00);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.15, 0.11);
 inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.24, 0.10);
 inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.12, 0.08);
 inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.22, 1.07);
