@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test install lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage fit collect format lint clean FORCE
+.PHONY: demo test install lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -92,16 +92,24 @@ weights: build/tilecast-lab
 accuracy: build/tilecast-lab
 	@build/tilecast-lab accuracy --data ../shared/data --sample 150 -o docs/accuracy.md
 
-# Widths of intervals from rows of others, into src/constants/intervals.h and docs/accuracy/coverage.md. Twice: widths of kernels are part
-# of those of runs. build/coverage keeps what trainings on the way bring, so that a run cut short goes on from there: remove it after a
-# change of the physics or the learner.
+# Widths of intervals from rows of others, into src/constants/intervals.h and docs/accuracy/coverage.md. Widths of kernels first, which are
+# part of those of runs. build/coverage keeps what trainings and judged runs on the way bring, so that a run cut short goes on from there:
+# remove it after a change of the physics or the learner, and its runs_*.csv after one of engines or serving.
 coverage: build/tilecast-lab
 	@mkdir -p build/coverage
 	@build/tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage --constants src/constants/intervals.h
 	@$(MAKE) --no-print-directory build/tilecast-lab
-	@build/tilecast-lab coverage --data ../shared/data --only runs --keep build/coverage --constants src/constants/intervals.h
-	@$(MAKE) --no-print-directory build/tilecast-lab
-	@build/tilecast-lab coverage --data ../shared/data --keep build/coverage -o docs/accuracy/coverage.md
+	@$(MAKE) --no-print-directory coverage-runs
+
+# The same of runs and served loads alone, with the widths of kernels as they are.
+coverage-runs: build/tilecast-lab
+	@mkdir -p build/coverage
+	@build/tilecast-lab coverage --data ../shared/data --keep build/coverage --constants src/constants/intervals.h -o docs/accuracy/coverage.md
+
+# Tables that need no training of their own, and NeuSight's cards left out in turn.
+evidence: build/tilecast-lab
+	@build/tilecast-lab power -o docs/accuracy/power.md
+	@build/tilecast-lab papers --data ../shared/data --only cards --methods tilecast,roofline -o docs/accuracy/cards.md
 
 # The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.
 collect:

@@ -62,6 +62,10 @@ const std::vector<Page>& detail_pages() {
 
 // Pages that other commands make.
 constexpr std::string_view kOtherPages =
+    "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under load that lasts "
+    "(`tilecast-lab power`)\n"
+    "- [NeuSight's cards](accuracy/cards.md): its fp32 kernels with each card left out (`tilecast-lab papers --only "
+    "cards`)\n"
     "- [Constants](accuracy/constants.md): left-out errors with the constants of the physics refitted (`tilecast-lab "
     "fit`)\n";
 

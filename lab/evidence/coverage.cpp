@@ -31,6 +31,10 @@ std::string measurer_of(const EndToEndLabel& label) {
   return label.measured_by.empty() ? label.source : label.measured_by;
 }
 
+constexpr std::string_view kOneGpu = "one GPU";
+// Steps of inference and of training on one GPU err alike by what their kernels leave open.
+std::string scale_of(const std::string& kind) { return kind.ends_with(kOneGpu) ? std::string(kOneGpu) : kind; }
+
 CoverageRow row_of(const EndToEndResult& r) {
   CoverageRow row;
   const std::string& by = r.label.measured_by;
@@ -46,9 +50,9 @@ CoverageRow row_of(const EndToEndResult& r) {
     row.error = -row.error;
     std::swap(row.parts.down, row.parts.up);
   }
-  if (is_served(r)) row.kind = r.kind, row.steps = r.steps_kind;
+  if (is_served(r)) row.kind = r.kind, row.steps = scale_of(r.steps_kind);
   else if (r.kind == kHostKind) row.kind = r.kind, row.parts = {};  // its width is part of its interval already
-  else row.steps = r.kind;
+  else row.steps = scale_of(r.kind);
   return row;
 }
 
@@ -150,10 +154,9 @@ std::map<std::string, CoverageRows> by_kind(const CoverageRows& rows) {
 
 // Several GPUs are never surer than one.
 void widen_over_gpus(Widths& widths) {
-  for (const std::string what : {"inference", "training"}) {
-    const auto one = widths.find(what + ", one GPU"), several = widths.find(what + ", several GPUs");
-    if (one != widths.end() && several != widths.end()) several->second = wider(several->second, one->second);
-  }
+  const auto one = widths.find(std::string(kOneGpu));
+  for (auto& [kind, width] : widths)
+    if (one != widths.end() && kind.ends_with("several GPUs")) width = wider(width, one->second);
 }
 
 Widths scales_of(const CoverageRows& rows) {
@@ -277,6 +280,7 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
       line.left_out = coverage_of(own, [&](const CoverageRow& row) {
         Widths widths = scales;
         widths[line.kind] = without.by_fold.at(without.fold_of(row));
+        widen_over_gpus(widths);
         return whole_of(row, widths);
       });
     lines.push_back(std::move(line));

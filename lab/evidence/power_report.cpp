@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,6 +27,15 @@ struct Asked {
   Context context;
 };
 
+// As tools/collect/windows/regimes.py takes turns: products of few rows had several copies of their weights, 300 MB in
+// all at most.
+int weight_copies(const std::vector<std::string>& side, const std::string& type) {
+  const auto m = to_double(side[0]), n = to_double(side[1]), k = to_double(side[2]);
+  if (!m || !n || !k || !(*n > 0) || !(*k > 0) || *m >= std::floor(*n / 4)) return 1;
+  const double bytes = type == "fp8" || type == "int8" ? 1 : type == "bf16" || type == "fp16" ? 2 : 4;
+  return static_cast<int>(std::clamp(3e8 / (*n * *k * bytes), 1.0, 8.0));
+}
+
 Result<Asked> asked_for(std::string_view kind, const std::string& sides, const std::string& type) {
   const std::vector<std::string> side = split(sides, 'x');
   const auto none = [&] { return Error{"", "", "no kernel of ours: " + std::string(kind) + " " + type, ""}; };
@@ -35,6 +45,7 @@ Result<Asked> asked_for(std::string_view kind, const std::string& sides, const s
   if (kind == "gemm" && side.size() == 3) {
     family = "gemm", dims = fmt::format("m={};n={};k={}", side[0], side[1], side[2]);
     asked.name = "products, " + type, asked.context.kernel_source = "cublas";
+    asked.context.weight_copies = weight_copies(side, type);
   } else if (kind.starts_with("attention_") && side.size() == 4) {
     const bool flash = kind == "attention_flash";
     if (!flash && kind != "attention_cudnn") return none();
@@ -63,10 +74,11 @@ Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, con
   double joules = 0, cycles = 0, clocked = 0;
   for (const LaunchEstimate& launch : e.launches) {
     joules += joules_at(law, launch.work, launch.clock);
-    cycles += launch.latency.base() * launch.clock, clocked += launch.latency.base();
+    const double time = launch.work.at(launch.clock).base();
+    cycles += time * launch.clock, clocked += time;
   }
-  const double time = e.latency.base();
-  return Figures{time, cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / time};
+  // Clock and watts are the law's, of the physics' own time: what is learned of a time says nothing of its energy.
+  return Figures{e.latency.base(), cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / clocked};
 }
 
 using Ratio = double (*)(const PowerRow&);
@@ -167,8 +179,9 @@ std::string power_report(const PowerRows& judged) {
       "and loads that run for a part of\nevery 10 ms: mean error and bias of a launch's time, of the clock that its SMs "
       "ran at (counted on the card) and of what the\ncard drew (its energy counter, where it ran long enough for one), "
       "by the shipped weights and the power law of\n[method.md](../method.md#power-and-clocks). Loads of two seconds "
-      "are forecast as `--run sustained`, all others as bursts. What\nis multiplied changes what a card draws; a "
-      "forecast does not know it, and means normally distributed numbers.\n\n" +
+      "are forecast as `--run sustained`, all others as bursts. Ten\nlaunches hold what a graph's first replay costs, "
+      "which windows do not. What is multiplied changes what a card draws; a\nforecast does not know it, and means "
+      "normally distributed numbers.\n\n" +
       table_of(by_data, "data") + "Normal data, by kind of kernel:\n\n" + table_of(by_kind, "kernels");
   for (const auto& [why, rows] : judged.left_out) text += fmt::format("- left out: {} rows, {}\n", rows, why);
   return text;

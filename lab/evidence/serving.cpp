@@ -94,7 +94,8 @@ std::map<std::string, double> figures_of(const ServingMetrics& m) {
 
 std::string kind_of(std::string_view figure, bool queued) {
   return fmt::format("{}serving, {}", queued ? "queued " : "",
-                     figure.starts_with("ttft")   ? "first token"
+                     figure == "ttft median" && !queued ? "median first token"
+                     : figure.starts_with("ttft") ? "first token"
                      : figure.starts_with("tpot") ? "a token"
                      : figure.starts_with("e2e")  ? "a request"
                                                   : "throughput");

@@ -284,11 +284,11 @@ void add_intervals(List& list) {
   list.add_all(kArchitectureWidth);
   list.add_all(kKernelWidth);
   list.add_all(kHostWidth);
-  list.add_all(kStepScale);
+  list.add_all(kOneGpuScale);
   list.add_all(kStepOverScale);
-  list.add_all(kTrainingScale);
   list.add_all(kTrainingOverScale);
   list.add_all(kTtftWidth);
+  list.add_all(kMedianTtftWidth);
   list.add_all(kTpotWidth);
   list.add_all(kRequestWidth);
   list.add_all(kRateWidth);

@@ -23,9 +23,9 @@ RunKind kind_of(const Program& program, bool several_gpus) {
 
 Width run_scale(RunKind kind) {
   switch (kind) {
-    case RunKind::inference: return width_from(kStepScale);
+    case RunKind::inference:
+    case RunKind::training: return width_from(kOneGpuScale);
     case RunKind::inference_over: return width_from(kStepOverScale);
-    case RunKind::training: return width_from(kTrainingScale);
     case RunKind::training_over: return width_from(kTrainingOverScale);
   }
   return {};
