@@ -21,7 +21,8 @@ def backend(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], c
         return "math"
     width, alike = query.shape[-1], query.shape[-1] == value.shape[-1]
     half = query.dtype in HALF and key.dtype == query.dtype == value.dtype
-    if half and alike and capability in ((9, 0), (10, 0)) and width <= 256 and width % 8 == 0:
+    learns = mask is not None and mask.requires_grad  # a bias that is trained
+    if half and alike and not learns and capability in ((9, 0), (10, 0)) and width <= 256 and width % 8 == 0:
         return "cudnn"
     if half and alike and mask is None and capability >= (8, 0) and width <= 256:
         return "flash"
