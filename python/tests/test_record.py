@@ -147,19 +147,25 @@ class Recording(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class Attention(unittest.TestCase):
-    def choice(self, dtype, capability, mask=False, width=64):
+    def choice(self, dtype, capability, mask=None, width=64, groups=1):
         q = torch.empty(1, 2, 8, width, dtype=dtype, device="meta")
-        return backend(q, q, q, torch.empty(8, 8, device="meta") if mask else None, capability)
+        k = q[:, ::groups]
+        return backend(q, k, k, mask, capability)
 
     def test_backends(self):
         half, full = torch.bfloat16, torch.float32
+        mask = torch.empty(8, 8, device="meta")
         self.assertEqual(self.choice(half, (9, 0)), "cudnn")
         self.assertEqual(self.choice(half, (8, 0)), "flash")
-        self.assertEqual(self.choice(half, (8, 0), mask=True), "efficient")
-        self.assertEqual(self.choice(half, (9, 0), mask=True), "cudnn")
+        self.assertEqual(self.choice(half, (8, 0), mask=mask), "efficient")
+        self.assertEqual(self.choice(half, (9, 0), mask=mask), "cudnn")
         self.assertEqual(self.choice(full, (9, 0)), "efficient")
         self.assertEqual(self.choice(full, (9, 0), width=63), "math")
         self.assertEqual(self.choice(torch.float64, (9, 0)), "math")
+        self.assertEqual(self.choice(half, (9, 0), mask=mask.T), "math")  # a mask must lie row by row
+        self.assertEqual(self.choice(half, (9, 0), mask=mask.requires_grad_()), "efficient")
+        self.assertEqual(self.choice(half, (8, 0), groups=2), "flash")
+        self.assertEqual(self.choice(full, (8, 0), groups=2), "math")
 
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")
