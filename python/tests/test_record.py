@@ -112,6 +112,15 @@ class Recording(unittest.TestCase):
         self.assertEqual(names(recorder.program).count("aten._cudnn_rnn"), 1)
         self.assertEqual(names(recorder.program).count("aten._cudnn_rnn_backward"), 1)
 
+    def test_attention_inside_other_functions(self):
+        with Recorder("heads") as recorder:
+            model = nn.MultiheadAttention(64, 4, batch_first=True, dtype=torch.bfloat16, device=CARD)
+            x = torch.randn(2, 16, 64, dtype=torch.bfloat16, device=CARD)
+            with recorder.step(model):
+                model(x, x, x, need_weights=False)[0].sum().backward()
+        self.assertIn("aten._scaled_dot_product_cudnn_attention", names(recorder.program, "forward"))
+        self.assertIn("aten._scaled_dot_product_cudnn_attention_backward", names(recorder.program, "backward"))
+
     def test_ties_stay(self):
         with Recorder("tied") as recorder:
             model = nn.ModuleList([nn.Embedding(10, 4), nn.Linear(4, 10, bias=False)])
@@ -191,6 +200,9 @@ class Walk(unittest.TestCase):
 
     def test_several_results(self):
         self.agree(lambda x: sum(part.sum() * n for n, part in enumerate(x.chunk(3))) + x.max(), (7,))
+
+    def test_products_along_a_dimension(self):
+        self.agree(lambda x: (x.exp().cumprod(1) * x).sum() + x.exp().cumprod(-2).sum(), (3, 4))
 
     def test_types_change(self):
         self.agree(lambda x: (x.float() * 2).double().sum() + x.sum(), (4,))

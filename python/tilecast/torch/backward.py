@@ -24,7 +24,7 @@ class Backward:
     def __init__(self, inside: Callable[[], ContextManager[Any]] = contextlib.nullcontext) -> None:
         self.inside = inside  # what holds while nodes run: PyTorch leaves its modes before it calls `backward`
         self.running: list[Any] = []  # nodes at work, the innermost last
-        self.runs = 0
+        self.runs = self.walking = 0
         self.on_gradient: Callable[[Tensor], None] = lambda gradient: None
 
     @contextlib.contextmanager
@@ -54,7 +54,11 @@ class Backward:
         del root, roots, tensors
         graph.count()
         with torch.set_grad_enabled(create_graph), self.inside():
-            self._walk(graph)
+            self.walking += 1
+            try:
+                self._walk(graph)
+            finally:
+                self.walking -= 1
 
     def _walk(self, graph: "_Graph") -> None:
         while graph.ready:
@@ -74,7 +78,11 @@ class Backward:
                 graph.owners[follower] = (node, owner)
         self.running.append(node)
         try:
-            return edges, self._apply(node, gradients, len(edges))
+            results = self._apply(node, gradients, len(edges))
+            for place, (follower, number) in enumerate(edges):
+                if place < len(results) and results[place] is not None and follower is not None:
+                    results[place] = _fitted(results[place], follower, number)
+            return edges, results
         finally:
             self.running.pop()
 
@@ -86,6 +94,8 @@ class Backward:
             return []
         if isinstance(node, torch.autograd.function.BackwardCFunction):
             return _of_python(node, gradients, edges)
+        if node.name() == "CumprodBackward0":
+            return [_of_cumprod(node, gradients[0])]
         results = node(*gradients)
         return list(results) if isinstance(results, (tuple, list)) else [results]
 
@@ -118,7 +128,6 @@ class _Graph:
         slots = self.held.setdefault(node, [None] * max(len(_metadata(node)), place + 1))
         if gradient is None:
             return
-        gradient = _fitted(gradient, node, place)
         before = slots[place]
         slots[place] = gradient if before is None else before + gradient
 
@@ -162,7 +171,7 @@ def _metadata(node: Any) -> Any:
     return getattr(node, "_input_metadata", ())
 
 
-def _fitted(gradient: Tensor, node: Any, place: int) -> Tensor:
+def _fitted(gradient: Any, node: Any, place: int) -> Any:
     """As the engine does: summed to the shape and cast to the type of the tensor that it belongs to."""
     known = _metadata(node)
     if place >= len(known):
@@ -171,6 +180,13 @@ def _fitted(gradient: Tensor, node: Any, place: int) -> Tensor:
     if tuple(gradient.shape) != shape:
         gradient = gradient.sum_to_size(shape)
     return gradient if gradient.dtype == dtype else gradient.to(dtype)
+
+
+def _of_cumprod(node: Any, gradient: Optional[Tensor]) -> Tensor:
+    """What PyTorch does where no factor is zero. Of fake tensors it cannot ask, and would take the long way."""
+    dim = node._saved_dim - (1 << 64) if node._saved_dim >= 1 << 63 else node._saved_dim
+    weighted = node._saved_result * gradient
+    return weighted.flip(dim).cumsum(dim).flip(dim) / node._saved_self
 
 
 def _of_python(node: Any, gradients: Grads, edges: int) -> Grads:

@@ -58,6 +58,8 @@ class Paths:
         if self.stepping:
             return "optimizer", ""
         node = self.backward.node
+        if node is None and self.backward.walking:
+            return "backward", ""  # gradients that meet
         if node is None:
             return "forward", self._forward_path()
         if self.stack:  # recomputation: a forward pass inside backward

@@ -14,7 +14,7 @@ from .arguments import Describer
 from .backward import Backward
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
-from .surroundings import READ_BACK, ChooseKernels, Fakes, Numbers, as_on_card, to_fakes
+from .surroundings import READ_BACK, ChooseKernels, Fakes, Numbers, as_on_card, to_fakes, untraced
 
 IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
 
@@ -55,7 +55,7 @@ class Recorder:
         watch = Watch(self.program, self.backward)
         watch.know(modules, optimizers)
         self.backward.on_gradient = watch.gradient
-        with watch.paths.watching(modules), watch:
+        with untraced(), watch.paths.watching(modules), watch:
             yield watch
         self.backward.on_gradient = lambda gradient: None
         watch.finish()
@@ -93,7 +93,7 @@ class Watch(TorchDispatchMode):
             return func(*args)
         reads = self._storages(args, kwargs)
         out = func(*args, **kwargs)
-        if func not in IGNORED and func.namespace != "prim":
+        if func not in IGNORED and func.namespace not in ("prim", "profiler"):
             self._record(func, args, kwargs, out, reads)
         return out
 

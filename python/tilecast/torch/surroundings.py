@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any, Callable, Iterator
 from unittest import mock
@@ -16,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .attention import attention
 from .recurrent import recurrent
 
+ATTENTION = nn.functional.scaled_dot_product_attention
 CARD = torch.device("cuda", 0)
 
 
@@ -51,19 +53,20 @@ def as_on_card(capability: tuple[int, int]) -> Iterator[None]:
             if hasattr(fakes, name):
                 stack.enter_context(mock.patch.object(fakes, name, lambda *_: None))
         stack.enter_context(mock.patch.object(nn.Module, "_apply", _converted))
+        chosen = functools.partial(attention, capability=capability)
+        stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", chosen))
         stack.enter_context(mock.patch.object(nn.RNNBase, "flatten_parameters", lambda self: None))
-        for module, name in _tracing_questions():
-            stack.enter_context(mock.patch.object(module, name, lambda *_, **__: False))
         yield
 
 
-def _tracing_questions() -> list[tuple[Any, str]]:
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
     """transformers asks whether it is traced and then builds masks that a plain run leaves out."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("transformers.") and "is_tracing" in vars(module):
-            found.append((module, "is_tracing"))
-    return found
+    with contextlib.ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("transformers.") and "is_tracing" in vars(module):
+                stack.enter_context(mock.patch.object(module, "is_tracing", lambda *_, **__: False))
+        yield
 
 
 def _converted(self: nn.Module, fn: Any, recurse: bool = True) -> nn.Module:
@@ -123,7 +126,7 @@ class ChooseKernels(TorchFunctionMode):
         self.capability = capability
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is nn.functional.scaled_dot_product_attention:
+        if func is ATTENTION:
             return attention(*args, **(kwargs or {}), capability=self.capability)
         if func in (torch.lstm, torch.gru) and len(args) == 9 and args[0].device.type == "cuda":
             return recurrent("lstm" if func is torch.lstm else "gru", *args)
