@@ -19,10 +19,10 @@ using ProgramJson = nlohmann::json;
 // BERT-large's training is 2 MB of text; a file of this size is a wrong one.
 constexpr std::size_t kMostProgramBytes = std::size_t{256} << 20;
 constexpr Count kMostProgramNumber = Count{1} << 50;
-constexpr std::size_t kMostRank = 64;  // PyTorch's own limit
-constexpr std::array<std::string_view, 10> kKinds = {"tensor", "tensors", "int",   "float", "bool",
-                                                     "ints",   "floats",  "bools", "dtype", "text"};
-constexpr std::array<std::string_view, 5> kRoles = {"other", "parameter", "buffer", "gradient", "optimizer"};
+constexpr std::size_t kMostProgramRank = 64;  // PyTorch's own limit
+constexpr std::array<std::string_view, 10> kArgumentKinds = {"tensor", "tensors", "int",   "float", "bool",
+                                                             "ints",   "floats",  "bools", "dtype", "text"};
+constexpr std::array<std::string_view, 5> kStorageRoles = {"other", "parameter", "buffer", "gradient", "optimizer"};
 
 // Reads the file's tables; the first error is kept and later reads change nothing.
 class ProgramReader {
@@ -121,7 +121,8 @@ class ProgramReader {
     found.shape = wholes(member(item, "shape", at), at + ".shape", 0, kMostProgramNumber);
     found.strides = wholes(member(item, "strides", at), at + ".strides", 0, kMostProgramNumber);
     if (found.shape.size() != found.strides.size()) fail(at + ".strides", "must be as many as the shape's sizes");
-    if (found.shape.size() > kMostRank) fail(at + ".shape", fmt::format("has more than {} sizes", kMostRank));
+    if (found.shape.size() > kMostProgramRank)
+      fail(at + ".shape", fmt::format("has more than {} sizes", kMostProgramRank));
     double elements = 1;
     for (const Count size : found.shape) elements *= static_cast<double>(size);
     if (elements > static_cast<double>(kMostProgramNumber)) fail(at + ".shape", "has more elements than any memory");
@@ -145,7 +146,7 @@ class ProgramReader {
     ProgramArgument found;
     if (!item.is_array() || item.size() != 3) return fail(at, "must be [name, kind, value]"), found;
     found.name = text(item[0], at + "[0]");
-    found.kind = static_cast<ArgumentKind>(choice(item[1], at + "[1]", kKinds));
+    found.kind = static_cast<ArgumentKind>(choice(item[1], at + "[1]", kArgumentKinds));
     value_of(item[2], at + "[2]", found);
     return found;
   }
@@ -219,7 +220,7 @@ class ProgramReader {
       ProgramStorage storage;
       storage.bytes = whole((*found[0])[i], at("bytes"), 0, kMostProgramNumber);
       storage.on_card = on_card((*found[1])[i], at("device"));
-      storage.role = static_cast<StorageRole>(choice((*found[2])[i], at("role"), kRoles));
+      storage.role = static_cast<StorageRole>(choice((*found[2])[i], at("role"), kStorageRoles));
       storage.born = static_cast<int>(whole((*found[3])[i], at("born"), -1, last));
       storage.dies = static_cast<int>(whole((*found[4])[i], at("dies"), -1, last));
       if (storage.dies != -1 && storage.dies < storage.born) fail(at("dies"), "is before it is born");
