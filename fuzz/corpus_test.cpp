@@ -34,6 +34,7 @@ TEST(FuzzCorpus, KernelShape) { EXPECT_GT(run_corpus("kernel_shape", fuzz_kernel
 TEST(FuzzCorpus, ModelConfig) { EXPECT_GT(run_corpus("model_config", fuzz_model_config), 0); }
 TEST(FuzzCorpus, MeasurementTable) { EXPECT_GT(run_corpus("measurement_table", fuzz_measurement_table), 0); }
 TEST(FuzzCorpus, Onnx) { EXPECT_GT(run_corpus("onnx", fuzz_onnx), 0); }
+TEST(FuzzCorpus, ProgramFile) { EXPECT_GT(run_corpus("program_file", fuzz_program_file), 0); }
 TEST(FuzzCorpus, ModelGraph) { EXPECT_GT(run_corpus("model_graph", fuzz_model_graph), 0); }
 TEST(FuzzCorpus, ProfileFile) { EXPECT_GT(run_corpus("profile_file", fuzz_profile_file), 0); }
 TEST(FuzzCorpus, TraceFile) { EXPECT_GT(run_corpus("trace_file", fuzz_trace_file), 0); }

@@ -32,6 +32,9 @@ std::string fuzz_onnx(std::string_view input);
 // arrange it.
 std::string fuzz_model_graph(std::string_view input);
 
+// Whatever a recorded program holds, reading it ends in a program or an Error, and its memory is a sum of its storages.
+std::string fuzz_program_file(std::string_view input);
+
 // Whatever a trace of requests holds, reading it ends in requests in order, each with tokens, or in an Error.
 std::string fuzz_trace_file(std::string_view input);
 

@@ -3,8 +3,8 @@
 >>> import torch
 >>> from tilecast.torch import Recorder
 >>> with Recorder("layer") as recorder:
-...     model = torch.nn.Linear(256, 512, device="cuda")
-...     x = torch.randn(32, 256, device="cuda")
+...     model = torch.nn.Linear(256, 512, device="cuda:0")
+...     x = torch.randn(32, 256, device="cuda:0")
 ...     with recorder.step():
 ...         y = model(x)
 >>> [operator.name for operator in recorder.program.operators][-1]

@@ -21,12 +21,16 @@ def backend(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], c
         return "math"
     width, alike = query.shape[-1], query.shape[-1] == value.shape[-1]
     half = query.dtype in HALF and key.dtype == query.dtype == value.dtype
-    if half and alike and capability in ((9, 0), (10, 0)) and width <= 256 and width % 8 == 0:
-        return "cudnn"
-    if half and alike and mask is None and capability >= (8, 0) and width <= 256:
+    dense = all(t.stride(-1) == 1 for t in (query, key, value))
+    dense_mask = mask is None or mask.stride(-1) == 1
+    learned = mask is not None and mask.requires_grad and torch.is_grad_enabled()  # cuDNN's has no derivative
+    if half and alike and dense and dense_mask and not learned and capability in ((9, 0), (10, 0)):
+        if width <= 256 and width % 8 == 0:
+            return "cudnn"
+    if half and alike and dense and mask is None and capability >= (8, 0) and width <= 256:
         return "flash"
     step = 8 if half else 4
-    if width % step == 0 and value.shape[-1] % step == 0:
+    if dense and dense_mask and query.shape[1] == key.shape[1] and width % step == 0 and value.shape[-1] % step == 0:
         return "efficient"
     return "math"
 
@@ -46,9 +50,6 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
     if chosen == "cudnn":
         return ops._scaled_dot_product_cudnn_attention(query, key, value, bias, saves, dropout_p, is_causal, False,
                                                        scale=scale)[0]
-    if enable_gqa and key.shape[1] != query.shape[1]:
-        groups = query.shape[1] // key.shape[1]
-        key, value = (t.repeat_interleave(groups, 1) for t in (key, value))
     return ops._scaled_dot_product_efficient_attention(query, key, value, bias, saves, dropout_p, is_causal,
                                                        scale=scale)[0]
 

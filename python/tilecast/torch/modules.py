@@ -12,11 +12,12 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-_HIGHEST = 1 << 62  # nodes that accumulate gradients carry the highest number there is
+from .backward import Backward
 
 
 class Paths:
-    def __init__(self) -> None:
+    def __init__(self, backward: Backward) -> None:
+        self.backward = backward
         self.stack: list[str] = []
         self.names: dict[int, str] = {}
         self.owners: dict[int, str] = {}  # parameters' modules
@@ -56,16 +57,16 @@ class Paths:
         """(phase, module path) of the call at hand."""
         if self.stepping:
             return "optimizer", ""
-        node = torch._C._current_autograd_node()
+        node = self.backward.node
+        if node is None and self.backward.walking:
+            return "backward", ""  # gradients that meet
         if node is None:
             return "forward", self._forward_path()
         if self.stack:  # recomputation: a forward pass inside backward
             return "recompute", self._forward_path()
-        number = node._sequence_nr()
-        if number < _HIGHEST:
-            return "backward", self.made.get(number, "")
-        variable = getattr(node, "variable", None)
-        return "backward", self.owners.get(id(variable), "")
+        if hasattr(node, "variable"):
+            return "backward", self.owners.get(id(node.variable), "")
+        return "backward", self.made.get(node._sequence_nr(), "")
 
     def _forward_path(self) -> str:
         path = self.stack[-1] if self.stack else ""

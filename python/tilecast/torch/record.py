@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .arguments import Describer
+from .backward import Backward
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
-from .surroundings import READ_BACK, ChooseAttention, Fakes, Numbers, as_on_card, to_fakes
+from .surroundings import READ_BACK, ChooseKernels, Fakes, Numbers, as_on_card, to_fakes, untraced
 
 IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
 
@@ -29,6 +30,7 @@ class Recorder:
         self.program = Program(name, {"torch": torch.__version__, "capability": f"{capability[0]}.{capability[1]}"})
         self.capability = capability
         self.mode = Fakes(allow_non_fake_inputs=True)
+        self.backward = Backward(lambda: ChooseKernels(capability))
         self._open: Optional[contextlib.ExitStack] = None
 
     def __enter__(self) -> "Recorder":
@@ -36,7 +38,8 @@ class Recorder:
         self._open.enter_context(as_on_card(self.capability))
         self._open.enter_context(self.mode)
         self._open.enter_context(Numbers())
-        self._open.enter_context(ChooseAttention(self.capability))
+        self._open.enter_context(ChooseKernels(self.capability))
+        self._open.enter_context(self.backward.installed())
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -49,10 +52,12 @@ class Recorder:
     @contextlib.contextmanager
     def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = ()) -> Iterator["Watch"]:
         """Records what runs inside. Modules named here lend their names and the roles of their tensors."""
-        watch = Watch(self.program)
+        watch = Watch(self.program, self.backward)
         watch.know(modules, optimizers)
-        with watch.paths.watching(modules), watch:
+        self.backward.on_gradient = watch.gradient
+        with untraced(), watch.paths.watching(modules), watch:
             yield watch
+        self.backward.on_gradient = lambda gradient: None
         watch.finish()
 
     def save(self, path: str) -> None:
@@ -62,10 +67,11 @@ class Recorder:
 class Watch(TorchDispatchMode):
     """The dispatch mode that writes calls down."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, backward: Backward) -> None:
         super().__init__()
-        self.program, self.paths = program, Paths()
+        self.program, self.paths = program, Paths(backward)
         self.describer = Describer(program.layouts)
+        self.over = False
         self.known: dict[int, int] = {}  # a storage's address among fakes -> its place in the program
 
     def know(self, modules: tuple[nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...]) -> None:
@@ -87,7 +93,7 @@ class Watch(TorchDispatchMode):
             return func(*args)
         reads = self._storages(args, kwargs)
         out = func(*args, **kwargs)
-        if func not in IGNORED:
+        if func not in IGNORED and func.namespace not in ("prim", "profiler"):
             self._record(func, args, kwargs, out, reads)
         return out
 
@@ -105,6 +111,8 @@ class Watch(TorchDispatchMode):
         return place
 
     def _freed(self, key: int, place: int) -> None:
+        if self.over:
+            return
         self.known.pop(key, None)
         storage = self.program.storages[place]
         if storage.dies == NEVER:
@@ -114,8 +122,7 @@ class Watch(TorchDispatchMode):
         program = self.program
         born = len(program.calls)
         phase, path = self.paths.where()
-        role = "gradient" if phase == "gradient" else "other"
-        writes = [self._storage(tensor, role, born) for tensor in _tensors(out)]
+        writes = [self._storage(tensor, "other", born) for tensor in _tensors(out)]
         operator = self._operator(func, args, kwargs, out)
         program.calls.append(Call(operator, program.modules.place(path), program.phases.place(phase),
                                   self._storages(args, kwargs) if reads is None else reads, writes))
@@ -127,8 +134,12 @@ class Watch(TorchDispatchMode):
         operator = Operator(name, view, arguments, results)
         return self.program.operator_table.place(operator)
 
+    def gradient(self, tensor: Tensor) -> None:
+        self.program.storages[self._storage(tensor)].role = ROLES.index("gradient")
+
     def finish(self) -> None:
-        """What still lives at the end lives on; marks gradients that parameters keep."""
+        """What still lives at the end lives on."""
+        self.over = True
         self.known.clear()
 
 

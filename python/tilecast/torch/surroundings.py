@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any, Callable, Iterator
 from unittest import mock
@@ -14,7 +15,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .attention import attention
+from .recurrent import recurrent
 
+ATTENTION = nn.functional.scaled_dot_product_attention
 CARD = torch.device("cuda", 0)
 
 
@@ -50,18 +53,20 @@ def as_on_card(capability: tuple[int, int]) -> Iterator[None]:
             if hasattr(fakes, name):
                 stack.enter_context(mock.patch.object(fakes, name, lambda *_: None))
         stack.enter_context(mock.patch.object(nn.Module, "_apply", _converted))
-        for module, name in _tracing_questions():
-            stack.enter_context(mock.patch.object(module, name, lambda *_, **__: False))
+        chosen = functools.partial(attention, capability=capability)
+        stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", chosen))
+        stack.enter_context(mock.patch.object(nn.RNNBase, "flatten_parameters", lambda self: None))
         yield
 
 
-def _tracing_questions() -> list[tuple[Any, str]]:
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
     """transformers asks whether it is traced and then builds masks that a plain run leaves out."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("transformers.") and "is_tracing" in vars(module):
-            found.append((module, "is_tracing"))
-    return found
+    with contextlib.ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("transformers.") and "is_tracing" in vars(module):
+                stack.enter_context(mock.patch.object(module, "is_tracing", lambda *_, **__: False))
+        yield
 
 
 def _converted(self: nn.Module, fn: Any, recurse: bool = True) -> nn.Module:
@@ -85,13 +90,14 @@ def _converted(self: nn.Module, fn: Any, recurse: bool = True) -> nn.Module:
 
 
 READ_BACK = torch.ops.aten._local_scalar_dense.default
+ALL = {torch.ops.aten.all.default, torch.ops.aten.all.dim}
 TABLES = {torch.ops.aten.linspace.default, torch.ops.aten.arange.start_step, torch.ops.aten.arange.default}
 
 
 def stand_in(tensor: torch.Tensor) -> Any:
-    """A number read back from a tensor without data: one."""
+    """A number read back from a tensor without data: one. Of truths, all hold and none of "any" does."""
     if tensor.dtype == torch.bool:
-        return True
+        return getattr(tensor, "tilecast_all", False)
     return 1.0 if tensor.dtype.is_floating_point else 1
 
 
@@ -106,19 +112,24 @@ class Numbers(TorchDispatchMode):
         if on_cpu or (args and not isinstance(args[0], FakeTensor) and func is READ_BACK):
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
-        return func(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if func in ALL:
+            out.tilecast_all = True
+        return out
 
 
-class ChooseAttention(TorchFunctionMode):
-    """Sends `scaled_dot_product_attention` to the operator that the card would run."""
+class ChooseKernels(TorchFunctionMode):
+    """Sends attention and recurrent layers to the operators that the card would run."""
 
     def __init__(self, capability: tuple[int, int]) -> None:
         super().__init__()
         self.capability = capability
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is nn.functional.scaled_dot_product_attention:
+        if func is ATTENTION:
             return attention(*args, **(kwargs or {}), capability=self.capability)
+        if func in (torch.lstm, torch.gru) and len(args) == 9 and args[0].device.type == "cuda":
+            return recurrent("lstm" if func is torch.lstm else "gru", *args)
         return func(*args, **(kwargs or {}))
 
 

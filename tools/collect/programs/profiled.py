@@ -65,7 +65,7 @@ def _idle(event: Event) -> bool:
 
 def _short_event(event: Event) -> Event:
     dropped = ("Ev Idx", "Record function id", "Fwd thread id", "queued", "warps per SM", "est. achieved occupancy %",
-               "Concrete Inputs", "Input Strides", "cbid", "context", "device", "External id", "Collective name")
+               "Input Strides", "cbid", "context", "Collective name")
     out = {key: value for key, value in event.items() if key != "args"}
     out["args"] = {key: value for key, value in event.get("args", {}).items() if key not in dropped}
     return out
@@ -119,6 +119,22 @@ def _launches(events: list[Event]) -> tuple[dict[Any, tuple[float, Event | None]
             else:
                 found[event.get("args", {}).get("correlation")] = (event["ts"], stack[-1] if stack else None)
     return found, phases
+
+
+def number(trace: Event) -> None:
+    """Gives operators numbers, and their launches and kernels the same, in a trace that lost them ("External id")."""
+    events = timed_events(trace)
+    if any("External id" in event.get("args", {}) for event in events):
+        return
+    for place, event in enumerate(event for event in events if event.get("cat") == "cpu_op"):
+        event["args"]["External id"] = place + 1
+    launches, _ = _launches(events)
+    for event in events:
+        _, operator = launches.get(event.get("args", {}).get("correlation"), (None, None))
+        if event.get("cat") != "cpu_op" and operator is not None:
+            event["args"]["External id"] = operator["args"]["External id"]
+        if event.get("cat") in DEVICE:
+            event["args"].setdefault("device", 0)
 
 
 def remove(path: str) -> None:

@@ -10,9 +10,15 @@ import argparse
 import csv
 import gzip
 import io
+import json
 import os
+import sys
 import zipfile
 from typing import Iterator
+
+sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+from collect.programs import profiled  # noqa: E402
 
 HOST_SHARE = 0.9  # the host sets the pace if issuing takes so much of a step, and the kernels less than that
 
@@ -31,6 +37,16 @@ def rows(folders: list[str], name: str) -> Iterator[dict[str, str]]:
     for folder in folders:
         with _open(folder, name) as file:
             yield from csv.DictReader(file)
+
+
+def keep_traces(pack: str, folder: str) -> None:
+    with zipfile.ZipFile(pack) as file:
+        for name in file.namelist():
+            trace = json.loads(gzip.decompress(file.read(name)))
+            profiled.number(trace)
+            text = json.dumps(trace, separators=(",", ":")).encode()
+            with open(os.path.join(folder, name), "wb") as out:
+                out.write(gzip.compress(text, 9, mtime=0))
 
 
 def main() -> None:
@@ -59,7 +75,7 @@ def main() -> None:
         path = os.path.join(folder, "traces.zip")
         if os.path.exists(path):
             os.makedirs(traces, exist_ok=True)
-            zipfile.ZipFile(path).extractall(traces)
+            keep_traces(path, traces)
     print(len(programs), "programs,", len(kernels), "kernels")
 
 

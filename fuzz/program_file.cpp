@@ -1,0 +1,16 @@
+#include "model/program_file.h"
+
+#include "targets.h"
+
+namespace tilecast {
+
+std::string fuzz_program_file(std::string_view input) {
+  const auto program = program_from_json(input, "fuzz.json");
+  if (!program) return program.error().problem.empty() ? "an error without a text" : "";
+  const std::vector<Count> held = memory_over_calls(*program);
+  for (const Count bytes : held)
+    if (bytes < 0) return "less than no memory";
+  return held.size() == program->calls.size() + 1 ? "" : "calls without memory";
+}
+
+}  // namespace tilecast
