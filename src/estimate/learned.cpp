@@ -154,9 +154,8 @@ bool one_generation(const FamilyModel& model, const std::string& vendor) {
   return std::count_if(model.sources.begin(), model.sources.end(), is_generation) == 1;
 }
 
-// Pipes, steps and prologues have constants of their own for each generation (constants/product.h): factors on another's
-// do not apply. B200's nvfp4 prologues, many times their constants, made those of RTX PRO 6000 as many times too long
-// (97 % off left out; 13 without).
+// Pipes, steps and prologues have constants for each generation (constants/product.h): factors on another's do not
+// apply. With those of B200's nvfp4 products RTX PRO 6000, left out, was 98 % off, without 16.
 Tuning across_generations(Tuning tuning) {
   for (const Tuning::Factor own : {Tuning::math, Tuning::waiting, Tuning::prologue}) tuning.log_factors[own] = 0;
   return tuning;

@@ -94,7 +94,7 @@ struct Standing {
   bool kernel_known = false;  // rows of this kernel, or the one that stands in for it, were trained on
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
-  const Forest* forest = nullptr;            // the model's that speaks for this card
+  const Forest* forest = nullptr;  // the model's that speaks for this card
   // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
   // to know how wide its intervals are.
   std::optional<Domain> domain = {};

@@ -31,7 +31,7 @@ TEST(LikeliestSource, AnUnknownNameIsTheEnginesUsualKernelOnSuchACard) {
 }
 TEST(LikeliestSource, AKnownNameStays) {
   EXPECT_EQ(stands_for("B300", "sglang", "triton"), "triton");
-  EXPECT_EQ(stands_for("H200-SXM", "sglang", "triton"), "triton");  // seen elsewhere
+  EXPECT_EQ(stands_for("H200-SXM", "sglang", "triton"), "triton");                         // seen elsewhere
   EXPECT_EQ(stands_for("H200-SXM", "pytorch", "flash_attention_2"), "flash_attention_2");  // plans know it
 }
 TEST(LikeliestSource, TheSameKernelUnderAnotherEnginesName) {

@@ -135,7 +135,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   const auto scaled = weights ? scaled_kernels(format, gpu, context) : std::nullopt;
   const GemmChoice choice = takes_mfma(*math, gpu) ? choose_mfma(p, format, *math, gpu, context)
                             : scaled               ? choose_scaled_mm(p, *math, gpu, *scaled)
-                            : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
+                                     : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
   plan->launches.back().math_share = alignment_share(alignment, gpu) * far_rows_share(p, layout, *math, gpu);
   if (choice.split > 1 && choice.reduction_kernel)

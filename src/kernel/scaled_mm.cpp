@@ -120,8 +120,7 @@ const Case& case_of(const GemmProblem& p, const Gpu& gpu, ScaledKernels kernels)
   const std::span<const Case> cases = cases_of(gpu, kernels);
   if (cases.data() == kAdaVllm.data() && p.m > kAdaManyRows && p.n > kAdaTallAbove && p.n <= kAdaTall.columns)
     return kAdaTall;
-  return *std::find_if(cases.begin(), cases.end(),
-                       [&](const Case& c) { return p.m <= c.rows && p.n <= c.columns; });
+  return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return p.m <= c.rows && p.n <= c.columns; });
 }
 
 }  // namespace
