@@ -40,11 +40,11 @@ Result<Asked> asked_for(std::string_view kind, const std::string& sides, const s
   const std::vector<std::string> side = split(sides, 'x');
   const auto none = [&] { return Error{"", "", "no kernel of ours: " + std::string(kind) + " " + type, ""}; };
   Asked asked;
-  asked.context.engine = "pytorch", asked.context.warmth = Warmth::warm;
+  asked.context.engine = Launcher::pytorch, asked.context.warmth = Warmth::warm;
   std::string family, dims;
   if (kind == "gemm" && side.size() == 3) {
     family = "gemm", dims = fmt::format("m={};n={};k={}", side[0], side[1], side[2]);
-    asked.name = "products, " + type, asked.context.kernel_source = "cublas";
+    asked.name = "products, " + type, asked.context.kernel_source = KernelSource::cublas;
     asked.context.weight_copies = weight_copies(side, type);
   } else if (kind.starts_with("attention_") && side.size() == 4) {
     const bool flash = kind == "attention_flash";
@@ -52,9 +52,9 @@ Result<Asked> asked_for(std::string_view kind, const std::string& sides, const s
     family = "attention_prefill", asked.name = "attention";
     dims = fmt::format("batch={};q-len={};heads={};kv-heads={};head-dim={};mask=causal{}", side[0], side[1], side[2],
                        side[2], side[3], flash ? ";algorithm=fa2" : "");
-    asked.context.kernel_source = flash ? "flash_attention_2" : "cudnn";
+    asked.context.kernel_source = flash ? KernelSource::flash_attention_2 : KernelSource::cudnn;
   } else if (kind == "add" || kind == "gelu") {
-    family = "elementwise", asked.name = "streams", asked.context.kernel_source = "torch";
+    family = "elementwise", asked.name = "streams", asked.context.kernel_source = KernelSource::torch;
     dims = fmt::format("elements={};inputs={};op={}", sides, kind == "add" ? 2 : 1, kind);
   } else {
     return none();

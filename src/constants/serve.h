@@ -179,8 +179,8 @@ inline constexpr Number kPlanDoubt{"serve.plan_doubt",
                                    "a steady state that misses by less is simulated",
                                    "its error against simulations"};
 inline constexpr Number kPlanSure{
-    "serve.plan_sure", 0.667, "1", assumed, "a plan is counted on from this chance of meeting the SLO; others stand after it",
-    "a choice: two to one"};
+    "serve.plan_sure", 0.75, "1", assumed, "a plan is counted on from this chance of meeting the SLO; others stand after it",
+    "a choice: three to one"};
 inline constexpr Number kSameTime{
     "serve.same_time", 1.02, "1", assumed, "times that are longer by less are not worth a line of the front",
     "a choice"};

@@ -7,7 +7,7 @@
 namespace tilecast {
 namespace {
 
-Count sum(const std::vector<Count>& v) { return std::accumulate(v.begin(), v.end(), Count{0}); }
+Count total_of(const std::vector<Count>& v) { return std::accumulate(v.begin(), v.end(), Count{0}); }
 
 TEST(ExpertCopies, CopiesByHand) {
   // Two ranks of two: 10 + 4 against 5 + 5 (from the busiest down), 14 at most.
@@ -15,22 +15,22 @@ TEST(ExpertCopies, CopiesByHand) {
   // Two copies of the first, one more of the second: 5 5 5 5 4 3+2 over two ranks of three.
   const auto busiest = busiest_with_copies({10, 5, 5, 4}, 2, 2);
   EXPECT_EQ(busiest.size(), 3u);
-  EXPECT_EQ(sum(busiest), 12);
+  EXPECT_EQ(total_of(busiest), 12);
   // One of each on every rank: nobody has more than his share, rounded up.
-  EXPECT_EQ(sum(busiest_with_copies({10, 5, 5, 4}, 4, 2)), 12);
+  EXPECT_EQ(total_of(busiest_with_copies({10, 5, 5, 4}, 4, 2)), 12);
 }
 
 TEST(ExpertCopies, MoreCopiesLessOnTheBusiest) {
   std::vector<Count> loads;
   for (Count i = 1; i <= 64; ++i) loads.push_back(100000 / (i * i));
-  Count before = sum(loads) + 1;
+  Count before = total_of(loads) + 1;
   for (Count copies = 0; copies <= 64; copies += 8) {
-    const Count now = sum(busiest_with_copies(loads, copies, 8));
+    const Count now = total_of(busiest_with_copies(loads, copies, 8));
     EXPECT_LE(now, before * 101 / 100) << copies;  // a greedy rule: not always the least
-    EXPECT_GE(now * 8, sum(loads));
+    EXPECT_GE(now * 8, total_of(loads));
     before = now;
   }
-  EXPECT_LT(before * 8, sum(loads) * 11 / 10);
+  EXPECT_LT(before * 8, total_of(loads) * 11 / 10);
 }
 
 // The busiest rank's rows fall, and no routing is lost on the way.
@@ -45,14 +45,14 @@ TEST(ExpertCopies, OfAKernel) {
     EXPECT_TRUE(moe->check()) << moe->check().error().line();
     EXPECT_EQ(moe->experts, 128 + copies);
     EXPECT_EQ(static_cast<Count>(moe->counts.size()), moe->local_experts());
-    EXPECT_LE(sum(moe->counts), before);
-    EXPECT_GE(sum(moe->counts) * 8, shape.tokens * shape.topk);
-    before = sum(moe->counts);
+    EXPECT_LE(total_of(moe->counts), before);
+    EXPECT_GE(total_of(moe->counts) * 8, shape.tokens * shape.topk);
+    before = total_of(moe->counts);
   }
   Routing measured{ExpertDistribution::given, 1.2, std::vector<double>(128, 1)};
   const auto even = with_expert_copies(shape, 32, measured);
   ASSERT_TRUE(even);
-  EXPECT_LE(sum(even->counts), 4096 * 11 / 10);
+  EXPECT_LE(total_of(even->counts), 4096 * 11 / 10);
   measured.visits.pop_back();
   EXPECT_FALSE(with_expert_copies(shape, 32, measured));
 }

@@ -117,7 +117,7 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
 std::vector<std::string> path_flags(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {
   std::vector<std::string> flags;
   for (const PartPath& part : parts_of_run(p, has_experts)) {
-    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, table_name(engine));
+    const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, measured_as(engine));
     if (!path.flag.empty() && std::find(flags.begin(), flags.end(), path.flag) == flags.end())
       flags.emplace_back(path.flag);
   }

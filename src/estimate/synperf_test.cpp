@@ -61,7 +61,7 @@ TEST(Synperf, ElsewhereItCountsOurPlans) {
   EXPECT_NEAR(copy.theoretical / (mebibytes(32) / (gibibytes(3352.3) / seconds(1))), 1, 0.01);
 }
 
-SynperfWeights constant_weights() {
+SynperfWeights constant_efficiency() {
   SynperfWeights weights;
   TrainedMlp model;
   model.network = Mlp({{11, 1, std::vector<float>(11, 0.0f), {1.0986123f}, false, {}, {}}});
@@ -71,7 +71,7 @@ SynperfWeights constant_weights() {
 }
 
 TEST(Synperf, ForecastsWhatItKnows) {
-  const SynperfWeights weights = constant_weights();
+  const SynperfWeights weights = constant_efficiency();
   const Gpu h20 = *find_gpu("H20");
   const Kernel fp8{Gemm{300, 4000, 1000}, *format_from("fp8_static")},
       bf16{Gemm{300, 4000, 1000}, *format_from("bf16")};
@@ -80,7 +80,7 @@ TEST(Synperf, ForecastsWhatItKnows) {
 }
 
 TEST(Synperf, WeightFiles) {
-  const std::string good = to_bytes(constant_weights());
+  const std::string good = to_bytes(constant_efficiency());
   const auto back = synperf_from_bytes(good, "s.weights");
   ASSERT_TRUE(back) << back.error().line();
   EXPECT_EQ(to_bytes(*back), good);
