@@ -30,13 +30,13 @@ TEST(Rocm2024, UntunedProductsReadTheirWeightsAgain) {
 TEST(Rocm2024, AttentionGoesByRequestsTimesHeads) {
   AttentionDecode a;
   a.batch = 16, a.heads = 32, a.kv_heads = 8, a.kv_len = 1000;
-  EXPECT_EQ(rocm_2024_attention(a), "rocm_paged_attention_2024");
+  EXPECT_EQ(rocm_2024_attention(a), KernelSource::rocm_paged_attention_2024);
   a.batch = 17;
-  EXPECT_EQ(rocm_2024_attention(a), "vllm_paged_attention_v1");
+  EXPECT_EQ(rocm_2024_attention(a), KernelSource::vllm_paged_attention_v1);
   a.batch = 1, a.lens = std::vector<Count>(17, 100);
-  EXPECT_EQ(rocm_2024_attention(a), "vllm_paged_attention_v1");
-  EXPECT_EQ(rocm_2024_attention(AttentionPrefill{}), "rocm_triton_attention");
-  EXPECT_EQ(rocm_2024_attention(Gemm{}), "");
+  EXPECT_EQ(rocm_2024_attention(a), KernelSource::vllm_paged_attention_v1);
+  EXPECT_EQ(rocm_2024_attention(AttentionPrefill{}), KernelSource::rocm_triton_attention);
+  EXPECT_EQ(rocm_2024_attention(Gemm{}), KernelSource());
 }
 
 TEST(Rocm2024, IsThatEraOnThatArchitectureAlone) {
