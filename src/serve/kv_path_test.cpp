@@ -87,5 +87,40 @@ TEST(KvPath, ServesTreesUnderPressure) {
     }
 }
 
+// Trees through tiers below the cache: what is free to load is found as if it had never left, and nothing is lost.
+TEST(KvPath, FreeTiersAreMoreMemory) {
+  Random random(17);
+  BlockTree tree;
+  std::vector<Request> requests;
+  std::vector<std::int32_t> ends;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::int64_t> path;
+    for (std::size_t k = 0; k < 2 + random.below(5); ++k)
+      path.push_back(static_cast<std::int64_t>(100 * k + random.below(k < 2 ? 4 : 3)));
+    // One after the other, so that the order of their use is the same whatever the cache's size.
+    requests.push_back({seconds(i), static_cast<Count>(path.size()) * 32 + 5, 2});
+    ends.push_back(tree.add(path));
+  }
+  const SharedPaths paths = tree.paths(requests, ends, 32);
+  const auto hits_with = [&](Count blocks, Count host, Count disk) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::vllm, blocks);
+    o.paths = &paths;
+    o.pool.offload.tiers = {KvTier{host, seconds(0), seconds(0)}, KvTier{disk, seconds(0), seconds(0)}};
+    o.pool.offload.compute_block = seconds(1);
+    const auto out = simulate(requests, o);
+    EXPECT_TRUE(out);
+    expect_conserved(requests, o, *out);
+    Count hits = 0;
+    for (const RequestRecord& r : out->requests) hits += r.hits;
+    EXPECT_EQ(out->loaded[0] + out->loaded[1] > 0, host + disk > 0);
+    return hits;
+  };
+  const Count none = hits_with(24, 0, 0), all = hits_with(5000, 0, 0);
+  EXPECT_LT(none, all);
+  EXPECT_EQ(hits_with(24, 5000, 0), all);
+  EXPECT_EQ(hits_with(24, 20, 5000), all);
+}
+
 }  // namespace
 }  // namespace tilecast

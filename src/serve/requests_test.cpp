@@ -254,5 +254,56 @@ TEST(ServeRequests, PrioritiesConserve) {
   }
 }
 
+Count hits_of(const ServingOutcome& out) {
+  Count hits = 0;
+  for (const RequestRecord& r : out.requests) hits += r.hits;
+  return hits;
+}
+
+// A router that knows what it sent where keeps a conversation on the replica that has its history.
+TEST(ServeRequests, PrefixAwareRoutersKeepConversationsTogether) {
+  Random random(61);
+  const auto requests = random_conversations(random, 120, milliseconds(200));
+  const auto served = [&](Router router, Count replicas) {
+    SimulationOptions o;
+    o.pool = pool_of(Policy::vllm, 4000);
+    o.pool.replicas = replicas;
+    o.router = router;
+    const auto out = simulate(requests, o);
+    EXPECT_TRUE(out);
+    expect_accounted(requests, o, *out);
+    return hits_of(*out);
+  };
+  const Count alone = served(Router::round_robin, 1);
+  EXPECT_EQ(served(Router::prefix_aware, 1), alone);
+  EXPECT_GT(served(Router::prefix_aware, 4), 9 * alone / 10);
+  EXPECT_LT(served(Router::round_robin, 4), 7 * alone / 10);
+}
+
+// Clients that give up while replicas come and go: everyone is accounted for.
+TEST(ServeRequests, FleetsOfImpatientConversations) {
+  Random random(71);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    SimulationOptions o;
+    o.pool = pool_of(Policy::vllm, 80);
+    o.pool.offload.tiers = {KvTier{round % 2 == 0 ? Count{60} : Count{0}, microseconds(10), microseconds(5)}, KvTier{}};
+    o.pool.offload.compute_block = milliseconds(1);
+    o.autoscale = AutoscaleOptions{};
+    o.autoscale->least = 1, o.autoscale->most = 4, o.autoscale->target = 2;
+    o.autoscale->interval = milliseconds(50), o.autoscale->start_up = milliseconds(round % 3 == 0 ? 0 : 80);
+    o.router = round % 2 == 0 ? Router::prefix_aware : Router::power_of_two;
+    o.total_timeout = milliseconds(150);
+    const auto requests = random_conversations(random, 80, milliseconds(40));
+    const auto out = simulate(requests, o);
+    ASSERT_TRUE(out) << out.error().line();
+    EXPECT_EQ(out->blocks_left, 0);
+    EXPECT_EQ(out->unfinished, 0);
+    Count done = 0;
+    for (const RequestRecord& r : out->requests) done += r.served() + r.cancelled + r.refused + r.unsent;
+    EXPECT_EQ(done, static_cast<Count>(requests.size()));
+  }
+}
+
 }  // namespace
 }  // namespace tilecast
