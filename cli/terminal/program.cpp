@@ -44,6 +44,12 @@ Error unknown_flag(std::string flag, const CLI::App& app, const CLI::App& comman
       suggestion(flag, known, &app == &command ? "write flags behind the command they belong to" : kAskForHelp));
 }
 
+const CLI::App& deepest_of(const CLI::App& app) {
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  return *deepest;
+}
+
 // A flag that wants a value and is followed by another flag, or by nothing.
 std::optional<Error> valueless_flag(const CLI::App* command, const std::vector<std::string>& last_first) {
   const auto option_of = [command](const std::string& word) -> const CLI::Option* {
@@ -64,8 +70,7 @@ std::optional<Error> valueless_flag(const CLI::App* command, const std::vector<s
 // What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required, lists
 // words it did not expect last first, and counts values where one is missing or given twice.
 Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::vector<std::string>& last_first) {
-  const CLI::App* deepest = &app;
-  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  const CLI::App* deepest = &deepest_of(app);
   if (auto valueless = valueless_flag(deepest, last_first)) return *std::move(valueless);
   const std::vector<std::string> strays = app.remaining(true);
   const auto is_flag = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
@@ -116,6 +121,8 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
     app.exit(stop, help, help);
     return print_output(program, help.str());
   }
+  // Lists of texts take the next flag for one of theirs.
+  if (const auto valueless = valueless_flag(&deepest_of(app), words)) return print_refusal(program, *valueless);
   auto answer = chosen();
   if (!answer) return print_refusal(program, as_flag(std::move(answer).error()));
   return print_output(program, *answer);

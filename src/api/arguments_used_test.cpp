@@ -125,7 +125,8 @@ TEST(ArgumentsUsed, Simulations) {
         q, simulated,
         {"max-num-seqs", "max-num-batched-tokens", "chunked-prefill-size", "max-model-len", "no-prefix-caching",
          "no-chunked-prefill", "chunked-prefill", "max-cudagraph-capture-size", "concurrency", "prefixes", "cluster",
-         "block-size", "enable-mixed-chunk", "scheduler-recv-interval", "gpu-memory-utilization"});
+         "block-size", "enable-mixed-chunk", "scheduler-recv-interval", "gpu-memory-utilization", "ttft-timeout", "timeout",
+         "max-tokens", "scheduling-policy", "autoscale", "offload-host", "offload-disk", "offload-load"});
   }
 }
 

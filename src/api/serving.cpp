@@ -213,7 +213,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
 // Nothing was given that the answer would leave out.
 Status simulation_scopes_hold(const SimulateQuery& q, const ModelSpec& model) {
   const bool arrivals = q.load.rate || q.sweep.starts_with("rate");
-  const bool several = q.dp * q.attention_dp > 1 || q.prefill_replicas > 1;
+  const bool several = q.dp * q.attention_dp > 1 || q.prefill_replicas > 1 || !q.fleet.autoscale.empty();
   return check_scopes(q, {{"experts", has_experts(model) ? "yes" : "no"},
                           {"rate", arrivals ? "given" : ""},
                           {"copies", several ? "many" : "one"}});

@@ -101,11 +101,6 @@ SimulateQuery prefill_query(const SimulateQuery& q) {
 Status check_fleet(const SimulateQuery& q) {
   const FleetQuery& f = q.fleet;
   const bool apart = q.prefill_replicas > 0;
-  if (!apart && (q.prefill_tp || f.prefill_pp || f.prefill_ep || f.prefill_attention_dp))
-    return field_error("prefill-replicas", "is missing: prefill-tp and the like are about replicas for prompts",
-                       "for example 1");
-  if (!apart && f.link != KvLinkKind::given)
-    return field_error("link-over", "is about pools apart", "for example prefill-replicas 1");
   if (apart && !f.autoscale.empty())
     return field_error("autoscale", "works on one pool alone", "no prefill-replicas");
   if (!f.autoscale.empty() && !q.sweep.empty()) return field_error("autoscale", "goes with one load, not a sweep");
@@ -135,6 +130,9 @@ namespace {
 
 constexpr double kMostPoolRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerSecond = 1e6;
 
+const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"}, kHostTier{"offload-host"},
+    kDiskTier{"offload-disk"};
+
 void add_offload(Declare& list, FleetQuery& f) {
   list.add(f.offload_host, {.name = "offload-host",
                             .help = "host memory of each GPU for keys and values that its cache gives up",
@@ -147,7 +145,7 @@ void add_offload(Declare& list, FleetQuery& f) {
                             .unit = "GB/s",
                             .example = "50",
                             .least = 0,
-                            .most = kMostGigabytesPerSecond});
+                            .most = kMostGigabytesPerSecond, .scopes = {kHostTier}});
   list.add(f.offload_disk, {.name = "offload-disk",
                             .help = "disk of each GPU for what its host memory gives up",
                             .unit = "GB",
@@ -159,7 +157,7 @@ void add_offload(Declare& list, FleetQuery& f) {
                                  .unit = "GB/s",
                                  .example = "7",
                                  .least = 0,
-                                 .most = kMostGigabytesPerSecond});
+                                 .most = kMostGigabytesPerSecond, .scopes = {kDiskTier}});
   list.add(f.offload_load, {.name = "offload-load",
                             .help = "which of them are loaded: those that come sooner than they are computed, or all",
                             .example = "always"});
@@ -172,18 +170,18 @@ void declare_fleet(Declare& list, FleetQuery& f) {
                                .help = "prefix-aware router: share of a prompt that a replica must know to get it",
                                .example = "0.5",
                                .least = 0,
-                               .most = 1});
+                               .most = 1, .scopes = {kByPrefix}});
   list.add(f.balance_abs, {.name = "balance-abs-threshold",
                            .help = "... loads that differ by more, and by the ratio below, are levelled first",
                            .unit = "requests",
                            .example = "32",
                            .least = 0,
-                           .most = kMostCount});
+                           .most = kMostCount, .scopes = {kByPrefix}});
   list.add(f.balance_rel, {.name = "balance-rel-threshold",
                            .help = "... ratio of the largest load to the least",
                            .example = "1.1",
                            .least = 1,
-                           .most = 1e6});
+                           .most = 1e6, .scopes = {kByPrefix}});
   list.add(f.autoscale, {.name = "autoscale",
                          .help = "start and stop replicas, dp at first: target (requests of one), min, max, signal "
                                  "(concurrency or queue), interval, cooldown, startup",
@@ -207,20 +205,20 @@ void declare_pool_layouts(Declare& list, FleetQuery& f) {
                           .help = "... pipeline stages of each (default: as pp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostPoolRanks});
+                          .most = kMostPoolRanks, .scopes = {kPromptPool}});
   list.add(f.prefill_ep, {.name = "prefill-ep",
                           .help = "... ranks that share the experts of each (default: as ep)",
                           .example = "8",
                           .least = 1,
-                          .most = kMostPoolRanks});
+                          .most = kMostPoolRanks, .scopes = {kPromptPool}});
   list.add(f.prefill_attention_dp, {.name = "prefill-attention-dp",
                                     .help = "... data parallel ranks of each (default: as attention-dp)",
                                     .example = "4",
                                     .least = 1,
-                                    .most = kMostPoolRanks});
+                                    .most = kMostPoolRanks, .scopes = {kPromptPool}});
   list.add(f.link, {.name = "link-over",
                     .help = "... the link between them: as given, or the cluster's NVLink or network",
-                    .example = "network"});
+                    .example = "network", .scopes = {kPromptPool}});
 }
 
 }  // namespace tilecast

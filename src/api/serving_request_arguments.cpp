@@ -8,21 +8,23 @@
 namespace tilecast {
 namespace {
 
+const Scope kTurns{"turns"}, kAdapters{"adapters"}, kImages{"images"}, kDraftTokens{"draft"};
+
 void declare_conversations(Declare& list, RequestQuery& q) {
   list.add(q.turns, {.name = "turns",
                      .help = "conversations: turns of each, its history in every prompt (4, uniform:4:0.5); num-prompts "
                              "and concurrency then count conversations",
                      .example = "4"});
   list.add(q.turn_input,
-           {.name = "turn-input", .help = "with turns: tokens that a later turn adds, as input", .unit = "tokens", .example = "128"});
+           {.name = "turn-input", .help = "with turns: tokens that a later turn adds, as input", .unit = "tokens", .example = "128", .scopes = {kTurns}});
   list.add(q.think_time,
-           {.name = "think-time", .help = "with turns: mean time from an answer to the next turn", .example = "10s"});
+           {.name = "think-time", .help = "with turns: mean time from an answer to the next turn", .example = "10s", .scopes = {kTurns}});
   list.add(q.tool_share, {.name = "tool-share",
                           .help = "with turns: share of later turns that are results of tools",
                           .example = "0.5",
                           .least = 0,
-                          .most = 1});
-  list.add(q.tool_time, {.name = "tool-time", .help = "with turns: mean time of a tool", .example = "2s"});
+                          .most = 1, .scopes = {kTurns}});
+  list.add(q.tool_time, {.name = "tool-time", .help = "with turns: mean time of a tool", .example = "2s", .scopes = {kTurns}});
 }
 
 void declare_clients(Declare& list, RequestQuery& q) {
@@ -42,7 +44,7 @@ void declare_clients(Declare& list, RequestQuery& q) {
                                "name:share=..,priority=..,ttft=..;name:...",
                        .example = "chat:share=0.8,priority=0,ttft=500ms;batch:share=0.2,priority=1"});
   list.add(q.scheduling,
-           {.name = "scheduling-policy", .help = "vllm: waiting requests by arrival or by priority", .example = "priority"});
+           {.name = "scheduling-policy", .help = "vllm: waiting requests by arrival or by priority", .example = "priority", .scopes = {{"engine", {"vllm"}}}});
 }
 
 void declare_adapters(Declare& list, RequestQuery& q) {
@@ -52,24 +54,24 @@ void declare_adapters(Declare& list, RequestQuery& q) {
                         .least = 0,
                         .most = 1e6});
   list.add(q.adapter_rank,
-           {.name = "lora-rank", .help = "with adapters: their rank; 0: as without", .example = "16", .least = 0, .most = 4096});
+           {.name = "lora-rank", .help = "with adapters: their rank; 0: as without", .example = "16", .least = 0, .most = 4096, .scopes = {kAdapters}});
   list.add(q.max_loras, {.name = "max-loras",
                          .help = "with adapters: different ones in a step and on a GPU (default: vllm 1, sglang 8)",
                          .example = "4",
                          .least = 1,
                          .most = 4096,
-                         .aliases = {"max-loras-per-batch"}});
+                         .aliases = {"max-loras-per-batch"}, .scopes = {kAdapters}});
   list.add(q.max_lora_rank, {.name = "max-lora-rank",
                              .help = "with adapters: rank that a GPU keeps room for (default: vllm 16, sglang the adapters')",
                              .example = "64",
                              .least = 1,
-                             .most = 4096});
+                             .most = 4096, .scopes = {kAdapters}});
 }
 
 void declare_media(Declare& list, RequestQuery& q) {
   list.add(q.images,
            {.name = "images", .help = "images in every first prompt", .example = "1", .least = 0, .most = 1000});
-  list.add(q.image_size, {.name = "image-size", .help = "with images: their width and height", .unit = "pixels", .example = "1024x768"});
+  list.add(q.image_size, {.name = "image-size", .help = "with images: their width and height", .unit = "pixels", .example = "1024x768", .scopes = {kImages}});
   list.add(q.audio_s, {.name = "audio",
                        .help = "sound in every first prompt",
                        .unit = "s",
@@ -83,7 +85,7 @@ void declare_media(Declare& list, RequestQuery& q) {
 void declare_requests(Declare& list, SimulateQuery& q) {
   list.add(q.draft_method, {.name = "draft-method",
                             .help = "with draft: where drafts come from: share (each at draft-cost), ngram, draft (a model), eagle, mtp",
-                            .example = "eagle"});
+                            .example = "eagle", .scopes = {kDraftTokens}});
   list.add(q.draft_model,
            {.name = "draft-model", .help = "with draft-method draft: the model that drafts, by name or config.json", .example = "Llama-3.2-1B"});
   declare_conversations(list, q.requests);
@@ -98,7 +100,8 @@ void declare_acceptance(Declare& list, SimulateQuery& q) {
                          "position: 0.8,0.7,0.6",
                  .example = "0.7",
                  .least = 0,
-                 .most = 1};
+                 .most = 1,
+                 .scopes = {kDraftTokens}};
   about.kind = ArgumentKind::list;
   BoundArgument bound;
   bound.get = [&q] {

@@ -122,7 +122,7 @@ TEST(ServingApi, PromptsInPoolsOfTheirOwn) {
 TEST(ServingApi, TracesTakeTheLoadsPlace) {
   const TestFolder folder;
   SimulateQuery query = small();
-  query.load.rate.reset();
+  query.load = {}, query.num_prompts = SimulateQuery{}.num_prompts;
   query.trace = folder.plain("trace.csv", "arrival,input,output\n1,100,5\n0,70,3\n");
   const auto result = simulate(query);
   ASSERT_TRUE(result) << result.error().line();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -13,6 +14,18 @@
 
 namespace tilecast {
 namespace {
+
+// "--m 4096 --n 4096" without the command line's dashes: "m 4096, n 4096".
+std::string in_fields(std::string_view flags) {
+  std::string fields;
+  for (std::size_t at = 0; at < flags.size();) {
+    const std::size_t next = std::min(flags.find(" --", at), flags.size());
+    const std::string_view one = flags.substr(at, next - at);
+    fields += (fields.empty() ? "" : ", ") + std::string(one.starts_with("--") ? one.substr(2) : one);
+    at = next + 1;
+  }
+  return fields;
+}
 
 // Which of `names` a text means, if any. They match with '-' and '_' alike: the command line says q-len, tables may say
 // q_len. Nearly all are equal letter for letter, which is seen without building keys.
@@ -164,7 +177,7 @@ Result<Shape> read_shape(std::span<const Given> given) {
   if (auto failure = read_fields(S::kFamily.name, fields_of(shape), given)) return *std::move(failure);
   if (auto checked = shape.check(); !checked) {
     Error problem = std::move(checked).error();
-    if (problem.remedy.empty()) problem.remedy = "for example " + std::string(S::kFamily.example);
+    if (problem.remedy.empty()) problem.remedy = "for example " + in_fields(S::kFamily.example);
     return problem;
   }
   return Shape(std::move(shape));

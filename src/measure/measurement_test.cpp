@@ -53,7 +53,7 @@ TEST(Dims, TakesAnyOrderAndSpellingOfNames) {
   EXPECT_FALSE(read_dims("gemm", "m=1;n=2;k=-3"));
   EXPECT_FALSE(read_dims("gemm", "m=1;n=2;k=3;"));
   EXPECT_FALSE(read_dims("gemm", "m=0;n=2;k=3"));
-  EXPECT_EQ(read_dims("gemm", "m=1;n=2;k=3;M=1").error().line(), "m: is given twice");
+  EXPECT_EQ(read_dims("gemm", "m=1;n=2;k=3;M=1").error().line(), "m: is given twice (give it once)");
   EXPECT_NE(read_dims("gem", "m=1").error().line().find("unknown kernel family 'gem'"), std::string::npos);
 }
 

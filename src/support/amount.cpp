@@ -33,7 +33,7 @@ double taken_factor(std::string_view& text) {
   if (text.empty()) return 1;
   if (!text.ends_with('i')) return std::pow(kStep, taken_power(text, text.back()));
   const char prefix = text.size() > 1 ? text[text.size() - 2] : ' ';
-  const int power = prefix == 'K' ? 1 : prefix == 'B' ? 0 : power_of(prefix);
+  const int power = prefix == 'K' ? 1 : prefix == 'B' || prefix == 'k' ? 0 : power_of(prefix);
   if (power > 0) text.remove_suffix(2);
   return std::pow(kBinaryStep, power);
 }
