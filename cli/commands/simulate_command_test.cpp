@@ -121,7 +121,7 @@ TEST(SimulateCommand, RefusesInOneLine) {
                                                        {"--prefill-replicas 1 --link-latency -1", "--link-latency"},
                                                        {"--block-size 1000000000", "--block-size"},
                                                        {"--prefixes 3", "--prefixes"},
-                                                       {"--prefill-tp 2", "--prefill-replicas"},
+                                                       {"--prefill-tp 2", "--prefill-tp: has no effect without"},
                                                        {"--prefill-tp 3 --prefill-replicas 1", "3 does not divide"},
                                                        {"--trace x --rate 5", "--rate"},
                                                        {"--trace x --input 5", "--input: has no effect beside a trace"},

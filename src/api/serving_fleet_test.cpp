@@ -120,7 +120,7 @@ TEST(FleetApi, ErrorsNameTheField) {
   refused("autoscale", [](SimulateQuery& q) {
     q.fleet.autoscale = "target=4", q.sweep = "concurrency=1..2", q.load.rate.reset();
   });
-  refused("prefill-replicas", [](SimulateQuery& q) { q.fleet.prefill_pp = 2; });
+  refused("prefill-pp", [](SimulateQuery& q) { q.fleet.prefill_pp = 2; });
   refused("link-over", [](SimulateQuery& q) { q.fleet.link = KvLinkKind::network; });
   refused("offload-host", [](SimulateQuery& q) { q.fleet.offload_host = -1; });
   refused("no-prefix-caching", [](SimulateQuery& q) { q.fleet.offload_host = 1, q.no_prefix_caching = true; });
