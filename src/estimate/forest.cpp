@@ -77,7 +77,8 @@ void find_leaves(const Forest::Tree& tree, const Block& bins, std::size_t vector
     for (int level = 0; level < tree.depth; ++level) {
       const Bins* const column = bins[tree.feature[level]].data() + v;
       const Bins threshold = Bins{} + static_cast<std::int8_t>(tree.threshold[level]);
-      const Bins bit = Bins{} + static_cast<std::int8_t>(1u << level);
+      const auto own = static_cast<std::int8_t>(1u << level);
+      const Bins bit = Bins{} + own;
       a |= (column[0] > threshold) & bit;  // all bits or none
       b |= (column[1] > threshold) & bit;
       c |= (column[2] > threshold) & bit;
