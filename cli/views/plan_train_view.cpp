@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/terminal/units_text.h"
 #include "cli/views/panel.h"
@@ -34,6 +35,7 @@ std::string days_text(double days) { return text_of(seconds(86'400 * days)); }
 
 std::string cost_text(const TrainingPlanResult& p) {
   const TrainingRun& r = p.whole;
+  if (!std::isfinite(r.days)) return "The first never finishes: it fails more often than it saves.\n";
   std::string text = fmt::format("The first trains on {} tokens in {} ({} – {}): {} steps, {} GPU-hours", text_of_count(p.tokens),
                                  days_text(r.days), days_text(r.low_days), days_text(r.high_days),
                                  grouped(static_cast<Count>(r.steps)),
@@ -45,8 +47,8 @@ std::string cost_text(const TrainingPlanResult& p) {
 }
 
 std::string failures_text(const TrainingRun& r) {
-  if (!(r.hours_between_failures > 0)) return "";
-  std::string text = fmt::format("Goodput {:.1f} %: one failure in {} ({:.0f} in all)", 100 * r.goodput,
+  if (!(r.hours_between_failures > 0) || !std::isfinite(r.days)) return "";
+  std::string text = fmt::format("Goodput {:.1f} %: one failure in {} ({:.2g} in all)", 100 * r.goodput,
                                  days_text(r.hours_between_failures / 24), r.failures);
   if (r.checkpoint_minutes > 0)
     text += fmt::format(", a checkpoint of {} every {} of work, {} each", text_of(r.checkpoint),
@@ -57,6 +59,7 @@ std::string failures_text(const TrainingRun& r) {
 // Whether what was asked for is met, and by how much not.
 std::string limits_text(const TrainingPlanResult& p) {
   std::string text;
+  if (!std::isfinite(p.whole.days)) return text;
   if (p.deadline)
     text += p.whole.days <= *p.deadline
                 ? fmt::format("It meets the deadline of {}", days_text(*p.deadline))

@@ -46,7 +46,10 @@ std::string latency_table(const SimulatedLoad& load) {
     const Summary& s = load.metrics.*figure;
     std::string interval = "–";
     if (load.fast && load.slow)
-      interval = text_of(seconds(((*load.fast).*figure).mean)) + " – " + text_of(seconds(((*load.slow).*figure).mean));
+{
+      const double a = ((*load.fast).*figure).mean, b = ((*load.slow).*figure).mean;
+      interval = text_of(seconds(std::min(a, b))) + " – " + text_of(seconds(std::max(a, b)));
+    }
     table.add({name, text_of(seconds(s.mean)), text_of(seconds(s.median)), text_of(seconds(s.p90)),
                text_of(seconds(s.p99)), interval});
   };

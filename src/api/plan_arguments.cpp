@@ -67,13 +67,13 @@ void add_choices(Declare& list, PlanServeQuery& q) {
 // The training from its first step to its last.
 void add_whole_run(Declare& list, PlanTrainQuery& q) {
   list.add(q.deadline, {.name = "deadline",
-                        .help = "finish within so many days; the fewest GPUs that do, where no number is given",
+                        .help = "finish within so many days; where no number of GPUs is given, the fewest of 1, 2, 3, 4, 6, 8, 12 ... nodes that do",
                         .unit = "days",
                         .example = "30",
                         .least = kLeastDays,
                         .most = kMostDays});
   list.add(q.budget, {.name = "budget",
-                      .help = "spend at most so much; the most GPUs that do, where no number is given",
+                      .help = "spend at most so much; where no number of GPUs is given, the most of such nodes that do",
                       .unit = "$",
                       .example = "2e6",
                       .least = kLeastDollars,

@@ -116,7 +116,8 @@ bool is_uncounted(const PlanTrainQuery& q) { return (q.deadline || q.budget) && 
 Result<Cluster> cluster_from(const PlanTrainQuery& q) {
   if (!is_uncounted(q)) return cluster_of(q.gpus);
   const Cluster* node = built_in_cluster_of(find_gpu(q.gpus)->measured().name);
-  return cluster_of(fmt::format("{}x{}", node ? node->gpus_per_node : 1, q.gpus));
+  constexpr int kUsualNode = 8;  // of a card without a cluster of its own, on a sibling's board
+  return cluster_of(fmt::format("{}x{}", node ? node->gpus_per_node : kUsualNode, q.gpus));
 }
 
 struct Chosen {

@@ -196,7 +196,7 @@ const Question& simulate_question() {
       {"simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256",
        "simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms",
        "simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens 512",
-       "simulate Llama-3.1-8B --turns 6 --think-time 15s --rate 1 --prefixes 1 --prefix-tokens 800",
+       "simulate Llama-3.1-8B --gpu H100-SXM --turns 6 --think-time 15s --rate 1 --prefixes 1 --prefix-tokens 800",
        "simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests out.csv --timeline out.json"}};
   return question;
 }

@@ -103,9 +103,13 @@ Status check_fleet(const SimulateQuery& q) {
   const bool apart = q.prefill_replicas > 0;
   if (apart && !f.autoscale.empty())
     return field_error("autoscale", "works on one pool alone", "no prefill-replicas");
-  if (!f.autoscale.empty() && !q.sweep.empty()) return field_error("autoscale", "goes with one load, not a sweep");
+  if (!f.autoscale.empty() && !q.sweep.empty()) 
+    return field_error("autoscale", "goes with one load, not a sweep", "leave the sweep out");
   if (f.offload_host + f.offload_disk > 0 && q.no_prefix_caching)
-    return field_error("no-prefix-caching", "leaves nothing to find again in an offload");
+    return field_error("no-prefix-caching", "leaves nothing to find again in an offload", "leave one of them out");
+  if (f.offload_host + f.offload_disk == 0 && (f.offload_rate || f.offload_load != OffloadLoad::cheaper))
+    return field_error(f.offload_rate ? "offload-rate" : "offload-load", "has no effect without an offload",
+                       "give offload-host or offload-disk too, or leave it out");
   return Ok{};
 }
 
@@ -130,7 +134,7 @@ namespace {
 
 constexpr double kMostPoolRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerSecond = 1e6;
 
-const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"}, kHostTier{"offload-host"},
+const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"},
     kDiskTier{"offload-disk"};
 
 void add_offload(Declare& list, FleetQuery& f) {
@@ -145,7 +149,7 @@ void add_offload(Declare& list, FleetQuery& f) {
                             .unit = "GB/s",
                             .example = "50",
                             .least = 0,
-                            .most = kMostGigabytesPerSecond, .scopes = {kHostTier}});
+                            .most = kMostGigabytesPerSecond});
   list.add(f.offload_disk, {.name = "offload-disk",
                             .help = "disk of each GPU for what its host memory gives up",
                             .unit = "GB",

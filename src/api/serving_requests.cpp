@@ -15,13 +15,14 @@ namespace tilecast {
 namespace {
 
 constexpr std::size_t kMostClasses = 64;
-constexpr double kLeastShare = 1e-9, kMostPriority = 1e9;
+constexpr double kLeastShare = 1e-9, kMostShare = 1e9, kMostPriority = 1e9;
 
 // vLLM 0.14's LoRAConfig: max_loras 1, max_lora_rank 16 (docs.vllm.ai/en/v0.14.0/api/vllm/config/lora); SGLang 0.5.6's
 // max_loras_per_batch 8, its rank that of the adapters (docs.sglang.io/advanced_features/lora.html).
 constexpr Count kVllmLoras = 1, kVllmLoraRank = 16, kSglangLoras = 8;
 
 Result<Seconds> time_of(const std::string& text, const char* field) {
+  if (text == "0" || text == "0s") return seconds(0);
   const auto time = duration_from(text);
   if (!time) return field_error(field, "'" + text + "' is no time", "500ms or 10s");
   return *time;
@@ -29,7 +30,7 @@ Result<Seconds> time_of(const std::string& text, const char* field) {
 
 Status set_of_class(RequestClass& c, const std::string& name, const std::string& value) {
   const auto number = finite_number(value);
-  if (name == "share" && number && *number >= kLeastShare) return c.share = *number, Ok{};
+  if (name == "share" && number && *number >= kLeastShare && *number <= kMostShare) return c.share = *number, Ok{};
   if (name == "priority" && number && std::abs(*number) <= kMostPriority && *number == std::floor(*number))
     return c.priority = static_cast<int>(*number), Ok{};
   const auto time = duration_from(value);
@@ -76,13 +77,12 @@ Result<AskedRequests> recorded_requests(const SimulateQuery& q, std::vector<std:
   TraceOptions options;
   const auto output = lengths_from(q.load.output, "output");
   if (!output) return output.error();
-  options.output = output->mean;
+  options.output = output->mean, options.most_output = q.requests.most_output.value_or(0);
   auto trace = read_trace(q.trace, options);
   if (!trace) return std::move(trace).error();
   for (const std::string& note : trace->notes) notes.push_back(q.trace + ": " + note);
   if (trace->requests.empty()) return Error{q.trace, "", "holds no requests", "docs/serving.md has the columns"};
   asked.requests = std::move(trace->requests), asked.paths = std::move(trace->paths);
-  bound_answers(asked.requests, q.requests.most_output.value_or(0));
   return asked;
 }
 

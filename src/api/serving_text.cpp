@@ -105,7 +105,7 @@ void declare_load(Declare& list, LoadQuery& load) {
                         .example = "1024",
                         .scopes = {kNoTrace}});
   list.add(load.output,
-           {.name = "output", .help = "tokens per answer, likewise", .example = "256", .scopes = {kNoTrace}});
+           {.name = "output", .help = "tokens per answer, likewise; with a trace: of those it gives no length", .example = "256"});
   list.add(load.prefixes, {.name = "prefixes",
                            .help = "number of different prefixes that prompts share",
                            .example = "4",

@@ -65,19 +65,19 @@ inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.26, 0
 // How far a whole step is off, over what its kernels and exchanges leave open together.
 inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.55, 0.63);
 inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.55, 0.82);
-inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 2.42, 0.63);
+inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 2.38, 0.63);
 
 // What served loads are off by beside their steps: settings that nobody states, hosts, clients. Queued: requests spend
 // most of the time to their first token waiting to be scheduled. Rates as times: down is the faster run. A few first
 // requests that wait for seconds make a mean of first tokens less sure than their median.
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.21, 1.25);
-inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.19);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.15, 0.11);
-inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.24, 0.10);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.12, 0.08);
-inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.22, 1.07);
-inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.51, 0.65);
-inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.51, 0.65);
-inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.14, 0.71);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 1.20);
+inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.27);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.08, 0.55);
+inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.00, 0.00);
+inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.00, 0.00);
+inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.14, 0.80);
+inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.17, 0.22);
+inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.00, 0.03);
+inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.05, 0.32);
 
 }  // namespace tilecast::constants

@@ -6,11 +6,14 @@
 
 namespace tilecast {
 
+// Shorter ones would only count events: no autoscaler looks that often.
+constexpr Seconds kLeastInterval = milliseconds(10);
+
 Status check(const AutoscaleOptions& o) {
   if (o.least < 1 || o.most < o.least)
     return field_error("autoscale", "needs a replica at least, and no more at least than at most", "min=1,max=8");
   if (!(o.target > 0)) return field_error("autoscale", "its target must be above 0", "target=32");
-  if (!(o.interval > seconds(0))) return field_error("autoscale", "needs an interval above 0", "interval=15s");
+  if (o.interval < kLeastInterval) return field_error("autoscale", "its interval is shorter than 10 ms", "interval=15s");
   if (o.cool_down < seconds(0) || o.start_up < seconds(0))
     return field_error("autoscale", "times must not be negative", "cooldown=300s,startup=120s");
   return Ok{};
@@ -45,7 +48,7 @@ Count Fleet::wanted(Seconds now, Count waiting, Count there) {
   const auto signal = static_cast<double>(o_.signal == AutoscaleSignal::queue ? waiting : router_.in_flight());
   const double off_by = signal / (o_.target * static_cast<double>(there));
   Count wish = there;
-  if (std::abs(off_by - 1) > o_.tolerance) wish = static_cast<Count>(std::ceil(signal / o_.target));
+  if (std::abs(off_by - 1) > o_.tolerance) wish = static_cast<Count>(std::min(std::ceil(signal / o_.target), static_cast<double>(o_.most)));
   wish = std::clamp(wish, o_.least, o_.most);
   wishes_.emplace_back(now, wish);
   while (wishes_.front().first < now - o_.cool_down) wishes_.pop_front();

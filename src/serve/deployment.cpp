@@ -154,6 +154,8 @@ Status check(const DeploymentOptions& o) {
   return check(layout, o.spread->cluster);
 }
 
+}  // namespace
+
 // Tiers as the cache counts them: in blocks, and in what a block takes on its way or to compute.
 KvOffload offload_of(const DeploymentOptions& o, const PoolOptions& pool) {
   KvOffload offload;
@@ -170,6 +172,8 @@ KvOffload offload_of(const DeploymentOptions& o, const PoolOptions& pool) {
   offload.compute_block = all * (static_cast<double>(pool.geometry.block_tokens) / static_cast<double>(tokens));
   return offload;
 }
+
+namespace {
 
 void set_spread(PoolOptions& pool, const DeploymentOptions& o) {
   if (!o.spread) return;

@@ -79,6 +79,9 @@ Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
 CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 
+// Tiers below the cache, in blocks of the pool's geometry.
+KvOffload offload_of(const DeploymentOptions& options, const PoolOptions& pool);
+
 // The model on one GPU, or a rank's share of it over several. `weights`: what was learned, null for methods without.
 Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
 // Refuses engines and models that do not serve, and what does not fit. `steps` may be those of another deployment with

@@ -207,6 +207,7 @@ Status equip_drafts(Deployment& d, const DeploymentOptions& o, const FeatureOpti
   auto table = StepTable::make(std::move(rank->pricer), rank->longest);
   if (!table) return std::move(table).error();
   d.pool.features.drafts = drafts_by(*std::move(table), o.speculation.draft, 1 + joined / layer);
+  d.pool.offload = offload_of(o, d.pool);  // blocks are larger now
   return Ok{};
 }
 

@@ -18,7 +18,9 @@ Seconds time_of(const KvMoves& moves, const KvOffload& offload) {
   // What comes from the disk goes through the host's memory; the two ways follow each other block by block.
   const Seconds up = std::max(transfer_time(host, moves.loaded[kHost] + moves.loaded[kDisk]),
                               transfer_time(disk, moves.loaded[kDisk]));
-  return std::max(up, transfer_time(host, moves.stored[kHost]));
+  if (host.blocks > 0) return std::max(up, transfer_time(host, moves.stored[kHost]));
+  // Without a host's memory between them, what the GPU gives up goes all the way.
+  return std::max({up, transfer_time(host, moves.stored[kDisk]), transfer_time(disk, moves.stored[kDisk])});
 }
 
 KvTiers::KvTiers(const KvOffload& offload) : offload_(offload) {

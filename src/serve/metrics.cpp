@@ -197,9 +197,15 @@ std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {
   for (int i = 0; i < slices; ++i) {
     Slice& slice = out[static_cast<std::size_t>(i)];
     slice.time = (i + 0.5) * width;
-    const auto replicas = static_cast<double>(std::max<Count>(1, outcome.replicas));
+    double replicas = static_cast<double>(std::max<Count>(1, outcome.replicas));
+    if (outcome.fleet) {
+      slice.replicas = replicas_at(*outcome.fleet, outcome.begin + seconds(slice.time));
+      replicas = std::max(1.0, slice.replicas) * static_cast<double>(outcome.fleet->in_step);
+      // What idle cards draw follows how many there are.
+      const double mean = replicas_of(outcome, length);
+      if (slice.watts && mean > 0) *slice.watts += in_watts(*outcome.idle) * (replicas / mean - 1);
+    }
     slice.busy /= replicas, slice.cache /= replicas;
-    if (outcome.fleet) slice.replicas = replicas_at(*outcome.fleet, outcome.begin + seconds(slice.time));
   }
   return out;
 }

@@ -299,6 +299,7 @@ class Simulation {
     at(now_ + o_.autoscale->interval, EventKind::look, 0);
   }
   void replica_ready(Count started) {
+    if (ended_ == static_cast<Count>(requests_.size())) return;
     const Count unit = fleet_->ready(started, now_);
     if (unit < 0) return;
     for (Count r = unit * o_.pool.in_step; r < (unit + 1) * o_.pool.in_step; ++r) {

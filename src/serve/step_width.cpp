@@ -89,7 +89,7 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
 bool mostly_queued(const std::vector<RequestRecord>& requests) {
   Seconds waiting, to_first;
   for (const RequestRecord& r : requests)
-    if (!r.refused) waiting += r.queued(), to_first += r.ttft();
+    if (r.served()) waiting += r.queued(), to_first += r.ttft();
   return waiting * 2 > to_first;
 }
 

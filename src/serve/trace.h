@@ -31,6 +31,7 @@ namespace tilecast {
 struct TraceOptions {
   Count most = 10'000'000;  // requests to read; the rest is left out, with a note
   Count output = 0;         // of turns that do not say it; 0: they are refused
+  Count most_output = 0;    // of any answer; 0: no limit
 };
 struct Trace {
   std::vector<Request> requests;   // by arrival, the first at zero; turns behind those they follow

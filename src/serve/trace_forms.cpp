@@ -79,7 +79,7 @@ std::optional<double> date(std::string_view text) {
   const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2), minute = part(14, 2);
   const auto second = finite_number(rest);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  if (*month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 61)
+  if (*year < 1970 || *year > 9999 || *month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 61)
     return std::nullopt;
   return days_of(static_cast<int>(*year), static_cast<int>(*month), static_cast<int>(*day)) * 86400 + *hour * 3600 +
          *minute * 60 + *second;
@@ -128,6 +128,7 @@ Status set_json(TraceLine& line, const nlohmann::json& object, bool milliseconds
     if (value.is_null()) continue;
     if (is_conversation(name)) {
       if (value.is_string()) line.conversation = value.get<std::string>();
+      else if (value.is_number_integer()) line.conversation = value.dump();
       else if (value.is_number()) line.conversation = fmt::format("{}", value.get<double>());
       else return field_error(name, "must be a text or a number");
       continue;
@@ -287,6 +288,9 @@ Status TraceRequests::add(const TraceLine& line) {
   r.prefix_tokens = r.prefix >= 0 ? static_cast<Count>(wanted[4].value) : 0;
   r.pause = seconds(wanted[5].value);
   r.most_output = static_cast<Count>(wanted[6].value);
+  // Before a later turn takes the answer into its prompt.
+  if (options_.most_output > 0)
+    r.most_output = r.most_output > 0 ? std::min(r.most_output, options_.most_output) : options_.most_output;
   if (r.most_output > 0) r.output = std::min(r.output, r.most_output);
   r.group = static_cast<std::int16_t>(wanted[7].value), r.priority = static_cast<std::int32_t>(wanted[8].value);
   r.adapter = static_cast<std::int32_t>(wanted[9].value), r.media = static_cast<std::int32_t>(wanted[10].value);
