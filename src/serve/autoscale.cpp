@@ -7,13 +7,13 @@
 namespace tilecast {
 
 // Shorter ones would only count events: no autoscaler looks that often.
-constexpr Seconds kLeastInterval = milliseconds(10);
+constexpr Seconds kLeastInterval = milliseconds(1);
 
 Status check(const AutoscaleOptions& o) {
   if (o.least < 1 || o.most < o.least)
     return field_error("autoscale", "needs a replica at least, and no more at least than at most", "min=1,max=8");
   if (!(o.target > 0)) return field_error("autoscale", "its target must be above 0", "target=32");
-  if (o.interval < kLeastInterval) return field_error("autoscale", "its interval is shorter than 10 ms", "interval=15s");
+  if (o.interval < kLeastInterval) return field_error("autoscale", "its interval is shorter than 1 ms", "interval=15s");
   if (o.cool_down < seconds(0) || o.start_up < seconds(0))
     return field_error("autoscale", "times must not be negative", "cooldown=300s,startup=120s");
   return Ok{};

@@ -83,9 +83,10 @@ TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
   forecast.output_throughput = 1000;
   ServingEnds parts{forecast, forecast};
   const ServingEnds sure = of_whole_run(parts, forecast);
-  EXPECT_NEAR(sure.slow.ttft.mean, 0.1 * std::exp(double{constants::kTtftWidth.up}), 1e-12);
-  EXPECT_NEAR(sure.fast.tpot.p90, 0.03 * std::exp(-double{constants::kTpotWidth.down}), 1e-12);
-  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-double{constants::kRateWidth.up}), 1e-9);
+  const auto beyond_noise = [](double width) { return std::max(width, double{constants::kNoiseWidth}); };
+  EXPECT_NEAR(sure.slow.ttft.mean, 0.1 * std::exp(beyond_noise(constants::kTtftWidth.up)), 1e-12);
+  EXPECT_NEAR(sure.fast.tpot.p90, 0.03 * std::exp(-beyond_noise(constants::kTpotWidth.down)), 1e-12);
+  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-beyond_noise(constants::kRateWidth.up)), 1e-9);
   parts.slow.ttft.mean = 0.15, parts.fast.ttft.mean = 0.12;  // queues may turn an end around
   const ServingEnds unsure = of_whole_run(parts, forecast);
   const double open = std::log(1.5) * run_scale(RunKind::inference).up;
