@@ -85,7 +85,8 @@ TEST(GraphFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "gem", "dims": {}})")),
             "net.json: sections[0].operators[0].kernel: unknown kernel family 'gem' (did you mean gemm?)");
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "gemm", "dims": {"m": 1, "n": 0, "k": 1}})")),
-            "net.json: sections[0].operators[0].dims.n: must be a positive whole number, not 0 (for example m 4096, n 4096, k 4096)");
+            "net.json: sections[0].operators[0].dims.n: must be a positive whole number, not 0 (for example m 4096, n "
+            "4096, k 4096)");
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "gemm", "dims": {"m": 1, "n": null, "k": 1}})")),
             "net.json: sections[0].operators[0].dims.n: must be a number, a text, true, false or a list");
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["w"]})")),

@@ -36,10 +36,10 @@ std::string days_text(double days) { return text_of(seconds(86'400 * days)); }
 std::string cost_text(const TrainingPlanResult& p) {
   const TrainingRun& r = p.whole;
   if (!std::isfinite(r.days)) return "The first never finishes: it fails more often than it saves.\n";
-  std::string text = fmt::format("The first trains on {} tokens in {} ({} – {}): {} steps, {} GPU-hours", text_of_count(p.tokens),
-                                 days_text(r.days), days_text(r.low_days), days_text(r.high_days),
-                                 grouped(static_cast<Count>(r.steps)),
-                                 grouped(static_cast<Count>(r.gpu_hours)));
+  std::string text =
+      fmt::format("The first trains on {} tokens in {} ({} – {}): {} steps, {} GPU-hours", text_of_count(p.tokens),
+                  days_text(r.days), days_text(r.low_days), days_text(r.high_days),
+                  grouped(static_cast<Count>(r.steps)), grouped(static_cast<Count>(r.gpu_hours)));
   if (r.usd) text += fmt::format(", {} ({})", text_of_usd(*r.usd), p.price_source);
   else text += fmt::format(" ({}: give --price or --prices)", p.price_source);
   if (r.megawatt_hours) text += fmt::format(", {:.3g} MWh of the GPUs alone", *r.megawatt_hours);
@@ -61,18 +61,16 @@ std::string limits_text(const TrainingPlanResult& p) {
   std::string text;
   if (!std::isfinite(p.whole.days)) return text;
   if (p.deadline)
-    text += p.whole.days <= *p.deadline
-                ? fmt::format("It meets the deadline of {}", days_text(*p.deadline))
-                : fmt::format("It misses the deadline of {} by {}", days_text(*p.deadline),
-                              days_text(p.whole.days - *p.deadline));
+    text += p.whole.days <= *p.deadline ? fmt::format("It meets the deadline of {}", days_text(*p.deadline))
+                                        : fmt::format("It misses the deadline of {} by {}", days_text(*p.deadline),
+                                                      days_text(p.whole.days - *p.deadline));
   if (p.deadline && p.whole.days <= *p.deadline && p.whole.high_days > *p.deadline)
     text += ", though not at the slow end of its interval";
   if (!text.empty()) text += ".\n";
   if (p.budget && p.whole.usd)
-    text += *p.whole.usd <= *p.budget
-                ? fmt::format("It stays within the budget of {}.\n", text_of_usd(*p.budget))
-                : fmt::format("It exceeds the budget of {} by {}.\n", text_of_usd(*p.budget),
-                              text_of_usd(*p.whole.usd - *p.budget));
+    text += *p.whole.usd <= *p.budget ? fmt::format("It stays within the budget of {}.\n", text_of_usd(*p.budget))
+                                      : fmt::format("It exceeds the budget of {} by {}.\n", text_of_usd(*p.budget),
+                                                    text_of_usd(*p.whole.usd - *p.budget));
   return text;
 }
 
@@ -171,7 +169,8 @@ std::string plan_train_text(const TrainingPlanResult& p) {
   }
   return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
                      grouped(p.tried), grouped(p.fit)) +
-         table.text() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) + scaling_text(p);
+         table.text() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
+         scaling_text(p);
 }
 
 std::string scaling_plot(const TrainingPlanResult& p) {

@@ -13,7 +13,8 @@ namespace tilecast {
 namespace {
 
 std::string workload_text(const SimulateQuery& q, const ServingMetrics& m) {
-  if (!q.trace.empty()) return fmt::format("{} requests of {}", m.completed + m.refused + m.cancelled + m.unsent, q.trace);
+  if (!q.trace.empty())
+    return fmt::format("{} requests of {}", m.completed + m.refused + m.cancelled + m.unsent, q.trace);
   std::string text = fmt::format("{} requests, input {}, output {}", q.num_prompts, q.load.input, q.load.output);
   if (!q.requests.turns.empty())
     text = fmt::format("{} conversations of {} turns, first input {}, later ones {} more, output {}, pauses of {}",
@@ -45,8 +46,7 @@ std::string latency_table(const SimulatedLoad& load) {
   const auto row = [&](const char* name, Summary ServingMetrics::*figure) {
     const Summary& s = load.metrics.*figure;
     std::string interval = "–";
-    if (load.fast && load.slow)
-{
+    if (load.fast && load.slow) {
       const double a = ((*load.fast).*figure).mean, b = ((*load.slow).*figure).mean;
       interval = text_of(seconds(std::min(a, b))) + " – " + text_of(seconds(std::max(a, b)));
     }
@@ -75,8 +75,16 @@ std::string energy_text(const ServingMetrics& m) {
 }
 
 std::string classes_table(const ServingMetrics& m) {
-  Table table({{"class", Align::left}, {"completed"}, {"cancelled"}, {"refused"}, {"TTFT mean"}, {"TTFT p99"},
-               {"TPOT mean"}, {"TPOT p99"}, {"E2EL mean"}, {"goodput"}});
+  Table table({{"class", Align::left},
+               {"completed"},
+               {"cancelled"},
+               {"refused"},
+               {"TTFT mean"},
+               {"TTFT p99"},
+               {"TPOT mean"},
+               {"TPOT p99"},
+               {"E2EL mean"},
+               {"goodput"}});
   for (const ClassMetrics& c : m.classes)
     table.add({c.name, fmt::format("{}", c.completed), fmt::format("{}", c.cancelled), fmt::format("{}", c.refused),
                text_of(seconds(c.ttft.mean)), text_of(seconds(c.ttft.p99)), text_of(seconds(c.tpot.mean)),
@@ -107,7 +115,8 @@ std::string fleet_text(const SimulatedLoad& load) {
     if (m.missed) text += fmt::format(", {} of {} requests miss the objectives", *m.missed, m.completed);
     return text + fmt::format(", TTFT p99 {}\n", text_of(seconds(m.ttft.p99)));
   };
-  std::string text = row(fmt::format("autoscaled, up to {} replicas, {} lives", most, fleet.lives.size()), load.metrics);
+  std::string text =
+      row(fmt::format("autoscaled, up to {} replicas, {} lives", most, fleet.lives.size()), load.metrics);
   if (load.fixed) text += row(fmt::format("fixed at {}", load.fixed_replicas), *load.fixed);
   text += "replicas over the run: ";
   for (const Slice& s : over_time(load.outcome, 24)) text += fmt::format("{:g} ", s.replicas);
@@ -130,7 +139,8 @@ std::string load_text(const SimulatedLoad& load) {
   if (m.preemptions > 0) text += fmt::format("; {} preemptions", m.preemptions);
   text += "\n" + energy_text(m) + offload_text(load.outcome) + fleet_text(load);
   if (m.cancelled > 0)
-    text += fmt::format("cancelled {} by their clients, {} tokens of answers for nothing\n", m.cancelled, m.wasted_tokens);
+    text +=
+        fmt::format("cancelled {} by their clients, {} tokens of answers for nothing\n", m.cancelled, m.wasted_tokens);
   if (m.unsent > 0) text += fmt::format("{} turns were not sent: their conversations had broken off\n", m.unsent);
   if (load.outcome.refusals > 0) {
     text += fmt::format("refused {}:\n", load.outcome.refusals);

@@ -174,8 +174,8 @@ constexpr std::string_view name_of(TrainingEngine e) { return kTrainingEngineNam
 constexpr const auto& enum_names(TrainingEngine) { return kTrainingEngineNames; }
 
 struct PlanTrainQuery {
-  std::string model;       // a name, a Hugging Face config.json or its folder
-  std::string gpus;        // how many of which: "64xH100-SXM", or a cluster; with a deadline or a budget also "H100-SXM"
+  std::string model;  // a name, a Hugging Face config.json or its folder
+  std::string gpus;   // how many of which: "64xH100-SXM", or a cluster; with a deadline or a budget also "H100-SXM"
   Count global_batch = 0;  // sequences of a step
   Count seq = 0;           // tokens of a sequence
   std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
@@ -186,7 +186,8 @@ struct PlanTrainQuery {
   double tokens = 1e12;         // of the whole training
   std::optional<double> price;  // of a GPU and hour; none: the table's
   std::string prices;           // a price table of one's own
-  // Of the whole training. Where `gpus` has no number: the fewest that meet the deadline, or the most within the budget.
+  // Of the whole training. Where `gpus` has no number: the fewest that meet the deadline, or the most within the
+  // budget.
   std::optional<double> deadline;  // days
   std::optional<double> budget;    // dollars
   // Failures and what saves a run from them; none: what the largest published run saw (docs/parallel.md).
@@ -223,17 +224,17 @@ struct PlannedTraining {
 // The whole training with one layout.
 struct TrainingRun {
   double steps = 0;
-  double days = 0;             // with checkpoints, failures and restarts; infinite where it never ends
+  double days = 0;                     // with checkpoints, failures and restarts; infinite where it never ends
   double low_days = 0, high_days = 0;  // by the step's 80 % interval
   double undisturbed_days = 0;
-  double goodput = 1;          // undisturbed over all
-  double failures = 0;         // on average
+  double goodput = 1;                 // undisturbed over all
+  double failures = 0;                // on average
   double hours_between_failures = 0;  // of all GPUs together; 0: nothing fails
-  Bytes checkpoint;            // parameters and the optimizer's states
-  Seconds checkpoint_time;     // of writing one
-  double checkpoint_minutes = 0;  // of work between two; 0: none are taken
+  Bytes checkpoint;                   // parameters and the optimizer's states
+  Seconds checkpoint_time;            // of writing one
+  double checkpoint_minutes = 0;      // of work between two; 0: none are taken
   double gpu_hours = 0;
-  std::optional<double> usd;   // none: no price is known
+  std::optional<double> usd;             // none: no price is known
   std::optional<double> megawatt_hours;  // of the GPUs alone; none: no card of the vendor was metered
 };
 
@@ -254,13 +255,13 @@ struct ScalingPoint {
 struct TrainingPlanResult {
   std::string model, cluster;
   int gpus = 0, nodes = 1;
-  Bytes gpu_memory;                     // of one
-  Count sequences = 0, seq = 0;         // of a step
-  std::string item;                     // what a sequence is made of: "token"; else what it is: "image", "clip"
-  std::vector<std::string> left_out;    // parts of the model that are not forecast
-  Count tried = 0, fit = 0;             // layouts; those whose ranks all fit
-  std::vector<PlannedTraining> ranked;  // fastest first, `top` of those that fit
-  PlannedTraining smallest;             // of all tried, the one that needs least memory
+  Bytes gpu_memory;                        // of one
+  Count sequences = 0, seq = 0;            // of a step
+  std::string item;                        // what a sequence is made of: "token"; else what it is: "image", "clip"
+  std::vector<std::string> left_out;       // parts of the model that are not forecast
+  Count tried = 0, fit = 0;                // layouts; those whose ranks all fit
+  std::vector<PlannedTraining> ranked;     // fastest first, `top` of those that fit
+  PlannedTraining smallest;                // of all tried, the one that needs least memory
   double tokens = 0;                       // of the whole training
   TrainingRun whole;                       // ... with the first
   std::optional<double> usd_per_gpu_hour;  // none: no price is known

@@ -141,9 +141,7 @@ Width fit(const CoverageRows& rows, double share, double (*asked)(const Coverage
 }
 
 // Rows of a kind, with what they calibrate fitted: a scale where they have no width of their own.
-Width fit_kind(const CoverageRows& rows) {
-  return rows.front().kind.empty() ? fit_scale(rows) : fit_width(rows);
-}
+Width fit_kind(const CoverageRows& rows) { return rows.front().kind.empty() ? fit_scale(rows) : fit_width(rows); }
 
 std::map<std::string, CoverageRows> by_kind(const CoverageRows& rows) {
   std::map<std::string, CoverageRows> kinds;

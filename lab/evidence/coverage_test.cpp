@@ -215,11 +215,11 @@ TEST(Coverage, JudgedRunsAreKeptAndRead) {
 TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
   for (const char* kind : {"host", "one GPU", "inference, several GPUs", "training, several GPUs",
-                           "serving, first token", "serving, a token", "serving, throughput",
-                           "serving, a request", "serving, median first token", "queued serving, first token", "queued serving, a token",
-                           "queued serving, a request", "queued serving, throughput",
-                           "another kernel, products", "another kernel, attention", "another kernel, streams",
-                           "another protocol, products", "another card, attention", "another architecture, streams"}) {
+                           "serving, first token", "serving, a token", "serving, throughput", "serving, a request",
+                           "serving, median first token", "queued serving, first token", "queued serving, a token",
+                           "queued serving, a request", "queued serving, throughput", "another kernel, products",
+                           "another kernel, attention", "another kernel, streams", "another protocol, products",
+                           "another card, attention", "another architecture, streams"}) {
     ASSERT_TRUE(shipped.contains(kind)) << kind;
     EXPECT_GE(shipped.at(kind).down, 0) << kind;
     EXPECT_GE(shipped.at(kind).up, 0) << kind;

@@ -106,8 +106,8 @@ std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
       append_csv(out, *text);
       out += ',';
     }
-    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\",\"{}\",{}\n", l.batch, l.length,
-                       r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high, r.parts_low,
+    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\",\"{}\",{}\n", l.batch,
+                       l.length, r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high, r.parts_low,
                        r.parts_high, r.kind, r.steps_kind, l.measured_by);
   }
   return out;

@@ -14,7 +14,8 @@ TEST(PowerReport, ErrorsAreOfRowsThatHaveTheFigure) {
   PowerRow slow{"products, bf16", "burst", "normal", {1.0, 1.5e9, {}}, {1.1, 1.5e9, 700}};
   PowerRow fast = slow;
   fast.forecast.time = 0.8, fast.measured.clock.reset();
-  const FigureErrors time = errors_of({&slow, &fast}, [](const PowerRow& r) { return r.forecast.time / r.measured.time; });
+  const FigureErrors time =
+      errors_of({&slow, &fast}, [](const PowerRow& r) { return r.forecast.time / r.measured.time; });
   EXPECT_EQ(time.rows, 2);
   EXPECT_NEAR(time.mean, 0.15, 1e-12);
   EXPECT_NEAR(time.bias, -0.05, 1e-12);

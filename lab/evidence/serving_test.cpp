@@ -155,7 +155,8 @@ TEST(ServingCasesTest, DraftsByTheImage) {
   const TestFolder folder;
   const std::string row = "trtllm,deepseek-ai/DeepSeek-R1,b200_sxm,fp8,agg,1024,1024,fp8,fp8_block,8";
   const auto from = [](const std::string& image, const std::string& day) {
-    return "x.csv; silicon_concurrency=8; measured=" + day + "T01:02:03Z; image=nvcr.io/nvidia/tensorrt-llm/release:" + image;
+    return "x.csv; silicon_concurrency=8; measured=" + day +
+           "T01:02:03Z; image=nvcr.io/nvidia/tensorrt-llm/release:" + image;
   };
   const std::string path =
       folder.plain("s.csv", kPoints + point(from("1.2.0rc6.post2", "2026-01-29"), row, "8,1,,8,1", "400,11") +
@@ -169,7 +170,7 @@ TEST(ServingCasesTest, DraftsByTheImage) {
   const std::vector<Count> drafts = {0, 3, 0, 3, 1};
   for (std::size_t i = 0; i < drafts.size(); ++i)
     EXPECT_EQ(cases->cases[i].deployment.speculation.draft, drafts[i]) << i;
-  EXPECT_EQ(cases->cases[0].deployment.max_tokens, 8192);                  // of the newer scripts
+  EXPECT_EQ(cases->cases[0].deployment.max_tokens, 8192);                            // of the newer scripts
   EXPECT_EQ(cases->cases[1].deployment.max_tokens, (4 * 8 + 1024 + 127) / 64 * 64);  // the answers and one prompt
   EXPECT_EQ(cases->cases[2].deployment.max_tokens, (8 + 1024 + 127) / 64 * 64);
 }

@@ -121,12 +121,30 @@ TEST(ArgumentsUsed, Simulations) {
     q.model = "gpt2", q.gpu = "A100-SXM-80GB", q.engine = engine, q.num_prompts = 40, q.method = Method::analytic;
     q.load.rate = 200, q.load.input = "300", q.load.output = "20", q.load.seed = 3, q.concurrency = 32;
     // Limits that so small a load does not reach, engines' own defaults, and prefixes that it does not share.
-    expect_used_or_refused<SimulateQuery>(
-        q, simulated,
-        {"max-num-seqs", "max-num-batched-tokens", "chunked-prefill-size", "max-model-len", "no-prefix-caching",
-         "no-chunked-prefill", "chunked-prefill", "max-cudagraph-capture-size", "concurrency", "prefixes", "cluster",
-         "block-size", "enable-mixed-chunk", "scheduler-recv-interval", "gpu-memory-utilization", "ttft-timeout", "timeout",
-         "max-tokens", "scheduling-policy", "autoscale", "offload-host", "offload-disk", "offload-load"});
+    expect_used_or_refused<SimulateQuery>(q, simulated,
+                                          {"max-num-seqs",
+                                           "max-num-batched-tokens",
+                                           "chunked-prefill-size",
+                                           "max-model-len",
+                                           "no-prefix-caching",
+                                           "no-chunked-prefill",
+                                           "chunked-prefill",
+                                           "max-cudagraph-capture-size",
+                                           "concurrency",
+                                           "prefixes",
+                                           "cluster",
+                                           "block-size",
+                                           "enable-mixed-chunk",
+                                           "scheduler-recv-interval",
+                                           "gpu-memory-utilization",
+                                           "ttft-timeout",
+                                           "timeout",
+                                           "max-tokens",
+                                           "scheduling-policy",
+                                           "autoscale",
+                                           "offload-host",
+                                           "offload-disk",
+                                           "offload-load"});
   }
 }
 

@@ -67,7 +67,8 @@ void add_choices(Declare& list, PlanServeQuery& q) {
 // The training from its first step to its last.
 void add_whole_run(Declare& list, PlanTrainQuery& q) {
   list.add(q.deadline, {.name = "deadline",
-                        .help = "finish within so many days; where no number of GPUs is given, the fewest of 1, 2, 3, 4, 6, 8, 12 ... nodes that do",
+                        .help = "finish within so many days; where no number of GPUs is given, the fewest of 1, 2, 3, "
+                                "4, 6, 8, 12 ... nodes that do",
                         .unit = "days",
                         .example = "30",
                         .least = kLeastDays,
@@ -125,9 +126,10 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
                           .example = "0.8",
                           .least = 0,
                           .most = 0.999});
-  list.add(q.routing, {.name = "routing",
-                       .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
-                       .example = "uniform"});
+  list.add(q.routing,
+           {.name = "routing",
+            .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
+            .example = "uniform"});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (cost and energy need one)",
                          .example = "20",

@@ -133,7 +133,8 @@ bool is_within(const PlanTrainQuery& q, const TrainingRun& run) {
 // Where none does, the one that comes nearest.
 class GpuSearch {
  public:
-  GpuSearch(const PlanTrainQuery& q, const TrainingQuery& one_node, const StepPricing& with, std::optional<double> price)
+  GpuSearch(const PlanTrainQuery& q, const TrainingQuery& one_node, const StepPricing& with,
+            std::optional<double> price)
       : q_(q), one_node_(one_node), with_(with), price_(price) {}
 
   Result<Chosen> run(const std::function<void(double)>& progress) {
@@ -153,7 +154,9 @@ class GpuSearch {
       if (!best || better(whole, best->whole)) best = Chosen{*query, *std::move(plan), std::move(whole)};
       if ((within && q_.deadline) || last) break;
     }
-    if (!best) return field_error("gpus", "no number of " + q_.gpus + " holds the model", "use larger GPUs, shorter sequences or another global batch");
+    if (!best)
+      return field_error("gpus", "no number of " + q_.gpus + " holds the model",
+                         "use larger GPUs, shorter sequences or another global batch");
     return *std::move(best);
   }
   std::vector<int> tried() && { return std::move(tried_); }
@@ -234,11 +237,12 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::functi
 }
 
 const Question& plan_train_question() {
-  static const Question question{"plan train",
-                                 "every way to spread a training step, ranked, and what it costs",
-                                 {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096",
-                                  "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1024 "
-                                  "--seq 8192"}};
+  static const Question question{
+      "plan train",
+      "every way to spread a training step, ranked, and what it costs",
+      {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096",
+       "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1024 "
+       "--seq 8192"}};
   return question;
 }
 

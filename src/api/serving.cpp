@@ -139,8 +139,7 @@ Status set_up_fleet(Setup& setup, const SimulateQuery& q) {
   setup.simulation.router = q.router;
   setup.simulation.prefixes.share = q.fleet.cache_threshold;
   setup.simulation.prefixes.apart = q.fleet.balance_abs, setup.simulation.prefixes.ratio = q.fleet.balance_rel;
-  const Seconds start_up =
-      start_up_of(setup.deployment.budget.weights, gigabytes_per_second(constants::kWeightsRate));
+  const Seconds start_up = start_up_of(setup.deployment.budget.weights, gigabytes_per_second(constants::kWeightsRate));
   auto autoscale = autoscale_from(q.fleet.autoscale, q.dp, start_up);
   if (!autoscale) return std::move(autoscale).error();
   setup.simulation.autoscale = *autoscale;
@@ -226,7 +225,8 @@ Status check_served(const SimulationResult& result) {
   const SimulatedLoad& load = result.loads.front();
   const std::vector<std::string>& why = load.outcome.refused;
   if (load.metrics.cancelled > 0)
-    return error(fmt::format("clients gave up all of {} requests", load.metrics.cancelled), "a longer timeout, or a lower load");
+    return error(fmt::format("clients gave up all of {} requests", load.metrics.cancelled),
+                 "a longer timeout, or a lower load");
   return error(fmt::format("none of {} requests can be served{}", load.metrics.refused,
                            why.empty() ? std::string() : ": " + why.front()),
                "shorter requests, more memory or a larger max-model-len");

@@ -25,7 +25,8 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                                "visits of each expert",
                        .example = "uniform",
                        .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
-  list.add(q.tp, {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
+  list.add(q.tp,
+           {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(
       q.ep,
@@ -155,7 +156,8 @@ void add_scheduling(Declare& list, SimulateQuery& q) {
                           .help = "with draft: time of a draft token, as a share of a step",
                           .example = "0.05",
                           .least = 0,
-                          .most = 10, .scopes = {kDrafts}});
+                          .most = 10,
+                          .scopes = {kDrafts}});
   declare_requests(list, q);
 }
 
@@ -183,7 +185,8 @@ void add_pools(Declare& list, SimulateQuery& q) {
                        .unit = "µs",
                        .example = "20",
                        .least = 0,
-                       .most = 1e9, .scopes = {kPrompts}});
+                       .most = 1e9,
+                       .scopes = {kPrompts}});
   declare_pool_layouts(list, q.fleet);
 }
 

@@ -101,9 +101,8 @@ SimulateQuery prefill_query(const SimulateQuery& q) {
 Status check_fleet(const SimulateQuery& q) {
   const FleetQuery& f = q.fleet;
   const bool apart = q.prefill_replicas > 0;
-  if (apart && !f.autoscale.empty())
-    return field_error("autoscale", "works on one pool alone", "no prefill-replicas");
-  if (!f.autoscale.empty() && !q.sweep.empty()) 
+  if (apart && !f.autoscale.empty()) return field_error("autoscale", "works on one pool alone", "no prefill-replicas");
+  if (!f.autoscale.empty() && !q.sweep.empty())
     return field_error("autoscale", "goes with one load, not a sweep", "leave the sweep out");
   if (f.offload_host + f.offload_disk > 0 && q.no_prefix_caching)
     return field_error("no-prefix-caching", "leaves nothing to find again in an offload", "leave one of them out");
@@ -114,8 +113,7 @@ Status check_fleet(const SimulateQuery& q) {
 }
 
 Result<KvLink> link_from(const SimulateQuery& q, const DeploymentOptions& d) {
-  if (q.fleet.link == KvLinkKind::given)
-    return KvLink{gigabytes_per_second(q.link_gb_per_s), microseconds(q.link_us)};
+  if (q.fleet.link == KvLinkKind::given) return KvLink{gigabytes_per_second(q.link_gb_per_s), microseconds(q.link_us)};
   const Cluster* cluster = d.spread ? &d.spread->cluster : built_in_cluster_of(d.gpu.measured().name);
   std::optional<Cluster> named;
   if (!d.spread && !q.cluster.empty()) {
@@ -126,7 +124,8 @@ Result<KvLink> link_from(const SimulateQuery& q, const DeploymentOptions& d) {
   if (!cluster)
     return field_error("link-over", "no cluster of " + d.gpu.name + " is known", "cluster, or link with a rate");
   if (q.fleet.link == KvLinkKind::nvlink) return KvLink{cluster->pair_bandwidth(), cluster->intra.latency};
-  if (!cluster->inter) return field_error("link-over", cluster->name + " has no network", "nvlink, or link with a rate");
+  if (!cluster->inter)
+    return field_error("link-over", cluster->name + " has no network", "nvlink, or link with a rate");
   return KvLink{cluster->inter->bandwidth, cluster->inter->latency};
 }
 
@@ -134,8 +133,7 @@ namespace {
 
 constexpr double kMostPoolRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerSecond = 1e6;
 
-const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"},
-    kDiskTier{"offload-disk"};
+const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"}, kDiskTier{"offload-disk"};
 
 void add_offload(Declare& list, FleetQuery& f) {
   list.add(f.offload_host, {.name = "offload-host",
@@ -161,7 +159,8 @@ void add_offload(Declare& list, FleetQuery& f) {
                                  .unit = "GB/s",
                                  .example = "7",
                                  .least = 0,
-                                 .most = kMostGigabytesPerSecond, .scopes = {kDiskTier}});
+                                 .most = kMostGigabytesPerSecond,
+                                 .scopes = {kDiskTier}});
   list.add(f.offload_load, {.name = "offload-load",
                             .help = "which of them are loaded: those that come sooner than they are computed, or all",
                             .example = "always"});
@@ -174,18 +173,21 @@ void declare_fleet(Declare& list, FleetQuery& f) {
                                .help = "prefix-aware router: share of a prompt that a replica must know to get it",
                                .example = "0.5",
                                .least = 0,
-                               .most = 1, .scopes = {kByPrefix}});
+                               .most = 1,
+                               .scopes = {kByPrefix}});
   list.add(f.balance_abs, {.name = "balance-abs-threshold",
                            .help = "... loads that differ by more, and by the ratio below, are levelled first",
                            .unit = "requests",
                            .example = "32",
                            .least = 0,
-                           .most = kMostCount, .scopes = {kByPrefix}});
+                           .most = kMostCount,
+                           .scopes = {kByPrefix}});
   list.add(f.balance_rel, {.name = "balance-rel-threshold",
                            .help = "... ratio of the largest load to the least",
                            .example = "1.1",
                            .least = 1,
-                           .most = 1e6, .scopes = {kByPrefix}});
+                           .most = 1e6,
+                           .scopes = {kByPrefix}});
   list.add(f.autoscale, {.name = "autoscale",
                          .help = "start and stop replicas, dp at first: target (requests of one), min, max, signal "
                                  "(concurrency or queue), interval, cooldown, startup",
@@ -209,20 +211,24 @@ void declare_pool_layouts(Declare& list, FleetQuery& f) {
                           .help = "... pipeline stages of each (default: as pp)",
                           .example = "2",
                           .least = 1,
-                          .most = kMostPoolRanks, .scopes = {kPromptPool}});
+                          .most = kMostPoolRanks,
+                          .scopes = {kPromptPool}});
   list.add(f.prefill_ep, {.name = "prefill-ep",
                           .help = "... ranks that share the experts of each (default: as ep)",
                           .example = "8",
                           .least = 1,
-                          .most = kMostPoolRanks, .scopes = {kPromptPool}});
+                          .most = kMostPoolRanks,
+                          .scopes = {kPromptPool}});
   list.add(f.prefill_attention_dp, {.name = "prefill-attention-dp",
                                     .help = "... data parallel ranks of each (default: as attention-dp)",
                                     .example = "4",
                                     .least = 1,
-                                    .most = kMostPoolRanks, .scopes = {kPromptPool}});
+                                    .most = kMostPoolRanks,
+                                    .scopes = {kPromptPool}});
   list.add(f.link, {.name = "link-over",
                     .help = "... the link between them: as given, or the cluster's NVLink or network",
-                    .example = "network", .scopes = {kPromptPool}});
+                    .example = "network",
+                    .scopes = {kPromptPool}});
 }
 
 }  // namespace tilecast

@@ -10,8 +10,8 @@ namespace tilecast {
 void declare_fleet(Declare& list, FleetQuery& fleet);
 void declare_pool_layouts(Declare& list, FleetQuery& fleet);
 
-// "target=32,min=1,max=8,signal=queue,interval=15s,cooldown=300s,startup=90s"; empty: none. What is not said: a minimum of
-// one, a maximum of as many as `replicas` but two at least, Kubernetes' own intervals, and `start_up`.
+// "target=32,min=1,max=8,signal=queue,interval=15s,cooldown=300s,startup=90s"; empty: none. What is not said: a minimum
+// of one, a maximum of as many as `replicas` but two at least, Kubernetes' own intervals, and `start_up`.
 Result<std::optional<AutoscaleOptions>> autoscale_from(const std::string& text, Count replicas, Seconds start_up);
 
 OffloadOptions offload_from(const FleetQuery& fleet);

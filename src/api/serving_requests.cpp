@@ -103,7 +103,8 @@ Status check_requests(const SimulateQuery& q) {
   if (q.draft_method != DraftMethod::share && q.draft == 0)
     return field_error("draft", "is missing: how many tokens are drafted a step", "for example 3");
   if (static_cast<Count>(q.acceptance_at.size()) > std::max<Count>(q.draft, 1))
-    return field_error("acceptance", fmt::format("has {} positions for {} draft tokens", q.acceptance_at.size(), q.draft));
+    return field_error("acceptance",
+                       fmt::format("has {} positions for {} draft tokens", q.acceptance_at.size(), q.draft));
   return Ok{};
 }
 
@@ -135,7 +136,8 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
   std::vector<Request>& requests = asked->requests;
   const auto seed = static_cast<std::uint64_t>(q.load.seed);
   if (auto fine = give_classes(requests, classes, q.trace.empty(), seed); !fine) return fine.error();
-  const bool own_adapters = std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.adapter >= 0; });
+  const bool own_adapters =
+      std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.adapter >= 0; });
   if (own_adapters && q.requests.adapters == 0)
     return field_error("adapters", "the trace asks for some", "how many there are, for example 8");
   if (!own_adapters && q.requests.adapter_rank > 0) give_adapters(requests, q.requests.adapters, seed);
@@ -143,7 +145,8 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
   const bool own_media = std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.media > 0; });
   if (own_media && !media)
     return field_error("images", "the trace's prompts hold some", "images 1 and their image-size");
-  if (media) add_media(requests, own_media ? 0 : std::max<Count>(q.requests.images, q.requests.audio_s > 0), media_tokens);
+  if (media)
+    add_media(requests, own_media ? 0 : std::max<Count>(q.requests.images, q.requests.audio_s > 0), media_tokens);
   return asked;
 }
 
@@ -169,7 +172,8 @@ Result<MediaTower> tower_from(const SimulateQuery& q) {
   const auto width = sides.size() == 2 ? number_from<Count>(sides[0]) : std::nullopt;
   const auto height = sides.size() == 2 ? number_from<Count>(sides[1]) : std::nullopt;
   if (!width || !height)
-    return field_error("image-size", "'" + q.requests.image_size + "' is no size", "width x height in pixels: 1024x768");
+    return field_error("image-size", "'" + q.requests.image_size + "' is no size",
+                       "width x height in pixels: 1024x768");
   return image_tower(*config, q.model, *width, *height);
 }
 
@@ -192,7 +196,8 @@ Result<FeatureOptions> features_from(const SimulateQuery& q, const DeploymentOpt
   f.adapter_slots = q.requests.max_loras.value_or(vllm ? kVllmLoras : std::min(kSglangLoras, q.requests.adapters));
   f.slot_rank = q.requests.max_lora_rank.value_or(vllm ? kVllmLoraRank : f.adapter_rank);
   if (f.adapter_rank > f.slot_rank)
-    return field_error("max-lora-rank", fmt::format("{} has no room for adapters of rank {}", f.slot_rank, f.adapter_rank),
+    return field_error("max-lora-rank",
+                       fmt::format("{} has no room for adapters of rank {}", f.slot_rank, f.adapter_rank),
                        fmt::format("max-lora-rank {}", f.adapter_rank));
   return f;
 }

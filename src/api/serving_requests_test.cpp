@@ -40,12 +40,12 @@ TEST(ServingRequests, ConversationsGrowAndFindTheirHistory) {
   EXPECT_EQ(m.completed, 240);
   EXPECT_GT(m.hit_rate, 0.6);
   const auto& requests = result.loads.front().outcome.requests;
-  for (std::size_t i = 1; i < 4; ++i)
-    EXPECT_EQ(requests[i].input, requests[i - 1].input + requests[i - 1].output + 60);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(requests[i].input, requests[i - 1].input + requests[i - 1].output + 60);
 }
 
 TEST(ServingRequests, ClientsGiveUp) {
-  const auto result = after([](SimulateQuery& q) { q.load.rate = {}, q.num_prompts = 3000, q.requests.first_token_timeout = "1s"; });
+  const auto result =
+      after([](SimulateQuery& q) { q.load.rate = {}, q.num_prompts = 3000, q.requests.first_token_timeout = "1s"; });
   const ServingMetrics& m = metrics(result);
   EXPECT_GT(m.cancelled, 0);
   EXPECT_EQ(m.completed + m.cancelled + m.refused, 3000);
@@ -110,7 +110,8 @@ TEST(ServingRequests, DraftsCostWhatMakesThem) {
 
 TEST(ServingRequests, ImagesTakeTokensTimeAndMemory) {
   const TestFolder folder;
-  const std::string config = folder.plain("config.json", R"({"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type":
+  const std::string config =
+      folder.plain("config.json", R"({"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type":
     "qwen2_5_vl", "hidden_size": 3584, "intermediate_size": 18944, "num_attention_heads": 28, "num_hidden_layers": 28,
     "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 128000, "torch_dtype": "bfloat16",
     "rms_norm_eps": 1e-6, "vision_config": {"model_type": "qwen2_5_vl", "depth": 32, "hidden_size": 1280,
@@ -125,9 +126,8 @@ TEST(ServingRequests, ImagesTakeTokensTimeAndMemory) {
   EXPECT_EQ(two.media_tokens, 37 * 37);
   EXPECT_EQ(metrics(two).input_tokens, metrics(none).input_tokens + 20 * 2 * 37 * 37);
   EXPECT_LT(two.memory.cache, none.memory.cache);
-  const auto text = after([&](SimulateQuery& q) {
-    q.model = config, q.load.rate = 2, q.num_prompts = 20, q.load.input = "3038";
-  });
+  const auto text =
+      after([&](SimulateQuery& q) { q.model = config, q.load.rate = 2, q.num_prompts = 20, q.load.input = "3038"; });
   EXPECT_GT(metrics(two).ttft.mean, metrics(text).ttft.mean);
 }
 
@@ -151,9 +151,8 @@ TEST(ServingRequests, ErrorsNameTheField) {
   });
   refused("draft", [](SimulateQuery& q) { q.draft_method = DraftMethod::eagle; });
   refused("draft-model", [](SimulateQuery& q) { q.draft = 3, q.draft_method = DraftMethod::model; });
-  refused("draft-model", [](SimulateQuery& q) {
-    q.draft = 3, q.draft_method = DraftMethod::model, q.draft_model = "Qwen3-0.6B";
-  });
+  refused("draft-model",
+          [](SimulateQuery& q) { q.draft = 3, q.draft_method = DraftMethod::model, q.draft_model = "Qwen3-0.6B"; });
   refused("draft-model", [](SimulateQuery& q) { q.draft_model = "Llama-3.2-1B"; });
   refused("acceptance", [](SimulateQuery& q) { q.draft = 2, q.acceptance_at = {0.5, 0.5, 0.5}; });
   refused("max-lora-rank", [](SimulateQuery& q) { q.requests.adapters = 2, q.requests.adapter_rank = 64; });

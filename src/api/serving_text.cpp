@@ -51,13 +51,13 @@ Result<Slo> slo_from(const std::string& text) {
   if (text.empty()) return slo;
   for (const std::string& part : split(text, ',')) {
     const auto equals = part.find('=');
-    const auto time = equals == std::string::npos ? std::nullopt : duration_from(std::string_view(part).substr(equals + 1));
+    const auto time =
+        equals == std::string::npos ? std::nullopt : duration_from(std::string_view(part).substr(equals + 1));
     const std::string name = part.substr(0, equals);
     const bool known = name == "ttft" || name == "tpot" || name == "e2el";
     if (known && equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
       return field_error("slo", "'" + part + "' has no unit", part + "ms or " + part + "s");
-    if (!time || !known)
-      return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
+    if (!time || !known) return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
     (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
   }
   return slo;
@@ -104,8 +104,9 @@ void declare_load(Declare& list, LoadQuery& load) {
                         .help = "tokens per prompt: 1024, uniform:1024:0.5 or lognormal:1024:0.8",
                         .example = "1024",
                         .scopes = {kNoTrace}});
-  list.add(load.output,
-           {.name = "output", .help = "tokens per answer, likewise; with a trace: of those it gives no length", .example = "256"});
+  list.add(load.output, {.name = "output",
+                         .help = "tokens per answer, likewise; with a trace: of those it gives no length",
+                         .example = "256"});
   list.add(load.prefixes, {.name = "prefixes",
                            .help = "number of different prefixes that prompts share",
                            .example = "4",

@@ -38,8 +38,8 @@ TrainingRun whole_run(const PlanTrainQuery& q, const TrainingQuery& query, const
   TrainingRun run;
   const double step_tokens = real(query.run.workload.tokens());
   run.steps = std::ceil(q.tokens / step_tokens);
-  run.checkpoint = checkpoint_bytes(query.run.training.optimizer, real(parameters(spec_of(query))),
-                                    query.run.engine.precision);
+  run.checkpoint =
+      checkpoint_bytes(query.run.training.optimizer, real(parameters(spec_of(query))), query.run.engine.precision);
   const Seconds undisturbed = seconds(q.tokens / layout.tokens_per_second);
   const RunTime time = run_time(undisturbed, query.gpus, run.checkpoint, reliability_of(q, query.gpus));
   run.days = time.total.base() / kDay, run.undisturbed_days = undisturbed.base() / kDay;

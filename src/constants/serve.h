@@ -34,14 +34,19 @@ inline constexpr Whole kTrtllmDear{
     "serve.dear_sequences", 128, "requests", published, "the most that a request's cost was fitted on",
     sources::kTrtllmSteps,  "",  "trtllm"};
 inline constexpr Number kTrtllmPerFurther{
-    "serve.further_sequence", 12.7, "us", assumed, "of a running request beyond those", sources::kTrtllmOffline,
-    "",                       "trtllm"};
+    "serve.further_sequence", 12.7, "us",    assumed, "of a running request beyond those",
+    sources::kTrtllmOffline,  "",   "trtllm"};
 inline constexpr Number kPerLaunch{"serve.launch",       60, "us", fitted, "of an operator outside a graph",
                                    sources::kTrtllmSteps};
 inline constexpr Number kInPromptsKernel{
-    "serve.in_prompts_kernel", 1.25, "1", assumed, "answers beside a prompt in FlashAttention 2 over answers alone, at most",
+    "serve.in_prompts_kernel",
+    1.25,
+    "1",
+    assumed,
+    "answers beside a prompt in FlashAttention 2 over answers alone, at most",
     "LLMServingSim's run on an RTX 4090: TPOT +2.9 % with 1, +3.2 with 1.25, +3.5 with 1.5, +6.0 without an end",
-    "",                        "vllm on Ada"};
+    "",
+    "vllm on Ada"};
 inline constexpr Number kGap{"serve.gap",
                              250,
                              "us",
@@ -105,14 +110,15 @@ inline constexpr Whole kVllmBeside{"serve.shared_beside",
                                    "vllm/envs.py, VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, its default",
                                    "",
                                    "vllm"};
-inline constexpr Whole kSglangBeside{"serve.shared_beside",
-                                     256,
-                                     "tokens",
-                                     published,
-                                     "of a step whose shared experts run beside the routed ones",
-                                     "sglang/srt/models/deepseek_v2.py (0.5.6): in captured graphs, whose largest is 256",
-                                     "",
-                                     "sglang"};
+inline constexpr Whole kSglangBeside{
+    "serve.shared_beside",
+    256,
+    "tokens",
+    published,
+    "of a step whose shared experts run beside the routed ones",
+    "sglang/srt/models/deepseek_v2.py (0.5.6): in captured graphs, whose largest is 256",
+    "",
+    "sglang"};
 
 inline constexpr Number kTrtllmPairSum{"serve.fused_sum",
                                        16e6,
@@ -178,9 +184,12 @@ inline constexpr Number kPlanDoubt{"serve.plan_doubt",
                                    assumed,
                                    "a steady state that misses by less is simulated",
                                    "its error against simulations"};
-inline constexpr Number kPlanSure{
-    "serve.plan_sure", 0.75, "1", assumed, "a plan is counted on from this chance of meeting the SLO; others stand after it",
-    "a choice: three to one"};
+inline constexpr Number kPlanSure{"serve.plan_sure",
+                                  0.75,
+                                  "1",
+                                  assumed,
+                                  "a plan is counted on from this chance of meeting the SLO; others stand after it",
+                                  "a choice: three to one"};
 inline constexpr Number kSameTime{
     "serve.same_time", 1.02, "1", assumed, "times that are longer by less are not worth a line of the front",
     "a choice"};
@@ -189,33 +198,51 @@ inline constexpr Number kPlainKvLink{
 inline constexpr Number kPlainKvLatency{
     "serve.kv_latency", 20, "us", assumed, "of it", "a remote write and its notice"};
 
-inline constexpr Number kNgramOnHost{
-    "serve.ngram", 10, "us", assumed, "of a request: drafts looked up in what it has said so far",
-    "an estimate: a pass over a few thousand token ids by compiled code"};
-inline constexpr Number kHostLinkShare{"serve.host_link_share",
-                                       0.8,
-                                       "1",
-                                       assumed,
-                                       "of a link's peak that copies to and from the host reach: keys and values, adapters",
-                                       "a choice: encoding and packet headers take an eighth, paged copies some more"};
+inline constexpr Number kNgramOnHost{"serve.ngram",
+                                     10,
+                                     "us",
+                                     assumed,
+                                     "of a request: drafts looked up in what it has said so far",
+                                     "an estimate: a pass over a few thousand token ids by compiled code"};
+inline constexpr Number kHostLinkShare{
+    "serve.host_link_share",
+    0.8,
+    "1",
+    assumed,
+    "of a link's peak that copies to and from the host reach: keys and values, adapters",
+    "a choice: encoding and packet headers take an eighth, paged copies some more"};
 inline constexpr Number kGraceLink{"serve.grace_link",
                                    450,
                                    "GB/s",
                                    published,
                                    "NVLink-C2C between a GPU and Grace, one direction",
                                    "data/gpus/gh200-144gb.json, notes"};
-inline constexpr Number kPlainPcie{"serve.plain_pcie", 32, "GB/s", assumed,
-                                   "a GPU's link to its host where its description has none", "PCIe 4, 16 lanes"};
-inline constexpr Number kHostLatency{"serve.host_latency", 20, "us", assumed, "of a transfer from the host's memory",
+inline constexpr Number kPlainPcie{
+    "serve.plain_pcie", 32, "GB/s", assumed, "a GPU's link to its host where its description has none",
+    "PCIe 4, 16 lanes"};
+inline constexpr Number kHostLatency{"serve.host_latency",
+                                     20,
+                                     "us",
+                                     assumed,
+                                     "of a transfer from the host's memory",
                                      "a choice: a copy's launch and notice"};
-inline constexpr Number kDiskRate{"serve.disk_rate", 5, "GB/s", assumed, "of a disk that a GPU's keys and values go to",
+inline constexpr Number kDiskRate{"serve.disk_rate",
+                                  5,
+                                  "GB/s",
+                                  assumed,
+                                  "of a disk that a GPU's keys and values go to",
                                   "a choice: one NVMe disk of PCIe 4, four lanes at some two thirds of their 8 GB/s"};
-inline constexpr Number kDiskLatency{"serve.disk_latency", 100, "us", assumed, "of a transfer from a disk",
-                                     "a choice"};
-inline constexpr Number kWeightsRate{"serve.weights_rate", 2, "GB/s", assumed,
+inline constexpr Number kDiskLatency{"serve.disk_latency", 100, "us", assumed, "of a transfer from a disk", "a choice"};
+inline constexpr Number kWeightsRate{"serve.weights_rate",
+                                     2,
+                                     "GB/s",
+                                     assumed,
                                      "at which a GPU's weights are read as a replica starts",
                                      "a choice: a file system over the network, shared by the GPUs of a host"};
-inline constexpr Number kEngineStart{"serve.engine_start", 60, "s", assumed,
+inline constexpr Number kEngineStart{"serve.engine_start",
+                                     60,
+                                     "s",
+                                     assumed,
                                      "a replica's start beside its weights: container, imports, profile run, graphs",
                                      "a choice"};
 

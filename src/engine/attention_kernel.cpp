@@ -53,7 +53,8 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
 Count head_dim(const Shape& shape) {
   if (const auto* a = std::get_if<AttentionPrefill>(&shape)) return std::max(a->head_dim, a->v_head_dim);
   if (const auto* a = std::get_if<AttentionDecode>(&shape)) return a->head_dim;
-  if (const auto* a = std::get_if<AttentionBackward>(&shape)) return std::max(a->forward.head_dim, a->forward.v_head_dim);
+  if (const auto* a = std::get_if<AttentionBackward>(&shape))
+    return std::max(a->forward.head_dim, a->forward.v_head_dim);
   return 0;
 }
 
@@ -71,8 +72,9 @@ KernelSource pytorch_source(const Gpu& gpu, const Shape& shape) {
 }  // namespace
 
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form) {
-  const AttentionAlgorithm whose = serves(kind) ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
-                                                : algorithm_of(form_of(form, era));
+  const AttentionAlgorithm whose = serves(kind)
+                                       ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
+                                       : algorithm_of(form_of(form, era));
   // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM hands it to FlashAttention, which
   // loses its packing of query heads by it; in 2024 its block tables cut the cache and the kernel knew of no window.
   const bool idle_window_is_none =

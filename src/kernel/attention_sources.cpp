@@ -226,7 +226,8 @@ Passes prefill_passes(const Context& context, const Gpu& gpu) {
   // Read off short prompts in large batches, which DRAM holds back (A100, L40S): 2.9 to 3.1 readings of keys and values
   // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
   if (context.engine == Launcher::trtllm) return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
-  const bool plans = context.kernel_source == KernelSource::flashinfer && gpu.tensor_generation() == TensorGeneration::tcgen05;
+  const bool plans =
+      context.kernel_source == KernelSource::flashinfer && gpu.tensor_generation() == TensorGeneration::tcgen05;
   if (context.engine == Launcher::vllm || context.engine == Launcher::sglang)
     return {0, kServedKeyPasses, plans ? kFlashinferPlanKernels : 0};
   return {};
@@ -328,7 +329,8 @@ int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const 
       // that keeps two CTAs an SM, a block of 128 keys each at least; below 1024 keys none.
       if (q.keys < 1024) return 1;
       const double room = std::max(1.0, 2 * sms / all);
-      return static_cast<int>(std::min(std::exp2(std::floor(std::log2(room))), std::ceil(static_cast<double>(q.keys) / 128)));
+      return static_cast<int>(
+          std::min(std::exp2(std::floor(std::log2(room))), std::ceil(static_cast<double>(q.keys) / 128)));
     }
     case Decoder::fa3:  // its build for Ampere keeps one wave
       return static_cast<int>(std::clamp(std::floor(sms / all), 1.0, std::ceil(static_cast<double>(q.keys) / 128)));

@@ -93,7 +93,8 @@ Status read_value(std::string_view name, std::string_view text, std::vector<Coun
   return Ok{};
 }
 
-// A field of a shape at run time: templates stop here, so that reading and writing are compiled once and not for every family.
+// A field of a shape at run time: templates stop here, so that reading and writing are compiled once and not for every
+// family.
 struct ChoiceField {
   std::span<const std::string_view> names;
   void* member;
@@ -113,8 +114,7 @@ decltype(Field::member) member_of(T& member) {
     return ChoiceField{enum_names(T{}), &member,
                        [](const void* at) { return static_cast<std::size_t>(*static_cast<const T*>(at)); },
                        [](void* at, std::size_t place) { *static_cast<T*>(at) = static_cast<T>(place); }};
-  else
-    return &member;
+  else return &member;
 }
 
 template <class S>

@@ -60,21 +60,26 @@ TEST(OnnxBroken, NodesInAnyOrderRun) {
 TEST(OnnxBroken, NamesThatDoNotMeet) {
   Writer missing;
   missing.input("x", {Count{4}}), missing.output(missing.node("Add", "y", {"x", "z"}));
-  EXPECT_EQ(refusal(missing.file()), "test.onnx: node 'y' (Add): reads 'z', which nothing produces (onnx.checker says more of such a file; export it anew)");
+  EXPECT_EQ(refusal(missing.file()),
+            "test.onnx: node 'y' (Add): reads 'z', which nothing produces (onnx.checker says more of such a file; "
+            "export it anew)");
   Writer twice;
   twice.input("x", {Count{4}}), twice.node("Relu", "y", {"x"}), twice.node("Exp", "second", {"x"}, {}, {"y"});
   EXPECT_EQ(refusal(twice.output("y").file()),
-            "test.onnx: node 'second' (Exp): produces 'y', which something else produces too (onnx.checker says more of such a file; export it anew)");
+            "test.onnx: node 'second' (Exp): produces 'y', which something else produces too (onnx.checker says more "
+            "of such a file; export it anew)");
   Writer none;
   none.input("x", {Count{4}}), none.node("Relu", "y", {"x"});
   EXPECT_EQ(refusal(none.file()), "test.onnx: declares no outputs (export it again)");
-  EXPECT_EQ(refusal(none.output("z").file()), "test.onnx: output 'z': is produced by nothing (onnx.checker says more of such a file; export it anew)");
+  EXPECT_EQ(refusal(none.output("z").file()),
+            "test.onnx: output 'z': is produced by nothing (onnx.checker says more of such a file; export it anew)");
   Writer few;
   few.input("x", {Count{
                      4,
                  }}),
       few.output(few.node("Conv", "y", {"x"}));
-  EXPECT_EQ(refusal(few.file()), "test.onnx: node 'y' (Conv): lacks input 1 (onnx.checker says more of such a file; export it anew)");
+  EXPECT_EQ(refusal(few.file()),
+            "test.onnx: node 'y' (Conv): lacks input 1 (onnx.checker says more of such a file; export it anew)");
 }
 
 TEST(OnnxBroken, ShapesThatDoNotFit) {
@@ -94,7 +99,9 @@ TEST(OnnxBroken, ShapesThatDoNotFit) {
   Writer negative;
   negative.input("x", {Count{4}}), negative.weight("w", {-3});
   negative.output(negative.node("Add", "y", {"x", "w"}));
-  EXPECT_EQ(refusal(negative.file()), "test.onnx: initializer 'w': has impossible dimensions [-3] (onnx.checker says more of such a file; export it anew)");
+  EXPECT_EQ(refusal(negative.file()),
+            "test.onnx: initializer 'w': has impossible dimensions [-3] (onnx.checker says more of such a file; export "
+            "it anew)");
   Writer huge;
   huge.input("x", {Count{1} << 40, Count{1} << 40});
   huge.output(huge.node("Relu", "y", {"x"}));

@@ -22,7 +22,8 @@ constexpr double kMostAudio = 86400;    // seconds
 // Fields of one meaning under the names that families give them.
 Count tower_field(const Json& json, std::initializer_list<const char*> names, Count otherwise) {
   for (const char* name : names)
-    if (const auto found = json.find(name); found != json.end() && found->is_number_integer() && *found > 0 && *found < 1 << 20)
+    if (const auto found = json.find(name);
+        found != json.end() && found->is_number_integer() && *found > 0 && *found < 1 << 20)
       return found->get<Count>();
   return otherwise;
 }
@@ -37,7 +38,8 @@ Result<Json> described_part(const std::string& text, const std::string& place, c
   auto parsed = parse_json_object(text, place, "a Hugging Face config.json");
   if (!parsed) return std::move(parsed).error();
   root = *std::move(parsed);
-  const Json& outer = root.contains("thinker_config") && root["thinker_config"].is_object() ? root["thinker_config"] : root;
+  const Json& outer =
+      root.contains("thinker_config") && root["thinker_config"].is_object() ? root["thinker_config"] : root;
   if (!outer.contains(name) || !outer[name].is_object())
     return Error{place, name, "is not there: the file describes no tower for this",
                  "the config.json of a model that takes it, or its tokens as part of the input"};
@@ -54,9 +56,10 @@ Result<ModelSpec> vit_of(const TowerSizes& s, Count patches, const std::string& 
     return Error{place, "", "the tower's sizes are not all there (width, layers, heads, feed-forward width)",
                  "a config.json that says them"};
   const auto side = static_cast<Count>(std::llround(std::sqrt(static_cast<double>(patches))));
-  const Json config = {{"architectures", {"ViTModel"}}, {"torch_dtype", "bfloat16"},   {"hidden_size", s.hidden},
-                       {"num_hidden_layers", s.layers}, {"num_attention_heads", s.heads}, {"intermediate_size", s.inter},
-                       {"patch_size", s.patch},         {"image_size", s.patch * std::max<Count>(1, side)}};
+  const Json config = {{"architectures", {"ViTModel"}},  {"torch_dtype", "bfloat16"},
+                       {"hidden_size", s.hidden},        {"num_hidden_layers", s.layers},
+                       {"num_attention_heads", s.heads}, {"intermediate_size", s.inter},
+                       {"patch_size", s.patch},          {"image_size", s.patch * std::max<Count>(1, side)}};
   return spec_from_json(config.dump(), place);
 }
 
@@ -68,7 +71,8 @@ TowerSizes vision_sizes(const Json& v) {
   s.inter = tower_field(v, {"intermediate_size"}, tower_field(v, {"mlp_ratio"}, 4) * s.hidden);
   s.patch = tower_field(v, {"patch_size", "spatial_patch_size"}, 14);
   // Qwen2-VL's first files leave all of them to the class.
-  if (s.layers == 0 && v.value("model_type", "") == "qwen2_vl") s.hidden = 1280, s.layers = 32, s.heads = 16, s.inter = 5120;
+  if (s.layers == 0 && v.value("model_type", "") == "qwen2_vl")
+    s.hidden = 1280, s.layers = 32, s.heads = 16, s.inter = 5120;
   return s;
 }
 
@@ -94,7 +98,9 @@ ImageTokens pixtral_tokens(const Json& root, const Json& v, const TowerSizes& s,
   const auto most = static_cast<double>(tower_field(v, {"image_size"}, 1024));
   const double shrink = std::min(1.0, most / std::max(width, height));
   const auto unit = static_cast<double>(s.patch * merge);
-  const auto sides = [&](double side) { return std::max<Count>(1, static_cast<Count>(std::ceil(side * shrink / unit))); };
+  const auto sides = [&](double side) {
+    return std::max<Count>(1, static_cast<Count>(std::ceil(side * shrink / unit)));
+  };
   const Count rows = sides(height), columns = sides(width);
   return {rows * columns + rows, rows * columns * merge * merge};
 }
@@ -105,7 +111,9 @@ ImageTokens llama4_tokens(const Json& v, const TowerSizes& s, double width, doub
   constexpr Count kMostTiles = 16;
   const Count side = tower_field(v, {"image_size"}, 336);
   const double ratio = share_of(v, "pixel_shuffle_ratio", 0.5);
-  const auto along = [&](double pixels) { return std::max<Count>(1, static_cast<Count>(std::ceil(pixels / static_cast<double>(side)))); };
+  const auto along = [&](double pixels) {
+    return std::max<Count>(1, static_cast<Count>(std::ceil(pixels / static_cast<double>(side))));
+  };
   const Count tiles = std::min(kMostTiles, along(width) * along(height));
   const Count patches = (side / s.patch) * (side / s.patch), passes = tiles > 1 ? tiles + 1 : 1;
   return {passes * static_cast<Count>(static_cast<double>(patches) * ratio * ratio), patches, passes};
@@ -145,7 +153,8 @@ Result<MediaTower> image_tower(const std::string& config, const std::string& pla
 // Whisper's encoder: 100 frames a second, halved by its second convolution, in windows of 30 s; two positions then make
 // a token (Qwen2-Audio and Qwen2.5-Omni).
 Result<MediaTower> audio_tower(const std::string& config, const std::string& place, double seconds) {
-  if (!(seconds > 0) || seconds > kMostAudio) return field_error("audio", fmt::format("lies between 0 and {:g} s", kMostAudio));
+  if (!(seconds > 0) || seconds > kMostAudio)
+    return field_error("audio", fmt::format("lies between 0 and {:g} s", kMostAudio));
   constexpr double kWindow = 30, kPositions = 50, kJoined = 2;
   Json root;
   const auto part = described_part(config, place, "audio_config", root);
@@ -169,7 +178,8 @@ Result<std::string> config_text(const std::string& path) {
   std::error_code ignored;
   const bool directory = std::filesystem::is_directory(path, ignored);
   if (!directory && !path.ends_with(".json"))
-    return field_error("model", path + " is known by its text part alone", "the path of its own config.json, which describes the tower");
+    return field_error("model", path + " is known by its text part alone",
+                       "the path of its own config.json, which describes the tower");
   constexpr std::size_t kMostConfig = std::size_t{1} << 26;
   return read_text_file(directory ? (std::filesystem::path(path) / "config.json").string() : path, kMostConfig);
 }

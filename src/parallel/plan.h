@@ -20,7 +20,7 @@ struct PlannedLayout {
   Seconds step, bubble, exposed;
   Interval interval;
   double tokens_per_second = 0, utilisation = 0;
-  Bytes memory;  // of the fullest rank
+  Bytes memory;                  // of the fullest rank
   std::optional<double> joules;  // of a step, all GPUs
 };
 

@@ -53,7 +53,8 @@ TEST(Goodput, IsAtMostOneAndFallsWithFailures) {
 }
 
 TEST(RunTime, WithoutFailuresIsTheWork) {
-  const RunTime run = run_time(hours(100), 64, bytes(1e12), {seconds(0), minutes(10), bytes_per_second(1e8), seconds(0)});
+  const RunTime run =
+      run_time(hours(100), 64, bytes(1e12), {seconds(0), minutes(10), bytes_per_second(1e8), seconds(0)});
   EXPECT_EQ(run.total, hours(100));
   EXPECT_EQ(run.goodput, 1);
   EXPECT_EQ(run.failures, 0);
@@ -74,8 +75,8 @@ TEST(RunTime, GrowsWithFailuresAndTheyWithGpus) {
 
 // Meta's 54 days on 16,384 GPUs: 419 failures, and more than 90 % of the time was useful.
 TEST(RunTime, AgreesWithWhatWasReportedOfLlama3) {
-  const RunTime run =
-      run_time(hours(54 * 24 * 0.9), 16'384, bytes(405e9 * 12), {hours(50'676), minutes(10), bytes_per_second(16'384 * 8.1e7), seconds(0)});
+  const RunTime run = run_time(hours(54 * 24 * 0.9), 16'384, bytes(405e9 * 12),
+                               {hours(50'676), minutes(10), bytes_per_second(16'384 * 8.1e7), seconds(0)});
   EXPECT_NEAR(run.failures, 419, 30);
   EXPECT_GT(run.goodput, 0.88);
   EXPECT_LT(run.goodput, 0.97);

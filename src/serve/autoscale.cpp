@@ -48,7 +48,8 @@ Count Fleet::wanted(Seconds now, Count waiting, Count there) {
   const auto signal = static_cast<double>(o_.signal == AutoscaleSignal::queue ? waiting : router_.in_flight());
   const double off_by = signal / (o_.target * static_cast<double>(there));
   Count wish = there;
-  if (std::abs(off_by - 1) > o_.tolerance) wish = static_cast<Count>(std::min(std::ceil(signal / o_.target), static_cast<double>(o_.most)));
+  if (std::abs(off_by - 1) > o_.tolerance)
+    wish = static_cast<Count>(std::min(std::ceil(signal / o_.target), static_cast<double>(o_.most)));
   wish = std::clamp(wish, o_.least, o_.most);
   wishes_.emplace_back(now, wish);
   while (wishes_.front().first < now - o_.cool_down) wishes_.pop_front();

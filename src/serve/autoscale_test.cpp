@@ -79,7 +79,8 @@ std::vector<Request> wave(Random& random, double scale) {
   while (at < 300) {
     const double rate = at > 100 && at < 200 ? 40 * scale : 2 * scale;
     at += random.exponential() / rate;
-    requests.push_back({seconds(at), 1 + static_cast<Count>(random.below(400)), 1 + static_cast<Count>(random.below(300))});
+    requests.push_back(
+        {seconds(at), 1 + static_cast<Count>(random.below(400)), 1 + static_cast<Count>(random.below(300))});
   }
   return requests;
 }
@@ -141,8 +142,7 @@ TEST(ServeAutoscale, OneToOneIsFixed) {
   const auto fixed = simulate(requests, o);
   ASSERT_TRUE(scaled_run && fixed);
   EXPECT_EQ(scaled_run->end, fixed->end);
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    EXPECT_EQ(scaled_run->requests[i].last, fixed->requests[i].last);
+  for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(scaled_run->requests[i].last, fixed->requests[i].last);
   EXPECT_NEAR(metrics_of(*scaled_run).gpu_hours, metrics_of(*fixed).gpu_hours, 1e-9);
 }
 

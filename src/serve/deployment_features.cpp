@@ -25,7 +25,8 @@ Status take_memory(Deployment& d, Bytes size, const char* field, const std::stri
   d.budget.blocks = d.budget.cache > bytes(0) ? static_cast<Count>(d.budget.cache / block) : 0;
   d.pool.blocks = d.budget.blocks;
   if (d.pool.blocks < 1)
-    return field_error(field, fmt::format("{} of {:.1f} GiB leave no memory for keys and values", what, in_gibibytes(size)),
+    return field_error(field,
+                       fmt::format("{} of {:.1f} GiB leave no memory for keys and values", what, in_gibibytes(size)),
                        "fewer or smaller ones, or a larger GPU");
   return Ok{};
 }
@@ -41,9 +42,7 @@ void keep_more(KvGeometry& geometry, const KvGeometry& more) {
   geometry.state += more.state;
 }
 
-ModelSpec rank_model(const DeploymentOptions& o) {
-  return o.spread ? rank_spec(o.model, o.spread->layout) : o.model;
-}
+ModelSpec rank_model(const DeploymentOptions& o) { return o.spread ? rank_spec(o.model, o.spread->layout) : o.model; }
 double ranks_of(const DeploymentOptions& o) { return o.spread ? static_cast<double>(o.spread->layout.tp) : 1; }
 const Gpu& card_of(const DeploymentOptions& o) { return o.spread ? o.spread->cluster.gpu : o.gpu; }
 
@@ -95,12 +94,14 @@ Status equip_adapters(Deployment& d, const DeploymentOptions& o, const FeatureOp
     return field_error("adapters", "are simulated as vLLM and SGLang serve them", "engine vllm or sglang");
   const Gpu& gpu = card_of(o);
   if (!(gpu.links.pcie.base() > 0))
-    return field_error("adapters", gpu.name + " has no known link to its host", "a description with links.pcie_gb_per_s");
+    return field_error("adapters", gpu.name + " has no known link to its host",
+                       "a description with links.pcie_gb_per_s");
   const Count rank = std::max(f.slot_rank, f.adapter_rank);
   const auto slot = adapter_bytes(o, rank), own = adapter_bytes(o, f.adapter_rank);
   if (!slot) return slot.error();
   if (!own) return own.error();
-  if (auto fine = take_memory(d, *slot * static_cast<double>(f.adapter_slots), "max-loras", "slots for adapters"); !fine)
+  if (auto fine = take_memory(d, *slot * static_cast<double>(f.adapter_slots), "max-loras", "slots for adapters");
+      !fine)
     return fine;
   StepPricer pricer;
   pricer.law = power_law(gpu);
@@ -225,7 +226,8 @@ Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOpt
   engine.precision = *precision;
   engine.routing = {};
   auto times = std::make_shared<std::map<Count, Seconds>>();
-  const auto price = [encoder = *f.encoder, engine, gpu = card_of(o), method, weights](Count passes) -> Result<Seconds> {
+  const auto price = [encoder = *f.encoder, engine, gpu = card_of(o), method,
+                      weights](Count passes) -> Result<Seconds> {
     Workload images;
     images.requests = {{passes, encoder.patches->tokens(), 0}};
     const auto prepared = prepare(Run{encoder, images, engine, {}});
@@ -237,7 +239,8 @@ Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOpt
   // What cannot be forecast is said here, not in the middle of a run.
   const auto one = price(f.encoder_passes);
   if (!one) return one.error();
-  d.pool.features.encoder = [times, price, one = *one, passes = f.encoder_passes](const StepBatch& b) -> StepCost::Spent {
+  d.pool.features.encoder = [times, price, one = *one,
+                             passes = f.encoder_passes](const StepBatch& b) -> StepCost::Spent {
     // Many at once take as long as several batches of what is still one launch.
     constexpr Count kAtOnce = 16;
     const Count batch = std::min(b.encodes, kAtOnce);

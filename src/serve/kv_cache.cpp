@@ -78,8 +78,8 @@ void KvCache::look(Count id, Count wanted, Count& here, KvTiers::Found& below) c
   if (below_ && here == whole) below = below_->found(id, wanted - here);
 }
 
-// One more uses the first `blocks` blocks of a chain, which are here. A longer one that nobody used loses its end: a chain
-// is held as a whole.
+// One more uses the first `blocks` blocks of a chain, which are here. A longer one that nobody used loses its end: a
+// chain is held as a whole.
 void KvCache::pin(Count id, Count blocks) {
   const auto [at, fresh] = chains_.try_emplace(id);
   Chain& chain = at->second;
@@ -90,8 +90,8 @@ void KvCache::pin(Count id, Count blocks) {
   chain.blocks = blocks;
 }
 
-// Takes blocks out of the tiers below. Room on the GPU is made when all are taken, lest what is written down for the first
-// pushes out the next.
+// Takes blocks out of the tiers below. Room on the GPU is made when all are taken, lest what is written down for the
+// first pushes out the next.
 Count KvCache::load(Count id, const KvTiers::Found& found) {
   if (found.sum() > 0) below_->load(id, found);
   return found.sum();

@@ -6,10 +6,11 @@
 // recently used chain first, from its end: the order in which vLLM's free queue hands out blocks that a request
 // returned (vllm/v1/core/block_pool.py, freed last block first) and in which SGLang's radix tree loses its leaves.
 //
-// Windows and states. A prefix is found again where its keys without a window are all there and, of layers with one, the
-// last window of it (vLLM: docs/design/hybrid_kv_cache_manager; SGLang: SWARadixCache; TensorRT-LLM: a pool a window). A
-// chain of such a model keeps just that, and a state where layers have one. Its end goes first, so the first block given
-// up makes the rest useless: it is lost as a whole. A request that was preempted finds nothing of its own again.
+// Windows and states. A prefix is found again where its keys without a window are all there and, of layers with one,
+// the last window of it (vLLM: docs/design/hybrid_kv_cache_manager; SGLang: SWARadixCache; TensorRT-LLM: a pool a
+// window). A chain of such a model keeps just that, and a state where layers have one. Its end goes first, so the first
+// block given up makes the rest useless: it is lost as a whole. A request that was preempted finds nothing of its own
+// again.
 //
 // Below. Blocks that are given up may go to the host's memory and on to a disk (serve/kv_tiers.h), from where a request
 // that finds them again loads them. A chain lies on the GPU from its first block on, what follows below.
@@ -76,8 +77,8 @@ class KvCache {
   double utilisation() const { return capacity_ ? static_cast<double>(held()) / static_cast<double>(capacity_) : 0; }
   const KvGeometry& geometry() const { return geometry_; }
 
-  // Of a request's first `tokens` tokens, those whose keys are here or worth loading: whole blocks, and never all of them, since the
-  // last token must be computed to have something to sample from.
+  // Of a request's first `tokens` tokens, those whose keys are here or worth loading: whole blocks, and never all of
+  // them, since the last token must be computed to have something to sample from.
   Count cached(const KvKey& key, Count tokens) const;
   // Blocks that taking hold of them makes unavailable: those that are idle now, and those to load others into.
   Count cached_idle_blocks(const KvKey& key, Count tokens) const;

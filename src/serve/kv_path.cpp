@@ -24,7 +24,8 @@ void KvCache::find_on_path(const KvKey& key, Count most, Match& match) const {
     KvTiers::Found below;
     look(id, blocks, here, below);
     match.here.shared += here;
-    for (std::size_t tier = 0; tier < below.blocks.size(); ++tier) match.shared_below.blocks[tier] += below.blocks[tier];
+    for (std::size_t tier = 0; tier < below.blocks.size(); ++tier)
+      match.shared_below.blocks[tier] += below.blocks[tier];
     return here + below.sum() == blocks;
   });
 }

@@ -18,7 +18,8 @@ TEST(KvPath, SegmentsByHand) {
   requests[2].input = 10;
   const std::vector<std::int32_t> ends = {tree.add({1, 2, 3}), tree.add({1, 2, 4}), tree.add({1})};
   const SharedPaths paths = tree.paths(requests, ends, 16);
-  const auto first = paths.of(requests[0].path), second = paths.of(requests[1].path), third = paths.of(requests[2].path);
+  const auto first = paths.of(requests[0].path), second = paths.of(requests[1].path),
+             third = paths.of(requests[2].path);
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[0].tokens, 16);
   EXPECT_EQ(first[1].tokens, 32);

@@ -42,7 +42,7 @@ TEST(ServeKvTiers, LoadsOnlyWhatIsWorthIt) {
   o.tiers[0].latency = milliseconds(2);
   KvTiers tiers(o);
   tiers.store(1, 10);
-  EXPECT_EQ(tiers.found(1, 2).sum(), 0);   // 2.2 ms against 2
+  EXPECT_EQ(tiers.found(1, 2).sum(), 0);    // 2.2 ms against 2
   EXPECT_EQ(tiers.found(1, 10).sum(), 10);  // 3 ms against 10
   o.always = true;
   KvTiers all(o);
@@ -89,12 +89,13 @@ std::vector<Request> sharing(Count count, Count prefixes) {
   std::vector<Request> requests;
   for (Count i = 0; i < count; ++i)
     requests.push_back({seconds(0.01 * static_cast<double>(i)), 180 + static_cast<Count>(random.below(60)),
-                        1 + static_cast<Count>(random.below(5)), static_cast<Count>(random.below(static_cast<std::uint64_t>(prefixes))), 160});
+                        1 + static_cast<Count>(random.below(5)),
+                        static_cast<Count>(random.below(static_cast<std::uint64_t>(prefixes))), 160});
   return requests;
 }
 
 ServingOutcome served_with(const std::vector<Request>& requests, Count blocks, const KvOffload& offload,
-                      Policy policy = Policy::vllm) {
+                           Policy policy = Policy::vllm) {
   SimulationOptions o;
   o.pool = pool_of(policy, blocks);
   o.pool.offload = offload;
@@ -109,7 +110,8 @@ ServingOutcome served_with(const std::vector<Request>& requests, Count blocks, c
 TEST(ServeKvTiers, FreeIsMoreMemory) {
   const auto requests = sharing(500, 40);
   for (const Count more : {50, 150, 400}) {
-    const ServingOutcome tiered = served_with(requests, 60, host_of(more)), larger = served_with(requests, 60 + more, {});
+    const ServingOutcome tiered = served_with(requests, 60, host_of(more)),
+                         larger = served_with(requests, 60 + more, {});
     EXPECT_EQ(tally_of(tiered).hits, tally_of(larger).hits) << more;
     EXPECT_EQ(tiered.end, larger.end);
     for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(tiered.requests[i].last, larger.requests[i].last);
@@ -131,7 +133,8 @@ TEST(ServeKvTiers, TwoFreeTiersAreOne) {
 // One that is slower than computing is none.
 TEST(ServeKvTiers, TooSlowIsNone) {
   const auto requests = sharing(300, 40);
-  const ServingOutcome slow = served_with(requests, 60, host_of(400, seconds(1e9))), none = served_with(requests, 60, {});
+  const ServingOutcome slow = served_with(requests, 60, host_of(400, seconds(1e9))),
+                       none = served_with(requests, 60, {});
   EXPECT_EQ(slow.end, none.end);
   EXPECT_EQ(tally_of(slow).hits, tally_of(none).hits);
   EXPECT_EQ(slow.stored[0], 0);

@@ -47,15 +47,15 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
                       const ModelSource* weights, const KernelSource& experts_kernel) {
   StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its power
-  pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method,
-                  weights, experts_kernel](const Workload& workload, const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
+  pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method, weights,
+                  experts_kernel](const Workload& workload,
+                                  const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto graph = rank_graph(model, spread.layout, workload);
     if (!graph) return std::move(graph).error();
     auto prepared = prepare(run, *graph);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp,
-              experts_kernel);
+    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp, experts_kernel);
     if (auto fine = spread_copies(prepared->program, spread.variants.redundant, run.engine.routing); !fine)
       return std::move(fine).error();
     share_keys(prepared->program, spread.variants.decode_cp);

@@ -31,7 +31,8 @@ Count experts_of(const ModelSpec& model) {
 Status check_copies(Count redundant, const RankLayout& layout, Count experts) {
   if (redundant == 0) return Ok{};
   if (experts == 0) return field_error("redundant-experts", "the model has no experts");
-  if (layout.ep < 2) return field_error("redundant-experts", "are about experts shared out over ranks", "for example ep 8");
+  if (layout.ep < 2)
+    return field_error("redundant-experts", "are about experts shared out over ranks", "for example ep 8");
   if (redundant < 0 || redundant > experts * (layout.ep - 1))
     return field_error("redundant-experts", "no rank needs more than one of each expert");
   const Count uneven = (experts + redundant) % layout.ep;
@@ -139,8 +140,8 @@ Status add_key_exchanges(const Graph& graph, const ExchangeSetting& at, int rank
       if (!timed) return timed.error();
       const Seconds time = timed->latency * static_cast<double>(section.repeats);
       // No clock makes it faster, and the SMs have next to nothing to do.
-      calls.push_back({section.name, name, OpClass::other, time, {0, 0, seconds(0), time}, 1, Role::other,
-                       section.part.kind});
+      calls.push_back(
+          {section.name, name, OpClass::other, time, {0, 0, seconds(0), time}, 1, Role::other, section.part.kind});
       return Ok{};
     };
     constexpr double kSumBytes = 4;  // fp32

@@ -1,5 +1,5 @@
-// Layouts that only serving engines have, on top of parallel/layout.h: copies of busy experts, and the keys of a sequence
-// shared out over tensor parallel ranks while it decodes.
+// Layouts that only serving engines have, on top of parallel/layout.h: copies of busy experts, and the keys of a
+// sequence shared out over tensor parallel ranks while it decodes.
 #pragma once
 
 #include "engine/engine.h"
@@ -9,7 +9,8 @@
 namespace tilecast {
 
 struct RankVariants {
-  // Copies of experts beside one of each (vLLM's --eplb-config num_redundant_experts, SGLang's --ep-num-redundant-experts).
+  // Copies of experts beside one of each (vLLM's --eplb-config num_redundant_experts, SGLang's
+  // --ep-num-redundant-experts).
   Count redundant = 0;
   int decode_cp = 1;  // vLLM's --decode-context-parallel-size, SGLang's --dcp-size
 };

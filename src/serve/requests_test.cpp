@@ -195,7 +195,8 @@ TEST(ServeRequests, CancelledRequestsAreAccountedFor) {
         o.prefill = pool_of(policy, 64);
         o.link = {gigabytes_per_second(1e-3), microseconds(50)};
       }
-      const auto requests = round % 2 ? random_conversations(random, 60, milliseconds(5)) : random_requests(random, 200, 180);
+      const auto requests =
+          round % 2 ? random_conversations(random, 60, milliseconds(5)) : random_requests(random, 200, 180);
       const auto out = simulate(requests, o);
       ASSERT_TRUE(out) << out.error().line();
       expect_accounted(requests, o, *out);

@@ -3,11 +3,13 @@
 // - round robin: in turns.
 // - least loaded: the one with the fewest requests in flight, of several the next in turn.
 // - power of two: two drawn at random, the less loaded of them (SGLang's router, policies/power_of_two.rs).
-// - prefix aware: SGLang's cache_aware (sgl-router/src/policies/cache_aware.rs, commit 026f853; defaults of SGLang's model
+// - prefix aware: SGLang's cache_aware (sgl-router/src/policies/cache_aware.rs, commit 026f853; defaults of SGLang's
+// model
 //   gateway, docs/getting-started/load-balancing.md of lightseekorg/smg). The router remembers which beginnings it sent
 //   where; it does not look into the caches. Where loads differ by more than an absolute and a relative threshold the
-//   least loaded replica is taken, whatever it holds. Else the one that was sent the longest part of the prompt, if that
-//   is more than a share of it; else the one that was sent least (the smallest tree). Between equals, the less loaded.
+//   least loaded replica is taken, whatever it holds. Else the one that was sent the longest part of the prompt, if
+//   that is more than a share of it; else the one that was sent least (the smallest tree). Between equals, the less
+//   loaded.
 #pragma once
 
 #include <deque>
@@ -33,8 +35,8 @@ class ReplicaRouter {
  public:
   ReplicaRouter(Router kind, Count replicas, const PrefixRouting& prefixes = {}, std::uint64_t seed = 0);
 
-  // Of the replicas that are open, at least one; its load is one more from now on. `beginnings`: parts of the prompt that
-  // others may begin with too, from its start on.
+  // Of the replicas that are open, at least one; its load is one more from now on. `beginnings`: parts of the prompt
+  // that others may begin with too, from its start on.
   Count choose(Count input, std::span<const PathSegment> beginnings);
   Count choose(const Request& request) {
     const PathSegment prefix{request.prefix, request.prefix_tokens};

@@ -10,7 +10,8 @@ using namespace constants;
 
 double SglangScheduler::room() const {
   auto tokens = static_cast<double>(cache_.available() * cache_.geometry().block_tokens);
-  for (const Sequence* s : running_) tokens -= static_cast<double>(std::min<Count>(s->may_be_left(), kMostPromised)) * ratio_;
+  for (const Sequence* s : running_)
+    tokens -= static_cast<double>(std::min<Count>(s->may_be_left(), kMostPromised)) * ratio_;
   return tokens;
 }
 

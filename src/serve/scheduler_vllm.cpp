@@ -14,7 +14,8 @@ void VllmScheduler::fill(StepPlan& plan) {
 void VllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
   std::size_t place = 0;  // those whose adapter has no room are passed over
   AdapterRoom adapters(*this);
-  while (place < waiting_.size() && adapters.somebody_may() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
+  while (place < waiting_.size() && adapters.somebody_may() && budget > 0 &&
+         static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_[place];
     if (!adapters.fits(s)) {
       ++place;

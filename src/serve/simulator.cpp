@@ -20,7 +20,10 @@ namespace {
 // One engine: its cache, its scheduler, and the step that runs.
 struct ServingReplica {
   ServingReplica(const PoolOptions& o, std::int32_t number)
-      : options(o), number(number), cache(o.blocks, o.geometry, o.reuse, o.offload), scheduler(make_scheduler(o.limits, cache)) {}
+      : options(o),
+        number(number),
+        cache(o.blocks, o.geometry, o.reuse, o.offload),
+        scheduler(make_scheduler(o.limits, cache)) {}
 
   const PoolOptions& options;
   std::int32_t number;
@@ -31,12 +34,12 @@ struct ServingReplica {
   Seconds entry_free_at;        // when its first stage can take the next one
   Seconds last_end;             // of the youngest
   bool busy = false, planned = false;
-  bool warm = false;  // has run a step
-  StepSpent spent;       // on the step that runs
-  Seconds free_at;       // when its last step ended
-  Seconds link_free_at;  // when its last transfer ended
+  bool warm = false;                                      // has run a step
+  StepSpent spent;                                        // on the step that runs
+  Seconds free_at;                                        // when its last step ended
+  Seconds link_free_at;                                   // when its last transfer ended
   AdapterSlots adapters{options.features.adapter_slots};  // that its GPUs hold
-  Count held_back = 0;   // steps that prompts of its group have waited for the others' (the first of a group counts)
+  Count held_back = 0;  // steps that prompts of its group have waited for the others' (the first of a group counts)
 };
 
 }  // namespace
@@ -304,7 +307,8 @@ class Simulation {
     if (unit < 0) return;
     for (Count r = unit * o_.pool.in_step; r < (unit + 1) * o_.pool.in_step; ++r) {
       // A request that was cancelled in a step holds its blocks to the step's end.
-      if (replicas_[static_cast<std::size_t>(r)]->cache.held() == 0) replicas_[static_cast<std::size_t>(r)]->cache.clear();
+      if (replicas_[static_cast<std::size_t>(r)]->cache.held() == 0)
+        replicas_[static_cast<std::size_t>(r)]->cache.clear();
       replicas_[static_cast<std::size_t>(r)]->warm = false;
     }
   }

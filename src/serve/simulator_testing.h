@@ -155,7 +155,8 @@ inline void expect_conserved(const std::vector<Request>& requests, const Simulat
 }
 
 // sent = done + cancelled + refused; what was not sent followed one that was not answered.
-inline void expect_accounted(const std::vector<Request>& requests, const SimulationOptions& o, const ServingOutcome& out) {
+inline void expect_accounted(const std::vector<Request>& requests, const SimulationOptions& o,
+                             const ServingOutcome& out) {
   ASSERT_EQ(out.requests.size(), requests.size());
   EXPECT_EQ(out.unfinished, 0);
   EXPECT_EQ(out.blocks_left, 0);

@@ -106,9 +106,9 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
   return in_bytes(mebibytes(mebi));
 }
 
-// Products of block-scaled fp8 on Blackwell are DeepGEMM's under SGLang and TensorRT-LLM alike. AIConfigurator's rows of
-// SGLang hold 10 us more each, whatever the size: scales brought into the layout that DeepGEMM asks for, which SGLang's
-// own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
+// Products of block-scaled fp8 on Blackwell are DeepGEMM's under SGLang and TensorRT-LLM alike. AIConfigurator's rows
+// of SGLang hold 10 us more each, whatever the size: scales brought into the layout that DeepGEMM asks for, which
+// SGLang's own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
 bool slow_collector(const KernelCall& call, EngineKind engine, Architecture architecture) {
   return engine == EngineKind::sglang && architecture == Architecture::blackwell &&
          std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.name == "fp8_block";
@@ -142,7 +142,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
         call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
-    if (slow_collector(call, engine, architecture)) call.context.engine = Launcher::trtllm, call.context.kernel_source = KernelSource::deepgemm;
+    if (slow_collector(call, engine, architecture))
+      call.context.engine = Launcher::trtllm, call.context.kernel_source = KernelSource::deepgemm;
     if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
       if (!program.routed) moe->distribution = ExpertDistribution::power_law;
       if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
@@ -191,9 +192,9 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.law = power_law(gpu);
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
-  pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method,
-                  weights, experts_kernel](const Workload& workload,
-                                           const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
+  pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method, weights,
+                  experts_kernel](const Workload& workload,
+                                  const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
@@ -269,7 +270,7 @@ const StepTable::Amount& StepTable::decode_point(Count requests, Count context, 
 
 namespace {
 
-constexpr Count kShortContext = 16;  // below it every context is a point
+constexpr Count kShortContext = 16;        // below it every context is a point
 constexpr int kCounts = 8, kContexts = 4;  // points an octave
 
 // Where a cell is kept: by sixteenths of an octave, of which but a few lie on both sides of a point.
@@ -289,23 +290,22 @@ bool StepTable::find_cell(DecodeCell& cell, Count requests, double context, Coun
   if (c.low != grid_point(k, kContexts) || c.low < kShortContext || context < from || context > to) return false;
   const Between b = on_grid(static_cast<double>(requests), 8, kCounts);
   cell = {requests, tokens_each, std::max(from, static_cast<double>(c.low)), to, {b.low, b.high}, {c.low, c.high},
-          b.share, {}};
+          b.share,  {}};
   return true;
 }
 
 StepTable::Amount StepTable::decode_attention(Count requests, double mean_context, Count tokens_each) const {
   const double context = std::max(static_cast<double>(kShortContext), mean_context);
   DecodeCell& cell = cells_[cell_of(requests, context, cells_.size())];
-  const bool there = cell.requests == requests && cell.tokens_each == tokens_each && context >= cell.from &&
-                     context <= cell.to;
+  const bool there =
+      cell.requests == requests && cell.tokens_each == tokens_each && context >= cell.from && context <= cell.to;
   if (!there && !find_cell(cell, requests, context, tokens_each)) {
     const Between b = on_grid(static_cast<double>(requests), 8, kCounts);
     const Between c = on_grid(context, kShortContext, kContexts);
     return blend(b, [&](Count n) { return blend(c, [&](Count k) { return decode_point(n, k, tokens_each); }); });
   }
   const auto [low, high] = cell.contexts;
-  const double share =
-      std::clamp((context - static_cast<double>(low)) / static_cast<double>(high - low), 0.0, 1.0);
+  const double share = std::clamp((context - static_cast<double>(low)) / static_cast<double>(high - low), 0.0, 1.0);
   // Points are looked up by their place, 0 or 1, and kept.
   return blend(Between{0, 1, cell.between}, [&](Count i) {
     return blend(Between{0, 1, share}, [&](Count j) -> Amount {
@@ -360,7 +360,8 @@ StepTable::Amount StepTable::prefill_attention(const std::vector<PrefillChunk>& 
 }
 
 // Answers whose kernel is the prompts': a row of each tile is used. Keys are read once by every query head of a group,
-// but from L2 after the first, where that is as large as Ada's: there it takes longer than decoding, and not without end.
+// but from L2 after the first, where that is as large as Ada's: there it takes longer than decoding, and not without
+// end.
 StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amount& alone) const {
   const Count context = batch.decode_context / batch.decodes;
   const Amount together = prefill_attention(
@@ -371,8 +372,7 @@ StepTable::Amount StepTable::in_prompts_kernel(const StepBatch& batch, const Amo
 
 const StepTable::Amount& StepTable::body_and_head(Count tokens, Count sequences) const {
   Plain& kept = plain_[static_cast<std::size_t>(tokens * 31 + sequences) % plain_.size()];
-  if (kept.tokens != tokens || kept.sequences != sequences)
-    kept = {tokens, sequences, body(tokens) + head(sequences)};
+  if (kept.tokens != tokens || kept.sequences != sequences) kept = {tokens, sequences, body(tokens) + head(sequences)};
   return kept.sum;
 }
 

@@ -43,7 +43,8 @@ class CsvTrace {
     });
     if (!fine) return fine;
     for (std::size_t i = 0; i < 3; ++i)
-      if (!seen[i] && !(i == static_cast<std::size_t>(TraceField::input) && seen[static_cast<std::size_t>(TraceField::fresh)]))
+      if (!seen[i] &&
+          !(i == static_cast<std::size_t>(TraceField::input) && seen[static_cast<std::size_t>(TraceField::fresh)]))
         return field_error(std::string(name_of(static_cast<TraceField>(i))), "the header has no such column",
                            "for example: arrival,input,output");
     return Ok{};

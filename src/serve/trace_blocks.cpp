@@ -30,7 +30,8 @@ SharedPaths BlockTree::paths(std::vector<Request>& requests, const std::vector<s
   std::vector<PathSegment> way;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     std::int32_t node = ends[i];
-    while (node >= 0 && nodes_[static_cast<std::size_t>(node)].count < 2) node = nodes_[static_cast<std::size_t>(node)].parent;
+    while (node >= 0 && nodes_[static_cast<std::size_t>(node)].count < 2)
+      node = nodes_[static_cast<std::size_t>(node)].parent;
     if (node < 0) continue;
     const Count input = requests[i].input;
     const bool cut = nodes_[static_cast<std::size_t>(node)].depth * block_tokens > input;

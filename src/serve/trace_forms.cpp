@@ -15,7 +15,7 @@ namespace tilecast {
 namespace {
 
 constexpr std::array<std::string_view, kTraceFields> kTraceFieldNames = {
-    "arrival", "input",      "output", "prefix",   "prefix_tokens", "pause", "turn",
+    "arrival",    "input",      "output", "prefix",   "prefix_tokens", "pause", "turn",
     "new_tokens", "max_tokens", "class",  "priority", "adapter",       "images"};
 
 constexpr double kMilli = 1e-3, kNano = 1e-9;
@@ -79,7 +79,8 @@ std::optional<double> date(std::string_view text) {
   const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2), minute = part(14, 2);
   const auto second = finite_number(rest);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  if (*year < 1970 || *year > 9999 || *month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 61)
+  if (*year < 1970 || *year > 9999 || *month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 ||
+      *minute > 59 || *second > 61)
     return std::nullopt;
   return days_of(static_cast<int>(*year), static_cast<int>(*month), static_cast<int>(*day)) * 86400 + *hour * 3600 +
          *minute * 60 + *second;
@@ -89,7 +90,8 @@ std::optional<double> date(std::string_view text) {
 
 const TraceColumn* trace_column(std::string_view name) {
   const std::string key = name_key(name);
-  const auto found = std::find_if(std::begin(kColumns), std::end(kColumns), [&](const TraceColumn& c) { return c.key == key; });
+  const auto found =
+      std::find_if(std::begin(kColumns), std::end(kColumns), [&](const TraceColumn& c) { return c.key == key; });
   return found == std::end(kColumns) ? nullptr : found;
 }
 

@@ -14,7 +14,7 @@ Random stream_of(std::uint64_t seed, Stream stream) {
   return Random(mixed(seed ^ mixed(static_cast<std::uint64_t>(stream))));
 }
 
-constexpr Count kMostTurns = 10'000'000;       // of all conversations together
+constexpr Count kMostTurns = 10'000'000;             // of all conversations together
 constexpr Count kMostConversation = Count{1} << 30;  // tokens
 
 }  // namespace
@@ -39,7 +39,8 @@ Result<std::vector<Request>> conversations_of(const std::vector<Request>& firsts
     requests.push_back(first);
     for (Count t = 1; t < turns; ++t) {
       if (static_cast<Count>(requests.size()) >= kMostTurns)
-        return field_error("turns", fmt::format("there are more than {} turns in all", kMostTurns), "fewer num-prompts");
+        return field_error("turns", fmt::format("there are more than {} turns in all", kMostTurns),
+                           "fewer num-prompts");
       Request next = requests.back();
       next.after = static_cast<std::int32_t>(requests.size() - 1), next.history = true;
       next.input += next.output + draw(o.added, random);
@@ -69,7 +70,8 @@ Status give_classes(std::vector<Request>& requests, const std::vector<RequestCla
     } else if (drawn) {
       double at = random.uniform() * sum;
       r.group = 0;
-      while (static_cast<std::size_t>(r.group) + 1 < classes.size() && at >= classes[static_cast<std::size_t>(r.group)].share)
+      while (static_cast<std::size_t>(r.group) + 1 < classes.size() &&
+             at >= classes[static_cast<std::size_t>(r.group)].share)
         at -= classes[static_cast<std::size_t>(r.group++)].share;
     }
     const auto group = static_cast<std::size_t>(r.group);
