@@ -241,8 +241,7 @@ const Question& plan_train_question() {
       "plan train",
       "every way to spread a training step, ranked, and what it costs",
       {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096",
-       "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1024 "
-       "--seq 8192"}};
+       "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1k --seq 8Ki"}};
   return question;
 }
 

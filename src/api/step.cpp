@@ -73,6 +73,7 @@ BoundArgument stage_layers_argument(std::vector<int>& field) {
                  .scopes = {kPipeline}};
   bound.get = [&field] {
     std::vector<std::string> parts;
+    parts.reserve(field.size());
     for (const int layers : field) parts.push_back(std::to_string(layers));
     return joined(parts);
   };
@@ -331,8 +332,8 @@ const Question& step_question() {
        "predict Llama-3.1-8B --gpu H100-SXM --mode prefill --seq 8192 --dtype bf16,fp8 --compare",
        "predict Qwen3-30B-A3B --gpu H100-SXM --mode mixed --requests 64x1+4096,1x2048 --engine vllm,sglang",
        "predict gpt2-large --gpu A100-SXM-80GB --mode train --batch 8 --seq 1024 --mixed autocast",
-       "predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 --micro-batch 1 "
-       "--global-batch 128 --trace step.json --export-chakra traces"}};
+       std::string("predict Llama-3.1-70B --cluster hgx-h100 --tp 8 --pp 2 --dp 4 --mode train --seq 4096 ") +
+           "--micro-batch 1 --global-batch 128 --trace step.json --export-chakra traces"}};
   return question;
 }
 

@@ -82,8 +82,8 @@ namespace {
 // What a token takes with this variant of the best, over what it takes with the best.
 class Variants {
  public:
-  Variants(const TrainingQuery& query, const PlannedLayout& best, const StepPricing& with)
-      : query_(query), best_(best), with_(with), token_(best.step.base() / tokens_of(best.run)) {}
+  Variants(const PlannedLayout& best, const StepPricing& with)
+        : with_(with), token_(best.step.base() / tokens_of(best.run)) {}
 
   void add(std::string what, const ParallelRun& run, const Cluster& cluster) {
     const auto forecast = forecast_parallel(run, cluster, with_);
@@ -103,8 +103,6 @@ class Variants {
   }
 
  private:
-  const TrainingQuery& query_;
-  const PlannedLayout& best_;
   const StepPricing& with_;
   double token_;
   std::vector<TrainingAdvice> advice_;
@@ -115,7 +113,7 @@ class Variants {
 std::vector<TrainingAdvice> advice_for(const TrainingQuery& query, const TrainingPlan& plan, const StepPricing& with) {
   if (plan.ranked.empty()) return {};
   const PlannedLayout& best = plan.ranked.front();
-  Variants variants(query, best, with);
+  Variants variants(best, with);
   Cluster cluster = query.cluster;
   cluster.intra.bandwidth = cluster.intra.bandwidth * 2;
   if (query.gpus > 1) variants.add("links within a node twice as fast", best.run, cluster);

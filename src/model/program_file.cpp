@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "support/gzip_reader.h"
@@ -187,10 +188,10 @@ class ProgramReader {
   double number(const ProgramJson& value, const std::string& at) {
     if (value.is_number()) return value.get<double>();
     const std::string given = text(value, at);
-    if (given == "inf") return INFINITY;
-    if (given == "-inf") return -INFINITY;
+    if (given == "inf") return std::numeric_limits<double>::infinity();
+    if (given == "-inf") return -std::numeric_limits<double>::infinity();
     if (given != "nan") fail(at, "must be a number, inf, -inf or nan");
-    return NAN;
+    return std::numeric_limits<double>::quiet_NaN();
   }
 
   // The columns of a table, all of one length.
@@ -201,9 +202,10 @@ class ProgramReader {
       if (failure_) return {};
       const ProgramJson& column = member(object, name, table);
       if (failure_) return {};
-      if (!column.is_array()) return fail(table + "." + name, "must be a list"), found;
+      const std::string at = fmt::format("{}.{}", table, name);
+      if (!column.is_array()) return fail(at, "must be a list"), found;
       if (!found.empty() && column.size() != found[0]->size())
-        return fail(table + "." + name, "must be as long as " + table + "." + names[0]), found;
+        return fail(at, fmt::format("must be as long as {}.{}", table, names[0])), found;
       found.push_back(&column);
     }
     return found;
@@ -294,8 +296,8 @@ std::vector<Count> memory_over_calls(const ProgramFile& program) {
   std::vector<Count> change(program.calls.size() + 2, 0);
   for (const ProgramStorage& storage : program.storages) {
     if (!storage.on_card) continue;
-    change[static_cast<std::size_t>(storage.born + 1)] += storage.bytes;
-    if (storage.dies != -1) change[static_cast<std::size_t>(storage.dies + 2)] -= storage.bytes;
+    change[static_cast<std::size_t>(Count{storage.born} + 1)] += storage.bytes;
+    if (storage.dies != -1) change[static_cast<std::size_t>(Count{storage.dies} + 2)] -= storage.bytes;
   }
   // The first entry is what is there before the first call; it stays during that call.
   std::vector<Count> held(program.calls.size() + 1, 0);

@@ -53,7 +53,7 @@ struct Sequence {
   // Images or clips whose keys were not found: all, or those that earlier turns did not have.
   Count to_encode() const {
     const Request& r = request;
-    const Count before = r.prefix_tokens + r.media_tokens / std::max(1, r.media) * (r.media - r.fresh_media);
+    const Count before = r.prefix_tokens + Count{r.media_tokens} / std::max(1, r.media) * (r.media - r.fresh_media);
     if (computed < before) return r.media;
     return r.after < 0 && computed >= r.prefix_tokens + r.media_tokens ? 0 : r.fresh_media;
   }
@@ -118,7 +118,7 @@ struct SchedulerLimits {
 
 class Scheduler {
  public:
-  Scheduler(SchedulerLimits limits, KvCache& cache) : limits_(limits), cache_(cache), random_(limits.seed) {}
+  Scheduler(const SchedulerLimits& limits, KvCache& cache) : limits_(limits), cache_(cache), random_(limits.seed) {}
   virtual ~Scheduler() = default;
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
