@@ -151,7 +151,7 @@ class GpuSearch {
       if (plan->ranked.empty()) continue;
       TrainingRun whole = whole_run(q_, *query, plan->ranked.front(), price_);
       const bool within = is_within(q_, whole), last = q_.budget && whole.usd && *whole.usd > 2 * *q_.budget;
-      if (!best || better(whole, best->whole)) best = Chosen{*query, *std::move(plan), std::move(whole)};
+      if (!best || better(whole, best->whole)) best = Chosen{*query, *std::move(plan), whole};
       if ((within && q_.deadline) || last) break;
     }
     if (!best)
@@ -241,7 +241,7 @@ const Question& plan_train_question() {
       "plan train",
       "every way to spread a training step, ranked, and what it costs",
       {"plan train Llama-3.1-70B --gpus 64xH100-SXM --global-batch 512 --seq 4096",
-       "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1k --seq 8Ki"}};
+       "plan train Llama-3.1-70B --gpus H100-SXM --tokens 2T --deadline 30 --global-batch 1024 --seq 8192"}};
   return question;
 }
 
