@@ -46,10 +46,11 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
          "Runs of `vllm bench serve` without speculation, parallelism as the serve command says; lengths drawn from "
          "the "
          "recorded requests of the table above and scaled to a run's means, equal ones for random data. What a request "
-         "in a step costs the host there (150 us) was chosen on Qwen3-14B. On the machine with one or two H100s long "
-         "prompts take 1.7 times as long as forecast, whatever the engine, while single answers do not; its machine "
-         "with "
-         "eight H100s and other tables' H100s agree with the forecast. The cause is not known.\n\n" +
+         "in a step costs the host there (150 us) was chosen on Qwen3-14B. On its machine with one or two H100s long "
+         "prompts take 1.7 times as long as on others, whatever the engine, while single answers do not; its machine "
+         "with eight H100s and other tables' H100s agree with the forecast. Why is not known: forecasts of that machine "
+         "hold its cards to 350 W, the nearest of 350, 450 and 700 W on the half of the groups that choices are made "
+         "on.\n\n" +
          table_by(
              {"quantity"}, all, [](const EndToEndResult& r) { return Words{quantity_of(r)}; }, nullptr) +
          table_by(

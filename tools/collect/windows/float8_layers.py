@@ -74,14 +74,7 @@ def _columns(x):
     return turned(narrow(x, scale, E4M3)), scale.reciprocal().t()
 
 
-class RowProductWideWeightGrad(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        a, scale_a = row(x, None, E4M3)
-        b, scale_b = row(weight, None, E4M3)
-        return scaled(a, b, scale_a, scale_b.t(), True)
-
+class RowProductWideWeightGrad(RowProduct):
     @staticmethod
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
