@@ -5,66 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <deque>
 #include <queue>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "serve/replica.h"
 #include "serve/run_log.h"
 #include "serve/turns.h"
 
 namespace tilecast {
-namespace {
-
-// One engine: its cache, its scheduler, and the step that runs.
-struct ServingReplica {
-  ServingReplica(const PoolOptions& o, std::int32_t number)
-      : options(o),
-        number(number),
-        cache(o.blocks, o.geometry, o.reuse, o.offload),
-        scheduler(make_scheduler(o.limits, cache)) {}
-
-  const PoolOptions& options;
-  std::int32_t number;
-  KvCache cache;
-  std::unique_ptr<Scheduler> scheduler;
-  StepPlan now, next;
-  std::deque<StepPlan> flight;  // steps of a pipeline, the oldest first
-  Seconds entry_free_at;        // when its first stage can take the next one
-  Seconds last_end;             // of the youngest
-  bool busy = false, planned = false;
-  bool warm = false;                                      // has run a step
-  StepSpent spent;                                        // on the step that runs
-  Seconds free_at;                                        // when its last step ended
-  Seconds link_free_at;                                   // when its last transfer ended
-  AdapterSlots adapters{options.features.adapter_slots};  // that its GPUs hold
-  Count held_back = 0;  // steps that prompts of its group have waited for the others' (the first of a group counts)
-};
-
-}  // namespace
-
-Count most_at_once(const PoolOptions& pool, Count tokens) {
-  return std::min(pool.limits.max_sequences, pool.blocks / std::max<Count>(1, pool.geometry.blocks_for(tokens)));
-}
-
-StepSpent step_spent(StepBatch& batch, const PoolOptions& o, bool from_idle) {
-  const HostTimes& host = o.host;
-  const bool graph = batch.prefill.empty() || host.graphs_for_prompts;
-  const Count size = graph ? captured_size(host.graphs, batch.tokens()) : 0;
-  if (size > 0) batch.padding = size - batch.tokens();
-  const StepCost::Spent kernels = o.cost->spent(batch);
-  const bool drafts = batch.decodes > 0 && o.limits.speculation.draft > 0;
-  const double more = drafts ? 1 + o.draft_cost * static_cast<double>(o.limits.speculation.draft) : 1;
-  const StepExtra extra = extra_of(o.features, batch);
-  StepSpent spent{{}, kernels.time * more + extra.gpu, kernels.joules * more + extra.joules};
-  const Seconds issued = size == 0 ? std::max(spent.gpu, host.per_launch * static_cast<double>(o.launches)) : spent.gpu;
-  const Seconds between = between_steps(host, batch.sequences()) + extra.host;
-  spent.time = !host.overlapped || from_idle ? issued + between : std::max(issued + host.gap, between);
-  spent.time += extra.before;
-  return spent;
-}
-
 namespace {
 
 // At one time, in this order: a replica that was idle starts with all that came at once.
@@ -530,18 +480,6 @@ class Simulation {
   ServingOutcome out_;
   RunLog log_{out_};
 };
-
-Status check(const PoolOptions& pool, const char* name) {
-  if (!pool.cost) return field_error(name, "has no step cost");
-  if (pool.replicas < 1) return field_error(name, "needs a replica at least");
-  if (pool.blocks < 1)
-    return field_error(name, "has no memory left for keys and values", "a larger GPU, or more of them");
-  if (pool.limits.max_sequences < 1 || pool.limits.max_tokens < 1)
-    return field_error(name, "its limits of sequences and tokens must be at least 1");
-  if (pool.limits.max_tokens < 1 + pool.limits.speculation.draft)
-    return field_error(name, "a step must have room for a token and its drafts");
-  return Ok{};
-}
 
 }  // namespace
 
