@@ -146,6 +146,7 @@ TorchWalk gradient_walk(TorchWalk walk) {
     case TorchWalk::narrow: return TorchWalk::widen;
     case TorchWalk::strided:
     case TorchWalk::cat: return TorchWalk::strided;
+    case TorchWalk::transposed: return TorchWalk::transposed;
     case TorchWalk::vectorized:
     case TorchWalk::index: return TorchWalk::vectorized;
   }

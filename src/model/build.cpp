@@ -123,9 +123,11 @@ Section build_patches(const PatchFrontend& p, const StackContext& at) {
   int x = b.add(Role::patches, "patches.project", conv, {pixels}, images * side * side * hidden,
                 {.matrix = p.channels * p.patch * p.patch * hidden, .vector = p.bias ? hidden : 0});
   const Count elements = at.tokens * hidden;
-  Copy cat;
-  cat.elements = elements;
-  x = b.add(Role::patches, "patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
+  if (p.learned_tokens() > 0) {
+    Copy cat;
+    cat.elements = elements;
+    x = b.add(Role::patches, "patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
+  }
   x = b.pointwise(Role::patches, "patches.positions", PointwiseOp::add, {x}, elements);
   b.last().weights.vector = p.positions() * hidden;
   if (at.stack.embedding_norm) build_norm(b, Role::patches, "patches.norm", x, at.tokens, at.stack);
