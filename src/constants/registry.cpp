@@ -43,6 +43,8 @@ void add_power(List& list) {
   list.add(kNarrowWidth);
   for (const MemoryEnergy& energy : kMemoryEnergies) list.add(energy.byte);
   list.add(kOnChipByte);
+  list.add(kFabricByte);
+  list.add(kFunctionShare);
   list.add(kHbmIdle);
   list.add(kGddrIdle);
   list.add(kHbmBoard);
