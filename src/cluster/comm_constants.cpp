@@ -57,8 +57,7 @@ double curve_at(const Curve& curve, const Curve* own, double v) {
 }
 
 NetworkConstants::NetworkConstants()
-    : share(kNetworkShare),
-      connection(kConnectionRate),
+    : connection(kConnectionRate),
       staged_node(kStagedNode),
       staged_duplex(kStagedDuplex),
       staged_step(kStagedStep) {}

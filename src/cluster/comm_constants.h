@@ -66,7 +66,7 @@ inline constexpr const char *kBetween = "between", *kNetwork = "network";
 
 // What is reached of networks between nodes (cluster/network.h), where constants/network.h only starts.
 struct NetworkConstants {
-  double share, connection;                        // of a card's line rate; GB/s
+  double connection;                               // GB/s at which a message's chunks are handed on
   double staged_node, staged_duplex, staged_step;  // without GPUDirect: GB/s, share, us
   NetworkConstants();                              // as assumed, nothing fitted
 
@@ -82,9 +82,8 @@ struct NetworkConstants {
   bool knows(std::string_view network) const;
 };
 // The fitted numbers by the names they have in files.
-inline constexpr std::array<std::pair<std::string_view, double NetworkConstants::*>, 5> kNetworkFigures = {
-    {{"share", &NetworkConstants::share},
-     {"connection", &NetworkConstants::connection},
+inline constexpr std::array<std::pair<std::string_view, double NetworkConstants::*>, 4> kNetworkFigures = {
+    {{"connection", &NetworkConstants::connection},
      {"staged_node", &NetworkConstants::staged_node},
      {"staged_duplex", &NetworkConstants::staged_duplex},
      {"staged_step", &NetworkConstants::staged_step}}};

@@ -46,7 +46,7 @@ CardRates card_rates(const Cluster& cluster, const NetworkConstants& constants) 
     if (one >= handing) return {peak, one};
     return {std::min(peak, BytesPerSecond::from_base(1 / (1 / one.base() - 1 / handing.base()))), one};
   }
-  const BytesPerSecond many = peak * constants.share;
+  const BytesPerSecond many = peak * kNetworkShare;
   return {many, both(many, handing * (microseconds(kNetHop) / inter.latency))};
 }
 
