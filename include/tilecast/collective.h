@@ -32,7 +32,8 @@ struct CollectiveQuery {
   Count sms = 20;         // that DeepEP's kernels get
   bool balanced = false;  // a token's experts lie on as many ranks as they can; else they are drawn at random
 
-  std::string cluster = {};         // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its JSON text
+  std::string cluster = {};         // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its
+                                    // JSON text; any of them with "@hdr200", one of known_fabrics()
   std::optional<Count> nodes = {};  // of the cluster; absent: its description's, or as many as the ranks need
   std::optional<Count> ranks = {};  // that take part; absent: all GPUs of the cluster
   std::optional<Count> local = {};  // of them on one node, while the node's other GPUs make the same call
@@ -76,7 +77,7 @@ struct ClusterInfo {
   BytesPerSecond link_rate;
   bool nvls = false;  // the switch reduces and multicasts
   struct Network {
-    std::string kind;     // "infiniband" or "roce"
+    std::string kind;     // "infiniband", "roce", "efa", "slingshot" or "ethernet"
     BytesPerSecond rate;  // of a GPU
   };
   std::optional<Network> network;  // between nodes
@@ -87,6 +88,16 @@ struct ClusterInfo {
 std::vector<ClusterInfo> known_clusters();
 // One of them, "hgx-h100:4", "64xH100", a description file, or its JSON text.
 Result<ClusterInfo> describe_cluster(const std::string& cluster);
+
+// Networks by name, which a cluster takes after an @: "hgx-h100:4@hdr200".
+struct FabricInfo {
+  std::string name;
+  std::vector<std::string> aliases;
+  ClusterInfo::Network network;  // of a GPU of nodes of eight
+  std::vector<std::string> notes;
+  std::vector<std::pair<std::string, std::string>> sources;
+};
+std::vector<FabricInfo> known_fabrics();
 
 const Question& collective_question();
 const Question& clusters_question();

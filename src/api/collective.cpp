@@ -9,6 +9,7 @@
 
 #include "api/declare.h"
 #include "cluster/expert_exchange.h"
+#include "cluster/fabric.h"
 #include "cluster/registry.h"
 #include "gpu/dtype.h"
 #include "support/text.h"
@@ -188,6 +189,19 @@ std::vector<ClusterInfo> known_clusters() {
   return all;
 }
 
+std::vector<FabricInfo> known_fabrics() {
+  std::vector<FabricInfo> all;
+  for (const Fabric& fabric : built_in_fabrics()) {
+    FabricInfo info{fabric.name, fabric.aliases, {}, fabric.notes, {}};
+    Cluster nodes;
+    nodes.gpus_per_node = 8;
+    if (const auto with = with_fabric(nodes, fabric.name)) info.network = {with->inter->kind, with->inter->bandwidth};
+    info.sources.assign(fabric.sources.begin(), fabric.sources.end());
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 Result<ClusterInfo> describe_cluster(const std::string& cluster) {
   const auto found = cluster_of(cluster);
   if (!found) return in_field(found.error(), "cluster");
@@ -276,7 +290,8 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
             .least = 1,
             .most = kMostRanks});
   list.add(q.cluster, {.name = "cluster",
-                       .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file",
+                       .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file; @hdr200 "
+                               "after it for another fabric between nodes",
                        .example = "hgx-h100-8",
                        .required = true});
   list.add(q.nodes, {.name = "nodes",

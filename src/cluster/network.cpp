@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "cluster/collective_physics.h"
 #include "constants/cluster.h"
@@ -66,10 +67,12 @@ class WayWriter {
         constants_(constants),
         at_(crossing_of(call, cluster)),
         rates_(network_rates(at_, cluster, constants)),
-        alone_(at_.local == 1) {}
+        alone_(at_.local == 1) {
+    if (cluster.gpu.vendor == Vendor::amd) rings_ = kRcclRings, trees_ = kRcclTrees;
+  }
 
   std::vector<NetworkWay> point_to_point() const {
-    const ProtocolConstants& p = kRingProtocols[2];  // NCCL's messages are Simple
+    const ProtocolConstants& p = rings_.back();  // messages are Simple
     const bool exchange = call_.op == CollectiveOp::all_to_all;
     const bool one_peer = call_.ranks == 2;
     const Bytes sent = call_.bytes * leaving_share(call_.op, at_.nodes, at_.local, call_.ranks);
@@ -83,10 +86,10 @@ class WayWriter {
   std::vector<NetworkWay> collective() const {
     std::vector<NetworkWay> ways;
     const bool sums = call_.op == CollectiveOp::all_reduce;
-    for (const ProtocolConstants& p : kRingProtocols)
+    for (const ProtocolConstants& p : rings_)
       if (allowed(p)) ways.push_back(ring(p));
     if (!sums) return ways;
-    for (const ProtocolConstants& p : kTreeProtocols)
+    for (const ProtocolConstants& p : trees_)
       if (allowed(p)) ways.push_back(tree(p));
     const bool floats = !call_.integers;
     if (cluster_.intra.nvls && floats && at_.local >= kLeastNvlsRanks) ways.push_back(tree(kNvlsTree));
@@ -147,6 +150,7 @@ class WayWriter {
   Crossing at_;
   NetworkRates rates_;
   bool alone_;
+  std::span<const ProtocolConstants> rings_ = kRingProtocols, trees_ = kTreeProtocols;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace tilecast::constants {
 
 namespace sources {
 inline constexpr std::string_view kNccl220 = "NCCL 2.20.3 src/graph/tuning.cc (commit b647562)";
+inline constexpr std::string_view kRccl = "RCCL src/graph/tuning.cc (commit 0023b9b)";
 inline constexpr std::string_view kNetworkPrior = "a judgement; `tilecast-lab collectives --fit` starts from it";
 }  // namespace sources
 
@@ -19,18 +20,19 @@ struct ProtocolConstants {
 struct ProtocolFigures {
   double base, net, nvlink, pcie, share;
 };
-constexpr ProtocolConstants protocol_constants(const char* name, const ProtocolFigures& f) {
+constexpr ProtocolConstants protocol_constants(const char* name, const ProtocolFigures& f,
+                                               std::string_view source = sources::kNccl220) {
   return {
       name,
-      Number{"collective.protocol.base", f.base, "us", published, "start of a call", sources::kNccl220, "", name},
-      Number{"collective.protocol.net", f.net, "us", published, "a hop between nodes", sources::kNccl220, "", name},
+      Number{"collective.protocol.base", f.base, "us", published, "start of a call", source, "", name},
+      Number{"collective.protocol.net", f.net, "us", published, "a hop between nodes", source, "", name},
       Number{"collective.protocol.nvlink", f.nvlink, "us", published,
-             "an NVLink hop where nodes are crossed, at least the 1 us of posting to the network", sources::kNccl220,
+             "an NVLink hop where nodes are crossed, at least the 1 us of posting to the network", source,
              "", name},
       Number{"collective.protocol.pcie", f.pcie, "us", published, "a PCIe hop where nodes are crossed",
-             sources::kNccl220, "", name},
+             source, "", name},
       Number{"collective.protocol.share", f.share, "1", published, "of the network that is not flags or waiting",
-             sources::kNccl220, "", name}};
+             source, "", name}};
 }
 // LL sends a flag of four bytes with every four of data.
 // clang-format off
@@ -46,6 +48,13 @@ inline constexpr ProtocolConstants kNvlsTree =
     protocol_constants("NVLS tree", {.base = 0, .net = 14, .nvlink = 23, .pcie = 0, .share = 5.0 / 6});
 inline constexpr ProtocolConstants kCollnet =
     protocol_constants("collnet", {.base = 0, .net = 31, .nvlink = 3.7, .pcie = 3.7, .share = 0.85});
+// AMD's fork without LL128: what it calls NVLink is Infinity Fabric (LL takes 1.8 times as long across nodes).
+inline constexpr std::array<ProtocolConstants, 2> kRcclRings = {
+    protocol_constants("RCCL ring LL", {.base = 20.5, .net = 2.0, .nvlink = 2.3 * 1.8, .pcie = 1.3 * 1.8, .share = 0.5}, sources::kRccl),
+    protocol_constants("RCCL ring Simple", {.base = 27.9, .net = 4.5, .nvlink = 2.7, .pcie = 1.9, .share = 1.0}, sources::kRccl)};
+inline constexpr std::array<ProtocolConstants, 2> kRcclTrees = {
+    protocol_constants("RCCL tree LL", {.base = 37.9, .net = 9.8, .nvlink = 1.2 * 1.8, .pcie = 2.2 * 1.8, .share = 0.27 / 2.3}, sources::kRccl),
+    protocol_constants("RCCL tree Simple", {.base = 40.4, .net = 19.5, .nvlink = 3.8, .pcie = 5.7, .share = 0.27}, sources::kRccl)};
 // clang-format on
 inline constexpr Number kLl128AloneShare{"collective.ll128_alone_share",      0.7, "1", published,
                                          "of the links with one rank a node", sources::kNccl220};

@@ -210,6 +210,8 @@ void add_cluster_1(List& list) {
 void add_network(List& list) {
   for (const auto& protocol : kRingProtocols) list.add_all(protocol);
   for (const auto& protocol : kTreeProtocols) list.add_all(protocol);
+  for (const auto& protocol : kRcclRings) list.add_all(protocol);
+  for (const auto& protocol : kRcclTrees) list.add_all(protocol);
   list.add_all(kNvlsTree), list.add_all(kCollnet);
   list.add(kLl128AloneShare), list.add(kTreePairPasses), list.add(kTreePasses);
   list.add(kNetworkShare), list.add(kConnectionRate);
