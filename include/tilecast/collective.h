@@ -37,6 +37,7 @@ struct CollectiveQuery {
   std::optional<Count> nodes = {};  // of the cluster; absent: its description's, or as many as the ranks need
   std::optional<Count> ranks = {};  // that take part; absent: all GPUs of the cluster
   std::optional<Count> local = {};  // of them on one node, while the node's other GPUs make the same call
+  std::optional<Count> groups = {};  // with `local`: only so many groups of a node call at a time; 1: this one alone
   // nccl (if empty), vllm, sglang, trtllm; of tokens deepep (if empty), deepep-ll, trtllm-one-sided, trtllm-two-sided.
   std::string library = {};
   std::string dtype = {};  // empty: bf16, of dispatch fp8 with scales
