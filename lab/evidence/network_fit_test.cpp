@@ -33,8 +33,10 @@ NetworkRows made_up_networks() {
   for (const auto& [network, pair] : {std::pair("xxrjun-a", 40.0), {"xxrjun-b", 20.0}}) {
     const Cluster told = *told_cluster(network, 2, gigabytes_per_second(pair));
     for (double size = 32.0 * 1024 * 1024; size < 2e10; size *= 2)
-      for (const auto& [op, local] : {std::pair(CollectiveOp::send_recv, 1), {CollectiveOp::all_to_all, 4},
-                                      {CollectiveOp::all_to_all, 8}, {CollectiveOp::all_reduce, 8}}) {
+      for (const auto& [op, local] : {std::pair(CollectiveOp::send_recv, 1),
+                                      {CollectiveOp::all_to_all, 4},
+                                      {CollectiveOp::all_to_all, 8},
+                                      {CollectiveOp::all_reduce, 8}}) {
         NetworkRow row = row_of(network, op, local, size);
         row.measured = forecast_collective(row.call, told, truth)->latency;
         all.rows.push_back(row);
@@ -116,8 +118,8 @@ TEST(NetworkData, MeasuredRowsKeepTheBoundAndTheirNetworks) {
   if (!std::filesystem::exists(folder + "/collectives/collectives.csv.gz")) GTEST_SKIP() << "needs ../shared/data";
   const auto read = read_network_rows(folder);
   ASSERT_TRUE(read.ok()) << read.error().line();
-  const std::map<std::string, double> pairs = {{"vidur-a100_dgx", 7.8}, {"xxrjun-10-node", 39.64},
-                                               {"xxrjun-17-node", 13.55}};
+  const std::map<std::string, double> pairs = {
+      {"vidur-a100_dgx", 7.8}, {"xxrjun-10-node", 39.64}, {"xxrjun-17-node", 13.55}};
   std::map<std::string, std::pair<double, int>> errors;
   for (const NetworkRow& row : read->rows) {
     if (row.nodes == 1 || !pairs.contains(row.network) || !is_held_out(row)) continue;

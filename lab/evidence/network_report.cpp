@@ -63,7 +63,7 @@ std::map<CallName, NetworkLine> lines_of(const NetworkJudgement& judged) {
     const NetworkRow& row = judged.data.rows[i];
     if (row.nodes > 1)
       lines[{row.network, row.nodes, row.local, std::string(name_of(row.call.op))}].add(row, judged.seen[i],
-                                                                                       judged.left_out[i]);
+                                                                                        judged.left_out[i]);
   }
   return lines;
 }
@@ -116,7 +116,8 @@ std::string within_nodes(const NetworkJudgement& judged) {
   }
   Table table({"network", "call within a node"}, {"rows", "mean", "in interval"});
   for (const auto& [key, errors] : lines)
-    table.add({key.first, key.second, fmt::format("{}", errors.errors.size()), errors.mean_text(), errors.inside_text()});
+    table.add(
+        {key.first, key.second, fmt::format("{}", errors.errors.size()), errors.mean_text(), errors.inside_text()});
   return table.markdown();
 }
 
@@ -202,7 +203,8 @@ std::string network_report(const NetworkJudgement& judged, const CommConstants& 
          "links are sick in part, the faster half of each size), three of A100 and A40 by Vidur's profiler (2 KB to 64 "
          "MB). *Held-out sizes*: three of ten, of Vidur's a tenth; the network's other sizes were seen, and what it "
          "departs from physics by is interpolated. *Left out*: figures fitted on the other networks; the network is "
-         "told the bandwidth of one pair of GPUs and stands otherwise on the built-in description of such nodes. A pair "
+         "told the bandwidth of one pair of GPUs and stands otherwise on the built-in description of such nodes. A "
+         "pair "
          "below 11.25 GB/s is taken to have no GPUDirect: that rule and what a node carries without it were set with "
          "Vidur's A100 in sight, the only such network whose collectives were measured, so that its left-out figure is "
          "no blind one. Vidur's send/recv is the sender's kernel, which ends once the rest of the message fits into "
@@ -210,9 +212,12 @@ std::string network_report(const NetworkJudgement& judged, const CommConstants& 
          bounds_text(judged) + by_network(judged, lines) + by_call(lines) + figures_text(judged) +
          "Calls within nodes of the same clusters, by the constants of other sources; they trained nothing:\n\n" +
          within_nodes(judged) +
-         "The Ultra-Scale playbook's cluster: bandwidths of many jobs, message size and fabric not stated. Each forecast "
-         "is of the size at which one node's forecast is the bandwidth measured on one node: over healthy InfiniBand of "
-         "400 Gb/s a GPU, and over the fabric huggingface-h100, which was set by hand to these medians and says how far "
+         "The Ultra-Scale playbook's cluster: bandwidths of many jobs, message size and fabric not stated. Each "
+         "forecast "
+         "is of the size at which one node's forecast is the bandwidth measured on one node: over healthy InfiniBand "
+         "of "
+         "400 Gb/s a GPU, and over the fabric huggingface-h100, which was set by hand to these medians and says how "
+         "far "
          "a busy cluster is from its data sheet:\n\n" +
          by_band(judged, constants);
 }

@@ -188,7 +188,7 @@ class Departure {
 };
 
 Result<std::map<NetworkConstants::Key, Curve>> fit_departures_of(const std::vector<Told>& all,
-                                                                const CommConstants& physics) {
+                                                                 const CommConstants& physics) {
   std::map<NetworkConstants::Key, std::vector<Told>> calls;
   for (const Told& told : all)
     if (told.row->nodes > 1 && !is_held_out(*told.row)) {
@@ -258,8 +258,7 @@ class Judge {
         clusters_.emplace(key, *std::move(cluster));
       }
     }
-    for (const NetworkRow& row : judged_.data.rows)
-      told_.push_back({&row, &clusters_.at({row.network, row.nodes})});
+    for (const NetworkRow& row : judged_.data.rows) told_.push_back({&row, &clusters_.at({row.network, row.nodes})});
     return Ok{};
   }
 
@@ -291,13 +290,20 @@ class Judge {
     return Ok{};
   }
 
-  // Residuals of rows between nodes, of all networks but one.
+  // Residuals of rows between nodes, of all networks but one; no dense sweep outvotes the rest.
   CommSpread spread(const std::vector<NetworkOutcome>& outcomes, bool held_out, const std::string& except) const {
-    std::vector<double> residuals;
+    std::map<CallKey, std::vector<std::size_t>> calls;
     for (std::size_t i = 0; i < told_.size(); ++i) {
       const NetworkRow& row = *told_[i].row;
-      if (row.nodes == 1 || row.network == except || (held_out && !is_held_out(row))) continue;
-      residuals.push_back(std::log2(row.measured / outcomes[i].forecast));
+      if (row.nodes > 1 && row.network != except && (!held_out || is_held_out(row))) calls[call_key(row)].push_back(i);
+    }
+    std::vector<double> residuals;
+    for (const auto& [key, list] : calls) {
+      const std::size_t count = std::min(kRowsOfCall, list.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = list[i * list.size() / count];
+        residuals.push_back(std::log2(told_[at].row->measured / outcomes[at].forecast));
+      }
     }
     return spread_of_residuals(std::move(residuals));
   }
@@ -311,8 +317,8 @@ class Judge {
     const CommSpread sizes = judged_.spreads.at({"nccl", "network", kNetwork});
     for (std::size_t i = 0; i < told_.size(); ++i) {
       const double wide = told_[i].row->nodes > 1 ? congestion_width(*told_[i].cluster->inter, told_[i].row->nodes) : 0;
-      for (const auto& [o, s] : {std::pair(&judged_.left_out[i], others.at(told_[i].row->network)),
-                                 std::pair(&judged_.seen[i], sizes)}) {
+      for (const auto& [o, s] :
+           {std::pair(&judged_.left_out[i], others.at(told_[i].row->network)), std::pair(&judged_.seen[i], sizes)}) {
         if (told_[i].row->nodes == 1) continue;
         o->low = std::max(o->bound, o->forecast * std::exp2(s.low - wide));
         o->high = o->forecast * std::exp2(s.high + wide);

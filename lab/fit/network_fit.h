@@ -21,11 +21,11 @@ struct NetworkOutcome {
 
 struct NetworkJudgement {
   NetworkRows data;
-  std::map<std::string, BytesPerSecond> pairs;       // what a network is told
-  std::map<std::string, NetworkConstants> without;   // fitted on the others
-  NetworkConstants constants;                        // on all, with departures: what is shipped
-  std::map<SpreadKey, CommSpread> spreads;           // of networks left out, and of sizes held out
-  std::vector<NetworkOutcome> seen, left_out;        // of every row; `seen` counts at held-out sizes
+  std::map<std::string, BytesPerSecond> pairs;      // what a network is told
+  std::map<std::string, NetworkConstants> without;  // fitted on the others
+  NetworkConstants constants;                       // on all, with departures: what is shipped
+  std::map<SpreadKey, CommSpread> spreads;          // of networks left out, and of sizes held out
+  std::vector<NetworkOutcome> seen, left_out;       // of every row; `seen` counts at held-out sizes
 };
 
 // `within` has the curves of calls within nodes. Rows within nodes are forecast by them and train nothing.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSickNetwork = "xxrjun-17-node";
 const std::vector<std::string> kNetworkColumns = {
-    "cluster", "nodes",          "gpus_per_node",        "collective",          "bytes",
+    "cluster", "nodes",          "gpus_per_node",      "collective",        "bytes",
     "time_us", "busbw_gb_per_s", "busbw_p05_gb_per_s", "busbw_p95_gb_per_s"};
 
 struct NetworkTable {
@@ -78,7 +78,8 @@ void keep_the_faster_half(NetworkRows& all) {
     const std::vector<double>& list = times.at(key(row));
     return in_seconds(row.measured) > list[(list.size() - 1) / 2];
   };
-  const auto kept = std::stable_partition(all.rows.begin(), all.rows.end(), [&](const NetworkRow& r) { return !slow(r); });
+  const auto kept =
+      std::stable_partition(all.rows.begin(), all.rows.end(), [&](const NetworkRow& r) { return !slow(r); });
   for (auto row = kept; row != all.rows.end(); ++row)
     leave_out(all.left_out, fmt::format("the slower half of {}", kSickNetwork));
   all.rows.erase(kept, all.rows.end());

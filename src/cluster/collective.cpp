@@ -76,8 +76,11 @@ Timed across_nodes(const Collective& call, const Setting& setting, const Crossin
     const Seconds time = way.start + std::max(inside, way.wire) + way.steps;
     if (best.algorithm.empty() || time < best.latency) best = {time, way.name};
   }
-  const double departs = setting.constants.network.departure(crossed_key(call, setting.cluster), in_bytes(call.bytes));
-  best.latency = best.latency * std::exp2(departs);
+  if (!setting.cluster.inter->measured_as.empty()) {
+    const NetworkConstants& network = setting.constants.network;
+    const double departs = network.departure(crossed_key(call, setting.cluster), in_bytes(call.bytes));
+    best.latency = best.latency * std::exp2(departs);
+  }
   return best;
 }
 
@@ -86,8 +89,10 @@ Status check(const Collective& call, const Cluster& cluster) {
   if (!(in_bytes(call.bytes) >= 0 && in_bytes(call.bytes) < 1e15))
     return field_error("bytes", "must lie between 0 and a petabyte", "for example 64K or 1G");
   if (call.groups < 0 || call.groups > cluster.gpus_per_node)
-    return field_error("groups", std::to_string(call.groups) + " groups do not share a node of " +
-                                     std::to_string(cluster.gpus_per_node), "0 for all that the node's GPUs form");
+    return field_error(
+        "groups",
+        std::to_string(call.groups) + " groups do not share a node of " + std::to_string(cluster.gpus_per_node),
+        "0 for all that the node's GPUs form");
   if (call.local < 0 || call.local > cluster.gpus_per_node)
     return field_error(
         "local", std::to_string(call.local) + " ranks do not fit on a node of " + std::to_string(cluster.gpus_per_node),
@@ -122,11 +127,7 @@ SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::
   if (standing == kBetween || standing == kNetwork) return {"nccl", "network", standing};
   const bool measured = standing != kAkin && standing != kAlone;
   const bool pcie = cluster.intra.kind == LinkKind::pcie;
-  return {library,
-          measured ? "any"
-          : pcie   ? "pcie"
-                   : "nvlink",
-          standing};
+  return {library, measured ? "any" : pcie ? "pcie" : "nvlink", standing};
 }
 
 NetworkConstants::Key crossed_key(const Collective& call, const Cluster& cluster) {
@@ -176,7 +177,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   const bool beyond = call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
   double doubt = beyond ? kCollectiveDoubt : 0.0;
   if (crossing.nodes > 1) {
-    const bool ran = constants.network.own.contains(crossed_key(call, cluster));
+    const bool ran = !cluster.inter->measured_as.empty() && constants.network.own.contains(crossed_key(call, cluster));
     forecast.standing = ran ? kNetwork : kBetween;
     doubt = congestion_width(*cluster.inter, crossing.nodes);
   } else {

@@ -128,8 +128,8 @@ class WayWriter {
     const double rounds = call_.op == CollectiveOp::all_reduce ? 2 : 1;
     // It passes every rank; the hops within one node are in that node's part already.
     const int within = std::max(0, call_.ranks - at_.nodes - (at_.local - 1));
-    const Seconds link = pcie() ? cluster_.intra.latency * (p.pcie / kPcieHop)
-                                : cluster_.intra.latency * (p.nvlink / kNvlinkHop);
+    const Seconds link =
+        pcie() ? cluster_.intra.latency * (p.pcie / kPcieHop) : cluster_.intra.latency * (p.nvlink / kNvlinkHop);
     const bool ll128 = std::string_view(p.name).ends_with("LL128");
     const double share = ll128 && alone_ ? std::min<double>(p.share, kLl128AloneShare) : p.share;
     const Seconds wire = call_.bytes * bus_factor(call_.op, call_.ranks) / (rates_.group * share) * uplink(1);
@@ -175,8 +175,7 @@ Crossing crossing_of(const Collective& call, const Cluster& cluster) {
 NetworkRates network_rates(const Crossing& crossing, const Cluster& cluster, const NetworkConstants& constants) {
   const CardRates card = card_rates(cluster, constants);
   if (cluster.inter->gpudirect)
-    return {group_share(crossing, cluster, card.many),
-            std::min(card.one, message_share(crossing, cluster, card.many))};
+    return {group_share(crossing, cluster, card.many), std::min(card.one, message_share(crossing, cluster, card.many))};
   // The host's memory is one for all the node's cards.
   const BytesPerSecond node = gigabytes_per_second(constants.staged_node) / static_cast<double>(crossing.groups);
   const bool measured = cluster.inter->pair.base() > 0;

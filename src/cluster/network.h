@@ -29,7 +29,8 @@ struct NetworkRates {
 };
 NetworkRates network_rates(const Crossing& crossing, const Cluster& cluster, const NetworkConstants& constants);
 
-// Switches on the way between nodes beyond the first: none below one leaf, two more to the next tier, four to the third.
+// Switches on the way between nodes beyond the first: none below one leaf, two more to the next tier, four to the
+// third.
 int switches_more(const Cluster::Inter& inter, int nodes);
 
 // One way: what a group of one rank a node starts with, what its cards take, and the hops that nothing hides.
@@ -37,8 +38,7 @@ struct NetworkWay {
   std::string name;
   Seconds start, wire, steps;
 };
-std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& cluster,
-                                     const NetworkConstants& constants);
+std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& cluster, const NetworkConstants& constants);
 
 // Log2 by which intervals of calls over so many nodes are wider, either way.
 double congestion_width(const Cluster::Inter& inter, int nodes);

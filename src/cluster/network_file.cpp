@@ -42,8 +42,9 @@ void read_measured(JsonFields& read, Cluster::Inter& inter) {
 }  // namespace
 
 std::vector<std::string> inter_fields() {
-  return {"fabric",           "kind",  "gb_per_s",  "latency_us",  "rails",         "gpus_per_card", "leaf_nodes", "hop_us",
-          "oversubscription", "sharp", "gpudirect", "low_latency", "pair_gb_per_s", "congestion",    "measured_as"};
+  return {"fabric",        "kind",        "gb_per_s",      "latency_us",       "rails",
+          "gpus_per_card", "leaf_nodes",  "hop_us",        "oversubscription", "sharp",
+          "gpudirect",     "low_latency", "pair_gb_per_s", "congestion",       "measured_as"};
 }
 
 BytesPerSecond read_rate(JsonFields& read, const std::string& path) {

@@ -55,7 +55,8 @@ TEST(Network, RingsCarryWhatARingOfAllRanksDoes) {
   EXPECT_NEAR(in_microseconds(ways[2].wire), 1e6 * 15 / 16 / 380, 1e-6);
   // LL sends as many flags as data.
   EXPECT_NEAR(in_microseconds(ways[0].wire), 1e6 * 15 / 16 / 380 * 2, 1e-6);
-  // One hop between nodes, and 16 - 2 - 7 within the other node at 3.4 us, of which the described 0.5 us are 0.5 / 0.47.
+  // One hop between nodes, and 16 - 2 - 7 within the other node at 3.4 us, of which the described 0.5 us are 0.5 /
+  // 0.47.
   EXPECT_NEAR(in_microseconds(ways[2].steps), 14 + 7 * 3.4 * 0.5 / 0.47, 1e-6);
   EXPECT_EQ(ways[2].start, seconds(0));
 }
@@ -98,8 +99,8 @@ TEST(Network, GroupsShareCards) {
     const Collective call = across(CollectiveOp::all_gather, gigabytes(1), 2 * local, local, groups);
     return 1 / in_seconds(crossing_of(call, two).wire) * 0.5;  // half the bytes leave a node
   };
-  EXPECT_NEAR(peak(8, 0), 100, 1e-9);  // the whole node
-  EXPECT_NEAR(peak(1, 1), 25, 1e-9);   // alone: a whole card
+  EXPECT_NEAR(peak(8, 0), 100, 1e-9);   // the whole node
+  EXPECT_NEAR(peak(1, 1), 25, 1e-9);    // alone: a whole card
   EXPECT_NEAR(peak(1, 0), 12.5, 1e-9);  // with seven others: half of one
   EXPECT_NEAR(peak(2, 1), 50, 1e-9);
   EXPECT_NEAR(peak(2, 2), 50, 1e-9);
@@ -127,8 +128,8 @@ TEST(Network, AMeasuredPairStandsForTheCard) {
   // Below a 100 Gb/s card data goes through the hosts' memory, and the node shares it.
   two = with_pair(two, gigabytes_per_second(8));
   EXPECT_FALSE(two.inter->gpudirect);
-  const auto rates = network_rates(crossing_of(across(CollectiveOp::all_reduce, bytes(1), 16), two), two,
-                                   NetworkConstants{});
+  const auto rates =
+      network_rates(crossing_of(across(CollectiveOp::all_reduce, bytes(1), 16), two), two, NetworkConstants{});
   EXPECT_NEAR(in_gigabytes_per_second(rates.group), 12, 1e-9);
   EXPECT_NEAR(in_gigabytes_per_second(rates.message), 8, 1e-9);
 }
@@ -146,8 +147,8 @@ TEST(Network, SwitchesOnTheWayCost) {
   for (const CollectiveOp op : kAllOps)
     for (double size = 8; size < 2e10; size *= 30) {
       Cluster on = on_fabric("hgx-h100-8", "ndr400", 64);
-      const Collective call = op == CollectiveOp::send_recv ? across(op, bytes(size), 2, 1)
-                                                            : across(op, bytes(size), on.gpus());
+      const Collective call =
+          op == CollectiveOp::send_recv ? across(op, bytes(size), 2, 1) : across(op, bytes(size), on.gpus());
       const double flat = us_of(call, on);
       on.inter->hop = microseconds(2);
       const double slower = us_of(call, on);

@@ -27,10 +27,9 @@ constexpr ProtocolConstants protocol_constants(const char* name, const ProtocolF
       Number{"collective.protocol.base", f.base, "us", published, "start of a call", source, "", name},
       Number{"collective.protocol.net", f.net, "us", published, "a hop between nodes", source, "", name},
       Number{"collective.protocol.nvlink", f.nvlink, "us", published,
-             "an NVLink hop where nodes are crossed, at least the 1 us of posting to the network", source,
-             "", name},
-      Number{"collective.protocol.pcie", f.pcie, "us", published, "a PCIe hop where nodes are crossed",
-             source, "", name},
+             "an NVLink hop where nodes are crossed, at least the 1 us of posting to the network", source, "", name},
+      Number{"collective.protocol.pcie", f.pcie, "us", published, "a PCIe hop where nodes are crossed", source, "",
+             name},
       Number{"collective.protocol.share", f.share, "1", published, "of the network that is not flags or waiting",
              source, "", name}};
 }
@@ -56,8 +55,8 @@ inline constexpr std::array<ProtocolConstants, 2> kRcclTrees = {
     protocol_constants("RCCL tree LL", {.base = 37.9, .net = 9.8, .nvlink = 1.2 * 1.8, .pcie = 2.2 * 1.8, .share = 0.27 / 2.3}, sources::kRccl),
     protocol_constants("RCCL tree Simple", {.base = 40.4, .net = 19.5, .nvlink = 3.8, .pcie = 5.7, .share = 0.27}, sources::kRccl)};
 // clang-format on
-inline constexpr Number kLl128AloneShare{"collective.ll128_alone_share",      0.7, "1", published,
-                                         "of the links with one rank a node", sources::kNccl220};
+inline constexpr Number kLl128AloneShare{
+    "collective.ll128_alone_share", 0.7, "1", published, "of the links with one rank a node", sources::kNccl220};
 inline constexpr Number kTreePairPasses{"collective.tree_pair_passes",
                                         1,
                                         "1",
@@ -71,30 +70,46 @@ inline constexpr Number kTreePasses{"collective.tree_passes",
                                     "the same over more nodes",
                                     "a node is a leaf of one tree and has two children in the other"};
 
-inline constexpr Number kNetworkShare{"network.share", 0.95, "1",
-                                      assumed,         "of a network card's line rate that collectives reach",
+inline constexpr Number kNetworkShare{"network.share",
+                                      0.95,
+                                      "1",
+                                      assumed,
+                                      "of a network card's line rate that collectives reach",
                                       "0.93 to 0.98 on xxrjun's ten nodes, if their cards are of 400 Gb/s"};
 inline constexpr Number kConnectionRate{
-    "network.connection",   400, "GB/s", assumed, "at which a message's chunks are handed on beside the wire",
+    "network.connection",  400, "GB/s", assumed, "at which a message's chunks are handed on beside the wire",
     sources::kNetworkPrior};
-inline constexpr Number kStagedPair{
-    "network.staged_pair", 8, "GB/s", assumed, "between two GPUs whose data passes through the hosts' memory",
-    "no such fabric states it; sockets and cards without GPUDirect"};
-inline constexpr Number kStagedNode{
-    "network.staged_node", 12, "GB/s", assumed, "of a node whose data passes through the host's memory",
-    "about a PCIe 3.0 x16 link or a 100 Gb/s card"};
+inline constexpr Number kStagedPair{"network.staged_pair",
+                                    8,
+                                    "GB/s",
+                                    assumed,
+                                    "between two GPUs whose data passes through the hosts' memory",
+                                    "no such fabric states it; sockets and cards without GPUDirect"};
+inline constexpr Number kStagedNode{"network.staged_node",
+                                    12,
+                                    "GB/s",
+                                    assumed,
+                                    "of a node whose data passes through the host's memory",
+                                    "about a PCIe 3.0 x16 link or a 100 Gb/s card"};
 inline constexpr Number kStagedDuplex{
     "network.staged_duplex", 0.75, "1", assumed, "of a pair's rate while the host copies both ways",
     sources::kNetworkPrior};
 inline constexpr Number kStagedStep{
     "network.staged_step", 15, "us", assumed, "that each hop takes longer through the hosts' memory",
     sources::kNetworkPrior};
-inline constexpr Number kLeastDirectPair{
-    "network.least_direct_pair", 11.25, "GB/s", assumed,
-    "a measured pair below it has no GPUDirect: nine tenths of a 100 Gb/s card", "nothing slower is sold for it"};
+inline constexpr Number kLeastDirectPair{"network.least_direct_pair",
+                                         11.25,
+                                         "GB/s",
+                                         assumed,
+                                         "a measured pair below it has no GPUDirect: nine tenths of a 100 Gb/s card",
+                                         "nothing slower is sold for it"};
 
 inline constexpr Number kCongestion{
-    "network.congestion", 1.8, "1", measured, "by which an interval reaches farther either way over four or more nodes",
+    "network.congestion",
+    1.8,
+    "1",
+    measured,
+    "by which an interval reaches farther either way over four or more nodes",
     "5 to 95 % bands of the Ultra-Scale playbook's cluster (2 to 64 nodes): 80 % of calls within 1.2 over two nodes"};
 inline constexpr Number kCongestionDoublings{"network.congestion_doublings",
                                              2,
