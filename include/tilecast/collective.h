@@ -32,11 +32,11 @@ struct CollectiveQuery {
   Count sms = 20;         // that DeepEP's kernels get
   bool balanced = false;  // a token's experts lie on as many ranks as they can; else they are drawn at random
 
-  std::string cluster = {};         // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its
-                                    // JSON text; any of them with "@hdr200", one of known_fabrics()
-  std::optional<Count> nodes = {};  // of the cluster; absent: its description's, or as many as the ranks need
-  std::optional<Count> ranks = {};  // that take part; absent: all GPUs of the cluster
-  std::optional<Count> local = {};  // of them on one node, while the node's other GPUs make the same call
+  std::string cluster = {};          // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its
+                                     // JSON text; any of them with "@hdr200", one of known_fabrics()
+  std::optional<Count> nodes = {};   // of the cluster; absent: its description's, or as many as the ranks need
+  std::optional<Count> ranks = {};   // that take part; absent: all GPUs of the cluster
+  std::optional<Count> local = {};   // of them on one node, while the node's other GPUs make the same call
   std::optional<Count> groups = {};  // with `local`: only so many groups of a node call at a time; 1: this one alone
   // nccl (if empty), vllm, sglang, trtllm; of tokens deepep (if empty), deepep-ll, trtllm-one-sided, trtllm-two-sided.
   std::string library = {};

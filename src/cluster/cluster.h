@@ -53,13 +53,13 @@ struct Cluster {
     Seconds latency;           // between nodes below one switch
     int rails = 0;             // network cards of a node
 
-    int leaf_nodes = 0;           // nodes below one switch; 0: all of them
-    Seconds hop = {};             // that each further switch on the way adds
-    double oversubscription = 1;  // what the nodes below a switch can send, over what leaves it upwards
-    bool sharp = false;           // the switches add
-    bool gpudirect = true;        // cards reach GPUs' memory; else data passes through the hosts'
-    bool low_latency = true;      // NCCL's LL and LL128 work over it
-    BytesPerSecond pair = {};     // what one pair of GPUs was measured to get; 0: nobody measured
+    int leaf_nodes = 0;                     // nodes below one switch; 0: all of them
+    Seconds hop = {};                       // that each further switch on the way adds
+    double oversubscription = 1;            // what the nodes below a switch can send, over what leaves it upwards
+    bool sharp = false;                     // the switches add
+    bool gpudirect = true;                  // cards reach GPUs' memory; else data passes through the hosts'
+    bool low_latency = true;                // NCCL's LL and LL128 work over it
+    BytesPerSecond pair = {};               // what one pair of GPUs was measured to get; 0: nobody measured
     std::optional<double> congestion = {};  // by which slow calls take longer than usual ones
     std::string measured_as = {};           // a network that was measured, whose departures from physics it has
   };

@@ -135,7 +135,8 @@ TEST(Collective, GroupsThatShareNodesTakeTheNetworksTime) {
   // One message is also handed on chunk by chunk beside the wire.
   EXPECT_NEAR(us(spread(CollectiveOp::send_recv, gigabytes(9), 2, 1)),
               180000 / reached + 9e6 / network.connection + start + hop, 1e-3);
-  // Short ones: the start, and 3 hops of LL; two ranks a node have three hops of 1 us within nodes more than one node's.
+  // Short ones: the start, and 3 hops of LL; two ranks a node have three hops of 1 us within nodes more than one
+  // node's.
   EXPECT_NEAR(us(spread(CollectiveOp::all_gather, bytes(0), 4, 1)), 6.6 + 3 * 2.7, 1e-6);
   const double within = us(call(CollectiveOp::all_gather, bytes(0), 2));
   const double link = 0.5 / 0.47 * 1.0;

@@ -57,10 +57,7 @@ double curve_at(const Curve& curve, const Curve* own, double v) {
 }
 
 NetworkConstants::NetworkConstants()
-    : connection(kConnectionRate),
-      staged_node(kStagedNode),
-      staged_duplex(kStagedDuplex),
-      staged_step(kStagedStep) {}
+    : connection(kConnectionRate), staged_node(kStagedNode), staged_duplex(kStagedDuplex), staged_step(kStagedStep) {}
 
 double NetworkConstants::departure(const Key& key, double bytes) const {
   const auto found = own.find(key);

@@ -33,6 +33,7 @@ TEST(Fabric, ComesAfterAnAt) {
   const auto four = cluster_of("hgx-h100:4@HDR-200");
   ASSERT_TRUE(four.ok()) << four.error().line();
   EXPECT_EQ(four->nodes, 4);
+  EXPECT_EQ(four->name, "HGX-H100-8@HDR200");  // answers say which
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(four->inter->bandwidth), 25);
   EXPECT_EQ(four->inter->leaf_nodes, 20);
   const auto counted = cluster_of("64xH100@efa-v1");

@@ -16,7 +16,6 @@
 namespace tilecast {
 namespace {
 
-
 Result<std::string> no_like(std::string_view) { return error("built-in descriptions must be complete"); }
 
 std::vector<Cluster> parse_built_in() {
@@ -173,7 +172,9 @@ Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
   if (fabric.empty()) return cluster_without_fabric(name, gpus_needed);
   auto cluster = cluster_without_fabric(name, gpus_needed);
   if (!cluster) return cluster;
-  return with_fabric(*std::move(cluster), fabric);
+  auto joined = with_fabric(*std::move(cluster), fabric);
+  if (joined) joined->name += "@" + (*find_fabric(fabric))->name;
+  return joined;
 }
 
 }  // namespace tilecast
