@@ -5,7 +5,6 @@
 
 #include "cluster/embedded_clusters.h"
 #include "cluster/network_file.h"
-#include "constants/network.h"
 #include "support/json.h"
 
 namespace tilecast {
@@ -70,7 +69,7 @@ Result<Cluster> with_fabric(Cluster cluster, std::string_view name) {
 Cluster with_pair(Cluster cluster, BytesPerSecond pair) {
   if (!cluster.inter) return cluster;
   cluster.inter->pair = pair;
-  if (pair < gigabytes_per_second(constants::kLeastDirectPair)) cluster.inter->gpudirect = false;
+  cluster.inter->gpudirect = usual_gpudirect(*cluster.inter);
   return cluster;
 }
 

@@ -64,6 +64,10 @@ TEST(Fabric, StandsInAFile) {
   EXPECT_DOUBLE_EQ(own->inter->oversubscription, 2);
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(own->inter->pair), 40);
   EXPECT_DOUBLE_EQ(*own->inter->congestion, 1.2);
+  // A pair that slow is copied through the hosts, unless the file knows better.
+  EXPECT_FALSE(read(R"({"pair_gb_per_s": 8})")->inter->gpudirect);
+  EXPECT_TRUE(read(R"({"pair_gb_per_s": 8, "gpudirect": true})")->inter->gpudirect);
+  EXPECT_TRUE(read(R"({"pair_gb_per_s": 12})")->inter->gpudirect);
   // Without a name the built-in cluster's network stays below.
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(read(R"({"leaf_nodes": 16, "hop_us": 0.3})")->inter->bandwidth), 50);
 

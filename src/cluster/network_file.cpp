@@ -6,6 +6,7 @@
 
 #include "cluster/comm_constants.h"
 #include "cluster/fabric.h"
+#include "constants/network.h"
 
 namespace tilecast {
 namespace {
@@ -41,6 +42,11 @@ void read_measured(JsonFields& read, Cluster::Inter& inter) {
 
 }  // namespace
 
+bool usual_gpudirect(const Cluster::Inter& inter) {
+  const bool slow = inter.pair.base() > 0 && inter.pair < gigabytes_per_second(constants::kLeastDirectPair);
+  return inter.kind != "ethernet" && !slow;
+}
+
 std::vector<std::string> inter_fields() {
   return {"fabric",        "kind",        "gb_per_s",      "latency_us",       "rails",
           "gpus_per_card", "leaf_nodes",  "hop_us",        "oversubscription", "sharp",
@@ -70,11 +76,10 @@ Cluster::Inter read_inter(JsonFields& read) {
   inter.bandwidth = read_rate(read, "inter.gb_per_s");
   inter.latency = read_latency(read, "inter.latency_us");
   inter.rails = read.whole("inter.rails", 1, 1024);
-  // Sockets copy through the host; GPUs' memory is for cards with RDMA.
-  inter.gpudirect = read_flag(read, "inter.gpudirect", inter.kind != "ethernet");
   inter.low_latency = read_flag(read, "inter.low_latency", true);
   read_switches(read, inter);
   read_measured(read, inter);
+  inter.gpudirect = read_flag(read, "inter.gpudirect", usual_gpudirect(inter));
   return inter;
 }
 
@@ -88,7 +93,7 @@ nlohmann::ordered_json inter_json(const Cluster::Inter& inter) {
   if (inter.hop > plain.hop) out["hop_us"] = written_figure(in_microseconds(inter.hop));
   if (inter.oversubscription > 1) out["oversubscription"] = written_figure(inter.oversubscription);
   if (inter.sharp) out["sharp"] = true;
-  if (inter.gpudirect != (inter.kind != "ethernet")) out["gpudirect"] = inter.gpudirect;
+  if (inter.gpudirect != usual_gpudirect(inter)) out["gpudirect"] = inter.gpudirect;
   if (!inter.low_latency) out["low_latency"] = false;
   if (inter.pair > plain.pair) out["pair_gb_per_s"] = written_figure(in_gigabytes_per_second(inter.pair));
   if (inter.congestion) out["congestion"] = written_figure(*inter.congestion);

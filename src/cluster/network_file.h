@@ -17,6 +17,10 @@ std::vector<std::string> inter_fields();
 Cluster::Inter read_inter(JsonFields& read);
 nlohmann::ordered_json inter_json(const Cluster::Inter& inter);
 
+// Whether cards reach GPUs' memory where nobody says: sockets copy through the host, and so does a pair below what any
+// card with RDMA carries.
+bool usual_gpudirect(const Cluster::Inter& inter);
+
 // Whether `inter` names a fabric, and the description with that fabric's fields where `inter` has none of its own.
 bool names_fabric(const nlohmann::json& description);
 Status lay_fabric(nlohmann::json& description, const std::string& place);
