@@ -107,7 +107,8 @@ void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& ch
       ->delimiter(',');
   one->add_option("--tokens", options.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
   one->add_option("--cluster", options.clusters,
-                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
+                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file; "
+                  "@hdr200 after one for another fabric between nodes")
       ->delimiter(',')
       ->required();
   one->add_flag("--json", options.json, "machine-readable output (docs/json.md)");

@@ -7,6 +7,7 @@
 #include "cli/terminal/units_text.h"
 #include "support/json_value.h"
 #include "support/table.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -65,7 +66,7 @@ std::string collective_json(const std::vector<CollectiveAnswer>& answers) {
   return json_text(list);
 }
 
-std::string clusters_table(const std::vector<ClusterInfo>& clusters) {
+std::string clusters_table(const std::vector<ClusterInfo>& clusters, const std::vector<FabricInfo>& fabrics) {
   Table table({{"cluster", Align::left},
                {"GPU", Align::left},
                {"a node"},
@@ -77,7 +78,10 @@ std::string clusters_table(const std::vector<ClusterInfo>& clusters) {
   for (const ClusterInfo& c : clusters)
     table.add({c.name, c.gpu, std::to_string(c.gpus_per_node), c.link, text_of(c.link_rate), c.nvls ? "yes" : "no",
                c.network ? c.network->kind : "none", c.network ? text_of(c.network->rate) : ""});
-  return table.text() +
+  Table networks({{"fabric", Align::left}, {"network", Align::left}, {"a GPU"}, {"also", Align::left}});
+  for (const FabricInfo& f : fabrics)
+    networks.add({f.name, f.network.kind, text_of(f.network.rate), join(f.aliases, ", ")});
+  return table.text() + "\nBetween nodes, as hgx-h100:4@hdr200:\n\n" + networks.text() +
          "\nRates are peaks of one direction. --nodes joins several; docs/clusters.md describes files.\n";
 }
 

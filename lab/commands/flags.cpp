@@ -184,7 +184,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
 
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen) {
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
-  judge->add_option("--data", options.data, "folder with aiconfigurator/ and synperf/")->required();
+  judge->add_option("--data", options.data, "folder with aiconfigurator/, synperf/ and collectives/")->required();
+  judge->add_option("--out", options.out, "also write the page (docs/accuracy/collectives.md)");
   judge->add_option("--fit", options.fit, "also write the constants fitted (data/collectives/constants.txt)");
   judge->footer("Example:\n  tilecast-lab collectives --data ../shared/data");
   judge->callback([&] { chosen = [&options] { return run_collectives(options); }; });

@@ -50,7 +50,7 @@ const std::vector<Page>& detail_pages() {
        "Plans",
        "planned launches and demands against profilers' counters",
        {section::launches, section::counters}},
-      {"collectives", "Collectives", "between GPUs of a node", {section::collectives}},
+      {"collectives", "Collectives", "between GPUs, within a node and between nodes", {section::collectives}},
       {"blind",
        "A blind test",
        "GPUs, models and runs that nobody here had seen, and visible data beside them",

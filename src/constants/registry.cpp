@@ -5,6 +5,7 @@
 #include "constants/estimate.h"
 #include "constants/host.h"
 #include "constants/intervals.h"
+#include "constants/network.h"
 #include "constants/power.h"
 #include "constants/registry_list.h"
 #include "constants/sampling.h"
@@ -165,10 +166,8 @@ void add_engine(List& list) {
 }
 
 void add_cluster_1(List& list) {
-  list.add(kNetworkShare);
   list.add(kGpuFailure), list.add(kStorageOfGpu), list.add(kRestart);
   list.add(kCollectiveDoubt);
-  list.add(kNetworkBase);
   list.add(kEagerCopyShare);
   list.add(kEagerCopyLaunch);
   list.add(kNcclBase);
@@ -179,9 +178,6 @@ void add_cluster_1(List& list) {
   list.add(kMeasuredRanks);
   list.add(kStepsPerDoubling);
   list.add(kLeastNvlsRanks);
-  for (const auto& protocol : kRingProtocols) list.add_all(protocol);
-  for (const auto& protocol : kTreeProtocols) list.add_all(protocol);
-  list.add(kLl128AloneShare);
   list.add(kNetHop);
   list.add(kNvlinkHop);
   list.add(kPcieHop);
@@ -211,6 +207,19 @@ void add_cluster_1(List& list) {
   list.add(exchange::kSmCopyByte);
   list.add(exchange::kSmSumByte);
   list.add(exchange::kSmCombineByte);
+}
+
+void add_network(List& list) {
+  for (const auto& protocol : kRingProtocols) list.add_all(protocol);
+  for (const auto& protocol : kTreeProtocols) list.add_all(protocol);
+  for (const auto& protocol : kRcclRings) list.add_all(protocol);
+  for (const auto& protocol : kRcclTrees) list.add_all(protocol);
+  list.add_all(kNvlsTree), list.add_all(kCollnet);
+  list.add(kLl128AloneShare), list.add(kTreePairPasses), list.add(kTreePasses);
+  list.add(kNetworkShare), list.add(kConnectionRate);
+  list.add(kStagedPair), list.add(kStagedNode), list.add(kStagedDuplex), list.add(kStagedStep);
+  list.add(kLeastDirectPair);
+  list.add(kCongestion), list.add(kCongestionDoublings);
 }
 
 void add_cluster_2(List& list) {
@@ -325,6 +334,7 @@ List listed() {
   add_estimate_2(list);
   add_engine(list);
   add_cluster_1(list);
+  add_network(list);
   add_cluster_2(list);
   add_serve(list);
   add_tune(list);
