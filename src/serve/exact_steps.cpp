@@ -12,13 +12,17 @@ namespace {
 
 // Cells an octave, of mean lengths and of what lengths spread over.
 constexpr double kMeans = 256, kSpreads = 64;
+// Lengths of so few requests are priced each time: that is soon done, and a step in what was learned of attention would
+// show in a cell of them.
+constexpr std::size_t kFew = 48;
 
 std::int64_t octaves(double value, double cells) {
   return static_cast<std::int64_t>(std::floor(std::log2(std::max(value, 1e-9)) * cells));
 }
 
+// Whether it takes as long as the requests' lengths say, beside their number.
 bool by_lengths(const KernelCall& call) {
-  return call.op_class == OpClass::attention || call.op_class == OpClass::scan || call.role == Role::indexer;
+  return call.role == Role::attention || call.op_class == OpClass::scan || call.role == Role::indexer;
 }
 
 bool has_latent_attention(const Model& model) {
@@ -43,54 +47,111 @@ Workload workload_of(std::span<const PrefillChunk> prompts, std::span<const Coun
   return w;
 }
 
-PricedCalls calls_of(const KernelCall& call, const CallForecast& f, Seconds switching) {
-  const auto times = static_cast<double>(call.times);
-  return {(f.unheated - switching).base() * times, f.clock, f.work * times, times, by_lengths(call)};
+std::vector<PricedCalls> calls_of(const Program& program, const ProgramForecast& step, Seconds switching) {
+  std::vector<PricedCalls> all;
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const CallForecast& f = step.calls[i];
+    const auto times = static_cast<double>(program.calls[i].times);
+    all.push_back({(f.unheated - switching).base() * times, f.clock, f.work * times, times, by_lengths(program.calls[i])});
+  }
+  return all;
+}
+
+Seconds switching_of(const Program& program, const Gpu& gpu) {
+  return (is_rocm_2024(program, gpu) ? rocm_2024_host(program.host) : program.host).switching;
+}
+
+// A whole step that takes `total`, from its kernels.
+PricedStep priced_step(const Program& program, const ProgramForecast& step, Seconds total, const Gpu& gpu) {
+  PricedStep priced;
+  priced.switching = switching_of(program, gpu);
+  priced.host = step.host, priced.between = total - std::max(step.gpu, step.host);
+  priced.calls = calls_of(program, step, priced.switching);
+  priced.attention = program;
+  std::erase_if(priced.attention.calls, [](const KernelCall& call) { return !by_lengths(call); });
+  return priced;
+}
+
+WholeSteps steps_with(const Gpu& gpu, Method method, const ModelSource* weights, const Model& model) {
+  WholeSteps steps;
+  steps.law = power_law(gpu);
+  if (method != Method::tilecast && method != Method::analytic) steps.law.limit = watts(0);
+  steps.keyed_prompts = has_latent_attention(model);
+  steps.kernels = [gpu, method, weights](const Program& program) -> Result<std::vector<PricedCalls>> {
+    const auto step = forecast_step(program, gpu, 1, method, weights);
+    if (!step) return step.error();
+    return calls_of(program, *step, switching_of(program, gpu));
+  };
+  return steps;
+}
+
+bool alike(ExactSteps::Prompts prompts) {
+  return std::all_of(prompts.begin(), prompts.end(), [&](const PrefillChunk& chunk) {
+    return chunk.fresh == prompts.front().fresh && chunk.cached == prompts.front().cached;
+  });
+}
+bool alike(ExactSteps::Decodes decodes) {
+  return std::all_of(decodes.begin(), decodes.end(), [&](Count cached) { return cached == decodes.front(); });
+}
+
+// Lengths as a model's graph says them (model/build_attention.cpp): a list where they differ.
+void set_lengths(AttentionDecode& shape, ExactSteps::Decodes decodes) {
+  shape.batch = static_cast<Count>(decodes.size()), shape.q_len = 1, shape.kv_len = 0;
+  shape.lens.clear();
+  if (alike(decodes)) {
+    shape.kv_len = decodes.front() + 1;
+    return;
+  }
+  shape.lens.assign(decodes.begin(), decodes.end());
+  for (Count& keys : shape.lens) ++keys;
+}
+void set_lengths(AttentionPrefill& shape, ExactSteps::Prompts prompts) {
+  shape.batch = static_cast<Count>(prompts.size()), shape.q_len = shape.kv_len = 0;
+  shape.lens.clear(), shape.kv_lens.clear();
+  if (alike(prompts)) {
+    shape.q_len = prompts.front().fresh, shape.kv_len = prompts.front().fresh + prompts.front().cached;
+    return;
+  }
+  for (const PrefillChunk& chunk : prompts)
+    shape.lens.push_back(chunk.fresh), shape.kv_lens.push_back(chunk.fresh + chunk.cached);
+}
+
+// The same attention of other requests; false where it is of another kind.
+bool set_lengths(Kernel& kernel, ExactSteps::Prompts prompts, ExactSteps::Decodes decodes) {
+  if (auto* decode = std::get_if<AttentionDecode>(&kernel.shape); decode && !decodes.empty() && prompts.empty()) {
+    set_lengths(*decode, decodes);
+    return true;
+  }
+  auto* prefill = std::get_if<AttentionPrefill>(&kernel.shape);
+  if (!prefill || prompts.empty() || !decodes.empty()) return false;
+  set_lengths(*prefill, prompts);
+  return true;
 }
 
 }  // namespace
 
 WholeSteps whole_steps_on(Run run, Gpu gpu, Method method, const ModelSource* weights) {
-  WholeSteps steps;
-  steps.law = power_law(gpu);
-  if (method != Method::tilecast && method != Method::analytic) steps.law.limit = watts(0);
-  steps.keyed_prompts = has_latent_attention(run.model);
+  WholeSteps steps = steps_with(gpu, method, weights, run.model);
   steps.price = [run = std::move(run), gpu = std::move(gpu), method, weights](const Workload& workload) mutable
       -> Result<PricedStep> {
     run.workload.mode = workload.mode, run.workload.requests = workload.requests;
     const auto prepared = prepare(run);
     if (!prepared) return prepared.error();
-    const Program& program = prepared->program;
-    const auto step = forecast_step(program, gpu, workload.sequences(), method, weights);
+    const auto step = forecast_step(prepared->program, gpu, workload.sequences(), method, weights);
     if (!step) return step.error();
-    PricedStep priced;
-    priced.switching = (is_rocm_2024(program, gpu) ? rocm_2024_host(program.host) : program.host).switching;
-    priced.host = step->host, priced.between = step->total - std::max(step->gpu, step->host);
-    for (std::size_t i = 0; i < program.calls.size(); ++i)
-      priced.calls.push_back(calls_of(program.calls[i], step->calls[i], priced.switching));
-    return priced;
+    return priced_step(prepared->program, *step, step->total, gpu);
   };
   return steps;
 }
 
 WholeSteps whole_steps_over(ParallelRun run, Cluster cluster, StepPricing with) {
-  WholeSteps steps;
-  steps.keyed_prompts = has_latent_attention(run.run.model);
-  steps.price = [run = std::move(run), cluster = std::move(cluster), with = std::move(with)](const Workload& workload) mutable
-      -> Result<PricedStep> {
+  WholeSteps steps = steps_with(cluster.gpu, with.method, with.weights, run.run.model);
+  steps.price = [run = std::move(run), cluster = std::move(cluster), with = std::move(with)](
+                    const Workload& workload) mutable -> Result<PricedStep> {
     run.run.workload.mode = workload.mode, run.run.workload.requests = workload.requests;
     const auto whole = forecast_parallel(run, cluster, with);
     if (!whole) return whole.error();
-    PricedStep priced;
-    priced.between = whole->step;
-    for (std::size_t i = 0; i < whole->program.calls.size(); ++i) {
-      const KernelCall& call = whole->program.calls[i];
-      if (!by_lengths(call)) continue;
-      const Seconds time = whole->rank.calls[i].each * static_cast<double>(call.times);
-      priced.calls.push_back({time.base(), 1, {}, 0, true});
-      priced.between -= time;
-    }
-    return priced;
+    return priced_step(whole->program, whole->rank, whole->step, cluster.gpu);
   };
   return steps;
 }
@@ -109,17 +170,41 @@ Result<const PricedStep*> ExactSteps::plain(const Key& key, Prompts prompts, Dec
   auto priced = steps_.price(workload_of(prompts, decodes));
   if (!priced) return std::move(priced).error();
   std::erase_if(priced->calls, [](const PricedCalls& c) { return c.by_lengths; });
+  priced->attention = {};
   return &plain_.emplace(key, *std::move(priced)).first->second;
 }
 
 Result<const ExactSteps::Cell*> ExactSteps::cell(Cells& cells, const Lengths& of, Prompts prompts, Decodes decodes) {
+  Program& kept = prompts.empty() ? decode_attention_ : prompt_attention_;
+  if (decodes.size() > 0 && decodes.size() <= kFew && !kept.calls.empty()) {
+    auto calls = attention(kept, prompts, decodes);
+    if (!calls) return std::move(calls).error();
+    alone_ = {*std::move(calls), of.amount};
+    return &alone_;
+  }
   const auto found = cells.find(of.key);
   if (found != cells.end()) return &found->second;
+  auto calls = attention(kept, prompts, decodes);
+  if (!calls) return std::move(calls).error();
+  return &cells.emplace(of.key, Cell{*std::move(calls), of.amount}).first->second;
+}
+
+Result<std::vector<PricedCalls>> ExactSteps::attention(Program& kept, Prompts prompts, Decodes decodes) {
   ++priced_;
-  auto priced = steps_.price(workload_of(prompts, decodes));
-  if (!priced) return std::move(priced).error();
-  std::erase_if(priced->calls, [](const PricedCalls& c) { return !c.by_lengths; });
-  return &cells.emplace(of.key, Cell{std::move(priced->calls), of.amount}).first->second;
+  bool same = !kept.calls.empty();
+  for (KernelCall& call : kept.calls) same = same && set_lengths(call.kernel, prompts, decodes);
+  if (same) return steps_.kernels(kept);
+  auto whole = steps_.price(workload_of(prompts, decodes));
+  if (!whole) return std::move(whole).error();
+  // Where all of it is attention whose lengths can be set, the next such step needs no more than that.
+  kept = std::move(whole->attention);
+  for (KernelCall& call : kept.calls)
+    if (!set_lengths(call.kernel, prompts, decodes)) {
+      kept.calls.clear();
+      break;
+    }
+  std::erase_if(whole->calls, [](const PricedCalls& c) { return !c.by_lengths; });
+  return std::move(whole->calls);
 }
 
 Seconds ExactSteps::total(const PricedStep& plain, const Scaled& prompts, const Scaled& decodes) const {

@@ -36,17 +36,19 @@ struct PricedStep {
   std::vector<PricedCalls> calls;
   Seconds host, between;  // launches back to back; what stands between steps, and whatever no call holds
   Seconds switching;      // of a launch
+  Program attention;      // the kernels that follow lengths
 };
 
 // Prices whole steps of a deployment: one GPU's, or those of ranks with their exchanges.
 struct WholeSteps {
   std::function<Result<PricedStep>(const Workload&)> price;
+  std::function<Result<std::vector<PricedCalls>>(const Program&)> kernels;  // ... and some of their kernels alone
   PowerLaw law = {};         // of one GPU; without a limit no clock falls
   bool keyed_prompts = false;  // kernels beside attention follow the prompts' lengths too (latent attention)
 };
 WholeSteps whole_steps_on(Run run, Gpu gpu, Method method, const ModelSource* weights);
 
-// ... of ranks: what they exchange and how they wait for each other belongs to what stands between steps.
+// ... of ranks: what they exchange and how they wait for each other is taken for what stands between steps.
 WholeSteps whole_steps_over(ParallelRun run, Cluster cluster, StepPricing with);
 
 class ExactSteps {
@@ -83,11 +85,14 @@ class ExactSteps {
   static Lengths lengths_of(Decodes decodes);
   Result<const PricedStep*> plain(const Key& key, Prompts prompts, Decodes decodes);
   Result<const Cell*> cell(Cells& cells, const Lengths& of, Prompts prompts, Decodes decodes);
+  Result<std::vector<PricedCalls>> attention(Program& kept, Prompts prompts, Decodes decodes);
   Seconds total(const PricedStep& plain, const Scaled& prompts, const Scaled& decodes) const;
 
   WholeSteps steps_;
   std::unordered_map<Key, PricedStep, KeyHash> plain_;
   Cells prompts_, decodes_;
+  Program prompt_attention_, decode_attention_;  // of a step before, to set other lengths in; empty: none, or of another kind
+  Cell alone_;                                   // what was priced for this step only
   std::size_t priced_ = 0;
 };
 
