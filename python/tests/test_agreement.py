@@ -63,7 +63,7 @@ def models(draw):
 
 def simulate(draw):
     return "simulate", {"model": "Llama-3.2-1B", "gpu": draw.choice(GPUS[:5]), "rate": draw.randint(1, 20), "num_prompts": 40,
-                        "input_len": draw.randint(10, 600), "output_len": draw.randint(2, 60), "seed": draw.randint(1, 99)}
+                        "input": draw.randint(10, 600), "output": draw.randint(2, 60), "seed": draw.randint(1, 99)}
 
 
 def plan_train(draw):
@@ -72,7 +72,7 @@ def plan_train(draw):
 
 def plan_serve(draw):
     return "plan serve", {"model": "Llama-3.2-1B", "slo": "ttft=2s,tpot=80ms", "rate": draw.randint(1, 4), "gpus": ["H100"],
-                          "input_len": 128, "output_len": 16}
+                          "input": 128, "output": 16}
 
 
 def others(draw):

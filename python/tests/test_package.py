@@ -58,7 +58,7 @@ class Questions(unittest.TestCase):
         for other in (by_folder, tilecast.predict(LLAMA, **question), tilecast.predict(Config(**LLAMA), **question)):
             self.assertEqual(other.step_ms, by_name.step_ms)
         self.assertEqual(tilecast.models(LLAMA).parameters, tilecast.models("Llama-3.1-8B").parameters)
-        served = tilecast.simulate(Config(**LLAMA, _name_or_path="mine"), gpu="H100-SXM", rate=2, num_prompts=8, input_len=64, output_len=8)
+        served = tilecast.simulate(Config(**LLAMA, _name_or_path="mine"), gpu="H100-SXM", rate=2, num_prompts=8, input=64, output=8)
         self.assertEqual(served.model, "mine")
 
     def test_many_gpus(self):
@@ -81,7 +81,7 @@ class Questions(unittest.TestCase):
     def test_impossible_combinations_say_why(self):
         table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "H100-SMX"], mode="prefill", seq=[128, -1])
         self.assertIsNotNone(table[0].answer)
-        self.assertEqual([row.error.field if row.error else "" for row in table], ["", "seq", "gpu", "gpu"])
+        self.assertEqual([row.error.field if row.error else "" for row in table], ["", "seq", "gpu", "seq"])
         self.assertIn("H100-SXM", table[2].error.remedy)
 
     def test_gpus_by_dict_and_object(self):
@@ -92,10 +92,10 @@ class Questions(unittest.TestCase):
         self.assertEqual(tilecast.kernel("gemm", gpu=[half, "H100-SXM"], **SHAPE)[1].answer.gpu, "H100-SXM")
 
     def test_plans(self):
-        plan = tilecast.plan_serve("Llama-3.2-1B", slo="ttft=1s,tpot=50ms", rate=2, gpus=["H100"], input_len=128, output_len=16)
+        plan = tilecast.plan_serve("Llama-3.2-1B", slo="ttft=1s,tpot=50ms", rate=2, gpus=["H100"], input=128, output=16)
         self.assertIsNotNone(plan.best)
         self.assertIn("vllm", plan.launch)
-        none = tilecast.plan_serve("Llama-3.2-1B", slo="tpot=1us", rate=2, gpus=["H100"], input_len=128, output_len=16)
+        none = tilecast.plan_serve("Llama-3.2-1B", slo="tpot=1us", rate=2, gpus=["H100"], input=128, output=16)
         self.assertIsNone(none.best)
 
     def test_diagnose_and_calibrate(self):

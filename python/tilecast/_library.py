@@ -106,6 +106,7 @@ def check(status: int, error: _Error) -> None:
     if status == _OK:
         return
     parts = [getattr(error, part).decode("utf-8", "replace") for part in ("problem", "remedy", "field", "place")]
+    parts[2] = parts[2].replace("-", "_")  # as Python writes its arguments
     raise (QueryError if status == _REFUSED else LibraryError)(*parts)
 
 

@@ -42,4 +42,4 @@ class LibraryError(TilecastError, RuntimeError):
 
 def from_document(error: Mapping[str, str]) -> QueryError:
     """The exception for an error that the library reports as JSON."""
-    return QueryError(error["problem"], error["remedy"], error["field"], error["place"])
+    return QueryError(error["problem"], error["remedy"], error["field"].replace("-", "_"), error["place"])

@@ -61,10 +61,10 @@ def predict(model: Any, gpu: Any = None, **arguments: Any) -> Any:
     >>> step = tilecast.predict("Llama-3.1-8B", gpu="H100-SXM", mode="decode", batch=32, context=2048)
     >>> step.limited_by, step.fits, round(sum(step.breakdown.values()) / step.step_ms, 6)
     ('dram', True, 1.0)
-    >>> table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "L4"], dtype=["bf16", "nvfp4"], mode="prefill", seq=2048)
+    >>> table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "A100-SXM-80GB"], dtype=["bf16", "fp8"], mode="prefill", seq=2048)
     >>> [row.answer is not None for row in table]
-    [True, False, True, False]
-    >>> print(table[1].error.field)
+    [True, True, True, False]
+    >>> print(table[3].error.field)
     dtype
     """
     return _ask("predict", _first(StepForecast), {"model": model, "gpu": gpu, **arguments})
@@ -95,7 +95,7 @@ def simulate(model: Any, gpu: Any = None, **arguments: Any) -> Any:
     """Requests through a serving engine: a :class:`Simulation`, or a table of them.
 
     >>> import tilecast
-    >>> run = tilecast.simulate("Llama-3.1-8B", gpu="H100-SXM", rate=4, num_prompts=50, input_len=512, output_len=64)
+    >>> run = tilecast.simulate("Llama-3.1-8B", gpu="H100-SXM", rate=4, num_prompts=50, input=512, output=64)
     >>> run.metrics["completed"]
     50
     """
@@ -185,8 +185,8 @@ def arguments(question: str, family: Optional[str] = None) -> Dict[str, str]:
     """The arguments of a question with what they mean; of a kernel's family, its dimensions.
 
     >>> import tilecast
-    >>> sorted(tilecast.arguments("kernel", "gemm"))[:3]
-    ['batch', 'k', 'm']
+    >>> {"m", "n", "k"} <= set(tilecast.arguments("kernel", "gemm"))
+    True
     """
     wanted = question.replace("_", " ")
     for one in _library.questions():

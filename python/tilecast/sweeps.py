@@ -39,7 +39,7 @@ class Sweep:
     ``errors`` says why, by the place in the flat grid.
     """
 
-    def __init__(self, grid: Dict[str, List[Any]], columns: Dict[str, "numpy.ndarray[Any, Any]"], errors: Dict[int, str]) -> None:
+    def __init__(self, grid: Dict[str, Sequence[Any]], columns: Dict[str, "numpy.ndarray[Any, Any]"], errors: Dict[int, str]) -> None:
         self.grid, self.columns, self.errors = grid, columns, errors
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ def sweep(query: Union[str, Mapping[str, Any]], grid: Mapping[str, Any], executo
 class _Task:
     """What every chunk needs; small, and the same wherever it is read."""
 
-    def __init__(self, question: str, fixed: Dict[str, Any], grid: Dict[str, List[Any]], figures: List[str], chunk: int,
+    def __init__(self, question: str, fixed: Dict[str, Any], grid: Dict[str, Sequence[Any]], figures: List[str], chunk: int,
                  columns: bool) -> None:
         self.question, self.fixed, self.grid, self.figures, self.columns = question, fixed, grid, figures, columns
         self.count = math.prod(len(values) for values in grid.values())
@@ -124,11 +124,11 @@ class _Task:
         question = str(given.pop("question", "")).replace("_", " ")
         if not question:
             raise QueryError("is missing", 'for example {"question": "predict", ...}', "question")
-        axes = {}
+        axes: Dict[str, Sequence[Any]] = {}
         for name, values in grid.items():
             if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
                 raise QueryError("needs a list of values", "what does not vary belongs to the query", name)
-            axes[name] = list(_values.plain(name, values if isinstance(values, range) else list(values)))
+            axes[name] = _axis(values if isinstance(values, range) else list(_values.plain(name, list(values))))
             if not axes[name]:
                 raise QueryError("is an empty list", "give one value or more", name)
         if not axes:
@@ -136,7 +136,8 @@ class _Task:
         wanted = list(figures if figures is not None else _FIGURES.get(question, ()))
         if not wanted:
             raise QueryError("are missing", f"say which of the document of '{question}' to keep", "figures")
-        whole = all(type(value) is int for name, values in axes.items() if name not in ("gpu", "dtype") for value in values)
+        whole = all(isinstance(values, range) or all(type(value) is int for value in values)
+                    for name, values in axes.items() if name not in ("gpu", "dtype"))
         columns = question == "kernel" and wanted == ["latency_us"] and whole and any(name not in ("gpu", "dtype") for name in axes)
         return cls(question, _values.query_of(given), axes, wanted, chunk or _PER_CHUNK.get(question if columns else "", _FEW), columns)
 
@@ -145,8 +146,18 @@ class _Task:
 
     def mark(self) -> str:
         """Tells sweeps apart: a file of another one is refused."""
-        text = json.dumps([self.question, self.fixed, self.grid, self.figures, self.chunk, _library.VERSION], sort_keys=True)
+        grid = {name: str(values) if isinstance(values, range) else values for name, values in self.grid.items()}
+        text = json.dumps([self.question, self.fixed, grid, self.figures, self.chunk, _library.VERSION], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _axis(values: Sequence[Any]) -> Sequence[Any]:
+    """The values; evenly spaced whole numbers as a range, so that a chunk's description stays small however many there are."""
+    if isinstance(values, range) or len(values) < 3 or not all(type(value) is int for value in values):
+        return values
+    step = values[1] - values[0]
+    even = range(values[0], values[-1] + (1 if step > 0 else -1), step) if step != 0 else values
+    return even if len(even) == len(values) and all(a == b for a, b in zip(even, values)) else values
 
 
 Outcome = Dict[str, Any]  # figures as bytes of 64-bit floats, base64, and errors by place
@@ -192,7 +203,7 @@ def _in_columns(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any
     index = numpy.unravel_index(numpy.arange(places.start, places.stop), [len(values) for values in task.grid.values()])
     at = dict(zip(task.grid, index))
     named = [name for name in task.grid if name in ("gpu", "dtype")]
-    dims = {name: numpy.array(task.grid[name], dtype=numpy.int64)[at[name]] for name in task.grid if name not in named}
+    dims = {name: _picked(numpy, task.grid[name], at[name]) for name in task.grid if name not in named}
     group = numpy.zeros(len(places), dtype=numpy.int64)
     for name in named:
         group = group * len(task.grid[name]) + at[name]
@@ -203,6 +214,12 @@ def _in_columns(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any
         bad = _fill(query, {name: numpy.ascontiguousarray(values[rows]) for name, values in dims.items()}, times, rows, threads)
         errors.update({places[row]: text for row, text in bad.items()})
     return {"latency_us": times * 1e6}, errors
+
+
+def _picked(numpy: Any, values: Sequence[Any], places: Any) -> Any:
+    if isinstance(values, range):
+        return (values.start + values.step * places).astype(numpy.int64)
+    return numpy.array(values, dtype=numpy.int64)[places]
 
 
 def _fill(query: Dict[str, Any], dims: Dict[str, Any], times: Any, rows: Any, threads: int) -> Dict[int, str]:

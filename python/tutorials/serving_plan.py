@@ -11,7 +11,7 @@ import tilecast
 # `vllm bench serve`.
 
 # %%
-curve = tilecast.simulate("Llama-3.1-8B", gpu="H100-SXM", sweep="rate=2,4,8,16", num_prompts=100, input_len=1024, output_len=128)
+curve = tilecast.simulate("Llama-3.1-8B", gpu="H100-SXM", sweep="rate=2,4,8,16", num_prompts=100, input=1024, output=128)
 for load in curve.loads:
     m = load["metrics"]
     print(f"{load['load']:10} {m['output_throughput']:7.0f} tokens/s, TTFT {m['mean_ttft_ms']:6.0f} ms, TPOT {m['mean_tpot_ms']:5.1f} ms")
@@ -21,7 +21,7 @@ curve
 # Then the question the other way round: objectives in, deployments out, the cheapest that meets them first.
 
 # %%
-plan = tilecast.plan_serve("Llama-3.1-8B", slo="ttft=1s,tpot=40ms", rate=8, gpus=["H100", "L40S"], input_len=1024, output_len=128)
+plan = tilecast.plan_serve("Llama-3.1-8B", slo="ttft=1s,tpot=40ms", rate=8, gpus=["H100", "L40S"], input=1024, output=128)
 for deployment in plan.to_dict()["front"]:
     pool, simulated = deployment["pool"], deployment["simulated"]
     print(f"{deployment['gpus']} x {deployment['gpu']}, tp {pool['tp']}, {pool['copies']} copies: TTFT {simulated['ttft_ms']:.0f} ms, "

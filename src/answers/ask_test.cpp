@@ -51,7 +51,7 @@ TEST(Ask, AgreesWithTheCppInterfaceOnRandomQuestions) {
 }
 
 TEST(Ask, ListsGiveOneRowEachAndThoseThatCannotRunSayWhy) {
-  const auto answer = ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "B200"], "dtype": ["bf16", "nvfp4"],
+  const auto answer = ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "A100-SXM-80GB"], "dtype": ["bf16", "fp8"],
                                          "mode": "prefill", "seq": 64})");
   ASSERT_TRUE(answer) << answer.error().line();
   const Texts rows = Texts::parse(*answer);
