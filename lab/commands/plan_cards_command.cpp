@@ -7,7 +7,7 @@
 namespace tilecast {
 
 Result<std::string> run_plan_cards(const PlanCardsCommand& command) {
-  auto rows = card_rows(command.table);
+  auto rows = card_rows(command.table, command.all);
   if (!rows) return std::move(rows).error();
   plan_cards(*rows, shipped_models());
   const std::string report = card_report(*rows);

@@ -46,6 +46,11 @@ const Checkpoint* checkpoint_of(std::string_view table, std::string_view precisi
   return nullptr;
 }
 
+bool stands_for_others(int input, int output) {
+  constexpr std::pair<int, int> kLengths[] = {{1000, 1000}, {1024, 8192}, {8192, 1024}, {128, 2048}, {2048, 128}};
+  return std::find(std::begin(kLengths), std::end(kLengths), std::pair(input, output)) != std::end(kLengths);
+}
+
 std::optional<std::string> card_of(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kCards[] = {
       {"H100", "H100-SXM"}, {"H200", "H200-SXM"}, {"B200", "B200"}, {"GB200", "GB200"}};
@@ -155,7 +160,7 @@ std::string row_table(const std::vector<CardRow>& rows) {
 
 }  // namespace
 
-Result<std::vector<CardRow>> card_rows(const std::string& table) {
+Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_lengths) {
   constexpr std::array<std::string_view, 11> kColumns = {"model", "gpu",    "num_gpus", "tp",  "dp_ep", "precision",
                                                          "isl",   "osl",    "metric",   "value", "engine_version"};
   auto csv = CsvReader::open(table);
@@ -179,6 +184,7 @@ Result<std::vector<CardRow>> card_rows(const std::string& table) {
     const auto value = to_double(field(9));
     if (!checkpoint || !gpu || !gpus || !input || !output || !value || !(*value > 0)) continue;
     if (field(10) != "1.0" && field(10) != "1.1") continue;
+    if (!all_lengths && !stands_for_others(*input, *output)) continue;
     const bool each = field(8) == "output_throughput_per_gpu";
     if (!each && field(8) != "output_throughput") continue;
     CardRow row;

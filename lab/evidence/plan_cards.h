@@ -28,9 +28,9 @@ struct CardRow {
   std::string why_not;  // where there is none
 };
 
-// The rows of the five models that the overview's releases 1.0 and 1.1 have, the best of each card and length; `plan`
-// fills in the plans.
-Result<std::vector<CardRow>> card_rows(const std::string& table);
+// The rows of the five models that the overview's releases 1.0 and 1.1 have, the best of each card and length; of all
+// lengths, or of five that stand for short and long prompts and answers. `plan_cards` fills in the plans.
+Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_lengths = false);
 void plan_cards(std::vector<CardRow>& rows, const ModelSource& weights);
 
 std::string card_report(const std::vector<CardRow>& rows);

@@ -18,7 +18,8 @@ TEST(PlanCards, TheBestRowOfACardAndALoad) {
                                     "Llama 4 Scout,H100,4,4,,FP8,1000,1000,output_throughput,8000,1.0\n"
                                     "Llama 4 Scout,H100,4,4,,FP8,1000,1000,ttft,80,1.0\n"
                                     "Llama 4 Scout,A100,4,4,,FP8,1000,1000,output_throughput,8000,1.0\n"
-                                    "Llama 4 Scout,H100,4,4,,FP8,1000,2000,output_throughput,8000,0.20\n"));
+                                    "Llama 4 Scout,H100,4,4,,FP8,1000,2000,output_throughput,8000,0.20\n"),
+      true);
   ASSERT_TRUE(rows) << rows.error().line();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0].gpu, "H100-SXM");
@@ -36,7 +37,8 @@ TEST(PlanCards, GptOssIsPlannedOntoTheFasterCard) {
   const TestFolder folder;
   auto rows = card_rows(folder.plain(
       "t.csv", std::string(kHead) + "GPT-OSS 120B,B200,1,1,,FP4,1024,1024,output_throughput_per_gpu,25870,1.1\n"
-                                    "GPT-OSS 120B,H200,1,1,,FP8,1024,1024,output_throughput_per_gpu,6798,1.1\n"));
+                                    "GPT-OSS 120B,H200,1,1,,FP8,1024,1024,output_throughput_per_gpu,6798,1.1\n"),
+      true);
   ASSERT_TRUE(rows);
   plan_cards(*rows, shipped_models());
   ASSERT_EQ(rows->size(), 2u);

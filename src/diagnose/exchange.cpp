@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostRank = 1 << 20;
 
-// As torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp calls them (PyTorch 2.8).
+// As torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp names them to the profiler (RECORD_PARAM_COMMS_DATA).
 std::optional<CollectiveOp> op_of(std::string_view name) {
   constexpr std::pair<std::string_view, CollectiveOp> kNames[] = {
       {"allreduce", CollectiveOp::all_reduce},

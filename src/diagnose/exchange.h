@@ -1,4 +1,4 @@
-// What a PyTorch profiler tells of a collective (libkineto/src/output_json.cpp, PyTorch 2.6 on): its name, elements sent
+// What a PyTorch profiler tells of a collective (libkineto/src/output_json.cpp): its name, elements sent
 // and received by this rank, their type, and the ranks of its group.
 #pragma once
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostSpan = std::int64_t{1} << 59;
 // Streams among which a wait between streams looks for what was waited for. PyTorch's programs use a dozen at most.
 constexpr std::size_t kMostLanesSearched = 64;
 
-// What a recording usually takes from the host's call to the start of work on an idle stream, and from the end of work
+// What a recording usually takes from the host's call to the start of work on an idle GPU, and from the end of work
 // to the start of what was already waiting behind it.
 struct Usual {
   std::int64_t launch = 0, behind = 0;
@@ -66,13 +66,15 @@ class Replay {
   Usual usual_of() const {
     std::vector<double> launches, behinds;
     std::vector<std::uint32_t> before(recording_.lanes.size(), kNobody);
+    std::int64_t busy_until = -2 * kMostTime;
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
       const WorkEvent& e = events_[i];
       const std::uint32_t previous = std::exchange(before[e.lane], i);
+      const bool idle = busy_until <= e.launched;
+      busy_until = std::max(busy_until, e.end());
       if (e.launched < 0) continue;
-      const bool idle = previous == kNobody || events_[previous].end() <= e.launched;
       if (idle) launches.push_back(static_cast<double>(std::max<std::int64_t>(0, e.start - e.launched)));
-      else if (e.start >= events_[previous].end())
+      else if (previous != kNobody && events_[previous].end() > e.launched && e.start >= events_[previous].end())
         behinds.push_back(static_cast<double>(e.start - events_[previous].end()));
     }
     return {middle_of(launches), middle_of(behinds)};

@@ -81,7 +81,7 @@ std::string script_text(const std::string& prefix, std::size_t dims) {
   return text + fmt::format(
                     "set -eu\n"
                     "here=$(cd \"$(dirname \"$0\")\" && pwd)\n"
-                    "\"${{ASTRA_SIM:?set it to the folder of ASTRA-sim's programs}}/AstraSim_Analytical_"
+                    "\"${{ASTRA_SIM:?the folder that holds the programs of ASTRA-sim}}/AstraSim_Analytical_"
                     "${{BACKEND:-Congestion_Unaware}}\" \\\n"
                     "  --workload-configuration=\"$here/{0}\" \\\n"
                     "  --comm-group-configuration=\"$here/{0}.json\" \\\n"
