@@ -222,9 +222,14 @@ struct ChakraTraces {
   Count merged = 1;                            // layers alike that a node stands for, at most
   std::string groups;                          // the content of PREFIX.json
   std::function<std::string(int rank)> trace;  // the content of PREFIX.RANK.et
+  struct File {
+    std::string name, text;
+  };
+  // What ASTRA-sim needs beside them, for traces of this prefix: network.yml, system.json, memory.json, run.sh.
+  std::function<std::vector<File>(const std::string& prefix)> beside;
 };
 Result<ChakraTraces> chakra_traces(const StepForecast& step);
-// Writes them as FOLDER/PREFIX.0.et and so on: all or, where one cannot be written, none.
+// Writes them as FOLDER/PREFIX.0.et and so on, and the files beside: all or, where one cannot be written, none.
 Status write_chakra(const ChakraTraces& traces, const std::string& folder, const std::string& prefix = "step");
 
 const Question& step_question();

@@ -217,6 +217,25 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
 }
 
+void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("plans", "compare plans with the throughputs of TensorRT-LLM's overview");
+  sub->add_option("--table", options.table, "trtllm_perf_overview.csv.gz")->capture_default_str();
+  sub->add_flag("--all", options.all, "every length of the table, not five that stand for them");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/deployments.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab plans -o docs/accuracy/deployments.md");
+  sub->callback([&] { chosen = [&options] { return run_plan_cards(options); }; });
+}
+
+void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("retime", "compare kernels of recordings with forecasts from recordings at other sizes");
+  sub->add_option("--traces", options.traces, "folder of PROGRAM-SIZES.json.gz")->capture_default_str();
+  sub->add_option("--gpu", options.gpu, "the card they were recorded on")->capture_default_str();
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/retime.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab retime -o docs/accuracy/retime.md");
+  sub->callback([&] { chosen = [&options] { return run_retime_judge(options); }; });
+}
+
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("power", "compare forecast times, clocks and watts of loads with measured ones");
   sub->add_option("--measurements", options.measurements, "table of loads, as tools/collect/windows/regimes.py writes it")
