@@ -24,6 +24,7 @@
 #include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
+#include "tilecast/train.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -182,6 +183,7 @@ struct PlanTrainQuery {
   TrainingEngine engine = TrainingEngine::cudagraph;
   AttentionForm attention = AttentionForm::fused;
   MixedPrecision mixed = MixedPrecision::master;
+  TrainMethod train = {};  // narrow products, adapters, pairs
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   double tokens = 1e12;         // of the whole training
   std::optional<double> price;  // of a GPU and hour; none: the table's

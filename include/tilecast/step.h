@@ -23,6 +23,7 @@
 #include "tilecast/layout.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
+#include "tilecast/train.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -53,6 +54,7 @@ struct StepQuery {
   Recompute recompute = Recompute::none;
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   MixedPrecision mixed = MixedPrecision::none;
+  TrainMethod train = {};  // narrow products, adapters, pairs
   Count accumulate = 1;  // micro-batches a step
   bool update = true;    // the step ends with the optimizer
   bool dropout = false;

@@ -33,6 +33,7 @@
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/step.h"
+#include "tilecast/train.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"

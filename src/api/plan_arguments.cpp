@@ -1,5 +1,6 @@
 // The arguments of plans.
 #include "api/serving_text.h"
+#include "api/train_arguments.h"
 #include "tilecast/plan.h"
 
 namespace tilecast {
@@ -176,6 +177,7 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
   list.add(q.mixed, {.name = "mixed",
                      .help = "mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
                      .example = "autocast"});
+  declare_training(list, q.train, {});
   list.add(q.optimizer, {.name = "optimizer", .help = "which optimizer", .example = "sgd"});
   list.add(q.tokens, {.name = "tokens",
                       .help = "tokens of the whole training, for its time and cost",

@@ -6,6 +6,7 @@
 #include "api/declare.h"
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
+#include "api/train_arguments.h"
 #include "api/training_runs.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
@@ -65,6 +66,7 @@ Result<Run> run_from(const PlanTrainQuery& q) {
   if (!run.engine.eager_attention) run.engine.attention = q.attention;
   run.training.optimizer = kind_of(q.optimizer);
   run.training.wide_gradients = true;
+  if (auto fine = apply(q.train, run); !fine) return std::move(fine).error();
   return run;
 }
 
@@ -213,6 +215,7 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::functi
   if (!cluster) return in_field(cluster.error(), "gpus");
   auto run = run_from(q);
   if (!run) return std::move(run).error();
+  if (auto fine = check_card(q.train, cluster->gpu); !fine) return std::move(fine).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0};
   query.gpus = query.cluster.gpus();
   const auto chosen_by = chosen_method(q.method, q.weights);

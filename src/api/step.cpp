@@ -4,6 +4,7 @@
 #include "api/format_notes.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
+#include "api/train_arguments.h"
 #include "gpu/registry.h"
 #include "parallel/layout.h"
 
@@ -199,6 +200,7 @@ void declare_engine(Declare& list, StepQuery& q) {
             .help = "train: mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
             .example = "master",
             .scopes = {kTraining}});
+  declare_training(list, q.train, {kTraining});
   list.add(q.accumulate, {.name = "accumulate",
                           .help = "train: micro-batches accumulated per step",
                           .example = "4",

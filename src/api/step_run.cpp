@@ -6,6 +6,7 @@
 
 #include "api/declare.h"
 #include "api/model_of.h"
+#include "api/train_arguments.h"
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
@@ -187,7 +188,10 @@ Result<Run> run_of(const StepQuery& query, const Model& model) {
   if (!workload) return std::move(workload).error();
   auto engine = engine_of(query, model);
   if (!engine) return std::move(engine).error();
-  return Run{model, *std::move(workload), *std::move(engine), training_of(query)};
+  Run run{model, *std::move(workload), *std::move(engine), training_of(query)};
+  if (query.mode == Mode::train)
+    if (auto fine = apply(query.train, run); !fine) return std::move(fine).error();
+  return run;
 }
 
 StepSetting setting_of(const Run& run) {
@@ -265,6 +269,8 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   if (auto fine = scopes_hold(query, *found); !fine) return std::move(fine).error();
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
+  if (auto fine = check_card(query.train, asked.gpu ? *asked.gpu : asked.cluster->gpu); !fine)
+    return std::move(fine).error();
   asked.run = *std::move(run);
   StepSetting s = setting_of(asked.run);
   s.gpu = asked.setting.gpu, s.gpu_memory = asked.setting.gpu_memory, s.cluster = asked.setting.cluster;

@@ -9,6 +9,7 @@
 #include "constants/registry_list.h"
 #include "constants/sampling.h"
 #include "constants/serve.h"
+#include "constants/training.h"
 #include "constants/tune.h"
 
 namespace tilecast {
@@ -160,6 +161,18 @@ void add_engine(List& list) {
   list.add(kSglangLeast);
   list.add(kWorkspace);
   list.add(kWorkspaceBefore);
+}
+
+void add_training(List& list) {
+  list.add(kSlowAccumulation);
+  list.add(kBlockForward);
+  list.add(kBlockInput);
+  list.add(kBlockWeight);
+  list.add(kEagerTranspose);
+  list.add(kCompiledTurn);
+  list.add(kCompiledBoth);
+  list.add(kCompiledRescale);
+  list.add(kNf4Bits);
 }
 
 void add_cluster_1(List& list) {
@@ -322,6 +335,7 @@ List listed() {
   add_estimate_1(list);
   add_estimate_2(list);
   add_engine(list);
+  add_training(list);
   add_cluster_1(list);
   add_cluster_2(list);
   add_serve(list);

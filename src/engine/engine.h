@@ -48,6 +48,9 @@ struct KernelCall {
   double longer = 1;  // than the kernel that is priced: an older one of its kind
   Role role = Role::other;
   bool weight_gradient = false;  // as in Operator
+  bool narrow = false;           // a product of narrow training: its operands were cast before
+  double wgmma_longer = 1;       // as in Operator
+  bool turns = false;            // as in Operator
 };
 
 struct ProgramSection {

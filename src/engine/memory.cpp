@@ -4,6 +4,8 @@
 #include <set>
 
 #include "constants/engine.h"
+#include "constants/training.h"
+#include "engine/narrow.h"
 
 namespace tilecast {
 
@@ -31,11 +33,13 @@ bool is_expert(const Operator& op) { return std::holds_alternative<Moe>(op.shape
 // Parameters and their bytes.
 struct ParameterSum {
   double count = 0, bytes = 0;
+  double trained = 0;  // of them
 };
 struct OwnWeights {
   ParameterSum dense, experts;
 };
-OwnWeights weights_of(const Graph& graph, const Precision& p) {
+// Frozen weights of narrow products are kept as they are multiplied.
+OwnWeights weights_of(const Graph& graph, const Precision& p, const NarrowRecipe* narrow) {
   const double plain_bits = p.mixed == MixedPrecision::autocast ? 32 : p.activation.weight_bits;
   OwnWeights sum;
   for (const Section& section : graph.sections)
@@ -48,7 +52,10 @@ OwnWeights weights_of(const Graph& graph, const Precision& p) {
       const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
       const double vector = repeats * static_cast<double>(op.weights.vector);
       ParameterSum& own = is_expert(op) ? sum.experts : sum.dense;
+      if (narrow && op.weights.frozen && runs_narrow(op)) matrix_bits = narrow->product.weight_bits;
+      if (op.weights.packed) matrix_bits = kNf4Bits;
       own.count += matrix + vector;
+      if (!op.weights.frozen) own.trained += matrix + vector;
       own.bytes += (matrix * matrix_bits + vector * plain_bits) / 8;
     }
   return sum;
@@ -99,12 +106,32 @@ Bytes saved_by_experts(const Moe& moe, const Precision& p) {
   return bytes(rows * width * p.activation.activation_bits / 8);
 }
 
+// How wide what is kept is over the type of activations: what narrow products alone read was cast before it is kept.
+std::vector<double> kept_widths(const Section& section, const Precision& p, const NarrowRecipe* narrow) {
+  std::vector<double> widths(section.tensors.size(), 1);
+  if (!narrow) return widths;
+  std::vector<bool> wide(section.tensors.size(), false);
+  for (const Operator& op : section.operators) {
+    const bool casts = runs_narrow(op) && std::holds_alternative<Gemm>(op.shape);
+    for (int t : op.inputs) {
+      if (casts) widths[static_cast<std::size_t>(t)] = narrow->product.activation_bits / p.activation.activation_bits;
+      else wide[static_cast<std::size_t>(t)] = true;
+    }
+    if (std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape))
+      for (int t : op.outputs) wide[static_cast<std::size_t>(t)] = true;
+  }
+  for (std::size_t t = 0; t < widths.size(); ++t)
+    if (wide[t]) widths[t] = 1;
+  return widths;
+}
+
 // What one run of a section leaves behind for its gradients.
-Bytes saved_bytes(const Section& section, const Precision& p, bool compiled) {
+Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, const NarrowRecipe* narrow) {
   Bytes sum = bytes(0);
-  const std::vector<double> copies = copies_of_tensors(section);
+  const std::vector<double> copies = copies_of_tensors(section), widths = kept_widths(section, p, narrow);
   for (int t : saved_tensors(section, compiled))
-    sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)];
+    sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)] *
+           widths[static_cast<std::size_t>(t)];
   for (const Operator& op : section.operators) {
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
@@ -136,11 +163,11 @@ bool overwrites_logits(const Section& section) {
 
 // A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
 TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
-                           double micro_batches) {
+                           double micro_batches, const NarrowRecipe* narrow) {
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
     const bool again = recompute == Recompute::full && section.repeats > 1;
-    const Bytes saved = saved_bytes(section, p, compiled);
+    const Bytes saved = saved_bytes(section, p, compiled, narrow);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
     kept += (again ? input : saved) * static_cast<double>(section.repeats) * (has_loss(section) ? 1 : micro_batches);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
@@ -198,20 +225,27 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const StateShares& shares) {
   const Precision& p = engine.precision;
   MemoryNeed need;
-  const OwnWeights own = weights_of(arranged, p);
+  const NarrowRecipe* narrow = workload.mode == Mode::train ? narrow_recipe(training.options.precision) : nullptr;
+  const OwnWeights own = weights_of(arranged, p, narrow);
   need.weights = bytes(own.dense.bytes * shares.dense.parameters + own.experts.bytes * shares.experts.parameters);
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {
     const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
     const double gradient_bytes = wide ? 4 : p.activation.weight_bits / 8;
-    need.gradients = bytes(gradient_bytes *
-                           (own.dense.count * shares.dense.gradients + own.experts.count * shares.experts.gradients));
+    need.gradients = bytes(gradient_bytes * (own.dense.trained * shares.dense.gradients +
+                                             own.experts.trained * shares.experts.gradients));
     if (training.update)
       need.optimizer =
           optimizer_bytes(training.optimizer,
-                          own.dense.count * shares.dense.optimizer + own.experts.count * shares.experts.optimizer, p);
+                          own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer,
+                          p);
+    // A reference of its own, where no adapters can be left out of the same weights.
+    if (training.options.reference && own.dense.trained + own.experts.trained == own.dense.count + own.experts.count)
+      need.weights += need.weights;
+    // torchao keeps what it cast in bf16, and casts it again.
+    const bool keeps_cast = cast_code(engine) == CastCode::fused;
     const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
-                                            shares.micro_batches);
+                                            shares.micro_batches, keeps_cast ? narrow : nullptr);
     need.activations = peak.forward;
     // Buffers of gradients that stay (Megatron) take nothing over.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)

@@ -67,8 +67,9 @@ Gradients gradients_of(const Operator& op) {
   return std::visit(
       Overload{
           [&](const Gemm& g) {
-            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)},
-                              {"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight}};
+            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)}};
+            if (op.weights.frozen) return list;
+            list.push_back({"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight});
             if (op.weights.vector > 0) {
               Reduction sum;  // over tokens, of every column
               sum.rows = g.n, sum.cols = g.m;
@@ -94,8 +95,10 @@ Gradients gradients_of(const Operator& op) {
             return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
           },
           // Two products for each of the forward's, of the same sizes.
-          [](const Moe& m) {
-            return Gradients{{"grad_input", m}, {"grad_weight", m, GradientOf::weight}};
+          [&](const Moe& m) {
+            Gradients list = {{"grad_input", m}};
+            if (!op.weights.frozen) list.push_back({"grad_weight", m, GradientOf::weight});
+            return list;
           },
           [](const Scan& s) {
             return Gradients{{"grad_state", s}, {"grad_input", s}};
@@ -115,8 +118,8 @@ Gradients gradients_of(const Operator& op) {
           [](const CrossEntropy& c) {
             return Gradients{{"grad", gradient_form(c)}};
           },
-          [](const Embedding& e) {
-            return Gradients{{"grad", gradient_form(e)}};
+          [&](const Embedding& e) {
+            return op.weights.frozen ? Gradients{} : Gradients{{"grad", gradient_form(e)}};
           },
           [&](const Elementwise& e) { return pointwise_gradients(op, e); },
           [](const Rope& r) {
@@ -193,11 +196,14 @@ class BackwardWriter {
       out_.last().times = op.times, out_.last().block = kNoBlock;
       out_.last().weight_gradient = g.of != GradientOf::input;
       out_.last().walk = gradient_walk(op.walk);
+      out_.last().stays_wide = op.stays_wide;
+      out_.last().weights.frozen = op.weights.frozen, out_.last().weights.packed = op.weights.packed;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.of == GradientOf::weight) accumulate(op);
     }
-    if (op.weights.table || (op.weights.total() > 0 && !std::holds_alternative<Gemm>(op.shape))) accumulate(op);
+    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
+    if (op.weights.table || (op.weights.total() > 0 && !product)) accumulate(op);
     for (int input : op.inputs) sum(input, last);
   }
   // A second reader's gradient is added to the first's.
@@ -213,7 +219,7 @@ class BackwardWriter {
                           PointwiseOp::add, {grad, partial}, out_.elements(input));
   }
   void accumulate(const Operator& op) {
-    if (!accumulate_ || op.weights.matrix + op.weights.vector == 0) return;
+    if (!accumulate_ || op.weights.frozen || op.weights.matrix + op.weights.vector == 0) return;
     const Count elements = op.weights.matrix + op.weights.vector;
     const int held = out_.tensor(op.name + ".grad_held", elements);
     out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
@@ -225,12 +231,31 @@ class BackwardWriter {
   std::vector<int> readers_, gradient_;
 };
 
+// What runs again owns nothing; packed weights are unpacked again.
+void disown(Section& section) {
+  for (Operator& op : section.operators) {
+    const bool unpacks = op.weights.packed;
+    op.weights = {};
+    op.weights.packed = unpacks;
+  }
+}
+
+// A frozen copy runs forward: the same products, or those that adapters stand beside.
+Section of_reference(const Section& forward) {
+  Section section = forward;
+  section.reference = true;
+  section.name += " (reference)";
+  std::erase_if(section.operators, [](const Operator& op) { return op.role == Role::adapter; });
+  disown(section);
+  return section;
+}
+
 Section again(const Section& forward) {
   Section section = forward;
   section.recomputed = true;
   section.name += kRecomputedMark;
   section.pass = Pass::backward;
-  for (Operator& op : section.operators) op.weights = {};
+  disown(section);
   return section;
 }
 
@@ -250,6 +275,8 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
     section.forward = static_cast<int>(of);
     graph.sections.push_back(std::move(section));
   };
+  if (options.reference)
+    for (std::size_t i = 0; i < forward.sections.size(); ++i) follows(of_reference(forward.sections[i]), i);
   for (std::size_t i = forward.sections.size(); i-- > 0;) {
     const Section& section = forward.sections[i];
     if (options.recompute == Recompute::full && section.repeats > 1) follows(again(section), i);
@@ -285,6 +312,9 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
                    [&](const Softmax&) { output(op); },
                    [&](const AttentionPrefill&) { inputs(op), output(op); },
                    [&](const MlaPrefill&) { inputs(op), output(op); },
+                   [&](const Gemm&) {
+                     if (!op.weights.frozen) inputs(op);
+                   },
                    [&](const Copy&) {},
                    [&](const Rope&) {},
                    [&](const Reduction&) {

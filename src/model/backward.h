@@ -3,6 +3,7 @@
 
 #include "model/graph.h"
 #include "tilecast/run.h"
+#include "tilecast/train.h"
 
 namespace tilecast {
 
@@ -14,6 +15,9 @@ struct TrainingOptions {
   // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks
   // that never drop the buffers).
   bool accumulate = false;
+  TrainPrecision precision = TrainPrecision::none;
+  Count micro_batches = 1;  // that weights are cast once for, where a framework keeps what it cast
+  bool reference = false;   // every section also runs forward in a frozen copy, or without its adapters (DPO)
 };
 
 // The forward sections, then the gradients of each in reverse order. Every operator gets the kernels its gradient runs;

@@ -79,10 +79,14 @@ class ExchangeWriter {
     const double own = tokens_ / tp * static_cast<double>(moe.topk) * hidden_ * element_;
     const int passes = again_ && repeats ? 2 : 1;
     for (const char* way : {"dispatch", "combine"}) {
-      add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward);
-      if (!trains_) serve_experts(moe, tokens_ / tp, way == std::string_view("dispatch"));
-      if (trains_)
-        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes);
+      const bool there = way == std::string_view("dispatch"), beside = trains_ && at_.training.dispatch_beside;
+      add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward, 1, beside);
+      if (!trains_) serve_experts(moe, tokens_ / tp, there);
+      else if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+      if (trains_) {
+        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes, beside);
+        if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+      }
     }
     if (width == 1) return;
     // Ranks that share an expert's width work on the same tokens.
@@ -121,6 +125,18 @@ class ExchangeWriter {
     // Tokens for mxfp4 experts travel as they are and are quantised where they arrive, if at all.
     const double bits = format.name == "mxfp4" ? 16 : format.activation_bits;
     e.element_bytes = !there || bits >= 16 ? kBf16Element : bits >= 8 ? kFp8Element : kNvfp4Element;
+    exchanges_.back().experts = e;
+  }
+
+  // Training: DeepEP's kernels for throughput, tokens in 16 bits both ways.
+  void dispatch_tokens(const MoeSpec& moe, double tokens, bool there) {
+    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
+    ExpertExchange e;
+    e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
+    e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
+    e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
+    e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
+    e.element_bytes = element_;
     exchanges_.back().experts = e;
   }
 
@@ -196,15 +212,14 @@ class SectionPlaces {
   LayerKinds encoder_, decoder_;
 };
 
-Count expert_weights(const Section& section) {
-  Count n = 0;
+// Weights of a section's experts, or of all else.
+struct SectionWeights {
+  Count all = 0, trained = 0;
+};
+SectionWeights weights_in(const Section& section, bool experts) {
+  SectionWeights n;
   for (const Operator& op : section.operators)
-    if (std::holds_alternative<Moe>(op.shape)) n += op.weights.total();
-  return n;
-}
-Count all_weights(const Section& section) {
-  Count n = 0;
-  for (const Operator& op : section.operators) n += op.weights.total();
+    if (std::holds_alternative<Moe>(op.shape) == experts) n.all += op.weights.total(), n.trained += op.weights.trained();
   return n;
 }
 
@@ -266,8 +281,8 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
   for (std::size_t i = 0; i < forward.sections.size(); ++i) {
     const Section& section = forward.sections[i];
     writer.start(i, 0, 0);
-    const auto exchange = [&](Axis axis, double params) {
-      const double weights = params * weight_size(at.engine), gradients = params * gradient_size(at);
+    const auto exchange = [&](Axis axis, const SectionWeights& own) {
+      const double weights = real(own.all) * weight_size(at.engine), gradients = real(own.trained) * gradient_size(at);
       if (parameters) {
         writer.add("weights gather", axis, CollectiveOp::all_gather, weights, Pass::forward, 1, beside);
         if (writer.trains())
@@ -276,9 +291,8 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
       if (writer.trains())
         writer.add("gradients scatter", axis, CollectiveOp::reduce_scatter, gradients, Pass::backward, 1, beside);
     };
-    const Count experts = expert_weights(section);
-    exchange(Axis::data, real(all_weights(section) - experts));
-    exchange(Axis::expert_data, real(experts));
+    exchange(Axis::data, weights_in(section, false));
+    exchange(Axis::expert_data, weights_in(section, true));
   }
   return std::move(writer).finish();
 }

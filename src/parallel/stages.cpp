@@ -27,7 +27,9 @@ bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
   return spec.tied_head && layout.virtual_stages() > 1;
 }
 
+// Those that learn.
 Count weights_of(const Operator& op, bool untied) {
+  if (op.weights.frozen) return 0;
   return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
 }
 
