@@ -72,7 +72,8 @@ using EndToEndCases = ReadCases<EndToEndCase>;  // of one source's table
 
 // The declared sources of whole models; lab/evidence/serving.h has those of serving.
 extern const SourceMapping kOwnModelsSource, kOwnStepsSource, kArgonneSource, kTrtllmSource, kSynperfModelsSource, kMosaicSource,
-    kMegatronSource, kBridgeSource, kNemoSource, kNeusightModelsSource, kOwnTrainingSource, kMlperfTrainingSource;
+    kMegatronSource, kBridgeSource, kNemoSource, kNeusightModelsSource, kUltrascaleSource, kOwnTrainingSource,
+    kMlperfTrainingSource;
 
 // Weights may be null for methods that need none. A case without a forecast (a card that has no fp8, say) is counted in
 // `without` where that is given, else it is an error that names the case.
@@ -117,6 +118,10 @@ Result<EndToEndCases> megatron_cases(const std::string& path);
 // NVIDIA's own tables of training (e2e/train_megatron_bridge.csv.gz, train_nemo_megatron_readme.csv.gz): tokens a
 // second of the rows whose model and layout are known; nothing is recomputed. `source` is one of the two.
 Result<EndToEndCases> nemo_cases(const std::string& path, const SourceMapping& source);
+
+// nanotron's scaling runs on 8 to 512 H100s (ultrascale/training.csv.gz): tokens a second and peak memory of those that
+// finished; of those that failed, whether they are said to fit.
+Result<EndToEndCases> ultrascale_cases(const std::string& path);
 
 // MLPerf Training v5.1 (mlperf_training/v5.1.csv.gz): steps of the rows whose layout and precision are known, the
 // repetitions of a run as one. `detail` says on which half choices were made.

@@ -36,7 +36,11 @@ TrainPrecision precision_named(const std::string& name) {
 }
 
 std::optional<Recompute> recompute_named(const std::string& name) {
-  static const std::map<std::string, Recompute> names = {{"none", Recompute::none}, {"full", Recompute::full}};
+  static const std::map<std::string, Recompute> names = {{"none", Recompute::none},
+                                                         {"full", Recompute::full},
+                                                         {"attention", Recompute::selective},
+                                                         {"ops", Recompute::operators},
+                                                         {"alternate", Recompute::alternate}};
   const auto found = names.find(name);
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }

@@ -13,6 +13,7 @@
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
 #include "model/library.h"
+#include "parallel/framework.h"
 #include "support/statistics.h"
 
 namespace tilecast {
@@ -94,15 +95,17 @@ Result<ModelSpec> spec_of(const TableRow& row) {
   return spec;
 }
 
-void run_as_submitted(Run& run, TrainPrecision precision, const Gpu& gpu, bool adapters) {
-  run.engine.kind = EngineKind::cudagraph;
-  run.engine.loss = LossForm::in_place;
+void run_as_submitted(Run& run, RankLayout& layout, TrainPrecision precision, const Gpu& gpu, bool adapters) {
   run.engine.precision = *precision_from("bf16");
   run.engine.precision.mixed = MixedPrecision::master;
+  apply(recipe_of(Framework::nemo), run, layout);
+  // config_common_fp4.sh: the overlap is "not supported yet".
+  if (precision == TrainPrecision::nvfp4) layout.tensor_overlap = TensorOverlap::backward;
+  // Adapters read what was gathered and add to what is to be scattered: neither runs in pieces with its product.
+  if (adapters) layout.tensor_overlap = TensorOverlap::inputs;
   const bool amd = gpu.vendor == Vendor::amd;
-  run.engine.attention = amd ? AttentionForm::ck : AttentionForm::cudnn;
+  if (amd) run.engine.attention = AttentionForm::ck;
   if (!amd && adapters) run.engine.precision.attention = *format_from("fp8_static");
-  run.training.fused_optimizer = run.training.wide_gradients = true;
   run.training.options.precision = precision;
 }
 
@@ -111,8 +114,8 @@ Result<EndToEndCase> case_of(const TableRow& row, double step) {
   if (!spec) return std::move(spec).error();
   const auto gpu = row.gpu();
   if (!gpu) return gpu.error();
-  const auto layout = layout_of(row);
-  if (!layout) return layout.error();
+  auto layout = layout_of(row);
+  if (!layout) return std::move(layout).error();
   const auto precision = precision_of(row);
   if (!precision) return precision.error();
   const Cluster* cluster = built_in_cluster_of(gpu->name);
@@ -122,7 +125,7 @@ Result<EndToEndCase> case_of(const TableRow& row, double step) {
     return left_out_row("the batch is no whole number of micro-batches");
   const bool adapters = spec->adapters.has_value();
   Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
-  run_as_submitted(run, *precision, *gpu, adapters);
+  run_as_submitted(run, *layout, *precision, *gpu, adapters);
   EndToEndCase one;
   one.label = {"mlperf", gpu->name, row["submitter"], row["benchmark"], "train", "", batch, length};
   one.label.detail = fmt::format("{} GPUs, {}, {}, {}", layout->ranks(), row["precision"], text_of(*layout),

@@ -9,6 +9,7 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
+#include "parallel/framework.h"
 
 namespace tilecast {
 namespace {
@@ -170,11 +171,15 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   if (own.chunks > 1 && micro_batches % own.pp != 0) own.chunks = 1;
   // Kernels one after the other, as CUDA graphs and enough launches ahead have them.
   Run run{std::move(asked->spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
-  run.engine.kind = EngineKind::cudagraph, run.engine.precision = std::move(asked->precision);
-  run.engine.loss = LossForm::in_place;
-  run.engine.attention = AttentionForm::cudnn;  // Transformer Engine's from Hopper on
-  run.training.fused_optimizer = run.training.wide_gradients = true;
-  run.training.options.precision = precision_named(row["precision"], source == kBridgeSource.name);
+  const bool bridge = source == kBridgeSource.name;
+  run.engine.precision = std::move(asked->precision);
+  const Sharding sharding = own.sharding;
+  apply(recipe_of(bridge ? Framework::bridge : Framework::nemo), run, own);
+  own.sharding = sharding;
+  run.training.narrow_exchange = bridge;  // grad_reduce_in_fp32 is off in its presets
+  run.training.options.precision = precision_named(row["precision"], bridge);
+  // User buffers know no nvfp4 (scripts/performance/configs/llama, tp_comm_overlap).
+  if (run.training.options.precision == TrainPrecision::nvfp4) own.tensor_overlap = TensorOverlap::backward;
   // Its presets for narrow formats dispatch tokens by hybrid-EP or DeepEP (moe_flex_dispatcher_backend).
   run.training.token_dispatch = run.training.options.precision != TrainPrecision::none;
   EndToEndCase one;

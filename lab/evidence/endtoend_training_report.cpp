@@ -145,6 +145,7 @@ std::string vendor_report(const Results& bridge, const Results& nemo) {
 
 std::string training_report(const Results& results) {
   return mosaic_report(of_source(results, "mosaic")) + megatron_report(of_source(results, "megatron")) +
+         ultrascale_report(of_source(results, "ultrascale")) +
          vendor_report(of_source(results, "bridge"), of_source(results, "nemo")) +
          mlperf_report(of_source(results, "mlperf")) + own_training_report(of_source(results, "h200-training"));
 }

@@ -140,6 +140,7 @@ void add_engine(List& list) {
   list.add(kForeachTensorUnits);
   list.add(kAround);
   list.add(kBlockUnits);
+  list.add(kExchangeUnits);
   list.add(kRecorded);
   list.add(kArgmaxRounds);
   list.add(kTriton2023);
@@ -239,6 +240,8 @@ void add_cluster_2(List& list) {
   list.add(exchange::kPrepareToken);
   list.add(kExchangeSms);
   list.add(kCopyShare);
+  list.add(kOffloadShare);
+  list.add(kUpdateMemory);
 }
 
 void add_serve(List& list) {

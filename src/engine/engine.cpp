@@ -156,6 +156,10 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
   return finished(arranged_kernels(graph, options, training), options, training);
 }
 
+Seconds launch_unit(const EngineOptions& options) {
+  return options.addition > seconds(0) ? options.addition : host_cost(EngineKind::pytorch).per_launch;
+}
+
 Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
   program.host = host_cost(options.kind, options.era);
@@ -179,7 +183,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     }
   }
   if (options.kind == EngineKind::pytorch)
-    program.host.per_launch = launch_time(program, HostCode::modules, program.host.per_launch);
+    program.host.per_launch = launch_time(program, HostCode::modules, launch_unit(options));
   return program;
 }
 

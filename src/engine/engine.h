@@ -33,6 +33,7 @@ struct EngineOptions {
   AttentionForm attention = AttentionForm::fused;  // pytorch, compile, cudagraph: whose kernel
   LossForm loss = LossForm::separate;  // pytorch
   bool dropout = false;                // pytorch, training: the code's dropouts are live
+  Seconds addition = {};               // pytorch: what a plain addition takes this host; 0: a usual one's
 };
 
 // One kernel, and how often a step runs it.
@@ -76,5 +77,8 @@ struct Program {
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training = nullptr);
 
 Program lower(const Graph& arranged, const EngineOptions& options);
+
+// What eager PyTorch's host takes for a plain addition.
+Seconds launch_unit(const EngineOptions& options);
 
 }  // namespace tilecast

@@ -125,14 +125,18 @@ std::vector<double> kept_widths(const Section& section, const Precision& p, cons
   return widths;
 }
 
-// What one run of a section leaves behind for its gradients.
-Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, const NarrowRecipe* narrow) {
+// What one run of a section leaves behind for its gradients; nothing of what runs again.
+Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, const NarrowRecipe* narrow,
+                  Recompute recompute = Recompute::none) {
   Bytes sum = bytes(0);
   const std::vector<double> copies = copies_of_tensors(section), widths = kept_widths(section, p, narrow);
-  for (int t : saved_tensors(section, compiled))
+  for (int t : kept_tensors(section, recompute, compiled))
     sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)] *
            widths[static_cast<std::size_t>(t)];
-  for (const Operator& op : section.operators) {
+  const std::vector<bool> again = operators_again(section, recompute);
+  for (std::size_t i = 0; i < section.operators.size(); ++i) {
+    const Operator& op = section.operators[i];
+    if (again[i]) continue;
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
@@ -163,21 +167,41 @@ bool overwrites_logits(const Section& section) {
 
 // A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
 TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
-                           double micro_batches, const NarrowRecipe* narrow) {
+                           double micro_batches, bool offloaded, const NarrowRecipe* narrow) {
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
-    const bool again = recompute == Recompute::full && section.repeats > 1;
+    const bool again = recompute != Recompute::none && section.repeats > 1;
     const Bytes saved = saved_bytes(section, p, compiled, narrow);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
-    kept += (again ? input : saved) * static_cast<double>(section.repeats) * (has_loss(section) ? 1 : micro_batches);
+    const Bytes left = !again                               ? saved
+                       : recompute == Recompute::full      ? input
+                       : recompute == Recompute::alternate ? (input + saved) / 2.0  // one layer of two
+                                                           : saved_bytes(section, p, compiled, narrow, recompute);
+    // Of what the host holds, the layer at work and its neighbour are on the card.
+    const double runs = has_loss(section) ? 1 : static_cast<double>(section.repeats) * micro_batches;
+    kept += left * (offloaded && section.repeats > 1 ? std::min(2.0, runs) : runs);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    const Bytes own = peak_alive(section, p, overwrites_logits(section)) + (again ? saved : bytes(0));
+    const bool in_part = recompute == Recompute::selective || recompute == Recompute::operators;
+    const Bytes back = !again ? bytes(0) : in_part ? std::max(bytes(0), saved - left) : saved;
+    const Bytes own = peak_alive(section, p, overwrites_logits(section)) + back;
     transient = std::max(transient, own);
     if (section.repeats > 1) layer = std::max(layer, own);
   }
   return {kept + transient, layer};
 }
+
+}  // namespace
+
+std::vector<Bytes> kept_by_section(const Graph& graph, const EngineOptions& engine, Recompute recompute) {
+  std::vector<Bytes> kept;
+  kept.reserve(graph.sections.size());
+  for (const Section& section : graph.sections)
+    kept.push_back(saved_bytes(section, engine.precision, engine.kind == EngineKind::compile, nullptr, recompute));
+  return kept;
+}
+
+namespace {
 
 Bytes optimizer_bytes(OptimizerKind kind, double params, const Precision& p) {
   const double parameter_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
@@ -234,7 +258,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     const double gradient_bytes = wide ? 4 : p.activation.weight_bits / 8;
     need.gradients = bytes(gradient_bytes * (own.dense.trained * shares.dense.gradients +
                                              own.experts.trained * shares.experts.gradients));
-    if (training.update)
+    if (training.update && !offloads_optimizer(training.offload))
       need.optimizer =
           optimizer_bytes(training.optimizer,
                           own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer,
@@ -245,7 +269,8 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     // torchao keeps what it cast in bf16, and casts it again.
     const bool keeps_cast = cast_code(engine) == CastCode::fused;
     const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
-                                            shares.micro_batches, keeps_cast ? narrow : nullptr);
+                                            shares.micro_batches, offloads_activations(training.offload),
+                                            keeps_cast ? narrow : nullptr);
     need.activations = peak.forward;
     // Buffers of gradients that stay (Megatron) take nothing over.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)

@@ -79,7 +79,7 @@ Shape reduction_of(Count rows, Count cols) {
 }
 
 // A tensor as a product reads it.
-struct Matrix {
+struct CastOperand {
   int tensor = -1;  // of the section; none: a weight
   Count rows = 0, cols = 0;
   Count elements() const { return rows * cols; }
@@ -90,14 +90,14 @@ class CastWriter {
  public:
   CastWriter(SectionRewriter& out, const NarrowRecipe& recipe) : out_(out), recipe_(recipe) {}
   virtual ~CastWriter() = default;
-  virtual void forward(const Operator& op, const Matrix& input, const Matrix& weight) = 0;
-  virtual void input_gradient(const Operator& op, const Matrix& grad, const Matrix& weight) = 0;
-  virtual void weight_gradient(const Operator& op, const Matrix& grad, const Matrix& input) = 0;
+  virtual void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) = 0;
+  virtual void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand& weight) = 0;
+  virtual void weight_gradient(const Operator& op, const CastOperand& grad, const CastOperand& input) = 0;
   // Behind a gradient's product, where scales are applied to its result.
   virtual void after_gradient(const Operator&, Count) {}
 
  protected:
-  std::vector<int> reads(const Matrix& m) const { return m.tensor >= 0 ? std::vector<int>{m.tensor} : std::vector<int>{}; }
+  std::vector<int> reads(const CastOperand& m) const { return m.tensor >= 0 ? std::vector<int>{m.tensor} : std::vector<int>{}; }
   SectionRewriter& out_;
   const NarrowRecipe& recipe_;
 };
@@ -108,20 +108,20 @@ class FusedCasts final : public CastWriter {
  public:
   FusedCasts(SectionRewriter& out, const NarrowRecipe& recipe, Count micro_batches)
       : CastWriter(out, recipe), micro_batches_(static_cast<double>(micro_batches)) {}
-  void forward(const Operator& op, const Matrix& input, const Matrix& weight) override {
+  void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
     // A frozen product has no use for its input later on.
     if (done_.insert(input.tensor).second) cast(op.name + ".cast_input", input, !op.weights.frozen, 1);
     if (!op.weights.frozen) cast(op.name + ".cast_weight", weight, true, 1 / micro_batches_);
   }
-  void input_gradient(const Operator& op, const Matrix& grad, const Matrix&) override {
+  void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand&) override {
     if (done_.insert(grad.tensor).second) cast(op.name + ".cast", grad, !op.weights.frozen, 1);
   }
-  void weight_gradient(const Operator& op, const Matrix& grad, const Matrix&) override {
+  void weight_gradient(const Operator& op, const CastOperand& grad, const CastOperand&) override {
     if (done_.insert(grad.tensor).second) cast(op.name + ".cast", grad, true, 1);
   }
 
  private:
-  void cast(const std::string& name, const Matrix& m, bool both, double share) {
+  void cast(const std::string& name, const CastOperand& m, bool both, double share) {
     const CastCost& c = recipe_.cast;
     const Count n = scaled(m.elements(), share);
     if (c.finds) out_.add(name + ".amax", reduction_of(1, n), reads(m), 1);
@@ -141,16 +141,16 @@ class FusedCasts final : public CastWriter {
 class EagerCasts final : public CastWriter {
  public:
   using CastWriter::CastWriter;
-  void forward(const Operator& op, const Matrix& input, const Matrix& weight) override {
+  void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
     cast(op.name + ".input", input, false);
     cast(op.name + ".weight", weight, false);
   }
-  void input_gradient(const Operator& op, const Matrix& grad, const Matrix& weight) override {
+  void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand& weight) override {
     cast(op.name + ".grad", grad, false);
     cast(op.name + ".weight", weight, rows());
     turn(op.name + ".weight", weight);
   }
-  void weight_gradient(const Operator& op, const Matrix& grad, const Matrix& input) override {
+  void weight_gradient(const Operator& op, const CastOperand& grad, const CastOperand& input) override {
     if (rows()) cast(op.name + ".grad", grad, true);
     turn(op.name + ".grad", grad);
     cast(op.name + ".input", input, rows());
@@ -168,7 +168,7 @@ class EagerCasts final : public CastWriter {
 
  private:
   bool rows() const { return recipe_.precision == TrainPrecision::fp8_row; }
-  void cast(const std::string& name, const Matrix& m, bool columns) {
+  void cast(const std::string& name, const CastOperand& m, bool columns) {
     constexpr Count kTensorScale = 6, kRowScale = 9;  // kernels over the scales alone
     const Count n = m.elements(), lines = rows() ? (columns ? m.cols : m.rows) : 1;
     const int absolute = out_.pointwise(name + ".abs", PointwiseOp::relu, reads(m), n);
@@ -184,7 +184,7 @@ class EagerCasts final : public CastWriter {
     // Five bytes instead of the six of a cast to bf16.
     out_.walking(TorchWalk::narrow, out_.add(name + ".narrow", copy_of(scaled(n, 5.0 / 6)), {x}, n));
   }
-  void turn(const std::string& name, const Matrix& m) {
+  void turn(const std::string& name, const CastOperand& m) {
     Copy copy;
     copy.rows = scaled(m.rows, kEagerTranspose), copy.cols = m.cols, copy.transpose = true;
     out_.add(name + ".turn", copy, {}, m.elements());
@@ -196,15 +196,15 @@ class EagerCasts final : public CastWriter {
 class CompiledCasts final : public CastWriter {
  public:
   using CastWriter::CastWriter;
-  void forward(const Operator& op, const Matrix& input, const Matrix& weight) override {
+  void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
     if (done_.insert(input.tensor).second) cast(op.name + ".input", input, 1);
     cast(op.name + ".weight", weight, 1);
   }
-  void input_gradient(const Operator& op, const Matrix& grad, const Matrix& weight) override {
+  void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand& weight) override {
     both(op.name + ".grad", grad);
     turned(op.name + ".weight", weight);
   }
-  void weight_gradient(const Operator& op, const Matrix& grad, const Matrix& input) override {
+  void weight_gradient(const Operator& op, const CastOperand& grad, const CastOperand& input) override {
     if (rows()) turned(op.name + ".grad", grad);
     if (done_.insert(input.tensor).second) turned(op.name + ".input", input);
   }
@@ -214,18 +214,18 @@ class CompiledCasts final : public CastWriter {
 
  private:
   bool rows() const { return recipe_.precision == TrainPrecision::fp8_row; }
-  void find(const std::string& name, const Matrix& m) {
+  void find(const std::string& name, const CastOperand& m) {
     if (recipe_.cast.finds) out_.add(name + ".amax", reduction_of(1, m.elements()), reads(m), 1);
   }
-  void cast(const std::string& name, const Matrix& m, double share) {
+  void cast(const std::string& name, const CastOperand& m, double share) {
     find(name, m);
     out_.add(name + ".cast", copy_of(scaled(m.elements(), recipe_.cast.one_way * share)), reads(m), m.elements());
   }
-  void turned(const std::string& name, const Matrix& m) {
+  void turned(const std::string& name, const CastOperand& m) {
     if (rows()) find(name, m);
     out_.add(name + ".turn", copy_of(scaled(m.elements(), recipe_.cast.one_way * kCompiledTurn)), reads(m), m.elements());
   }
-  void both(const std::string& name, const Matrix& m) {
+  void both(const std::string& name, const CastOperand& m) {
     if (rows()) return cast(name, m, 1);
     find(name, m);
     out_.add(name + ".cast", copy_of(scaled(m.elements(), kCompiledBoth)), reads(m), m.elements());
@@ -285,7 +285,7 @@ class NarrowSection {
   // Grouped products: the first reads tokens as they were sent, the second what the activation wrote.
   void place_experts(const Operator& op, const Moe& moe, Operator& product) {
     const Count rows = std::max<Count>(1, moe.tokens * moe.topk * moe.local_experts() / std::max<Count>(1, moe.experts));
-    const Matrix tokens{-1, rows, moe.hidden}, inner{-1, rows, moe.local_inter()};
+    const CastOperand tokens{-1, rows, moe.hidden}, inner{-1, rows, moe.local_inter()};
     if (section_.pass == Pass::forward || section_.recomputed) {
       product.wgmma_longer = recipe_.forward_longer;
       experts_cast(op.name, tokens, inner);
@@ -297,8 +297,8 @@ class NarrowSection {
     }
     out_.keep(product);
   }
-  void experts_cast(const std::string& name, const Matrix& first, const Matrix& second) {
-    for (const Matrix* m : {&first, &second}) {
+  void experts_cast(const std::string& name, const CastOperand& first, const CastOperand& second) {
+    for (const CastOperand* m : {&first, &second}) {
       if (recipe_.cast.finds) out_.add(name + ".amax", reduction_of(1, m->elements()), {}, 1);
       out_.add(name + ".cast", copy_of(scaled(m->elements(), recipe_.cast.both_ways)), {}, m->elements());
     }

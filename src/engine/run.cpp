@@ -115,6 +115,7 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
     TrainingOptions options = run.training.options;
     options.accumulate = options.accumulate || run.training.accumulation > 1;
     options.micro_batches = run.training.accumulation;
+    options.wide_sums = run.training.wide_gradients && !run.training.narrow_exchange;
     Graph step = arranged(forward, engine, &options);
     for (Section& section : step.sections) section.repeats *= run.training.accumulation;
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));

@@ -160,8 +160,8 @@ bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::inde
 // Writes the gradient operators of one section.
 class BackwardWriter {
  public:
-  BackwardWriter(const Section& forward, bool accumulate)
-      : forward_(forward), accumulate_(accumulate), out_(forward.name, forward.repeats, forward.part) {
+  BackwardWriter(const Section& forward, const TrainingOptions& options)
+      : forward_(forward), accumulate_(options.accumulate), wide_(options.wide_sums), sum_(options.gradient_sum), out_(forward.name, forward.repeats, forward.part) {
     for (const Tensor& t : forward.tensors) out_.tensor(t.name, t.elements, t.kind);
     readers_.resize(forward.tensors.size());
     for (const Operator& op : forward.operators)
@@ -219,14 +219,33 @@ class BackwardWriter {
                           PointwiseOp::add, {grad, partial}, out_.elements(input));
   }
   void accumulate(const Operator& op) {
-    if (!accumulate_ || op.weights.frozen || op.weights.matrix + op.weights.vector == 0) return;
+    // fp32 buffers take the first micro-batch's gradients as any other's.
+    if ((!accumulate_ && sum_ != GradientSum::widened) || op.weights.frozen ||
+        op.weights.matrix + op.weights.vector == 0)
+      return;
+    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
     const Count elements = op.weights.matrix + op.weights.vector;
+    if (sum_ == GradientSum::in_product && product) {
+      if (wide_) add_in_product(op, elements);
+      return;
+    }
     const int held = out_.tensor(op.name + ".grad_held", elements);
-    out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+    const int sum = out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+    if (sum_ == GradientSum::widened) out_.set_kind(sum, TensorKind::statistic);
+  }
+
+  // What the product's epilogue moves beyond a result of two bytes: six more, as a copy of half as many again.
+  void add_in_product(const Operator& op, Count elements) {
+    Copy traffic;
+    traffic.elements = elements + elements / 2;
+    out_.add(op.role, op.name + ".accumulate", traffic, {}, elements);
+    out_.last().weight_gradient = true;
   }
 
   const Section& forward_;
   bool accumulate_;
+  bool wide_;
+  GradientSum sum_;
   SectionBuilder out_;
   std::vector<int> readers_, gradient_;
 };
@@ -250,8 +269,13 @@ Section of_reference(const Section& forward) {
   return section;
 }
 
-Section again(const Section& forward) {
+Section again(const Section& forward, Recompute recompute) {
   Section section = forward;
+  const std::vector<bool> repeated = operators_again(forward, recompute);
+  section.operators.clear();
+  for (std::size_t i = 0; i < forward.operators.size(); ++i)
+    if (repeated[i]) section.operators.push_back(forward.operators[i]);
+  if (recompute == Recompute::alternate) section.repeats = forward.repeats / 2;
   section.recomputed = true;
   section.name += kRecomputedMark;
   section.pass = Pass::backward;
@@ -279,8 +303,10 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
     for (std::size_t i = 0; i < forward.sections.size(); ++i) follows(of_reference(forward.sections[i]), i);
   for (std::size_t i = forward.sections.size(); i-- > 0;) {
     const Section& section = forward.sections[i];
-    if (options.recompute == Recompute::full && section.repeats > 1) follows(again(section), i);
-    follows(BackwardWriter(section, options.accumulate).write(), i);
+    if (options.recompute != Recompute::none && section.repeats > 1)
+      if (Section repeated = again(section, options.recompute); !repeated.operators.empty())
+        follows(std::move(repeated), i);
+    follows(BackwardWriter(section, options).write(), i);
   }
   return graph;
 }
@@ -293,7 +319,52 @@ bool cheap_to_repeat(const Shape& shape) {
          std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
 }
 
+bool is_attention(const Operator& op) {
+  return op.role == Role::attention || op.role == Role::cross_attention ||
+         std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape);
+}
+
 }  // namespace
+
+std::vector<bool> operators_again(const Section& section, Recompute recompute) {
+  std::vector<bool> again(section.operators.size(), false);
+  if (section.repeats <= 1) return again;
+  std::size_t products = 0;
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const Operator& op = section.operators[i];
+    switch (recompute) {
+      case Recompute::none: break;
+      case Recompute::full:
+      case Recompute::alternate: again[i] = true; break;
+      case Recompute::selective: again[i] = is_attention(op); break;
+      case Recompute::operators: {
+        const bool second = std::holds_alternative<Gemm>(op.shape) && ++products % 2 == 0;
+        const bool kept = is_attention(op) || std::holds_alternative<Moe>(op.shape) ||
+                          (std::holds_alternative<Gemm>(op.shape) && !second);
+        again[i] = !kept;
+        break;
+      }
+    }
+  }
+  return again;
+}
+
+std::vector<int> kept_tensors(const Section& section, Recompute recompute, bool pointwise_again) {
+  const std::vector<bool> again = operators_again(section, recompute);
+  std::set<int> kept, read_outside;
+  for (int t : saved_tensors(section, pointwise_again)) kept.insert(t);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const std::vector<int>& inputs = section.operators[i].inputs;
+    if (again[i]) kept.insert(inputs.begin(), inputs.end());
+    else read_outside.insert(inputs.begin(), inputs.end());
+  }
+  const bool only_attention = recompute == Recompute::selective;  // what it hands on, its readers keep
+  for (std::size_t i = 0; i < again.size(); ++i)
+    if (again[i])
+      for (int t : section.operators[i].outputs)
+        if (!only_attention || !read_outside.contains(t)) kept.erase(t);
+  return {kept.begin(), kept.end()};
+}
 
 std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   std::set<int> saved;
