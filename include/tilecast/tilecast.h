@@ -41,6 +41,7 @@
 #include "tilecast/serving_metrics.h"
 #include "tilecast/step.h"
 #include "tilecast/step_predictor.h"
+#include "tilecast/train.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"

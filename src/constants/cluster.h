@@ -181,6 +181,16 @@ inline constexpr Number kCopyShare{"parallel.copy_share",
                                    "of DRAM's rate that pointwise kernels over a gigabyte reach",
                                    "0.82 to 0.89 by the forecasts of A100, H100 and H200"};
 
+inline constexpr Number kOffloadShare{
+    "parallel.offload_share", 0.8, "1", assumed, "of PCIe's rate that pinned copies to and from the host reach",
+    "large pinned copies; no row here has one"};
+inline constexpr Number kUpdateMemory{"parallel.update_memory",
+                                    30,
+                                    "GB/s",
+                                    assumed,
+                                    "of the host's memory that one GPU's part of an update gets",
+                                    "two sockets of eight DDR5 channels over eight GPUs, at half their peak"};
+
 // Failures of long trainings and what saves them. Meta's 54 days of Llama 3 405B: 419 unexpected interruptions of 16,384
 // GPUs; storage that sustains 2 TB/s for a cluster of 24,576.
 namespace sources {

@@ -10,6 +10,7 @@
 #include "constants/registry_list.h"
 #include "constants/sampling.h"
 #include "constants/serve.h"
+#include "constants/training.h"
 #include "constants/tune.h"
 
 namespace tilecast {
@@ -142,6 +143,7 @@ void add_engine(List& list) {
   list.add(kForeachTensorUnits);
   list.add(kAround);
   list.add(kBlockUnits);
+  list.add(kExchangeUnits);
   list.add(kRecorded);
   list.add(kArgmaxRounds);
   list.add(kTriton2023);
@@ -163,6 +165,18 @@ void add_engine(List& list) {
   list.add(kSglangLeast);
   list.add(kWorkspace);
   list.add(kWorkspaceBefore);
+}
+
+void add_training(List& list) {
+  list.add(kSlowAccumulation);
+  list.add(kBlockForward);
+  list.add(kBlockInput);
+  list.add(kBlockWeight);
+  list.add(kEagerTranspose);
+  list.add(kCompiledTurn);
+  list.add(kCompiledBoth);
+  list.add(kCompiledRescale);
+  list.add(kNf4Bits);
 }
 
 void add_cluster_1(List& list) {
@@ -237,6 +251,8 @@ void add_cluster_2(List& list) {
   list.add(exchange::kPrepareToken);
   list.add(kExchangeSms);
   list.add(kCopyShare);
+  list.add(kOffloadShare);
+  list.add(kUpdateMemory);
 }
 
 void add_serve(List& list) {
@@ -333,6 +349,7 @@ List listed() {
   add_estimate_1(list);
   add_estimate_2(list);
   add_engine(list);
+  add_training(list);
   add_cluster_1(list);
   add_network(list);
   add_cluster_2(list);

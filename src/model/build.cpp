@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/adapters.h"
 #include "model/build_parts.h"
 
 namespace tilecast {
@@ -221,6 +222,7 @@ void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, c
     const SectionPart part{SectionKind::layer, stack_name.encoder, static_cast<int>(i)};
     graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, part, at, spelling));
     if (kinds[i].layer.borrowed) lend(graph.sections.back());
+    for (Operator& op : graph.sections.back().operators) op.stays_wide = kinds[i].layer.wide;
   }
 }
 
@@ -305,6 +307,7 @@ Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
   } else {
     graph.sections.push_back(build_head(spec, {*spec.encoder, source, source.tokens(), nullptr}));
   }
+  if (spec.adapters) return with_adapters(graph, *spec.adapters);
   return graph;
 }
 
