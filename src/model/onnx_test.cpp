@@ -16,7 +16,7 @@ Graph imported(const std::string& file, const OnnxOptions& options = {}) {
   EXPECT_TRUE(graph) << graph.error().line();
   return graph ? *std::move(graph) : Graph{};
 }
-std::string refusal(const std::string& file, const OnnxOptions& options = {}) {
+std::string refused_with(const std::string& file, const OnnxOptions& options = {}) {
   const auto graph = graph_from_onnx_bytes(file, "test.onnx", options);
   return graph ? "accepted" : graph.error().line();
 }
@@ -238,8 +238,8 @@ TEST(Onnx, MovementCopiesAndViewsDoNot) {
   EXPECT_EQ(only({"Transpose", {{2, 8, 4, 16}}, perm({0, 2, 1, 3})}), "copy elements=1024");
   EXPECT_EQ(only({"Concat", {{2, 8}, {2, 4}}, {{"axis", Count{1}}}}), "copy elements=24");
   EXPECT_EQ(only({"DepthToSpace", {{1, 16, 4, 4}}, {{"blocksize", Count{2}}}}), "copy elements=256");
-  EXPECT_THAT(refusal(one_node({"Transpose", {{1, 8, 16}}, perm({1, 0, 2})})), HasSubstr("computes nothing"));
-  EXPECT_THAT(refusal(one_node({"Flatten", {{4, 8, 16}}})), HasSubstr("computes nothing"));
+  EXPECT_THAT(refused_with(one_node({"Transpose", {{1, 8, 16}}, perm({1, 0, 2})})), HasSubstr("computes nothing"));
+  EXPECT_THAT(refused_with(one_node({"Flatten", {{4, 8, 16}}})), HasSubstr("computes nothing"));
 }
 
 TEST(Onnx, EmbeddingsOwnTheirTable) {
@@ -361,12 +361,12 @@ TEST(Onnx, OpenDimensionsMustBeSet) {
   Writer w;
   w.input("x", {"batch", "", Count{8}});
   w.output(w.node("Relu", "y", {"x"}));
-  EXPECT_EQ(refusal(w.file()), "test.onnx: dimensions batch, x.1 have no value (say what they are: dim batch=N, dim x.1=N)");
+  EXPECT_EQ(refused_with(w.file()), "test.onnx: dimensions batch, x.1 have no value (say what they are: dim batch=N, dim x.1=N)");
   OnnxOptions options;
   options.dims = {{"batch", 2}, {"x.1", 3}};
   EXPECT_EQ(lines(imported(w.file(), options)), Lines{"elementwise elements=48;op=relu"});
   options.dims["bath"] = 1;
-  EXPECT_EQ(refusal(w.file(), options),
+  EXPECT_EQ(refused_with(w.file(), options),
             "test.onnx: dim bath: is no open dimension of this model (did you mean batch?)");
 }
 
@@ -376,7 +376,7 @@ TEST(Onnx, UnknownOperatorsAreNamedOrPriced) {
   w.inner("middle", {Count{1024}, Count{32}});
   w.node("Frobnicate", "odd", {"x"}, {}, {"middle"}, "my.ops");
   w.output(w.node("Relu", "y", {"middle"}));
-  const std::string line = refusal(w.file());
+  const std::string line = refused_with(w.file());
   EXPECT_THAT(line, HasSubstr("an operator is not supported: my.ops.Frobnicate"));
   EXPECT_THAT(line, HasSubstr("allow-unknown"));
   EXPECT_THAT(line, HasSubstr("ConvTranspose"));
@@ -391,7 +391,7 @@ TEST(Onnx, UnknownOperatorsAreNamedOrPriced) {
 TEST(Onnx, AnUnknownOperatorsResultNeedsAShape) {
   OnnxOptions options;
   options.allow_unknown = true;
-  EXPECT_THAT(refusal(one_node({"Frobnicate", {{4}}}), options), HasSubstr("run onnx.shape_inference"));
+  EXPECT_THAT(refused_with(one_node({"Frobnicate", {{4}}}), options), HasSubstr("run onnx.shape_inference"));
 }
 
 }  // namespace
