@@ -5,8 +5,13 @@
 #include <filesystem>
 #include <map>
 
+#include "constants/training.h"
+#include "engine/narrow.h"
+#include "estimate/price.h"
 #include "estimate/shipped_weights.h"
+#include "gpu/registry.h"
 #include "lab/evidence/endtoend.h"
+#include "support/csv.h"
 #include "support/statistics.h"
 #include "support/test_files.h"
 #include "test_paths.h"
@@ -41,6 +46,39 @@ TEST(OwnTraining, MediansOfStepsAndMemory) {
                            [&](const EndToEndResult& r) { return r.quantity == "step" && r.label.mode == what; }),
               0.08)
         << what;
+}
+
+// Factors of a recipe's products were read off three models; the fourth is the judge.
+TEST(OwnTraining, MediansOfProducts) {
+  auto csv = CsvReader::open(TILECAST_SOURCE_DIR "/data/measurements/h200_fp8_products.csv.gz");
+  ASSERT_TRUE(csv) << csv.error().line();
+  const auto text = [&](const char* column) { return std::string((*csv)[*csv->column(column)]); };
+  const auto number = [&](const char* column) { return to_double(text(column)).value_or(0); };
+  const NarrowRecipe& block = *narrow_recipe(TrainPrecision::fp8_block);
+  const auto longer = [&] {
+    const std::string variant = text("variant"), product = text("product");
+    if (variant == "tensor_slow") return constants::kSlowAccumulation.value;
+    if (variant != "block") return 1.0;
+    return product == "forward" ? block.forward_longer : product == "input_grad" ? block.input_longer : block.weight_longer;
+  };
+  const Gpu gpu = *find_gpu("H200-SXM");
+  std::map<std::string, std::vector<double>> errors;
+  for (auto more = csv->next(); more && *more; more = csv->next()) {
+    const std::string variant = text("variant");
+    if (text("regime") != "window" || variant == "row_slow") continue;  // scaled after the product in training
+    Gemm g;
+    g.m = count_in(text("m")), g.n = count_in(text("n")), g.k = count_in(text("k"));
+    Context context;
+    context.engine = Launcher::pytorch, context.warmth = Warmth::warm;
+    const Kernel kernel{g, *format_from(variant == "bf16" ? "bf16" : "fp8_static")};
+    const auto priced = price(kernel, gpu, context, Method::tilecast, &shipped_models());
+    ASSERT_TRUE(priced) << priced.error().line();
+    const double error = std::abs(in_microseconds(priced->estimate.latency) * longer() / number("time_us") - 1);
+    errors[variant].push_back(error);
+    errors[text("model") == "70b" ? "judged" : "chosen on"].push_back(error);
+  }
+  EXPECT_EQ(errors.size(), 7u);
+  for (auto& [what, of] : errors) EXPECT_LT(upper_median(of), 0.08) << what;
 }
 
 constexpr std::string_view kHead =

@@ -262,7 +262,11 @@ class NarrowSection {
  private:
   // torchao takes fast accumulation for forward products alone; Transformer Engine splits its sums in gradients
   // (use_split_accumulator, transformer_engine/pytorch/module/base.py).
-  double slow() const { return recipe_.cast.both_always ? 1 : kSlowAccumulation.value; }
+  double slow() const {
+    const bool blocks = recipe_.precision == TrainPrecision::fp8_block || recipe_.precision == TrainPrecision::mxfp8 ||
+                        recipe_.precision == TrainPrecision::nvfp4;
+    return blocks ? 1 : kSlowAccumulation.value;
+  }
   static int first(const Operator& op, std::size_t i) { return op.inputs.size() > i ? op.inputs[i] : -1; }
 
   void place(const Operator& op, const Gemm& g, Operator& product) {
