@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // A product, an all-reduce on a stream of its own that waits for it, and a kernel nobody knows; the host waits for all.
-const char* const kTrace = R"({"deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
+const char* const kRankTrace = R"({"deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
  {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":9,"args":{"External id":1,"Input Dims":[[4096,4096],[4096,6144]],"Input type":["c10::BFloat16","c10::BFloat16"]}},
  {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":2,"dur":4,"args":{"correlation":1,"External id":1}},
  {"ph":"s","id":1,"pid":9,"tid":9,"ts":2,"cat":"ac2g","name":"ac2g"},
@@ -36,7 +36,7 @@ nlohmann::json event_of(const nlohmann::json& trace, const std::string& name) {
 
 TEST(RetimeApi, ATraceByHand) {
   const TestFolder folder;
-  const auto report = retime({.trace = folder.plain("trace.json", kTrace), .gpu = "B200", .output = folder.file("b.json")});
+  const auto report = retime({.trace = folder.plain("trace.json", kRankTrace), .gpu = "B200", .output = folder.file("b.json")});
   ASSERT_TRUE(report.ok()) << report.error().line();
   EXPECT_EQ(report->from, "H100-SXM");
   EXPECT_EQ(report->gpu, "B200");
@@ -85,7 +85,7 @@ TEST(RetimeApi, ATraceByHand) {
 // Over two nodes the same sum takes as many times longer as the forecast of the collective says.
 TEST(RetimeApi, AnotherCluster) {
   const TestFolder folder;
-  const std::string trace = folder.plain("trace.json", kTrace);
+  const std::string trace = folder.plain("trace.json", kRankTrace);
   const auto one = forecast(CollectiveQuery{.op = "all_reduce", .bytes = bytes(67108864), .cluster = "hgx-h100", .ranks = 8});
   const auto report = retime({.trace = trace, .from_cluster = "hgx-h100", .cluster = "hgx-h200"});
   const auto other = forecast(CollectiveQuery{.op = "all_reduce", .bytes = bytes(67108864), .cluster = "hgx-h200", .ranks = 8});
@@ -102,9 +102,9 @@ TEST(RetimeApi, AnotherCluster) {
 
 TEST(RetimeApi, ErrorsNameWhatIsWrong) {
   const TestFolder folder;
-  const std::string trace = folder.plain("trace.json", kTrace);
+  const std::string trace = folder.plain("trace.json", kRankTrace);
   const std::string table = folder.plain("t.csv", "name,duration_us\nnvjet_x,5\n");
-  const std::string cut = folder.plain("cut.json", std::string(kTrace).substr(0, 900));
+  const std::string cut = folder.plain("cut.json", std::string(kRankTrace).substr(0, 900));
   EXPECT_THAT(line_of(retime({})), StartsWith("trace: is missing"));
   EXPECT_THAT(line_of(retime({.trace = trace})), StartsWith("gpu: is missing"));
   EXPECT_THAT(line_of(retime({.trace = trace, .gpu = "H300"})), StartsWith("gpu: unknown GPU"));

@@ -163,7 +163,7 @@ TEST(ServeLaunch, TensorRtLlmOverSeveralNodesIsAnMpiJob) {
   for (const char* part :
        {"kind: MPIJob\nmetadata:\n  name: tilecast-server-0\n", "  name: tilecast-server-1\n", "slotsPerWorker: 8\n",
         "runLauncherAsWorker: true\n", "      replicas: 1\n", "mpirun --allow-run-as-root -n 16 trtllm-llmapi-launch",
-        "--config /plan/serve.yaml", "server tilecast-server-0-http:8100;", "server tilecast-server-1-http:8100;",
+        "--config \"/plan/serve.yaml\"", "server tilecast-server-0-http:8100;", "server tilecast-server-1-http:8100;",
         "app: tilecast-server-1-head\n"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, Not(HasSubstr("kind: StatefulSet")));
