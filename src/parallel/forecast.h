@@ -75,10 +75,11 @@ struct ParallelForecast {
   Pipeline pipeline;                  // what simulate() (parallel/pipeline.h) draws
 };
 
-// What every collective of tensor parallel ranks waits for each of them but one, where hosts were seen to be late: while
-// messages between stages cross nodes, and where the ranks themselves do.
+// What every collective of tensor parallel ranks waits for each of them, as a cluster was seen to: hosts that are late
+// while messages between stages cross nodes, and messages that are where the ranks themselves do.
 struct LateRanks {
   Seconds between_stages, across_nodes;
+  Seconds message;  // a rank stands still for, at each message to or from another stage
 };
 
 // What forecasts are made with.

@@ -90,7 +90,9 @@ constexpr FrameworkRecipe nanotron() {
   r.wide_gradients = true, r.gradient_sum = GradientSum::widened;  // fp32_grad.add_(half_param.grad) after each pass
   r.sequence_parallel = true;                                      // tp_mode REDUCE_SCATTER
   r.tensor_overlap = TensorOverlap::backward;                      // tp_linear_async_communication
-  r.gather_overlap = false;                                        // all_gather_coalesced behind the optimizer
+  // DDP's hook starts the sums beside the last backward pass, but with CUDA_DEVICE_MAX_CONNECTIONS=1 they stand in one
+  // line with its kernels; weights are gathered behind the optimizer (all_gather_coalesced).
+  r.overlap = r.gather_overlap = false;
   r.balanced_stages = true;                                        // get_block_compute_costs
   return r;
 }
