@@ -9,9 +9,9 @@
 namespace tilecast {
 namespace {
 
-StepPricing analytic() { return {Method::analytic, nullptr, &shipped_comm_constants()}; }
+StepPricing fitting_pricing() { return {Method::analytic, nullptr, &shipped_comm_constants()}; }
 
-ParallelRun train(const char* model, int dp, Count micro) {
+ParallelRun unfit_run(const char* model, int dp, Count micro) {
   ParallelRun run{{*find_model(model), {.mode = Mode::train, .requests = {{dp * micro, 4096, 0}}}, {}, {}}, {}, micro};
   run.run.engine.kind = EngineKind::cudagraph, run.run.engine.precision = *precision_from("bf16");
   run.run.engine.precision.mixed = MixedPrecision::master;
@@ -21,14 +21,14 @@ ParallelRun train(const char* model, int dp, Count micro) {
 
 TEST(ChangeThatFits, MakesItFit) {
   const Cluster cluster = *find_cluster("HGX-H100-8");
-  const ParallelRun run = train("Llama-3.1-8B", 8, 8);
-  const auto before = forecast_parallel(run, cluster, analytic());
+  const ParallelRun run = unfit_run("Llama-3.1-8B", 8, 8);
+  const auto before = forecast_parallel(run, cluster, fitting_pricing());
   ASSERT_TRUE(before);
   ASSERT_FALSE(before->fits());
-  const auto change = change_that_fits(run, cluster, analytic());
+  const auto change = change_that_fits(run, cluster, fitting_pricing());
   ASSERT_TRUE(change);
   EXPECT_FALSE(change->what.empty());
-  const auto after = forecast_parallel(change->run, cluster, analytic());
+  const auto after = forecast_parallel(change->run, cluster, fitting_pricing());
   ASSERT_TRUE(after);
   EXPECT_TRUE(after->fits());
   EXPECT_EQ(after->step, change->step);
@@ -36,7 +36,7 @@ TEST(ChangeThatFits, MakesItFit) {
 }
 
 TEST(ChangeThatFits, IsNoneWhereNothingHelps) {
-  EXPECT_FALSE(change_that_fits(train("Llama-3.1-405B", 1, 1), *find_cluster("HGX-H100-8"), analytic()));
+  EXPECT_FALSE(change_that_fits(unfit_run("Llama-3.1-405B", 1, 1), *find_cluster("HGX-H100-8"), fitting_pricing()));
 }
 
 }  // namespace

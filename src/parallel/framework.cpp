@@ -85,12 +85,14 @@ constexpr FrameworkRecipe nanotron() {
   r.attention = AttentionForm::flash2;
   r.fused_norms = true;         // TritonRMSNorm
   r.merged_projections = true;  // qkv_proj, gate_up_proj
-  r.loss = LossForm::in_place;  // sharded_cross_entropy over fp32 logits
+  r.loss = LossForm::shifted;   // sharded_cross_entropy over fp32 logits
   r.fused_optimizer = true;     // torch_adam_is_fused
   r.wide_gradients = true, r.gradient_sum = GradientSum::widened;  // fp32_grad.add_(half_param.grad) after each pass
   r.sequence_parallel = true;                                      // tp_mode REDUCE_SCATTER
   r.tensor_overlap = TensorOverlap::backward;                      // tp_linear_async_communication
-  r.gather_overlap = false;                                        // all_gather_coalesced behind the optimizer
+  // DDP's hook starts the sums beside the last backward pass, but with CUDA_DEVICE_MAX_CONNECTIONS=1 they stand in one
+  // line with its kernels; weights are gathered behind the optimizer (all_gather_coalesced).
+  r.overlap = r.gather_overlap = false;
   r.balanced_stages = true;                                        // get_block_compute_costs
   return r;
 }
