@@ -114,6 +114,8 @@ coverage-runs: build/tilecast-lab
 # Tables that need no training of their own, and NeuSight's cards left out in turn.
 evidence: build/tilecast-lab
 	@build/tilecast-lab power -o docs/accuracy/power.md
+	@build/tilecast-lab retime -o docs/accuracy/retime.md
+	@build/tilecast-lab plans -o docs/accuracy/deployments.md
 	@build/tilecast-lab papers --data ../shared/data --only cards --methods tilecast,roofline -o docs/accuracy/cards.md
 
 # The program that measures a card (tools/collect/cuda); a line says so where there is no nvcc.

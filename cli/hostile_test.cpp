@@ -153,6 +153,13 @@ std::vector<Hostile> files() {
       {"TraceOfAHeader", "simulate gpt2 --gpu H100-SXM --trace t.csv", "t.csv", "arrival,input,output\n", "t.csv"},
       {"TraceNestsWithoutEnd", "simulate gpt2 --gpu H100-SXM --trace t.jsonl", "t.jsonl",
        R"({"arrival": 0, "input": 1, "output": 1, "x": )" + deep + "}\n", "t.jsonl:1"},
+      {"RetimedNothing", "retime p.json --gpu B200", "p.json", "{\"traceEvents\": []}", "holds no GPU work"},
+      {"RetimedHalf", "retime p.json --from H100-SXM --gpu B200 --output q.json", "p.json",
+       "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":1}", "ends too early"},
+      {"RetimedOverYears", "retime p.json --from H100-SXM --gpu B200", "p.json",
+       "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":1},"
+       "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1e14,\"dur\":1}]}",
+       "more than a year apart"},
       {"ProfileOfNothing", "diagnose p.json --gpu H100-SXM", "p.json", "{\"traceEvents\": []}", "holds no GPU work"},
       {"PricesOfEscapeCodes", "plan train gpt2 --gpus 8xH100-SXM --global-batch 8 --seq 8 --prices p.csv", "p.csv",
        "gpu,usd_per_hour\n\x1b[31m,x\n", "is no price for '\\x1b[31m'"},

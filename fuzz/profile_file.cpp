@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "diagnose/diagnose.h"
+#include "diagnose/retime.h"
 #include "gpu/registry.h"
 #include "targets.h"
 
@@ -27,6 +28,31 @@ std::string wrong_with(const Diagnosis& d) {
   return "";
 }
 
+// At its own times a recording is itself; at others, what can be read is written, and reads back with as much work.
+std::string wrong_when_retimed(const Recording& recording) {
+  const GroupedWork work = group_work(recording);
+  std::vector<RetimedGroup> groups(work.groups.size());
+  const auto same = retime(recording, work, groups);
+  if (!same) return same.error().line().empty() ? "an error without a text" : "";
+  for (std::size_t i = 0; i < same->schedule.events.size(); ++i)
+    if (same->schedule.events[i].start != recording.events[i].start ||
+        same->schedule.events[i].duration != recording.events[i].duration)
+      return "re-timed for its own card it is not itself";
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].ratio = 0.25 + static_cast<double>(i % 8);
+  const auto other = retime(recording, work, groups);
+  if (!other) return "only its own times can be counted with";
+  if (!recording.kineto || recording.events.empty()) return "";
+  const int copy = memfd_create("retimed", 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(copy);
+  const bool written = write_retimed(recording, other->schedule, path).ok();
+  const auto again = written ? read_recording(path) : Result<Recording>(Error{"", "", "not written", ""});
+  close(copy);
+  if (!written) return "cannot be written";
+  const bool far = std::abs(recording.events.front().start) > kMostTime / 2;  // later times may be none any more
+  if (!again) return far ? "" : "cannot be read again: " + again.error().line();
+  return far || again->events.size() == recording.events.size() ? "" : "lost work on the way";
+}
+
 }  // namespace
 
 std::string fuzz_profile_file(std::string_view input) {
@@ -43,8 +69,10 @@ std::string fuzz_profile_file(std::string_view input) {
       return close(descriptor), "";
   }
   const auto recording = read_recording(path);
+  const std::string retimed = recording ? wrong_when_retimed(*recording) : "";
   if (database) unlink(path.c_str());
   else close(descriptor);
+  if (!retimed.empty()) return retimed;
   if (!recording) {
     const std::string line = recording.error().line();
     return line.empty()                           ? "an error without a text"

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   CollectivesCommand collectives;
   CoverageCommand coverage;
   PowerCommand power;
+  RetimeJudgeCommand retime;
+  PlanCardsCommand plans;
   TuneJudgeOptions judge;
   Command chosen;
   add_data_commands(app, data, chosen);
@@ -26,6 +28,8 @@ int main(int argc, char** argv) {
   add_collectives_command(app, collectives, chosen);
   add_coverage_command(app, coverage, chosen);
   add_power_command(app, power, chosen);
+  add_retime_judge_command(app, retime, chosen);
+  add_plan_cards_command(app, plans, chosen);
   add_tune_judge_command(app, judge, chosen);
   return run_program(app, chosen, argc, argv);
 }

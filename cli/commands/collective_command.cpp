@@ -20,7 +20,7 @@ Result<std::string> run_collective(const CollectiveOptions& options) {
 }
 
 Result<std::string> run_clusters(const CollectiveOptions& options) {
-  return options.json ? clusters_json(known_clusters()) : clusters_table(known_clusters());
+  return options.json ? clusters_json(known_clusters()) : clusters_table(known_clusters(), known_fabrics());
 }
 
 }  // namespace tilecast

@@ -93,7 +93,7 @@ TEST(CollectiveCommand, MistakesAreOneLine) {
 TEST(ClustersCommand, ListsThem) {
   const Ran ran = run_tilecast("clusters");
   ASSERT_EQ(ran.code, 0);
-  for (const char* name : {"HGX-A100-4", "GB300-NVL72", "L40S-PCIe-8", "infiniband"})
+  for (const char* name : {"HGX-A100-4", "GB300-NVL72", "L40S-PCIe-8", "infiniband", "NDR400", "Slingshot-11"})
     EXPECT_THAT(ran.out, HasSubstr(name));
   EXPECT_GT(nlohmann::json::parse(run_tilecast("clusters --json").out).size(), 12U);
 }

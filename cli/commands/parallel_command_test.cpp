@@ -97,6 +97,9 @@ TEST(ParallelCommand, ExportsEveryRanksStep) {
   // Tensor parallel ranks are neighbours, data parallel ones two apart, stages four.
   EXPECT_EQ(Json::parse(folder.content("traces/step.json")),
             Json::parse(R"({"1":[0,1],"2":[2,3],"3":[4,5],"4":[6,7],"5":[0,2],"6":[1,3],"7":[4,6],"8":[5,7]})"));
+  EXPECT_NE(folder.content("traces/network.yml").find("npus_count: [ 4, 2 ]"), std::string::npos);
+  for (const char* name : {"system.json", "memory.json", "run.sh"})
+    EXPECT_GT(folder.content(std::string("traces/") + name).size(), 20u) << name;
   for (int rank = 0; rank < 8; ++rank)
     EXPECT_GT(folder.content("traces/step." + std::to_string(rank) + ".et").size(), 10'000u) << rank;
 }

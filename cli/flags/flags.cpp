@@ -13,6 +13,7 @@
 #include "cli/commands/plan_serve_command.h"
 #include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
+#include "cli/commands/retime_command.h"
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
 #include "cli/flags/arguments.h"
@@ -107,7 +108,8 @@ void add_cluster_commands(CLI::App& app, CollectiveOptions& options, Command& ch
       ->delimiter(',');
   one->add_option("--tokens", options.tokens, "dispatch, combine: tokens of a rank, comma separated")->delimiter(',');
   one->add_option("--cluster", options.clusters,
-                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file")
+                  "clusters, comma separated: hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file; "
+                  "@hdr200 after one for another fabric between nodes")
       ->delimiter(',')
       ->required();
   one->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
@@ -125,6 +127,15 @@ void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, Command& chosen) {
   sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
   sub->footer(examples_text(diagnose_question()));
   sub->callback([&] { chosen = answered(o.refusal, [&o] { return run_diagnose(o); }); });
+}
+
+void add_retime_command(CLI::App& app, RetimeOptions& o, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("retime", retime_question().summary);
+  add_arguments(*sub, arguments_of(o.query), o.refusal);
+  sub->add_option("--top", o.top, "kernels to list")->capture_default_str();
+  sub->add_flag("--json", o.json, "machine-readable output (docs/json.md)");
+  sub->footer(examples_text(retime_question()));
+  sub->callback([&] { chosen = answered(o.refusal, [&o] { return run_retime(o); }); });
 }
 
 void add_tune_commands(CLI::App& app, TuneOptions& o, Command& chosen) {
@@ -268,6 +279,8 @@ int run_tilecast(int argc, char** argv) {
   add_simulate_command(app, simulate_options, chosen);
   DiagnoseOptions diagnose_options;
   add_diagnose_command(app, diagnose_options, chosen);
+  RetimeOptions retime_options;
+  add_retime_command(app, retime_options, chosen);
   TuneOptions tune_options;
   add_tune_commands(app, tune_options, chosen);
   add_gpu_commands(app, gpu_options, chosen);

@@ -6,6 +6,7 @@
 
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -34,7 +35,7 @@ std::string collective_table(const std::vector<CollectiveAnswer>& answers) {
                                 : "\n* no collective of this GPU was measured; its links speak for it\n");
 }
 
-std::string clusters_table(const std::vector<ClusterInfo>& clusters) {
+std::string clusters_table(const std::vector<ClusterInfo>& clusters, const std::vector<FabricInfo>& fabrics) {
   Table table({{"cluster", Align::left},
                {"GPU", Align::left},
                {"a node"},
@@ -46,7 +47,10 @@ std::string clusters_table(const std::vector<ClusterInfo>& clusters) {
   for (const ClusterInfo& c : clusters)
     table.add({c.name, c.gpu, std::to_string(c.gpus_per_node), c.link, text_of(c.link_rate), c.nvls ? "yes" : "no",
                c.network ? c.network->kind : "none", c.network ? text_of(c.network->rate) : ""});
-  return table.text() +
+  Table networks({{"fabric", Align::left}, {"network", Align::left}, {"a GPU"}, {"also", Align::left}});
+  for (const FabricInfo& f : fabrics)
+    networks.add({f.name, f.network.kind, text_of(f.network.rate), join(f.aliases, ", ")});
+  return table.text() + "\nBetween nodes, as hgx-h100:4@hdr200:\n\n" + networks.text() +
          "\nRates are peaks of one direction. --nodes joins several; docs/clusters.md describes files.\n";
 }
 

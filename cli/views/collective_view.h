@@ -10,6 +10,6 @@ namespace tilecast {
 
 // A line per forecast.
 std::string collective_table(const std::vector<CollectiveAnswer>& answers);
-std::string clusters_table(const std::vector<ClusterInfo>& clusters);
+std::string clusters_table(const std::vector<ClusterInfo>& clusters, const std::vector<FabricInfo>& fabrics);
 
 }  // namespace tilecast

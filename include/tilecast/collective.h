@@ -32,10 +32,12 @@ struct CollectiveQuery {
   Count sms = 20;         // that DeepEP's kernels get
   bool balanced = false;  // a token's experts lie on as many ranks as they can; else they are drawn at random
 
-  std::string cluster = {};         // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its JSON text
-  std::optional<Count> nodes = {};  // of the cluster; absent: its description's, or as many as the ranks need
-  std::optional<Count> ranks = {};  // that take part; absent: all GPUs of the cluster
-  std::optional<Count> local = {};  // of them on one node, while the node's other GPUs make the same call
+  std::string cluster = {};          // known_clusters(), "hgx-h100:4" (nodes), "64xH100", a file, or its
+                                     // JSON text; any of them with "@hdr200", one of known_fabrics()
+  std::optional<Count> nodes = {};   // of the cluster; absent: its description's, or as many as the ranks need
+  std::optional<Count> ranks = {};   // that take part; absent: all GPUs of the cluster
+  std::optional<Count> local = {};   // of them on one node, while the node's other GPUs make the same call
+  std::optional<Count> groups = {};  // with `local`: only so many groups of a node call at a time; 1: this one alone
   // nccl (if empty), vllm, sglang, trtllm; of tokens deepep (if empty), deepep-ll, trtllm-one-sided, trtllm-two-sided.
   std::string library = {};
   std::string dtype = {};  // empty: bf16, of dispatch fp8 with scales
@@ -76,7 +78,7 @@ struct ClusterInfo {
   BytesPerSecond link_rate;
   bool nvls = false;  // the switch reduces and multicasts
   struct Network {
-    std::string kind;     // "infiniband" or "roce"
+    std::string kind;     // "infiniband", "roce", "efa", "slingshot" or "ethernet"
     BytesPerSecond rate;  // of a GPU
   };
   std::optional<Network> network;  // between nodes
@@ -87,6 +89,16 @@ struct ClusterInfo {
 std::vector<ClusterInfo> known_clusters();
 // One of them, "hgx-h100:4", "64xH100", a description file, or its JSON text.
 Result<ClusterInfo> describe_cluster(const std::string& cluster);
+
+// Networks by name, which a cluster takes after an @: "hgx-h100:4@hdr200".
+struct FabricInfo {
+  std::string name;
+  std::vector<std::string> aliases;
+  ClusterInfo::Network network;  // of a GPU of nodes of eight
+  std::vector<std::string> notes;
+  std::vector<std::pair<std::string, std::string>> sources;
+};
+std::vector<FabricInfo> known_fabrics();
 
 const Question& collective_question();
 const Question& clusters_question();

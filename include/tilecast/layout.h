@@ -35,10 +35,25 @@ constexpr std::string_view name_of(Sharding s) { return kShardingNames[static_ca
 constexpr const auto& enum_names(Sharding) { return kShardingNames; }
 
 // How the parts of a sequence reach all ranks that attend to them.
-enum class ContextScheme : std::uint8_t { ring, all_gather };
-inline constexpr std::array<std::string_view, 2> kContextSchemeNames = {"ring", "all-gather"};
+enum class ContextScheme : std::uint8_t {
+  ring,
+  all_gather,
+  all_to_all,  // each rank gets all tokens of some heads (DeepSpeed's Ulysses)
+};
+inline constexpr std::array<std::string_view, 3> kContextSchemeNames = {"ring", "all-gather", "all-to-all"};
 constexpr std::string_view name_of(ContextScheme s) { return kContextSchemeNames[static_cast<std::size_t>(s)]; }
 constexpr const auto& enum_names(ContextScheme) { return kContextSchemeNames; }
+
+// Which exchanges of sequence parallel ranks run beside products.
+enum class TensorOverlap : std::uint8_t {
+  none,
+  inputs,     // backward, a block's input is gathered again beside the gradients of its input
+  backward,   // ... and those gradients are scattered beside the gradients of weights (Megatron's layers.py)
+  pipelined,  // all of them, cut into pieces beside the products' own (user buffers, async TP)
+};
+inline constexpr std::array<std::string_view, 4> kTensorOverlapNames = {"none", "inputs", "backward", "pipelined"};
+constexpr std::string_view name_of(TensorOverlap o) { return kTensorOverlapNames[static_cast<std::size_t>(o)]; }
+constexpr const auto& enum_names(TensorOverlap) { return kTensorOverlapNames; }
 
 struct RankLayout {
   int tp = 1, cp = 1, dp = 1, pp = 1;
@@ -55,6 +70,8 @@ struct RankLayout {
   Sharding sharding = Sharding::none;
   int shard_group = 0;  // data parallel ranks that hold one copy together (hybrid sharding); 0: all
   bool overlap = true;  // exchanges of gradients and parameters run beside the computation
+  bool gather_overlap = true;  // ... weights that the optimizer updated too, beside the next step's forward pass
+  TensorOverlap tensor_overlap = TensorOverlap::inputs;
 
   int ranks() const { return tp * cp * dp * pp; }
   int virtual_stages() const { return pp * chunks; }

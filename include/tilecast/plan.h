@@ -20,10 +20,12 @@
 
 #include "tilecast/arguments.h"
 #include "tilecast/forecast.h"
+#include "tilecast/framework.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
+#include "tilecast/train.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -179,9 +181,11 @@ struct PlanTrainQuery {
   Count global_batch = 0;  // sequences of a step
   Count seq = 0;           // tokens of a sequence
   std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
-  TrainingEngine engine = TrainingEngine::cudagraph;
-  AttentionForm attention = AttentionForm::fused;
-  MixedPrecision mixed = MixedPrecision::master;
+  std::optional<Framework> framework;       // whose defaults hold for what is not given (docs/parallel.md)
+  std::optional<TrainingEngine> engine;     // empty: the framework's, else cudagraph
+  std::optional<AttentionForm> attention;   // empty: the framework's, else fused
+  std::optional<MixedPrecision> mixed;      // empty: the framework's, else master
+  TrainMethod train = {};                   // narrow products, adapters, pairs
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   double tokens = 1e12;         // of the whole training
   std::optional<double> price;  // of a GPU and hour; none: the table's

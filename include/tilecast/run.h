@@ -82,12 +82,36 @@ constexpr std::string_view name_of(MixedPrecision m) { return kMixedPrecisionNam
 constexpr const auto& enum_names(MixedPrecision) { return kMixedPrecisionNames; }
 
 enum class Recompute : std::uint8_t {
-  none,  // every activation that a gradient needs is kept
-  full,  // of a repeated layer only its input is kept; the layer runs forward again before its gradients
+  none,       // every activation that a gradient needs is kept
+  full,       // of a repeated layer only its input is kept; the layer runs forward again before its gradients
+  selective,  // attention's core alone runs again (Megatron's core_attn)
+  operators,  // attention and every second product are kept, all else runs again (torchtitan's option "op")
+  alternate,  // every second layer as in full (torchtitan's option 2)
 };
-inline constexpr std::array<std::string_view, 2> kRecomputeNames = {"none", "full"};
+inline constexpr std::array<std::string_view, 5> kRecomputeNames = {"none", "full", "selective", "operators",
+                                                                    "alternate"};
 constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<std::size_t>(r)]; }
 constexpr const auto& enum_names(Recompute) { return kRecomputeNames; }
+
+// How a micro-batch's gradients of weights join those before.
+enum class GradientSum : std::uint8_t {
+  apart,       // a kernel adds them, in their own width (PyTorch)
+  in_product,  // the product that computes them adds to what is there (Megatron's gradient_accumulation_fusion)
+  widened,     // computed in the products' format, then added to fp32 buffers (nanotron)
+};
+
+// What of a training's state waits in the host's memory.
+enum class Offload : std::uint8_t {
+  none,
+  optimizer,    // its states, and the update is the host's (ZeRO-Offload)
+  activations,  // those kept for gradients, but for the layers at work
+  both,
+};
+inline constexpr std::array<std::string_view, 4> kOffloadNames = {"none", "optimizer", "activations", "both"};
+constexpr std::string_view name_of(Offload o) { return kOffloadNames[static_cast<std::size_t>(o)]; }
+constexpr const auto& enum_names(Offload) { return kOffloadNames; }
+constexpr bool offloads_optimizer(Offload o) { return o == Offload::optimizer || o == Offload::both; }
+constexpr bool offloads_activations(Offload o) { return o == Offload::activations || o == Offload::both; }
 
 enum class TrainingOptimizer : std::uint8_t { adamw, adam, sgd };
 inline constexpr std::array<std::string_view, 3> kTrainingOptimizerNames = {"adamw", "adam", "sgd"};

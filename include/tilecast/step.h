@@ -19,10 +19,12 @@
 
 #include "tilecast/arguments.h"
 #include "tilecast/forecast.h"
+#include "tilecast/framework.h"
 #include "tilecast/kernel.h"
 #include "tilecast/layout.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
+#include "tilecast/train.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -46,27 +48,37 @@ struct StepQuery {
   std::string routing = {};               // of tokens to experts: uniform (empty), power:1.2, counts:FILE
   std::optional<EngineKind> engine = {};  // empty: vLLM where the model generates, else PyTorch
   EngineEra era = EngineEra::current;
-  AttentionForm attention = AttentionForm::fused;
+  std::optional<AttentionForm> attention = {};  // empty: the framework's, else fused
   bool all_logits = false;  // the head runs on every token
   bool keep_cache = true;   // keys and values are written to a cache
 
-  Recompute recompute = Recompute::none;
+  // train: whose defaults hold for everything below that is not given (docs/parallel.md).
+  std::optional<Framework> framework = {};
+  std::optional<Recompute> recompute = {};  // empty: the framework's, else none
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
-  MixedPrecision mixed = MixedPrecision::none;
+  std::optional<MixedPrecision> mixed = {};  // empty: the framework's, else none
+  Offload offload = Offload::none;
+  Count documents = 1;   // train: that a sequence is packed from; tokens attend to their own document alone
+  TrainMethod train = {};  // narrow products, adapters, pairs
   Count accumulate = 1;  // micro-batches a step
   bool update = true;    // the step ends with the optimizer
   bool dropout = false;
-  bool fused_optimizer = false;     // PyTorch: one kernel, not its default (foreach)
-  bool fused_norms = false;         // PyTorch: RMSNorm and GELU as one kernel each, not as Hugging Face does
-  bool static_cache = false;        // PyTorch: the cache is written in place, not concatenated
-  bool merged_projections = false;  // PyTorch: one product for queries, keys and values, one for gate and values
+  std::optional<bool> fused_optimizer = {};  // PyTorch: one kernel, not its default (foreach)
+  std::optional<bool> fused_norms = {};      // PyTorch: RMSNorm and GELU as one kernel each, not as Hugging Face does
+  bool static_cache = false;                 // PyTorch: the cache is written in place, not concatenated
+  // PyTorch: one product for queries, keys and values, one for gate and values.
+  std::optional<bool> merged_projections = {};
   bool wide_rotation = false;       // PyTorch: rotations in fp32, by halves, not as Hugging Face does
 
   std::vector<std::string> dims = {};  // ONNX: "name=value"
   bool allow_unknown = false;          // ONNX: unknown operators are priced as memory traffic
 
   RankLayout layout = {};
-  bool wide_gradients = false;             // train: gradients are summed and kept in fp32 (Megatron)
+  // Which of the layout's choices were made, and are not left to the framework.
+  struct {
+    bool sharding = false, sequence_parallel = false, overlap = false, tensor_overlap = false;
+  } given = {};
+  std::optional<bool> wide_gradients = {};  // train: gradients are summed and kept in fp32 (Megatron)
   std::optional<Count> micro_batch = {};   // train: sequences a rank works on at a time; empty: all it has
   std::optional<Count> global_batch = {};  // train: sequences of a step over all ranks, in place of `batch`
 
@@ -222,9 +234,14 @@ struct ChakraTraces {
   Count merged = 1;                            // layers alike that a node stands for, at most
   std::string groups;                          // the content of PREFIX.json
   std::function<std::string(int rank)> trace;  // the content of PREFIX.RANK.et
+  struct File {
+    std::string name, text;
+  };
+  // What ASTRA-sim needs beside them, for traces of this prefix: network.yml, system.json, memory.json, run.sh.
+  std::function<std::vector<File>(const std::string& prefix)> beside;
 };
 Result<ChakraTraces> chakra_traces(const StepForecast& step);
-// Writes them as FOLDER/PREFIX.0.et and so on: all or, where one cannot be written, none.
+// Writes them as FOLDER/PREFIX.0.et and so on, and the files beside: all or, where one cannot be written, none.
 Status write_chakra(const ChakraTraces& traces, const std::string& folder, const std::string& prefix = "step");
 
 const Question& step_question();

@@ -9,6 +9,7 @@
 //   memory.h       what a model's step needs of memory, and the largest that fits
 //   model.h        models known by name and those in files
 //   plan.h         the best deployment for a load, the best layouts of a training
+//   retime.h       a profiler's trace of one rank, re-timed for another GPU or cluster
 //   serving.h      requests through an engine: what clients measure
 //   step.h         a model's prefill, decode or training step on one GPU or many
 //   step_predictor.h  such steps one after the other, fast
@@ -34,11 +35,13 @@
 #include "tilecast/model.h"
 #include "tilecast/plan.h"
 #include "tilecast/result.h"
+#include "tilecast/retime.h"
 #include "tilecast/run.h"
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/step.h"
 #include "tilecast/step_predictor.h"
+#include "tilecast/train.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"

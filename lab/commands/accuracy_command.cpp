@@ -175,6 +175,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     if (!collectives) return std::move(collectives).error();
     auto judged = judge_collectives(*std::move(collectives));
     if (!judged) return std::move(judged).error();
+    if (auto done = judge_between_nodes(command.data, *judged); !done) return std::move(done).error();
     inputs->collectives = *std::move(judged);
   }
   if (something_at(command.data + "/e2e") && !command.analytic) {

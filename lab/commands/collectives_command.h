@@ -8,8 +8,9 @@
 namespace tilecast {
 
 struct CollectivesCommand {
-  std::string data;  // the folder that holds aiconfigurator/ and synperf/
+  std::string data;  // the folder that holds aiconfigurator/, synperf/ and collectives/
   std::string fit;   // a file of constants to write
+  std::string out;   // a page to write, as `make accuracy` does
 };
 Result<std::string> run_collectives(const CollectivesCommand& command);
 

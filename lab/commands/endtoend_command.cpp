@@ -137,7 +137,7 @@ Results judge_table(const EndToEndCommand& command, const ModelSource& weights) 
 Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
 Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
 
-constexpr std::array<JudgedSource, 14> kJudgedSources = {
+constexpr std::array<JudgedSource, 17> kJudgedSources = {
     {{&kOwnModelsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(kOwnModelsSource, h200_cases(file_of(kOwnModelsSource, c.measurements)), w);
@@ -146,6 +146,11 @@ constexpr std::array<JudgedSource, 14> kJudgedSources = {
      {&kOwnStepsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
         return judge_with(kOwnStepsSource, h200_step_cases(file_of(kOwnStepsSource, c.measurements)), w);
+      },
+      true},
+     {&kOwnTrainingSource,
+      [](const EndToEndCommand& c, const ModelSource& w) {
+        return judge_with(kOwnTrainingSource, h200_training_cases(file_of(kOwnTrainingSource, c.measurements)), w);
       },
       true},
      {&kArgonneSource, judge_table<kArgonneSource, argonne_cases>},
@@ -158,6 +163,8 @@ constexpr std::array<JudgedSource, 14> kJudgedSources = {
      {&kMegatronSource, judge_table<kMegatronSource, megatron_cases>},
      {&kBridgeSource, judge_table<kBridgeSource, bridge_cases>},
      {&kNemoSource, judge_table<kNemoSource, nemo_only_cases>},
+     {&kUltrascaleSource, judge_table<kUltrascaleSource, ultrascale_cases>},
+     {&kMlperfTrainingSource, judge_table<kMlperfTrainingSource, mlperf_cases>},
      {&kNeusightModelsSource, judge_neusight},
      {&kLlmservingsimSource, judge_table<kLlmservingsimSource, llmservingsim_cases>},
      {&kGpustackSource, judge_gpustack},

@@ -184,7 +184,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
 
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen) {
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
-  judge->add_option("--data", options.data, "folder with aiconfigurator/ and synperf/")->required();
+  judge->add_option("--data", options.data, "folder with aiconfigurator/, synperf/ and collectives/")->required();
+  judge->add_option("--out", options.out, "also write the page (docs/accuracy/collectives.md)");
   judge->add_option("--fit", options.fit, "also write the constants fitted (data/collectives/constants.txt)");
   judge->footer("Example:\n  tilecast-lab collectives --data ../shared/data");
   judge->callback([&] { chosen = [&options] { return run_collectives(options); }; });
@@ -214,6 +215,25 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");
   sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage");
   sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
+}
+
+void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("plans", "compare plans with the throughputs of TensorRT-LLM's overview");
+  sub->add_option("--table", options.table, "trtllm_perf_overview.csv.gz")->capture_default_str();
+  sub->add_flag("--all", options.all, "every length of the table, not five that stand for them");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/deployments.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab plans -o docs/accuracy/deployments.md");
+  sub->callback([&] { chosen = [&options] { return run_plan_cards(options); }; });
+}
+
+void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("retime", "compare kernels of recordings with forecasts from recordings at other sizes");
+  sub->add_option("--traces", options.traces, "folder of PROGRAM-SIZES.json.gz")->capture_default_str();
+  sub->add_option("--gpu", options.gpu, "the card they were recorded on")->capture_default_str();
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/retime.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab retime -o docs/accuracy/retime.md");
+  sub->callback([&] { chosen = [&options] { return run_retime_judge(options); }; });
 }
 
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {

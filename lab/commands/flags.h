@@ -13,7 +13,9 @@
 #include "lab/commands/fit_command.h"
 #include "lab/commands/import_command.h"
 #include "lab/commands/papers_command.h"
+#include "lab/commands/plan_cards_command.h"
 #include "lab/commands/power_command.h"
+#include "lab/commands/retime_command.h"
 #include "lab/commands/train_command.h"
 #include "lab/commands/tune_judge_command.h"
 
@@ -32,6 +34,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);
 void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen);
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen);
+void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen);
+void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen);
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& options, Command& chosen);
 
 }  // namespace tilecast

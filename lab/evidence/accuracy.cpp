@@ -50,7 +50,7 @@ const std::vector<Page>& detail_pages() {
        "Plans",
        "planned launches and demands against profilers' counters",
        {section::launches, section::counters}},
-      {"collectives", "Collectives", "between GPUs of a node", {section::collectives}},
+      {"collectives", "Collectives", "between GPUs, within a node and between nodes", {section::collectives}},
       {"blind",
        "A blind test",
        "GPUs, models and runs that nobody here had seen, and visible data beside them",
@@ -64,6 +64,10 @@ const std::vector<Page>& detail_pages() {
 constexpr std::string_view kOtherPages =
     "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under load that lasts "
     "(`tilecast-lab power`)\n"
+    "- [Recordings](accuracy/retime.md): kernels of an H200 forecast from recordings at other batches and lengths "
+    "(`tilecast-lab retime`)\n"
+    "- [Deployments](accuracy/deployments.md): plans beside the throughputs of TensorRT-LLM's overview "
+    "(`tilecast-lab plans`)\n"
     "- [NeuSight's cards](accuracy/cards.md): its fp32 kernels with each card left out (`tilecast-lab papers --only "
     "cards`)\n"
     "- [Constants](accuracy/constants.md): left-out errors with the constants of the physics refitted (`tilecast-lab "

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "lab/evidence/accuracy_table.h"
+#include "lab/evidence/network_report.h"
 #include "support/statistics.h"
 #include "support/table.h"
 
@@ -165,7 +166,8 @@ std::string collective_report(const CollectiveJudgement& judged) {
              "{} forecasts lie below their bound, of every row at its three standings; {} of {} rows were measured "
              "below it.\n\n",
              below.forecasts_below, below.rows_below, judged.rows.size()) +
-         summary(judged) + table.markdown();
+         summary(judged) + table.markdown() +
+         (judged.networks ? network_report(*judged.networks, judged.constants) : "");
 }
 
 }  // namespace tilecast

@@ -120,14 +120,16 @@ TEST(NemoCases, LeaveOutWhatIsNotDescribed) {
                                 row("8", "1,1,CP1", "Nemotron_9_Nano", "BF16", "mbs=1;vp="));
   const auto cases = nemo_cases(path, kNemoSource);
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 1u) << cases->cases.back().label.detail << " " << cases->cases.back().label.model;
+  ASSERT_EQ(cases->cases.size(), 2u) << cases->cases.back().label.detail << " " << cases->cases.back().label.model;
   const EndToEndCase& one = cases->cases.front();
   EXPECT_EQ(one.spread->layout.chunks, 20);
   EXPECT_EQ(one.spread->layout.dp, 4);
   EXPECT_TRUE(one.spread->layout.sequence_parallel);
   EXPECT_DOUBLE_EQ(one.figures[0].measured, 64 * 1700);
   EXPECT_DOUBLE_EQ(one.figures[0].tokens, 128 * 4096);
-  EXPECT_EQ(cases->left_out.size(), 5u);
+  EXPECT_EQ(one.runs[0].training.options.precision, TrainPrecision::fp8_delayed);
+  EXPECT_TRUE(std::get<ModelSpec>(cases->cases[1].runs[0].model).adapters);
+  EXPECT_EQ(cases->left_out.size(), 4u);
   EXPECT_EQ(cases->left_out.at("unknown model 'Nemotron_9_Nano'"), 1);
 }
 

@@ -8,6 +8,7 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_columns.h"
 #include "model/library.h"
+#include "parallel/framework.h"
 
 namespace tilecast {
 namespace {
@@ -65,20 +66,18 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   precision->mixed = pure ? MixedPrecision::master : MixedPrecision::autocast;
 
   Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
-  run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
-  run.engine.era = EngineEra::year_2023;
-  run.engine.narrow_norms = true;     // low_precision_layernorm
-  run.engine.fused_norms = true;      // torch.nn's LayerNorm and GELU
-  run.engine.loss = LossForm::fused;  // flash-attn's, llm-foundry's default
-  run.training.narrow_exchange = true;
+  OverGpus spread;
+  spread.layout.dp = static_cast<int>(gpus);
+  run.engine.precision = *std::move(precision);
+  const MixedPrecision mixed = run.engine.precision.mixed;
+  apply(recipe_of(Framework::composer), run, spread.layout);
+  run.engine.precision.mixed = mixed;
   if (recomputed) run.training.options.recompute = Recompute::full;
 
   EndToEndCase one;
   one.label = {"mosaic", cluster->gpu.name, "pytorch", row["model"], "train", "", batch, length};
   one.label.detail =
       fmt::format("{} GPUs, {}{}{}", gpus, format->name, pure ? ", pure" : "", recomputed ? ", recomputed" : "");
-  OverGpus spread;
-  spread.layout.dp = static_cast<int>(gpus);
   spread.layout.sharding = row["dp_ep"] == "SHARD_GRAD_OP" ? Sharding::gradients : Sharding::parameters;
   spread.cluster = *std::move(cluster);
   spread.micro_batch = std::max<Count>(1, count_in(notes["mbs"]));

@@ -126,8 +126,7 @@ std::string steps_report(const Results& all) {
       "(data/measurements/h200_steps.csv.gz), steps back to back. Constants and code were chosen with half of the "
       "models at hand; the other half is the judge. No step was used in training; kernels of the same card were. "
       "Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
-      "description here. SigLIP stands as a ViT of its size; that its stream keeps the transposed layout of its "
-      "convolution, as Whisper's does, is not modelled.\n\n" +
+      "description here. SigLIP stands as a ViT of its size, without its pooling by attention.\n\n" +
       table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr);
   if (!waiting.empty())
     out += "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "

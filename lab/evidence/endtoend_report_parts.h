@@ -19,6 +19,8 @@ std::string table_by(const Words& titles, const Results& results, const Grouping
 
 // Training on many GPUs: MosaicML's, Megatron's and NVIDIA's tables.
 std::string training_report(const Results& results);
+// nanotron's scaling runs.
+std::string ultrascale_report(const Results& results);
 // Serving: LLMServingSim's, GPUStack's and AIConfigurator's tables, and how many of their rows were left out.
 std::string serving_report(const Results& results);
 

@@ -63,7 +63,7 @@ constexpr std::string_view kBart = R"({"architectures": ["BartForConditionalGene
 constexpr std::string_view kBertLarge = R"({"architectures": ["BertForMaskedLM"], "model_type": "bert",
   "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
   "max_position_embeddings": 512, "type_vocab_size": 2, "vocab_size": 30522, "hidden_act": "gelu"})";
-// SigLIP's tower as a ViT of its size: 27 x 27 patches of the 384 pixels, one token more, and another head.
+// SigLIP's tower as a ViT of its size, with another head: 27 x 27 patches of the 384 pixels, no class token.
 constexpr std::string_view kSiglip = R"({"architectures": ["ViTForImageClassification"], "model_type": "vit",
   "hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 16, "intermediate_size": 4304,
   "image_size": 378, "patch_size": 14, "num_channels": 3, "hidden_act": "gelu_pytorch_tanh", "num_labels": 1152})";
@@ -73,7 +73,11 @@ constexpr Count kFewLayers = 4, kFewWords = 32000;
 Result<ModelSpec> spec_of(const std::string& name, const std::string& ours) {
   if (name == "bart-large") return spec_from_json(kBart, name);
   if (name == "bert-large") return spec_from_json(kBertLarge, name);
-  if (name == "siglip-so400m") return spec_from_json(kSiglip, name);
+  if (name == "siglip-so400m") {
+    auto tower = spec_from_json(kSiglip, name);
+    if (tower) tower->patches->class_token = false, tower->encoder->max_positions = tower->patches->positions();
+    return tower;
+  }
   auto spec = find_model(ours);
   if (!spec) return spec;
   if (name.ends_with("-4l")) {

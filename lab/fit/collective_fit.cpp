@@ -349,7 +349,8 @@ Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows) {
   judged.without_architecture = *std::move(without_architecture);
   const auto plain = forecast_rows_of(judged.rows, judged.constants);
   if (!plain) return plain.error();
-  judged.constants.spreads = spreads_of(judged.rows, *plain, "", is_held_out);
+  judged.constants.spreads =
+      spreads_of(judged.rows, *plain, "", [](const CollectiveRow& row) { return is_held_out(row); });
   judged.constants.spreads.merge(unseen_spreads(judged, ""));
   set_unseen_intervals(judged);
   auto seen = forecast_rows_of(judged.rows, judged.constants);

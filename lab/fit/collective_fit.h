@@ -6,9 +6,11 @@
 // algebra of thirty unknowns: a second for everything.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cluster/comm_constants.h"
+#include "lab/fit/network_fit.h"
 #include "lab/import/collective_rows.h"
 
 namespace tilecast {
@@ -29,7 +31,11 @@ struct CollectiveJudgement {
   CommConstants constants;  // with spreads: what is shipped
   // Of every row; `seen` counts at held-out sizes.
   std::vector<CollectiveOutcome> seen, without_gpu, without_architecture;
+  std::optional<NetworkJudgement> networks;  // between nodes
 };
 Result<CollectiveJudgement> judge_collectives(std::vector<CollectiveRow> rows);
+
+// With what was measured between nodes, where `folder` has it (collectives/): its judgement and its constants.
+Status judge_between_nodes(const std::string& folder, CollectiveJudgement& judged);
 
 }  // namespace tilecast

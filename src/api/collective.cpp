@@ -9,6 +9,7 @@
 
 #include "api/declare.h"
 #include "cluster/expert_exchange.h"
+#include "cluster/fabric.h"
 #include "cluster/registry.h"
 #include "gpu/dtype.h"
 #include "support/text.h"
@@ -43,6 +44,8 @@ Result<Call> collective_call(const CollectiveQuery& query) {
     return field_error("eager", "is for the engines' kernels", "name one as the library: vllm, sglang or trtllm");
   call.eager = query.eager;
   call.ranks = count_or_zero(query.ranks), call.local = count_or_zero(query.local);
+  call.groups = count_or_zero(query.groups);
+  if (query.groups && !query.local) return field_error("groups", "needs local", "say how many ranks share a node");
   if (query.tokens) return field_error("tokens", "is for dispatch, combine and prepare", "say bytes");
   if (!query.bytes) return field_error("bytes", "is missing", "for example 64K or 1M");
   call.bytes = *query.bytes;
@@ -53,6 +56,7 @@ Status check_exchange(const CollectiveQuery& query) {
   if (query.bytes) return field_error("bytes", "is for collectives", "say tokens, and hidden if not 7168");
   if (query.eager) return field_error("eager", "is for the engines' all-reduce", "leave it out");
   if (query.local) return field_error("local", "is for collectives", "ranks of experts fill nodes");
+  if (query.groups) return field_error("groups", "is for collectives", "ranks of experts fill nodes");
   if (!query.tokens) return field_error("tokens", "is missing", "tokens of a rank, for example 128");
   return Ok{};
 }
@@ -188,6 +192,19 @@ std::vector<ClusterInfo> known_clusters() {
   return all;
 }
 
+std::vector<FabricInfo> known_fabrics() {
+  std::vector<FabricInfo> all;
+  for (const Fabric& fabric : built_in_fabrics()) {
+    FabricInfo info{fabric.name, fabric.aliases, {}, fabric.notes, {}};
+    Cluster nodes;
+    nodes.gpus_per_node = 8;
+    if (const auto with = with_fabric(nodes, fabric.name)) info.network = {with->inter->kind, with->inter->bandwidth};
+    info.sources.assign(fabric.sources.begin(), fabric.sources.end());
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 Result<ClusterInfo> describe_cluster(const std::string& cluster) {
   const auto found = cluster_of(cluster);
   if (!found) return in_field(found.error(), "cluster");
@@ -275,8 +292,14 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
             .example = "2",
             .least = 1,
             .most = kMostRanks});
+  list.add(q.groups, {.name = "groups",
+                      .help = "with local: groups of a node that call at a time (1: this one alone)",
+                      .example = "1",
+                      .least = 1,
+                      .most = kMostRanks});
   list.add(q.cluster, {.name = "cluster",
-                       .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file",
+                       .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file; @hdr200 "
+                               "after it for another fabric between nodes",
                        .example = "hgx-h100-8",
                        .required = true});
   list.add(q.nodes, {.name = "nodes",

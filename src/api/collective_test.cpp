@@ -91,6 +91,7 @@ TEST(CollectiveApi, ErrorsNameTheirField) {
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.ranks = 9, q.nodes = 1; }), HasSubstr("give it 2 nodes"));
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.nodes = 0; }), StartsWith("nodes|"));
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.local = 2; }), StartsWith("local|local: needs ranks"));
+  EXPECT_THAT(refused(kReduce, [](Q& q) { q.groups = 2; }), StartsWith("groups|groups: needs local"));
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.library = "mpi"; }), StartsWith("library|library: unknown library 'mpi'"));
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.dtype = "x"; }), StartsWith("dtype|"));
   EXPECT_THAT(refused(kReduce, [](Q& q) { q.eager = true; }), StartsWith("eager|"));
@@ -129,7 +130,7 @@ TEST(CollectiveApi, ClustersKnownAndDescribed) {
 TEST(CollectiveApi, Arguments) {
   CollectiveQuery full = kDispatch;
   full.bytes = bytes(1572864), full.hidden = 4096, full.topk = 4, full.experts = 64, full.most_nodes = 2, full.sms = 24;
-  full.balanced = true, full.nodes = 2, full.local = 4, full.library = "deepep-ll", full.dtype = "fp8";
+  full.balanced = true, full.nodes = 2, full.local = 4, full.groups = 2, full.library = "deepep-ll", full.dtype = "fp8";
   full.eager = true;
   expect_round_trip(full);
   expect_examples_taken<CollectiveQuery>();

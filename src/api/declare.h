@@ -66,9 +66,12 @@ class Declare {
 template <class T>
 void Declare::add(T& field, Argument about) {
   BoundArgument bound;
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>) {
     about.kind = ArgumentKind::yes_no;
-    bound.get = [&field] { return field ? "yes" : "no"; };
+    bound.get = [&field]() -> std::string {
+      if constexpr (std::is_same_v<T, bool>) return field ? "yes" : "no";
+      else return !field ? "" : *field ? "yes" : "no";
+    };
     bound.set = [&field, about](std::string_view text) -> Status {
       const auto value = yes_no_value(about, text);
       if (!value) return value.error();

@@ -1,5 +1,6 @@
 // The arguments of plans.
 #include "api/serving_text.h"
+#include "api/train_arguments.h"
 #include "tilecast/plan.h"
 
 namespace tilecast {
@@ -167,15 +168,22 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
                    .most = kMostCount,
                    .required = true});
   list.add(q.dtype, {.name = "dtype", .help = "number format of the products (default bf16)", .example = "fp8"});
+  list.add(q.framework, {.name = "framework",
+                         .help = "whose way of training gives the defaults (docs/parallel.md)",
+                         .example = "megatron"});
   list.add(q.engine, {.name = "engine",
                       .help = "who launches kernels; cudagraph: one fused kernel per operator",
-                      .example = "pytorch"});
-  list.add(
-      q.attention,
-      {.name = "attention", .help = "attention kernel; fused is PyTorch's choice for the card", .example = "flash2"});
+                      .example = "pytorch",
+                      .fallback = "cudagraph"});
+  list.add(q.attention, {.name = "attention",
+                         .help = "attention kernel; fused is PyTorch's choice for the card",
+                         .example = "flash2",
+                         .fallback = "fused"});
   list.add(q.mixed, {.name = "mixed",
                      .help = "mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
-                     .example = "autocast"});
+                     .example = "autocast",
+                     .fallback = "master"});
+  declare_training(list, q.train, {});
   list.add(q.optimizer, {.name = "optimizer", .help = "which optimizer", .example = "sgd"});
   list.add(q.tokens, {.name = "tokens",
                       .help = "tokens of the whole training, for its time and cost",

@@ -6,10 +6,12 @@
 #include "api/declare.h"
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
+#include "api/train_arguments.h"
 #include "api/training_runs.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "parallel/framework.h"
 #include "parallel/plan.h"
 #include "tilecast/plan.h"
 
@@ -49,22 +51,35 @@ Result<Workload> workload_of(const PlanTrainQuery& q, const ModelSpec& spec) {
   return w;
 }
 
-Result<Run> run_from(const PlanTrainQuery& q) {
+// The framework's recipe; without one, fused kernels in a CUDA graph and gradients summed in fp32.
+FrameworkRecipe recipe_for(const PlanTrainQuery& q) {
+  if (q.framework) return recipe_of(*q.framework);
+  FrameworkRecipe tuned;
+  tuned.engine = EngineKind::cudagraph, tuned.wide_gradients = true, tuned.sharding = Sharding::optimizer;
+  tuned.sequence_parallel = true;
+  return tuned;
+}
+
+Result<Run> run_from(const PlanTrainQuery& q, RankLayout& choices) {
   auto spec = find_model(q.model);
   if (!spec) return std::move(spec).error();
   auto workload = workload_of(q, *spec);
   if (!workload) return std::move(workload).error();
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  auto precision = precision_of(*spec, q.dtype.empty() && q.mixed != MixedPrecision::none ? "bf16" : q.dtype);
+  const FrameworkRecipe recipe = recipe_for(q);
+  const MixedPrecision mixed = q.mixed.value_or(recipe.mixed);
+  auto precision = precision_of(*spec, q.dtype.empty() && mixed != MixedPrecision::none ? "bf16" : q.dtype);
   if (!precision) return field_error("dtype", precision.error().problem, precision.error().remedy);
   Run run{*std::move(spec), *std::move(workload), {}, {}};
-  run.engine.kind = kind_of(q.engine);
   run.engine.precision = *std::move(precision);
-  run.engine.precision.mixed = q.mixed;
-  run.engine.eager_attention = q.attention == AttentionForm::eager;
-  if (!run.engine.eager_attention) run.engine.attention = q.attention;
+  apply(recipe, run, choices);
+  run.engine.precision.mixed = mixed;
+  if (q.engine) run.engine.kind = kind_of(*q.engine);
+  const AttentionForm attention = q.attention.value_or(recipe.attention);
+  run.engine.eager_attention = attention == AttentionForm::eager;
+  if (!run.engine.eager_attention) run.engine.attention = attention;
   run.training.optimizer = kind_of(q.optimizer);
-  run.training.wide_gradients = true;
+  if (auto fine = apply(q.train, run); !fine) return std::move(fine).error();
   return run;
 }
 
@@ -211,9 +226,11 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::functi
   if (auto fine = check_arguments(q); !fine) return fine.error();
   auto cluster = cluster_from(q);
   if (!cluster) return in_field(cluster.error(), "gpus");
-  auto run = run_from(q);
+  RankLayout choices;
+  auto run = run_from(q, choices);
   if (!run) return std::move(run).error();
-  TrainingQuery query{*std::move(run), *std::move(cluster), 0};
+  if (auto fine = check_card(q.train, cluster->gpu); !fine) return std::move(fine).error();
+  TrainingQuery query{*std::move(run), *std::move(cluster), 0, choices};
   query.gpus = query.cluster.gpus();
   const auto chosen_by = chosen_method(q.method, q.weights);
   if (!chosen_by) return chosen_by.error();

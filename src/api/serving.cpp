@@ -109,6 +109,7 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
                            setup.chosen.weights());
   if (!ends) return std::move(ends).error();
   ServingEnds whole = of_whole_run(*ends, load.metrics);
+  keep_to_patience(whole, simulation);
   load.fast = std::move(whole.fast), load.slow = std::move(whole.slow);
   return load;
 }

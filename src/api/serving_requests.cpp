@@ -135,6 +135,9 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
   if (!asked) return asked;
   std::vector<Request>& requests = asked->requests;
   const auto seed = static_cast<std::uint64_t>(q.load.seed);
+  const bool own_priorities = std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.priority != 0; });
+  if (own_priorities && !classes.empty())
+    notes.emplace_back("the trace's priorities give way to those of its classes (--classes)");
   if (auto fine = give_classes(requests, classes, q.trace.empty(), seed); !fine) return fine.error();
   const bool own_adapters =
       std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.adapter >= 0; });

@@ -53,6 +53,34 @@ TEST(ServingRequests, ClientsGiveUp) {
   EXPECT_EQ(result.loads.front().outcome.blocks_left, 0);
 }
 
+TEST(ServingRequests, IntervalsEndAtTheTimeOuts) {
+  const auto result = after([](SimulateQuery& q) {
+    q.load.rate = {}, q.num_prompts = 1500, q.no_interval = false;
+    q.requests.first_token_timeout = "1s", q.requests.timeout = "2s";
+  });
+  ASSERT_TRUE(result.loads.front().slow);
+  EXPECT_LE(result.loads.front().slow->ttft.p99, 1.0);
+  EXPECT_LE(result.loads.front().slow->e2el.p99, 2.0);
+  EXPECT_GE(result.loads.front().slow->ttft.mean, metrics(result).ttft.mean);
+}
+
+TEST(ServingRequests, ClassesOverruleATracesPriorities) {
+  const TestFolder folder;
+  const std::string own = folder.plain("own.csv", "arrival,input,output,class,priority\n0,10,5,0,3\n1,10,5,1,0\n");
+  const std::string none = folder.plain("none.csv", "arrival,input,output,class\n0,10,5,0\n1,10,5,1\n");
+  const auto notes = [](const std::string& trace) {
+    const auto result = after([&](SimulateQuery& q) {
+      q.trace = trace, q.load = {}, q.num_prompts = SimulateQuery{}.num_prompts;
+      q.requests.classes = "chat:priority=0;batch:priority=1";
+    });
+    std::string all;
+    for (const std::string& note : result.notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_NE(notes(own).find("priorities give way"), std::string::npos);
+  EXPECT_EQ(notes(none).find("priorities give way"), std::string::npos);
+}
+
 TEST(ServingRequests, ClassesByPriority) {
   const auto change = [](SchedulingPolicy policy) {
     return [policy](SimulateQuery& q) {

@@ -1,10 +1,14 @@
 #include "tilecast/step.h"
 
+#include <fmt/format.h>
+
 #include "api/declare.h"
 #include "api/format_notes.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
+#include "api/train_arguments.h"
 #include "gpu/registry.h"
+#include "parallel/fitting.h"
 #include "parallel/layout.h"
 
 namespace tilecast {
@@ -18,8 +22,13 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
   if (asked->cluster) {
     auto spread = forecast_parallel(asked->over_ranks(), *asked->cluster, pricing_of(*chosen));
     if (!spread) return std::move(spread).error();
+    const bool fits = spread->fits();
     StepForecast step = step_of(*asked, *std::move(spread));
     step.method = query.method;
+    if (fits) return step;
+    if (const auto change = change_that_fits(asked->over_ranks(), *asked->cluster, pricing_of(*chosen)))
+      step.notes.push_back(fmt::format("does not fit; {} would: {:.1f} GiB, {:.3g} s a step", change->what,
+                                       in_gibibytes(change->memory), in_seconds(change->step)));
     return step;
   }
   const Result<PreparedRun>& prepared = known.prepared(query, asked->run);
@@ -42,6 +51,22 @@ const Scope kFreeShapes{"shapes", {"free"}, "has no effect: the file fixes its o
 const Scope kEagerCode{"engine", {"pytorch", "compile", "pytorch-graph"}};
 const Scope kMany{"gpus", {"many"}, "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp"};
 const Scope kPipeline{"pp"};
+
+// An argument that remembers that it was given.
+BoundArgument noted(BoundArgument bound, bool& given) {
+  bound.set = [set = std::move(bound.set), &given](std::string_view text) -> Status {
+    auto fine = set(text);
+    if (fine) given = true;
+    return fine;
+  };
+  return bound;
+}
+template <class T>
+BoundArgument noted(T& field, Argument about, bool& given) {
+  Declare one;
+  one.add(field, std::move(about));
+  return noted(std::move(one.take().front()), given);
+}
 
 // "none (DDP), zero1, zero2, zero3 or fsdp": names of frameworks are taken as well.
 BoundArgument sharding_argument(Sharding& field) {
@@ -185,20 +210,41 @@ void declare_engine(Declare& list, StepQuery& q) {
            "pytorch: attention kernel; fused is PyTorch's choice for the card, eager separate products and a softmax, "
            "math PyTorch's fp32 fallback under a mask",
        .example = "eager",
+       .fallback = "fused",
        .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
   list.add(q.all_logits, {.name = "all-logits", .help = "compute logits for every token, not only the last"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "do not write a KV cache", .scopes = {kInference}});
-  list.add(q.recompute, {.name = "recompute",
-                         .help = "train: full computes the layers' activations again in the backward pass",
-                         .example = "full",
+  list.add(q.framework, {.name = "framework",
+                         .help = "train: whose way of training gives the defaults (docs/parallel.md)",
+                         .example = "torchtitan",
                          .scopes = {kTraining}});
+  list.add(q.recompute,
+           {.name = "recompute",
+            .help = "train: what is computed again in the backward pass: full, whole layers; alternate, every second "
+                    "one; selective, attention alone; operators, all but attention and every second product",
+            .example = "full",
+            .fallback = "none",
+            .scopes = {kTraining}});
   list.add(q.optimizer,
            {.name = "optimizer", .help = "train: which optimizer", .example = "sgd", .scopes = {kTraining}});
   list.add(q.mixed,
            {.name = "mixed",
             .help = "train: mixed precision; autocast keeps parameters in fp32, master an fp32 copy in the optimizer",
             .example = "master",
+            .fallback = "none",
             .scopes = {kTraining}});
+  declare_training(list, q.train, {kTraining});
+  list.add(q.offload, {.name = "offload",
+                       .help = "train: what waits in the host's memory",
+                       .example = "optimizer",
+                       .scopes = {kTraining, kMany}});
+  list.add(q.documents, {.name = "documents",
+                         .help = "train: documents of equal length that a sequence is packed from; tokens attend to "
+                                 "their own alone",
+                         .example = "4",
+                         .least = 1,
+                         .most = kMost,
+                         .scopes = {kTraining, kFreeShapes}});
   list.add(q.accumulate, {.name = "accumulate",
                           .help = "train: micro-batches accumulated per step",
                           .example = "4",
@@ -255,16 +301,26 @@ void declare_layout(Declare& list, StepQuery& q) {
   ranks(l.ep, "ep", "ranks that share the experts");
   ranks(l.cp, "cp", "context parallel ranks: each holds part of every sequence");
   ranks(l.expert_tp, "expert-tp", "ranks that share an expert's width (default: tp, where ep is 1)", 0, {kMany});
-  list.add(l.sequence_parallel, {.name = "sequence-parallel",
-                                 .help = "with tp: norms and residual sums are split by token among the ranks",
-                                 .group = group,
-                                 .scopes = {{"tp"}}});
+  list.add(noted(l.sequence_parallel,
+                 {.name = "sequence-parallel",
+                  .help = "with tp: norms and residual sums are split by token among the ranks",
+                  .group = group,
+                  .scopes = {{"tp"}}},
+                 q.given.sequence_parallel));
+  list.add(noted(l.tensor_overlap,
+                 {.name = "tp-overlap",
+                  .help = "with tp: which exchanges run beside products: inputs gathered again, all of the backward pass, "
+                          "or pipelined with the products themselves (user buffers, async TP)",
+                  .example = "pipelined",
+                  .group = group,
+                  .scopes = {{"tp"}}},
+                 q.given.tensor_overlap));
   list.add(l.context, {.name = "context-scheme",
                        .help = "with cp: how ranks exchange keys and values",
                        .example = "all-gather",
                        .group = group,
                        .scopes = {{"cp"}}});
-  list.add(sharding_argument(l.sharding));
+  list.add(noted(sharding_argument(l.sharding), q.given.sharding));
   ranks(l.shard_group, "shard-group", "ranks that hold one copy together (hybrid sharding; default: all)", 0,
         {{"sharding", {"zero3"}, {}, "give sharding zero3 too, or leave it out"}});
   list.add(l.schedule, {.name = "schedule",
@@ -274,10 +330,12 @@ void declare_layout(Declare& list, StepQuery& q) {
                         .scopes = {kPipeline}});
   ranks(l.chunks, "chunks", "interleaved schedule: model chunks per rank", 1, {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
-  list.add_opposite(l.overlap, {.name = "no-overlap",
-                                .help = "exchange gradients and weights after computing, not meanwhile",
-                                .group = group,
-                                .scopes = {kMany, kTraining}});
+  Declare overlap;
+  overlap.add_opposite(l.overlap, {.name = "no-overlap",
+                                   .help = "exchange gradients and weights after computing, not meanwhile",
+                                   .group = group,
+                                   .scopes = {kMany, kTraining}});
+  list.add(noted(std::move(overlap.take().front()), q.given.overlap));
   list.add(q.wide_gradients, {.name = "fp32-gradients",
                               .help = "train: gradients are summed and kept in fp32 (Megatron)",
                               .group = group,

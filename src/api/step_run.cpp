@@ -6,9 +6,11 @@
 
 #include "api/declare.h"
 #include "api/model_of.h"
+#include "api/train_arguments.h"
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "parallel/framework.h"
 #include "serve/plan.h"
 #include "support/text.h"
 
@@ -61,31 +63,65 @@ Result<Workload> workload_of(const StepQuery& q, const Model& model) {
   }
   if (q.seq == 0 && has_sequence(model))
     return field_error("seq", "is missing: tokens of a sequence", "for example 2048");
+  if (q.mode == Mode::train && q.documents > 1) {
+    if (q.seq % q.documents != 0)
+      return field_error("documents", fmt::format("{} do not divide a sequence of {} tokens", q.documents, q.seq),
+                         "a divisor of seq");
+    // To every operator but attention a packed sequence is one; to attention each document is.
+    w.requests = {{batch * q.documents, q.seq / q.documents, 0}};
+    return w;
+  }
   w.requests = {{batch, std::max<Count>(q.seq, 1), q.context}};
   return w;
 }
 
-TrainingSetup training_of(const StepQuery& q) {
+// The framework's recipe; without one, what holds for plain PyTorch.
+FrameworkRecipe recipe_for(const StepQuery& q) {
+  if (q.framework && q.mode == Mode::train) return recipe_of(*q.framework);
+  FrameworkRecipe plain;
+  plain.mixed = MixedPrecision::none;
+  return plain;
+}
+
+TrainingSetup training_of(const StepQuery& q, const FrameworkRecipe& recipe) {
   TrainingSetup t;
-  t.options.recompute = q.recompute;
+  t.options.recompute = q.recompute.value_or(recipe.recompute);
+  t.options.gradient_sum = recipe.gradient_sum;
   switch (q.optimizer) {
     case TrainingOptimizer::adamw: t.optimizer = OptimizerKind::adamw; break;
     case TrainingOptimizer::adam: t.optimizer = OptimizerKind::adam; break;
     case TrainingOptimizer::sgd: t.optimizer = OptimizerKind::sgd; break;
   }
-  t.accumulation = q.accumulate, t.update = q.update, t.fused_optimizer = q.fused_optimizer;
-  t.wide_gradients = q.over_many() && q.wide_gradients;
+  t.accumulation = q.accumulate, t.update = q.update;
+  t.fused_optimizer = q.fused_optimizer.value_or(recipe.fused_optimizer);
+  t.narrow_exchange = recipe.narrow_exchange;
+  t.offload = q.offload;
+  t.wide_gradients = q.framework ? q.wide_gradients.value_or(recipe.wide_gradients)
+                                 : q.over_many() && q.wide_gradients.value_or(false);
   return t;
 }
 
 EngineKind engine_kind_of(const StepQuery& q, const Model& model) {
   const bool serving = q.mode != Mode::train && generates(model);
-  return q.engine.value_or(serving ? EngineKind::vllm : EngineKind::pytorch);
+  return q.engine.value_or(serving ? EngineKind::vllm : recipe_for(q).engine);
+}
+
+// The framework's modules, where it has some.
+void set_modules(EngineOptions& engine, const StepQuery& q, const FrameworkRecipe& recipe) {
+  const AttentionForm attention = q.attention.value_or(recipe.attention);
+  engine.eager_attention = attention == AttentionForm::eager;
+  engine.math_attention = attention == AttentionForm::math;
+  if (!engine.eager_attention && !engine.math_attention) engine.attention = attention;
+  engine.fused_norms = q.fused_norms.value_or(recipe.fused_norms);
+  engine.merged_projections = q.merged_projections.value_or(recipe.merged_projections);
+  engine.fused_layers = recipe.fused_layers, engine.narrow_norms = recipe.narrow_norms, engine.loss = recipe.loss;
 }
 
 Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
+  const FrameworkRecipe recipe = recipe_for(q);
+  const MixedPrecision mixed = q.mixed.value_or(recipe.mixed);
   // Mixed precision is a 16-bit format over fp32 parameters, whatever the checkpoint was saved in.
-  const std::string dtype = q.dtype.empty() && q.mixed != MixedPrecision::none ? "bf16" : q.dtype;
+  const std::string dtype = q.dtype.empty() && mixed != MixedPrecision::none ? "bf16" : q.dtype;
   const auto* spec = std::get_if<ModelSpec>(&model);
   auto precision = spec ? precision_of(*spec, dtype, q.kv_dtype)
                         : precision_from(dtype.empty() ? checkpoint_dtype(model) : dtype, q.kv_dtype);
@@ -95,24 +131,21 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   EngineOptions engine;
   engine.kind = engine_kind_of(q, model);
   engine.precision = *std::move(precision);
-  engine.precision.mixed = q.mixed;
+  engine.precision.mixed = mixed;
   if (!q.routing.empty()) {
     auto routing = routing_from(q.routing);
     if (!routing) return std::move(routing).error();
     engine.routing = *std::move(routing);
   }
-  engine.eager_attention = q.attention == AttentionForm::eager;
-  engine.math_attention = q.attention == AttentionForm::math;
-  if (!engine.eager_attention && !engine.math_attention) engine.attention = q.attention;
-  engine.dropout = q.dropout, engine.era = q.era;
-  engine.static_cache = q.static_cache, engine.fused_norms = q.fused_norms;
-  engine.merged_projections = q.merged_projections, engine.wide_rotation = q.wide_rotation;
+  set_modules(engine, q, recipe);
+  engine.dropout = q.dropout, engine.era = q.framework && q.era == EngineEra::current ? recipe.era : q.era;
+  engine.static_cache = q.static_cache, engine.wide_rotation = q.wide_rotation;
   return engine;
 }
 
 // Sequences of a micro-batch; 0: all that a rank has.
 Count micro_batch_of(const StepQuery& q, const Run& run) {
-  if (q.micro_batch) return *q.micro_batch;
+  if (q.micro_batch) return *q.micro_batch * q.documents;
   // `accumulate` says how many micro-batches there are, where their size is not given.
   if (run.workload.mode != Mode::train || q.accumulate <= 1) return 0;
   return std::max<Count>(1, run.workload.sequences() / q.layout.dp / q.accumulate);
@@ -187,7 +220,22 @@ Result<Run> run_of(const StepQuery& query, const Model& model) {
   if (!workload) return std::move(workload).error();
   auto engine = engine_of(query, model);
   if (!engine) return std::move(engine).error();
-  return Run{model, *std::move(workload), *std::move(engine), training_of(query)};
+  Run run{model, *std::move(workload), *std::move(engine), training_of(query, recipe_for(query))};
+  if (query.mode == Mode::train)
+    if (auto fine = apply(query.train, run); !fine) return std::move(fine).error();
+  return run;
+}
+
+RankLayout layout_of(const StepQuery& q) {
+  RankLayout layout = q.layout;
+  if (!q.framework || q.mode != Mode::train) return layout;
+  const FrameworkRecipe& recipe = recipe_of(*q.framework);
+  if (!q.given.sharding && layout.sharding == Sharding::none && layout.replicas() > 1) layout.sharding = recipe.sharding;
+  if (!q.given.sequence_parallel && layout.tp > 1) layout.sequence_parallel = recipe.sequence_parallel;
+  if (!q.given.tensor_overlap) layout.tensor_overlap = recipe.tensor_overlap;
+  if (!q.given.overlap) layout.overlap = recipe.overlap;
+  layout.gather_overlap = recipe.gather_overlap;
+  return layout;
 }
 
 StepSetting setting_of(const Run& run) {
@@ -265,11 +313,16 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   if (auto fine = scopes_hold(query, *found); !fine) return std::move(fine).error();
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
+  if (auto fine = check_card(query.train, asked.gpu ? *asked.gpu : asked.cluster->gpu); !fine)
+    return std::move(fine).error();
   asked.run = *std::move(run);
   StepSetting s = setting_of(asked.run);
   s.gpu = asked.setting.gpu, s.gpu_memory = asked.setting.gpu_memory, s.cluster = asked.setting.cluster;
-  s.gpus = asked.setting.gpus, s.gpus_per_node = asked.setting.gpus_per_node, s.layout = query.layout;
+  s.gpus = asked.setting.gpus, s.gpus_per_node = asked.setting.gpus_per_node, s.layout = layout_of(query);
   asked.setting = std::move(s);
+  if (query.framework && recipe_of(*query.framework).balanced_stages && query.layout.stage_layers.empty())
+    if (const auto* spec = std::get_if<ModelSpec>(&asked.run.model); spec && asked.setting.layout.pp > 1)
+      asked.setting.layout.stage_layers = layers_by_cost(*spec, asked.setting.layout.virtual_stages());
   if (asked.cluster) asked.micro_batch = micro_batch_of(query, asked.run);
   return asked;
 }

@@ -47,6 +47,8 @@ class StepLookups {
 
 // What a model runs in a query, wherever that is: of one GPU, or the whole step of many.
 Result<Run> run_of(const StepQuery& query, const Model& model);
+// The query's layout, with the framework's choices where it makes none.
+RankLayout layout_of(const StepQuery& query);
 // The parts of a setting that a run fixes.
 StepSetting setting_of(const Run& run);
 // A line for each thing worth saying about a run.

@@ -74,6 +74,13 @@ Result<ChakraTraces> chakra_traces(const StepForecast& step) {
   if (auto fine = check_chakra_groups(nodes->groups); !fine) return std::move(fine).error();
   ChakraTraces traces;
   traces.ranks = nodes->ranks, traces.merged = nodes->merged, traces.groups = chakra_groups(nodes->groups);
+  traces.beside = [cluster = step.detail->cluster, groups = nodes->groups,
+                   ranks = nodes->ranks](const std::string& prefix) {
+    std::vector<ChakraTraces::File> files;
+    for (NamedText& file : astra_sim_files(cluster, ranks, groups, prefix))
+      files.push_back({std::move(file.name), std::move(file.text)});
+    return files;
+  };
   // The nodes may refer to the forecast they are of.
   traces.trace = [detail = step.detail, nodes = *std::move(nodes)](int rank) {
     return chakra_trace(nodes.trace_of(rank), nodes.groups);
@@ -82,7 +89,10 @@ Result<ChakraTraces> chakra_traces(const StepForecast& step) {
 }
 
 Status write_chakra(const ChakraTraces& traces, const std::string& folder, const std::string& prefix) {
-  return write_chakra_files(folder, prefix, traces.groups, traces.ranks, traces.trace);
+  std::vector<NamedText> beside;
+  if (traces.beside)
+    for (ChakraTraces::File& file : traces.beside(prefix)) beside.push_back({std::move(file.name), std::move(file.text)});
+  return write_chakra_files(folder, prefix, traces.groups, traces.ranks, traces.trace, beside);
 }
 
 }  // namespace tilecast

@@ -125,13 +125,12 @@ std::vector<TrainingAdvice> advice_for(const TrainingQuery& query, const Trainin
   ParallelRun run = best.run;
   run.run.workload.requests.front().count *= 2;
   variants.add(fmt::format("a global batch of {} sequences", run.run.workload.sequences()), run, query.cluster);
-  if (best.run.run.engine.precision.linear.weight_bits > 8)
-    if (auto narrow = precision_of(spec_of(query), "fp8")) {
-      run = best.run;
-      narrow->mixed = run.run.engine.precision.mixed;
-      run.run.engine.precision = *std::move(narrow);
-      variants.add("products in fp8", run, query.cluster);
-    }
+  if (best.run.run.engine.precision.linear.weight_bits > 8 &&
+      best.run.run.training.options.precision == TrainPrecision::none && query.cluster.gpu.has_tensor(DType::fp8, DType::fp32)) {
+    run = best.run;
+    run.run.training.options.precision = TrainPrecision::fp8_current;
+    variants.add("products in fp8", run, query.cluster);
+  }
   if (plan.fastest.step < best.step)
     variants.say(fmt::format("memory for {}, micro-batch {}{}: {:.1f} GiB", text_of(plan.fastest.run.layout),
                              plan.fastest.run.micro_batch,

@@ -23,6 +23,9 @@ enum class LinkKind : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kLinkKindNames = {"nvlink-switch", "nvlink-mesh", "pcie"};
 constexpr std::string_view name_of(LinkKind k) { return kLinkKindNames[static_cast<std::size_t>(k)]; }
 
+// InfiniBand, RDMA over Ethernet, Amazon's and HPE's fabrics, plain sockets.
+inline constexpr std::array<std::string_view, 5> kNetworkKinds = {"infiniband", "roce", "efa", "slingshot", "ethernet"};
+
 struct Cluster {
   std::string name;
   std::vector<std::string> aliases;
@@ -45,10 +48,20 @@ struct Cluster {
   std::optional<HostBridge> host_bridge;
 
   struct Inter {
-    std::string kind;          // "infiniband" or "roce"
+    std::string kind;          // one of kNetworkKinds
     BytesPerSecond bandwidth;  // of a GPU; a node has gpus_per_node times as much
-    Seconds latency;
-    int rails = 0;  // network cards of a node
+    Seconds latency;           // between nodes below one switch
+    int rails = 0;             // network cards of a node
+
+    int leaf_nodes = 0;                     // nodes below one switch; 0: all of them
+    Seconds hop = {};                       // that each further switch on the way adds
+    double oversubscription = 1;            // what the nodes below a switch can send, over what leaves it upwards
+    bool sharp = false;                     // the switches add
+    bool gpudirect = true;                  // cards reach GPUs' memory; else data passes through the hosts'
+    bool low_latency = true;                // NCCL's LL and LL128 work over it
+    BytesPerSecond pair = {};               // what one pair of GPUs was measured to get; 0: nobody measured
+    std::optional<double> congestion = {};  // by which slow calls take longer than usual ones
+    std::string measured_as = {};           // a network that was measured, whose departures from physics it has
   };
   std::optional<Inter> inter;
 

@@ -1,5 +1,6 @@
 #include "cluster/cluster_file.h"
 
+#include "cluster/network_file.h"
 #include "gpu/registry.h"
 #include "support/json.h"
 #include "support/json_fields.h"
@@ -17,20 +18,7 @@ const JsonObjectFields kFields = {
      {"name", "aliases", "gpu", "gpus_per_node", "nodes", "intra", "host_bridge", "inter", "notes", "sources", "like"}},
     {"intra", {"kind", "gb_per_s", "latency_us", "nvls"}},
     {"host_bridge", {"gpus", "gb_per_s"}},
-    {"inter", {"kind", "gb_per_s", "latency_us", "rails"}}};
-
-bool flag(JsonFields& read, const std::string& path) {
-  const Json* value = read.find(path);
-  if (!value) return false;
-  if (!value->is_boolean()) return read.fail(path, "must be true or false"), false;
-  return value->get<bool>();
-}
-
-// Bandwidths and latencies that are no longer than a millisecond: a zero would make GPUs unreachable or free.
-BytesPerSecond rate(JsonFields& read, const std::string& path) {
-  return gigabytes_per_second(read.number(path, 0.01, 1e6));
-}
-Seconds latency(JsonFields& read, const std::string& path) { return microseconds(read.number(path, 0.01, 1000)); }
+    {"inter", inter_fields()}};
 
 void read_gpus(JsonFields& read, Cluster& cluster) {
   cluster.name = read.text("name");
@@ -52,9 +40,9 @@ void read_intra(JsonFields& read, Cluster& cluster) {
     return read.fail("intra.kind", "unknown kind '" + kind + "'", "one of nvlink-switch, nvlink-mesh, pcie");
   auto& intra = cluster.intra;
   intra.kind = static_cast<LinkKind>(known - kLinkKindNames.begin());
-  intra.bandwidth = rate(read, "intra.gb_per_s");
-  intra.latency = latency(read, "intra.latency_us");
-  intra.nvls = flag(read, "intra.nvls");
+  intra.bandwidth = read_rate(read, "intra.gb_per_s");
+  intra.latency = read_latency(read, "intra.latency_us");
+  intra.nvls = read_flag(read, "intra.nvls", false);
   const bool pcie = intra.kind == LinkKind::pcie;
   const BytesPerSecond peak = pcie ? cluster.gpu.links.pcie : cluster.gpu.links.nvlink;
   if (peak.base() <= 0)
@@ -75,25 +63,17 @@ void read_host_bridge(JsonFields& read, Cluster& cluster) {
     return read.fail("host_bridge", "is for pcie: NVLink does not cross the host", "leave it out");
   Cluster::HostBridge bridge;
   bridge.gpus = read.whole("host_bridge.gpus", 1, 1024);
-  bridge.bandwidth = rate(read, "host_bridge.gb_per_s");
+  bridge.bandwidth = read_rate(read, "host_bridge.gb_per_s");
   cluster.host_bridge = bridge;
 }
 
-void read_inter(JsonFields& read, Cluster& cluster) {
-  if (!read.find("inter")) {
-    if (cluster.nodes > 1)
-      read.fail("inter", fmt::format("is missing: GPUs of {} nodes cannot reach each other", cluster.nodes),
-                "describe the network, or set nodes to 1");
-    return;
+void read_network(JsonFields& read, Cluster& cluster) {
+  if (read.find("inter")) {
+    cluster.inter = read_inter(read);
+  } else if (cluster.nodes > 1) {
+    read.fail("inter", fmt::format("is missing: GPUs of {} nodes cannot reach each other", cluster.nodes),
+              "describe the network, or set nodes to 1");
   }
-  Cluster::Inter inter;
-  inter.kind = read.text("inter.kind");
-  if (inter.kind != "infiniband" && inter.kind != "roce")
-    read.fail("inter.kind", "unknown kind '" + inter.kind + "'", "one of infiniband, roce");
-  inter.bandwidth = rate(read, "inter.gb_per_s");
-  inter.latency = latency(read, "inter.latency_us");
-  inter.rails = read.whole("inter.rails", 1, 1024);
-  cluster.inter = inter;
 }
 
 Result<Json> lay_over(const Json& own, const std::string& place, const ClusterTextLookup& like) {
@@ -104,6 +84,7 @@ Result<Json> lay_over(const Json& own, const std::string& place, const ClusterTe
   auto base = parse_json_object(*base_text, place, kMissing);
   if (!base) return std::move(base).error();
   for (const char* inherited : {"aliases", "sources", "notes", "name"}) base->erase(inherited);
+  if (names_fabric(own)) base->erase("inter");  // a fabric is a whole network
   base->merge_patch(own);
   base->erase("like");
   return *std::move(base);
@@ -123,12 +104,13 @@ Result<Cluster> parse_cluster(std::string_view json_text, const std::string& pla
     parsed = lay_over(*parsed, place, like);
     if (!parsed) return std::move(parsed).error();
   }
+  if (auto laid = lay_fabric(*parsed, place); !laid) return std::move(laid).error();
   JsonFields read(*parsed, place, kMissing);
   Cluster cluster;
   read_gpus(read, cluster);
   if (!read.failure()) read_intra(read, cluster);
   if (!read.failure()) read_host_bridge(read, cluster);
-  if (!read.failure()) read_inter(read, cluster);
+  if (!read.failure()) read_network(read, cluster);
   cluster.notes = read.texts("notes");
   cluster.sources = read.text_map("sources");
   if (read.failure()) return *read.failure();
@@ -136,26 +118,19 @@ Result<Cluster> parse_cluster(std::string_view json_text, const std::string& pla
 }
 
 std::string cluster_json(const Cluster& cluster) {
-  // Values are held in seconds and bytes a second: twelve digits are more than a file has, and fewer than rounding
-  // adds.
-  const auto rounded = [](double v) { return std::stod(fmt::format("{:.12g}", v)); };
   nlohmann::ordered_json out = {{"name", cluster.name}};
   if (!cluster.aliases.empty()) out["aliases"] = cluster.aliases;
   out["gpu"] = cluster.gpu.name;
   out["gpus_per_node"] = cluster.gpus_per_node;
   out["nodes"] = cluster.nodes;
   out["intra"] = {{"kind", name_of(cluster.intra.kind)},
-                  {"gb_per_s", rounded(in_gigabytes_per_second(cluster.intra.bandwidth))},
-                  {"latency_us", rounded(in_microseconds(cluster.intra.latency))},
+                  {"gb_per_s", written_figure(in_gigabytes_per_second(cluster.intra.bandwidth))},
+                  {"latency_us", written_figure(in_microseconds(cluster.intra.latency))},
                   {"nvls", cluster.intra.nvls}};
   if (cluster.host_bridge)
     out["host_bridge"] = {{"gpus", cluster.host_bridge->gpus},
-                          {"gb_per_s", rounded(in_gigabytes_per_second(cluster.host_bridge->bandwidth))}};
-  if (cluster.inter)
-    out["inter"] = {{"kind", cluster.inter->kind},
-                    {"gb_per_s", rounded(in_gigabytes_per_second(cluster.inter->bandwidth))},
-                    {"latency_us", rounded(in_microseconds(cluster.inter->latency))},
-                    {"rails", cluster.inter->rails}};
+                          {"gb_per_s", written_figure(in_gigabytes_per_second(cluster.host_bridge->bandwidth))}};
+  if (cluster.inter) out["inter"] = inter_json(*cluster.inter);
   if (!cluster.notes.empty()) out["notes"] = cluster.notes;
   if (!cluster.sources.empty()) out["sources"] = cluster.sources;
   return json_text(out);

@@ -5,6 +5,7 @@
 
 #include "cluster/collective_physics.h"
 #include "cluster/named.h"
+#include "cluster/network.h"
 #include "constants/cluster.h"
 
 namespace tilecast {
@@ -62,17 +63,23 @@ Timed engine_time(const Collective& call, const Setting& setting) {
   return best;
 }
 
-// Within the node and between nodes at the same time, as NCCL cuts messages into chunks; the quickest of its ways.
+// Within the node and between nodes at the same time, as NCCL cuts messages into chunks; the quickest of its ways, and
+// what a network that was measured departs from it.
 Timed across_nodes(const Collective& call, const Setting& setting, const Crossing& crossing) {
   Collective within = call;
   within.ranks = crossing.local;
   if (call.op == CollectiveOp::all_to_all) within.bytes = call.bytes * (1.0 * crossing.local / call.ranks);
   const bool alone = within.ranks == 1 || call.op == CollectiveOp::send_recv;
-  const Seconds inside = alone ? microseconds(kNetworkBase) : nccl_time(within, setting).latency;
+  const Seconds inside = alone ? seconds(0) : nccl_time(within, setting).latency;
   Timed best;
-  for (const NetworkWay& way : network_ways(call, setting.cluster)) {
-    const Seconds time = std::max(inside, crossing.wire / (kNetworkShare * way.share)) + way.steps;
+  for (const NetworkWay& way : network_ways(call, setting.cluster, setting.constants.network)) {
+    const Seconds time = way.start + std::max(inside, way.wire) + way.steps;
     if (best.algorithm.empty() || time < best.latency) best = {time, way.name};
+  }
+  if (!setting.cluster.inter->measured_as.empty()) {
+    const NetworkConstants& network = setting.constants.network;
+    const double departs = network.departure(crossed_key(call, setting.cluster), in_bytes(call.bytes));
+    best.latency = best.latency * std::exp2(departs);
   }
   return best;
 }
@@ -81,6 +88,11 @@ Status check(const Collective& call, const Cluster& cluster) {
   if (call.ranks < 1) return field_error("ranks", "must be one or more", "for example 8");
   if (!(in_bytes(call.bytes) >= 0 && in_bytes(call.bytes) < 1e15))
     return field_error("bytes", "must lie between 0 and a petabyte", "for example 64K or 1G");
+  if (call.groups < 0 || call.groups > cluster.gpus_per_node)
+    return field_error(
+        "groups",
+        std::to_string(call.groups) + " groups do not share a node of " + std::to_string(cluster.gpus_per_node),
+        "0 for all that the node's GPUs form");
   if (call.local < 0 || call.local > cluster.gpus_per_node)
     return field_error(
         "local", std::to_string(call.local) + " ranks do not fit on a node of " + std::to_string(cluster.gpus_per_node),
@@ -111,13 +123,16 @@ Result<CommLibrary> comm_library_from(std::string_view name) {
 }
 
 SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::string& standing) {
+  const std::string library = std::string(name_of(call.library)) + (call.eager ? "-eager" : "");
+  if (standing == kBetween || standing == kNetwork) return {"nccl", "network", standing};
   const bool measured = standing != kAkin && standing != kAlone;
   const bool pcie = cluster.intra.kind == LinkKind::pcie;
-  return {std::string(name_of(call.library)) + (call.eager ? "-eager" : ""),
-          measured ? "any"
-          : pcie   ? "pcie"
-                   : "nvlink",
-          standing};
+  return {library, measured ? "any" : pcie ? "pcie" : "nvlink", standing};
+}
+
+NetworkConstants::Key crossed_key(const Collective& call, const Cluster& cluster) {
+  const Crossing crossing = crossing_of(call, cluster);
+  return {cluster.inter->measured_as, std::string(name_of(call.op)), crossing.nodes, crossing.local};
 }
 
 Seconds collective_bound(const Collective& call, const Cluster& cluster) {
@@ -126,7 +141,8 @@ Seconds collective_bound(const Collective& call, const Cluster& cluster) {
   if (crossing.nodes > 1 && (crossing.local == 1 || call.op == CollectiveOp::send_recv))
     return cluster.inter->latency + crossing.wire;
   // A switch that adds lets each rank send its data once. Beyond a node, a GPU may use both its links at a time.
-  const bool switched = cluster.intra.nvls && call.op == CollectiveOp::all_reduce && !call.integers;
+  const bool adds = cluster.intra.nvls || (crossing.nodes > 1 && cluster.inter->sharp);
+  const bool switched = adds && call.op == CollectiveOp::all_reduce && !call.integers;
   const double factor = switched ? std::min(1.0, bus_factor(call.op, call.ranks)) : bus_factor(call.op, call.ranks);
   BytesPerSecond rate = call.op == CollectiveOp::send_recv ? cluster.pair_bandwidth() : cluster.intra.bandwidth;
   if (crossing.nodes > 1) rate = rate + cluster.inter->bandwidth;
@@ -158,10 +174,16 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
   forecast.seen = constants.has_seen(cluster.gpu.measured().name);
-  const bool beyond = crossing.nodes > 1 || call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
-  forecast.standing = standing_of("nccl", cluster, constants, source, forecast.seen && !beyond);
+  const bool beyond = call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
+  double doubt = beyond ? kCollectiveDoubt : 0.0;
+  if (crossing.nodes > 1) {
+    const bool ran = !cluster.inter->measured_as.empty() && constants.network.own.contains(crossed_key(call, cluster));
+    forecast.standing = ran ? kNetwork : kBetween;
+    doubt = congestion_width(*cluster.inter, crossing.nodes);
+  } else {
+    forecast.standing = standing_of("nccl", cluster, constants, source, forecast.seen && !beyond);
+  }
   const CommSpread spread = constants.spread_of(spread_key(call, cluster, forecast.standing));
-  const double doubt = beyond ? kCollectiveDoubt : 0.0;
   forecast.low = std::max(forecast.latency * std::exp2(spread.low - doubt), forecast.bound);
   forecast.high = forecast.latency * std::exp2(spread.high + doubt);
   forecast.bus_bandwidth = call.bytes * bus_factor(call.op, call.ranks) / forecast.latency;

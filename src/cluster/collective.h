@@ -40,6 +40,8 @@ struct Collective {
   // lie evenly spread over the node, and the groups of its other GPUs make the same call at the same time:
   // data-parallel groups of stride tp have gpus_per_node / tp.
   int local = 0;
+  // Groups of one node that call at the same time and share its network cards; 0: as `local` says.
+  int groups = 0;
   bool integers = false;  // sums of integers: the switch cannot add them
   CommLibrary library = CommLibrary::nccl;
   bool eager = false;  // engines: launched by the host, not replayed from a CUDA graph
@@ -47,6 +49,9 @@ struct Collective {
 
 // Whose errors are alike: the rows that set an interval and the forecasts that get it.
 SpreadKey spread_key(const Collective& call, const Cluster& cluster, const std::string& standing);
+
+// What ran on a network that was measured, as its departures are filed; `cluster` has a network.
+NetworkConstants::Key crossed_key(const Collective& call, const Cluster& cluster);
 
 struct CollectiveForecast {
   Seconds latency, low, high;  // the outer two: 80 % interval

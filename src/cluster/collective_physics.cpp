@@ -129,42 +129,6 @@ BridgeUse bridge_use(const Collective& call, const Cluster& cluster) {
   return use;
 }
 
-Crossing crossing_of(const Collective& call, const Cluster& cluster) {
-  Crossing crossing;
-  const int most = call.local > 0 ? std::min(call.local, cluster.gpus_per_node) : cluster.gpus_per_node;
-  crossing.local = std::min(call.ranks, most);
-  crossing.nodes = static_cast<int>(ceil_div(call.ranks, crossing.local));
-  if (crossing.nodes <= 1 || !cluster.inter) return crossing;
-  // A node's cards belong to all its groups at once; a group alone has them all, one message one card.
-  BytesPerSecond rate = cluster.inter->bandwidth * static_cast<double>(most);
-  if (call.op == CollectiveOp::send_recv && call.local <= 0) rate = rate / static_cast<double>(cluster.inter->rails);
-  crossing.wire = call.bytes * leaving_share(call.op, crossing.nodes, crossing.local, call.ranks) / rate;
-  return crossing;
-}
-
-std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& cluster) {
-  const Crossing crossing = crossing_of(call, cluster);
-  const double doublings = std::ceil(std::log2(crossing.nodes));
-  if (call.op == CollectiveOp::send_recv) return {{"point to point", cluster.inter->latency, 1}};
-  if (call.op == CollectiveOp::all_to_all) return {{"point to point", cluster.inter->latency * doublings, 1}};
-  const bool pcie = cluster.intra.kind == LinkKind::pcie, twice = call.op == CollectiveOp::all_reduce;
-  const Seconds net = cluster.inter->latency / kNetHop, link = cluster.intra.latency / (pcie ? kPcieHop : kNvlinkHop);
-  std::vector<NetworkWay> ways;
-  // The ring passes every rank; the hops within one node are in that node's part already. A tree passes one node's.
-  const auto offer = [&](const ProtocolConstants& p, double between, double within) {
-    const bool ll128 = p.share > 0.5 && std::string_view(p.name).ends_with("LL128");
-    if (ll128 && pcie) return;  // NCCL keeps it to NVLink
-    const double share = ll128 && crossing.local == 1 ? std::min(p.share, kLl128AloneShare) : p.share;
-    const Seconds steps = net * (p.net * between) + link * ((pcie ? p.pcie : p.nvlink) * within);
-    ways.push_back({p.name, steps * (twice ? 2.0 : 1.0), share});
-  };
-  const int ring_within = std::max(0, call.ranks - crossing.nodes - (crossing.local - 1));
-  for (const ProtocolConstants& p : kRingProtocols) offer(p, crossing.nodes - 1, ring_within);
-  if (twice)
-    for (const ProtocolConstants& p : kTreeProtocols) offer(p, doublings, 0);
-  return ways;
-}
-
 std::string nccl_algorithm(const Collective& call, const Cluster& cluster) {
   if (call.op == CollectiveOp::send_recv || call.op == CollectiveOp::all_to_all) return "point to point";
   // NVLS takes one pass of the bytes in place of 2 (n - 1) / n.

@@ -26,22 +26,6 @@ struct ShotLimits {
 };
 ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu);
 
-// The part of a call that crosses nodes.
-struct Crossing {
-  int nodes = 1;  // that the ranks are on
-  int local = 1;  // ranks on one of them
-  Seconds wire;   // of the busiest node's network at peak rate
-};
-Crossing crossing_of(const Collective& call, const Cluster& cluster);
-
-// One of NCCL's ways between nodes: what it adds to the part within a node, and what it carries of the network's peak.
-struct NetworkWay {
-  std::string name;
-  Seconds steps;
-  double share = 1;
-};
-std::vector<NetworkWay> network_ways(const Collective& call, const Cluster& cluster);
-
 // Ranks below host bridges of one node, and how many groups send through a bridge at a time.
 struct BridgeUse {
   int bridges = 1, local = 1, groups = 1;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "constants/cluster.h"
+#include "constants/network.h"
 #include "gpu/registry.h"
 
 namespace tilecast {
@@ -53,6 +54,23 @@ double curve_at(const Curve& curve, const Curve* own, double v) {
   if (v <= curve.first) return low;
   if (v >= curve.last()) return low + (v - curve.last());
   return low + (v - below) * (std::max(low, value(below + 1)) - low);
+}
+
+NetworkConstants::NetworkConstants()
+    : connection(kConnectionRate), staged_node(kStagedNode), staged_duplex(kStagedDuplex), staged_step(kStagedStep) {}
+
+double NetworkConstants::departure(const Key& key, double bytes) const {
+  const auto found = own.find(key);
+  if (found == own.end() || found->second.values.empty()) return 0;
+  const Curve& curve = found->second;
+  const double v = std::clamp<double>(2 * std::log2(std::max(bytes, 1.0)), curve.first, curve.last());
+  const int below = std::min(static_cast<int>(std::floor(v)), curve.last());
+  return at(curve, below) + (v - below) * (at(curve, below + 1) - at(curve, below));
+}
+
+bool NetworkConstants::knows(std::string_view network) const {
+  const auto first = own.lower_bound({std::string(network), "", 0, 0});
+  return first != own.end() && first->first.network == network;
 }
 
 MachineKey CommConstants::machine_of(const std::string& gpu, std::string_view source,

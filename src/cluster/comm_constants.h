@@ -7,6 +7,7 @@
 // else of all machines with the same kind of link.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <map>
 #include <optional>
@@ -54,14 +55,41 @@ struct CommSpread {
 };
 struct SpreadKey {
   std::string library;   // with "-eager" where the host launches
-  std::string link;      // nvlink or pcie, network of exchanges; "any" for GPUs that were measured
-  std::string standing;  // the source a GPU was measured by; else kAkin or kAlone
+  std::string link;      // nvlink or pcie; network of exchanges and between nodes; "any" for GPUs that were measured
+  std::string standing;  // the source a GPU was measured by; else kAkin or kAlone; between nodes kBetween or kNetwork
   auto operator<=>(const SpreadKey&) const = default;
 };
 // GPUs that were not measured: another of the architecture was, or none.
 inline constexpr const char *kAkin = "akin", *kAlone = "alone";
+// Calls over networks that were not measured, and over one that was.
+inline constexpr const char *kBetween = "between", *kNetwork = "network";
+
+// What is reached of networks between nodes (cluster/network.h), where constants/network.h only starts.
+struct NetworkConstants {
+  double connection;                               // GB/s at which a message's chunks are handed on
+  double staged_node, staged_duplex, staged_step;  // without GPUDirect: GB/s, share, us
+  NetworkConstants();                              // as assumed, nothing fitted
+
+  // Networks that were measured: log2(measured / physics) at whole half octaves of bytes, by what ran how.
+  struct Key {
+    std::string network, op;
+    int nodes = 2, local = 1;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, Curve> own;
+  // Zero where the network did not run such calls.
+  double departure(const Key& key, double bytes) const;
+  bool knows(std::string_view network) const;
+};
+// The fitted numbers by the names they have in files.
+inline constexpr std::array<std::pair<std::string_view, double NetworkConstants::*>, 4> kNetworkFigures = {
+    {{"connection", &NetworkConstants::connection},
+     {"staged_node", &NetworkConstants::staged_node},
+     {"staged_duplex", &NetworkConstants::staged_duplex},
+     {"staged_step", &NetworkConstants::staged_step}}};
 
 struct CommConstants {
+  NetworkConstants network;
   std::map<CurveKey, Curve> curves;
   std::map<MachineKey, MachineScale> machines;
   std::map<std::pair<MachineKey, CurveKey>, Curve> own;

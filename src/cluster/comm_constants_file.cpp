@@ -18,7 +18,9 @@ constexpr const char* kHeader =
     "#   curve library link op ranks integers first values...     (log2 of time over the empty message's)\n"
     "#   own GPU source, then as a curve: what a machine measured departs from it\n"
     "#   host GPU library us                                      (an eager launch)\n"
-    "#   spread library link standing low high                   (10 % and 90 % of log2(measured / forecast))\n";
+    "#   spread library link standing low high                   (10 % and 90 % of log2(measured / forecast))\n"
+    "#   network figure value                                     (between nodes, constants/network.h)\n"
+    "#   crossed network op nodes local first values...           (log2 of measured over physics, by half octaves)\n";
 
 std::string curve_words(const CurveKey& key, const Curve& curve) {
   std::string line =
@@ -38,14 +40,36 @@ struct Words {
   bool ok() const { return !in.fail(); }
 };
 
-bool read_curve(Words& words, CurveKey& key, Curve& curve) {
-  words.in >> key.library >> key.link >> key.op >> key.ranks >> key.integers >> curve.first;
-  if (!words.ok() || key.ranks < 2 || std::abs(curve.first) > 100) return false;
+bool read_values(Words& words, Curve& curve) {
   for (double value = 0; words.in >> value;) {
     if (!std::isfinite(value)) return false;
     curve.values.push_back(value);
   }
   return words.in.eof() && !curve.values.empty() && curve.values.size() < 200;
+}
+
+bool read_curve(Words& words, CurveKey& key, Curve& curve) {
+  words.in >> key.library >> key.link >> key.op >> key.ranks >> key.integers >> curve.first;
+  return words.ok() && key.ranks >= 2 && std::abs(curve.first) <= 100 && read_values(words, curve);
+}
+
+bool read_network(Words& words, NetworkConstants& into) {
+  const auto name = words.next<std::string>();
+  const double value = words.next<double>();
+  if (!words.ok() || !(value > 0) || !std::isfinite(value)) return false;
+  for (const auto& [known, member] : kNetworkFigures)
+    if (name == known) return into.*member = value, true;
+  return false;
+}
+
+bool read_crossed(Words& words, NetworkConstants& into) {
+  NetworkConstants::Key key;
+  Curve curve;
+  words.in >> key.network >> key.op >> key.nodes >> key.local >> curve.first;
+  if (!words.ok() || key.nodes < 2 || key.local < 1 || std::abs(curve.first) > 200) return false;
+  if (!read_values(words, curve)) return false;
+  into.own[key] = std::move(curve);
+  return true;
 }
 
 bool read_line(const std::string& line, CommConstants& into) {
@@ -89,6 +113,8 @@ bool read_line(const std::string& line, CommConstants& into) {
     into.spreads[key] = spread;
     return words.ok() && spread.low <= 0 && spread.high >= 0;
   }
+  if (kind == "network") return read_network(words, into.network);
+  if (kind == "crossed") return read_crossed(words, into.network);
   return false;
 }
 
@@ -105,6 +131,13 @@ std::string comm_constants_text(const CommConstants& constants) {
   for (const auto& [key, us] : constants.host_us) out += fmt::format("host {} {} {:.1f}\n", key.first, key.second, us);
   for (const auto& [key, spread] : constants.spreads)
     out += fmt::format("spread {} {} {} {:.3f} {:.3f}\n", key.library, key.link, key.standing, spread.low, spread.high);
+  const NetworkConstants& network = constants.network;
+  for (const auto& [name, member] : kNetworkFigures) out += fmt::format("network {} {:.4g}\n", name, network.*member);
+  for (const auto& [key, curve] : network.own) {
+    out += fmt::format("crossed {} {} {} {} {}", key.network, key.op, key.nodes, key.local, curve.first);
+    for (const double value : curve.values) out += fmt::format(" {:.3f}", value);
+    out += "\n";
+  }
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The files of data/clusters, data/collectives and data/prices as compiled in.
+// The files of data/clusters, data/collectives, data/fabrics and data/prices as compiled in.
 #pragma once
 
 #include "support/embedded.h"
@@ -7,6 +7,7 @@ namespace tilecast {
 
 std::span<const EmbeddedFile> embedded_cluster_files();
 std::span<const EmbeddedFile> embedded_collective_files();
+std::span<const EmbeddedFile> embedded_fabric_files();
 std::span<const EmbeddedFile> embedded_price_files();
 
 }  // namespace tilecast

@@ -6,6 +6,7 @@
 
 #include "cluster/cluster_file.h"
 #include "cluster/embedded_clusters.h"
+#include "cluster/fabric.h"
 #include "gpu/registry.h"
 #include "support/file.h"
 #include "support/json.h"
@@ -14,7 +15,6 @@
 
 namespace tilecast {
 namespace {
-
 
 Result<std::string> no_like(std::string_view) { return error("built-in descriptions must be complete"); }
 
@@ -138,7 +138,18 @@ Result<Cluster> load_cluster(const std::string& name_or_path) {
   return parse_cluster(*text, name_or_path, built_in_cluster_text);
 }
 
-Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
+namespace {
+
+// "hgx-h100:4@hdr200" cut in two: the cluster, and the fabric between its nodes; a path may hold an @ of its own.
+std::pair<std::string, std::string> apart_from_fabric(const std::string& text) {
+  const auto at = text.rfind('@');
+  if (at == std::string::npos || at == 0 || is_object_text(text)) return {text, ""};
+  const std::string fabric = text.substr(at + 1);
+  if (fabric.empty() || is_path(fabric)) return {text, ""};
+  return {text.substr(0, at), fabric};
+}
+
+Result<Cluster> cluster_without_fabric(const std::string& text, int gpus_needed) {
   const auto counted = counted_gpu(text);
   const auto colon = text.rfind(':');
   const auto nodes =
@@ -152,6 +163,18 @@ Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
   return error(
       std::to_string(gpus_needed) + " GPUs are needed and " + text + " has " + std::to_string(cluster->gpus()),
       "say " + (counted ? std::to_string(gpus_needed) + "x" + counted->second : name + ":" + std::to_string(needed)));
+}
+
+}  // namespace
+
+Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
+  const auto [name, fabric] = apart_from_fabric(text);
+  if (fabric.empty()) return cluster_without_fabric(name, gpus_needed);
+  auto cluster = cluster_without_fabric(name, gpus_needed);
+  if (!cluster) return cluster;
+  auto joined = with_fabric(*std::move(cluster), fabric);
+  if (joined) joined->name += "@" + (*find_fabric(fabric))->name;
+  return joined;
 }
 
 }  // namespace tilecast

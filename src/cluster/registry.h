@@ -28,6 +28,7 @@ Result<Cluster> load_cluster(const std::string& name_or_path);
 //   hgx-h100:8    of exactly eight nodes; so too a file, ours.json:8
 //   64xH100       that many GPUs (also 64×H100): nodes of the built-in cluster that has them
 //   ours.json     a file, as it is
+//   any @hdr200   with another fabric between its nodes (cluster/fabric.h): hgx-h100:8@hdr200, 64xH100@efa-v2
 Result<Cluster> cluster_of(const std::string& text, int gpus_needed = 0);
 
 Result<std::string> built_in_cluster_text(std::string_view name);

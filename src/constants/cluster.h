@@ -14,13 +14,9 @@ inline constexpr std::string_view kExchangeRows =
 inline constexpr std::string_view kUnmeasured = "no such rows; a judgement";
 }  // namespace sources
 
-inline constexpr Number kNetworkShare{
-    "collective.network_share", 0.9, "1", assumed, "of a network card's line rate that arrives", "InfiniBand's usual"};
 inline constexpr Number kCollectiveDoubt{
     "collective.doubt",  0.5, "log2", assumed, "by which an interval reaches farther on what was not measured",
     sources::kUnmeasured};
-inline constexpr Number kNetworkBase{"collective.network_base",  3.6,           "us", published,
-                                     "launch, as within a node", sources::kNccl};
 inline constexpr Number kEagerCopyShare{
     "collective.copy_share", 0.9, "1", assumed, "of DRAM's rate at which an eager engine copies its message",
     "as a long stream"};
@@ -61,36 +57,6 @@ inline constexpr Whole kLeastNvlsRanks{"collective.least_nvls_ranks",
                                        "from which on sums of floats are left to the switch",
                                        "rings at four ranks, NVLS at eight on every machine measured"};
 
-// hwLat and shares of NCCL's protocols.
-struct ProtocolConstants {
-  const char* name;
-  Number net, nvlink, pcie, share;
-};
-struct ProtocolFigures {
-  double net, nvlink, pcie, share;
-};
-constexpr ProtocolConstants protocol_constants(const char* name, const ProtocolFigures& f) {
-  return {name,
-          Number{"collective.protocol.net", f.net, "us", published, "a hop between nodes", sources::kNccl, "", name},
-          Number{"collective.protocol.nvlink", f.nvlink, "us", published,
-                 "an NVLink hop where nodes are crossed (LL takes 1.8 times as long)", sources::kNccl, "", name},
-          Number{"collective.protocol.pcie", f.pcie, "us", published, "a PCIe hop where nodes are crossed",
-                 sources::kNccl, "", name},
-          Number{"collective.protocol.share", f.share, "1", published, "of the links that is not flags", sources::kNccl,
-                 "", name}};
-}
-// clang-format off
-inline constexpr std::array<ProtocolConstants, 3> kRingProtocols = {
-    protocol_constants("ring LL", {.net = 2.7, .nvlink = 0.47 * 1.8, .pcie = 1.0 * 1.8, .share = 0.25}),
-    protocol_constants("ring LL128", {.net = 4.0, .nvlink = 1.9, .pcie = 2.5, .share = 0.92}),
-    protocol_constants("ring Simple", {.net = 9.6, .nvlink = 3.4, .pcie = 5.7, .share = 1.0})};
-inline constexpr std::array<ProtocolConstants, 3> kTreeProtocols = {
-    protocol_constants("tree LL", {.net = 5.0, .nvlink = 0.52 * 1.8, .pcie = 1.0 * 1.8, .share = 0.9 / 3.8}),
-    protocol_constants("tree LL128", {.net = 8.5, .nvlink = 1.2, .pcie = 1.9, .share = 0.9 * 0.915}),
-    protocol_constants("tree Simple", {.net = 50, .nvlink = 28, .pcie = 28, .share = 0.9})};
-// clang-format on
-inline constexpr Number kLl128AloneShare{"collective.ll128_alone_share",      0.7,           "1", published,
-                                         "of the links with one rank a node", sources::kNccl};
 inline constexpr Number kNetHop{
     "collective.net_hop", 2.7, "us", published, "hop that a network's described latency stands for", sources::kNccl};
 inline constexpr Number kNvlinkHop{
@@ -214,6 +180,16 @@ inline constexpr Number kCopyShare{"parallel.copy_share",
                                    measured,
                                    "of DRAM's rate that pointwise kernels over a gigabyte reach",
                                    "0.82 to 0.89 by the forecasts of A100, H100 and H200"};
+
+inline constexpr Number kOffloadShare{
+    "parallel.offload_share", 0.8, "1", assumed, "of PCIe's rate that pinned copies to and from the host reach",
+    "large pinned copies; no row here has one"};
+inline constexpr Number kUpdateMemory{"parallel.update_memory",
+                                    30,
+                                    "GB/s",
+                                    assumed,
+                                    "of the host's memory that one GPU's part of an update gets",
+                                    "two sockets of eight DDR5 channels over eight GPUs, at half their peak"};
 
 // Failures of long trainings and what saves them. Meta's 54 days of Llama 3 405B: 419 unexpected interruptions of 16,384
 // GPUs; storage that sustains 2 TB/s for a cluster of 24,576.

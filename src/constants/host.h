@@ -43,6 +43,12 @@ inline constexpr Number kBlockUnits{"host.block",
                                     sources::kHostSteps,
                                     "",
                                     "transformers' modules"};
+inline constexpr Number kExchangeUnits{"host.exchange",
+                                       5,
+                                       "additions",
+                                       assumed,
+                                       "that calling a collective of torch.distributed takes of the host",
+                                       "its Python wrapper, c10d's work object and NCCL's enqueueing"};
 inline constexpr Number kRecorded{"host.recorded",
                                   1.2,
                                   "1",

@@ -137,11 +137,27 @@ inline constexpr MemoryEnergy kMemoryEnergies[] = {
     memory_energy("GDDR7", 48, assumed, "a fifth less than GDDR6"),
 };
 inline constexpr Number kOnChipByte{"power.chip_byte",
-                                    160,
+                                    80,
                                     "pJ",
                                     measured,
-                                    "a byte between the memory or L2 and an SM",
-                                    "streams on an H200: 115 pJ a byte in all"};
+                                    "a byte between L2 and an SM",
+                                    "sums of tensors that stay in an H200's L2: 42 pJ a byte "
+                                    "(data/measurements/h200_regimes.csv.gz)"};
+inline constexpr Number kFabricByte{"power.fabric_byte",
+                                    80,
+                                    "pJ",
+                                    measured,
+                                    "a byte between the memory's controllers and L2",
+                                    "streams from an H200's memory: 115 to 134 pJ a byte in all "
+                                    "(data/measurements/h200_power.csv, h200_regimes.csv.gz)"};
+inline constexpr Number kFunctionShare{"power.function_share",
+                                       0.7,
+                                       "1",
+                                       measured,
+                                       "energy of an elementwise kernel's issue slot over a multiply-add's: many are "
+                                       "moves, tests and conversions",
+                                       "GELU on an H200, from L2 and from memory: 0.85 and 0.64 "
+                                       "(data/measurements/h200_regimes.csv.gz)"};
 
 // What flows without work. Boards are built for their limits, so idle cards draw a share of it; memory that is clocked
 // through wires on the board takes more than memory on the package.

@@ -5,10 +5,12 @@
 #include "constants/estimate.h"
 #include "constants/host.h"
 #include "constants/intervals.h"
+#include "constants/network.h"
 #include "constants/power.h"
 #include "constants/registry_list.h"
 #include "constants/sampling.h"
 #include "constants/serve.h"
+#include "constants/training.h"
 #include "constants/tune.h"
 
 namespace tilecast {
@@ -43,6 +45,8 @@ void add_power(List& list) {
   list.add(kNarrowWidth);
   for (const MemoryEnergy& energy : kMemoryEnergies) list.add(energy.byte);
   list.add(kOnChipByte);
+  list.add(kFabricByte);
+  list.add(kFunctionShare);
   list.add(kHbmIdle);
   list.add(kGddrIdle);
   list.add(kHbmBoard);
@@ -139,6 +143,7 @@ void add_engine(List& list) {
   list.add(kForeachTensorUnits);
   list.add(kAround);
   list.add(kBlockUnits);
+  list.add(kExchangeUnits);
   list.add(kRecorded);
   list.add(kArgmaxRounds);
   list.add(kTriton2023);
@@ -162,11 +167,21 @@ void add_engine(List& list) {
   list.add(kWorkspaceBefore);
 }
 
+void add_training(List& list) {
+  list.add(kSlowAccumulation);
+  list.add(kBlockForward);
+  list.add(kBlockInput);
+  list.add(kBlockWeight);
+  list.add(kEagerTranspose);
+  list.add(kCompiledTurn);
+  list.add(kCompiledBoth);
+  list.add(kCompiledRescale);
+  list.add(kNf4Bits);
+}
+
 void add_cluster_1(List& list) {
-  list.add(kNetworkShare);
   list.add(kGpuFailure), list.add(kStorageOfGpu), list.add(kRestart);
   list.add(kCollectiveDoubt);
-  list.add(kNetworkBase);
   list.add(kEagerCopyShare);
   list.add(kEagerCopyLaunch);
   list.add(kNcclBase);
@@ -177,9 +192,6 @@ void add_cluster_1(List& list) {
   list.add(kMeasuredRanks);
   list.add(kStepsPerDoubling);
   list.add(kLeastNvlsRanks);
-  for (const auto& protocol : kRingProtocols) list.add_all(protocol);
-  for (const auto& protocol : kTreeProtocols) list.add_all(protocol);
-  list.add(kLl128AloneShare);
   list.add(kNetHop);
   list.add(kNvlinkHop);
   list.add(kPcieHop);
@@ -211,6 +223,19 @@ void add_cluster_1(List& list) {
   list.add(exchange::kSmCombineByte);
 }
 
+void add_network(List& list) {
+  for (const auto& protocol : kRingProtocols) list.add_all(protocol);
+  for (const auto& protocol : kTreeProtocols) list.add_all(protocol);
+  for (const auto& protocol : kRcclRings) list.add_all(protocol);
+  for (const auto& protocol : kRcclTrees) list.add_all(protocol);
+  list.add_all(kNvlsTree), list.add_all(kCollnet);
+  list.add(kLl128AloneShare), list.add(kTreePairPasses), list.add(kTreePasses);
+  list.add(kNetworkShare), list.add(kConnectionRate);
+  list.add(kStagedPair), list.add(kStagedNode), list.add(kStagedDuplex), list.add(kStagedStep);
+  list.add(kLeastDirectPair);
+  list.add(kCongestion), list.add(kCongestionDoublings);
+}
+
 void add_cluster_2(List& list) {
   list.add(exchange::kNormalLinkShare);
   list.add(exchange::kAcrossDispatch);
@@ -226,6 +251,8 @@ void add_cluster_2(List& list) {
   list.add(exchange::kPrepareToken);
   list.add(kExchangeSms);
   list.add(kCopyShare);
+  list.add(kOffloadShare);
+  list.add(kUpdateMemory);
 }
 
 void add_serve(List& list) {
@@ -322,7 +349,9 @@ List listed() {
   add_estimate_1(list);
   add_estimate_2(list);
   add_engine(list);
+  add_training(list);
   add_cluster_1(list);
+  add_network(list);
   add_cluster_2(list);
   add_serve(list);
   add_tune(list);

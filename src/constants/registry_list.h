@@ -9,6 +9,7 @@
 #include "constants/estimate.h"
 #include "constants/intervals.h"
 #include "constants/mla.h"
+#include "constants/network.h"
 #include "constants/power.h"
 #include "constants/product.h"
 
@@ -32,7 +33,7 @@ class List {
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
   void add_all(const WidthConstants& c) { each(c.down, c.up); }
   void add_all(const LoopWidths& c) { add_all(c.products), add_all(c.attention), add_all(c.streams); }
-  void add_all(const ProtocolConstants& c) { each(c.net, c.nvlink, c.pcie, c.share); }
+  void add_all(const ProtocolConstants& c) { each(c.base, c.net, c.nvlink, c.pcie, c.share); }
   void add_all(const NodeProtocolConstants& c) { each(c.base, c.hop, c.share); }
 
   std::vector<const Constant*> all;

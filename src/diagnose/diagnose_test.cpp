@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "diagnose/recording_maker.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "test_paths.h"
@@ -16,54 +17,7 @@ namespace {
 
 Gpu h200() { return *built_in_gpu("H200-SXM"); }
 
-// Recordings as tests need them: times in microseconds.
-class Maker {
- public:
-  Maker() : builder_("made", "made") {}
-  Maker& op(std::uint64_t external, const std::string& name, std::vector<std::vector<Count>> dims,
-            const std::string& type = "c10::BFloat16") {
-    builder_.operator_call(external, fmt::format("{} {}", name, external), [&] {
-      OperatorCall call;
-      call.name = name;
-      call.types.assign(dims.size(), type);
-      call.dims = dims;
-      return call;
-    });
-    return *this;
-  }
-  // The same operator as an earlier call.
-  Maker& again(std::uint64_t external, const std::string& key, const OperatorCall& call) {
-    builder_.operator_call(external, key, [&] { return call; });
-    return *this;
-  }
-  Maker& kernel(const std::string& name, double start, double duration, std::uint64_t external = 0, Count stream = 7,
-                Activity activity = Activity::kernel) {
-    WorkSeen seen;
-    seen.name = name;
-    seen.activity = activity;
-    seen.start = std::llround(start * 1000);
-    seen.duration = std::llround(duration * 1000);
-    seen.external = external;
-    seen.stream = stream;
-    seen.correlation = ++correlation_;
-    builder_.work(seen);
-    return *this;
-  }
-  // The host's call for the kernel made last.
-  Maker& launched(double start, double duration) {
-    builder_.host_call("cudaLaunchKernel", std::llround(start * 1000), std::llround(duration * 1000), correlation_);
-    return *this;
-  }
-  Recording recording() {
-    auto done = std::move(builder_).finish();
-    EXPECT_TRUE(done);
-    return *std::move(done);
-  }
-
- private:
-  RecordingBuilder builder_;
-  std::uint64_t correlation_ = 0;
-};
+using Maker = RecordingMaker;
 
 Diagnosis diagnosis(Maker& maker) { return diagnose(maker.recording(), h200(), &shipped_models()); }
 

@@ -59,6 +59,8 @@ struct Event {
   Category category = Category::other;
   std::string_view external, correlation, device, stream, bytes, grid, block, registers, shared;
   std::string_view dims, types, scalars;
+  std::string_view collective, sent, received, type, group, ranks;  // of a collective
+  std::uint32_t place = 0;
   bool complete = true;  // "ph": "X"
 };
 
@@ -78,6 +80,12 @@ void read_args(JsonCursor& cursor, Event& event) {
     else if (key == "Input Dims" || key == "Input dims") event.dims = value;
     else if (key == "Input type") event.types = value;
     else if (key == "Concrete Inputs") event.scalars = value;
+    else if (key == "Collective name") event.collective = value;
+    else if (key == "In msg nelems") event.sent = value;
+    else if (key == "Out msg nelems") event.received = value;
+    else if (key == "dtype") event.type = value;
+    else if (key == "Group size") event.group = value;
+    else if (key == "Process Group Ranks") event.ranks = value;
   });
 }
 
@@ -159,8 +167,22 @@ OperatorCall operator_of(const Event& event) {
   return call;
 }
 
+std::string_view unquoted(std::string_view value) {
+  return value.size() >= 2 && value.front() == '"' ? value.substr(1, value.size() - 2) : value;
+}
+
+// Whatever tells two collectives apart, as exchange.h reads it.
+std::string exchange_of(const Event& event) {
+  if (event.collective.empty()) return {};
+  constexpr std::size_t kMostRanksText = 4096;
+  return fmt::format("{}|{}|{}|{}|{}|{}", unquoted(event.collective), unquoted(event.sent), unquoted(event.received),
+                     unquoted(event.type), unquoted(event.group), unquoted(event.ranks).substr(0, kMostRanksText));
+}
+
 void add_work(const Event& event, RecordingBuilder& builder) {
   WorkSeen seen;
+  const std::string exchange = exchange_of(event);
+  seen.exchange = exchange, seen.place = event.place;
   std::string plain;
   seen.name = event.name;
   if (event.name.find('\\') != std::string_view::npos) seen.name = plain = unescaped(event.name);
@@ -226,11 +248,14 @@ std::string device_name(std::string_view json) {
 
 Result<Recording> read_kineto(const std::string& path) {
   RecordingBuilder builder(path, "PyTorch profiler trace");
+  builder.set_kineto();
   Count broken = 0;
+  std::uint32_t place = 0;
   const auto scanned = scan_events(
       path,
       [&](std::string_view text) -> Status {
         Event event;
+        event.place = place++;
         if (!read_event(text, event)) ++broken;
         else if (event.complete) add_event(event, builder);
         return Ok{};

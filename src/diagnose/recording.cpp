@@ -15,6 +15,11 @@ constexpr std::size_t kMostText = std::size_t{256} << 20;
 // 48 bytes each; a day of kernels of 5 us would be 17 billion, but nobody's profiler writes more than some millions.
 constexpr std::size_t kMostEvents = 20'000'000;
 
+// cudaStreamSynchronize, cudaDeviceSynchronize, cuEventSynchronize, hipStreamSynchronize ...; cudaMemcpy without Async.
+bool waits_for_gpu(std::string_view call) {
+  return call.ends_with("Synchronize") || call == "cudaMemcpy" || call == "hipMemcpy";
+}
+
 std::string text_of_dims(const std::vector<Count>& dims) {
   std::string text = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", dims[i]);
@@ -75,6 +80,7 @@ std::uint32_t RecordingBuilder::raw_kind(const WorkSeen& seen) {
   key.append(reinterpret_cast<const char*>(&seen.launch), sizeof seen.launch);
   key.push_back(static_cast<char>(seen.activity));
   key.append(seen.shape);
+  if (!seen.exchange.empty()) key.append(1, '\0').append(seen.exchange);
   const auto found = kind_ids_.find(key);
   if (found != kind_ids_.end()) return found->second;
   if (!fits(2 * key.size() + sizeof(WorkKind))) return kNone;
@@ -84,6 +90,7 @@ std::uint32_t RecordingBuilder::raw_kind(const WorkSeen& seen) {
   kind.activity = seen.activity;
   kind.launch = seen.launch;
   kind.shape = seen.shape;
+  kind.exchange = seen.exchange;
   recording_.kinds.push_back(std::move(kind));
   kind_ids_.emplace(std::move(key), id);
   return id;
@@ -115,6 +122,7 @@ void RecordingBuilder::work(const WorkSeen& seen) {
   event.duration = seen.duration;
   event.kind = id;
   event.lane = lane(seen.device, seen.stream);
+  event.place = seen.place;
   raw_.push_back({event, seen.external, seen.correlation});
 }
 
@@ -135,6 +143,16 @@ void RecordingBuilder::host_call(std::string_view name, std::int64_t start, std:
   ++call.count;
   call.total += nanoseconds(static_cast<double>(duration));
   if (correlation != 0 && launches_.size() < kMostEvents) launches_[correlation] = {start, start + duration, external};
+  if (waits_for_gpu(name) && recording_.waits.size() < kMostEvents)
+    recording_.waits.push_back({start, start + duration});
+  if (contains(name, "StreamWaitEvent") && recording_.joins.size() < kMostEvents) recording_.joins.push_back(start);
+}
+
+// A copy that had ended before its call returned was waited for: one from or to memory that is not pinned.
+void RecordingBuilder::note_wait(const WorkEvent& event) {
+  if (recording_.kinds[event.kind].activity != Activity::copy || event.launched < 0 || event.returned < event.end())
+    return;
+  if (recording_.waits.size() < kMostEvents) recording_.waits.push_back({event.launched, event.returned});
 }
 
 // Gives every event its operator and the host's call, and kinds their sums. A kind splits where different operators
@@ -150,6 +168,7 @@ void RecordingBuilder::resolve() {
       raw.event.returned = launch->second.end;
       if (raw.external == 0) raw.external = launch->second.external;
     }
+    raw.event.call = static_cast<std::uint32_t>(raw.external);
     const auto call = raw.external == 0 ? calls_.end() : calls_.find(raw.external);
     const int op = call == calls_.end() ? -1 : static_cast<int>(call->second);
     const auto key = static_cast<std::uint64_t>(raw.event.kind) << 32 | static_cast<std::uint32_t>(op);
@@ -168,6 +187,7 @@ void RecordingBuilder::resolve() {
       recording_.kinds[at->second].op = op;
     }
     raw.event.kind = at->second;
+    note_wait(raw.event);
     WorkKind& kind = recording_.kinds[raw.event.kind];
     const Seconds duration = nanoseconds(static_cast<double>(raw.event.duration));
     kind.fastest = kind.count == 0 ? duration : std::min(kind.fastest, duration);
@@ -198,6 +218,10 @@ Result<Recording> RecordingBuilder::finish() && {
       return a.start != b.start ? a.start < b.start : a.duration < b.duration;
     });
   }
+  std::sort(recording_.joins.begin(), recording_.joins.end());
+  std::sort(recording_.waits.begin(), recording_.waits.end(), [](const HostWait& a, const HostWait& b) {
+    return a.end != b.end ? a.end < b.end : a.start < b.start;
+  });
   std::sort(recording_.host.begin(), recording_.host.end(),
             [](const HostCall& a, const HostCall& b) { return a.total > b.total; });
   return std::move(recording_);

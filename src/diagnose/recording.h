@@ -58,7 +58,8 @@ struct WorkKind {
   Seconds total, fastest;
   Bytes bytes;  // moved by copies and fills, in all
   std::optional<Counters> counters;
-  std::string shape;  // "gemm bf16 m=..;n=..;k=..", given by our own tables
+  std::string shape;     // "gemm bf16 m=..;n=..;k=..", given by our own tables
+  std::string exchange;  // of a collective, as the profiler told it (exchange.h); may be empty
 };
 
 struct WorkEvent {
@@ -66,6 +67,8 @@ struct WorkEvent {
   std::uint32_t kind = 0;
   std::uint32_t lane = 0;                     // device and stream
   std::int64_t launched = -1, returned = -1;  // of the host's call, ns; -1: not known
+  std::uint32_t place = 0;                    // number of the event in its file, from zero
+  std::uint32_t call = 0;                     // tells an operator's calls apart; 0: not known
   std::int64_t end() const { return start + duration; }
 };
 
@@ -75,18 +78,26 @@ struct HostCall {
   Seconds total;
 };
 
+// The host waited for the GPU, ns.
+struct HostWait {
+  std::int64_t start = 0, end = 0;
+};
+
 struct Lane {
   Count device = 0, stream = 0;
 };
 
 struct Recording {
   std::string path, format;
-  std::string gpu;  // as the file names it; may be empty
+  bool kineto = false;  // a PyTorch profiler's trace
+  std::string gpu;      // as the file names it; may be empty
   std::vector<OperatorCall> operators;
   std::vector<WorkKind> kinds;
   std::vector<WorkEvent> events;  // by start; empty where the file holds no times of day
   std::vector<Lane> lanes;
   std::vector<HostCall> host;      // calls of the runtime, longest first
+  std::vector<HostWait> waits;     // of them, those that wait for the GPU; by their ends
+  std::vector<std::int64_t> joins; // when the host let one stream wait for another, ns; in order
   std::vector<std::string> notes;  // what the reader left out
   Seconds total() const;           // of all work, side by side or not
 };
@@ -105,6 +116,8 @@ struct WorkSeen {
   double bytes = 0;
   std::optional<Counters> counters;
   std::string_view shape;
+  std::string_view exchange;
+  std::uint32_t place = 0;
 };
 
 // Times of files are taken only up to this, so that sums and differences of three of them fit; 73 years, in ns.
@@ -135,6 +148,7 @@ class RecordingBuilder {
   void host_call(std::string_view name, std::int64_t start, std::int64_t duration, std::uint64_t correlation,
                  std::uint64_t external = 0);
   void without_time() { ++without_time_; }  // work whose time is none
+  void set_kineto() { recording_.kineto = true; }
   void set_gpu(std::string name) { recording_.gpu = std::move(name); }
   void note(std::string text) { recording_.notes.push_back(std::move(text)); }
   Count works() const { return works_; }
@@ -145,6 +159,7 @@ class RecordingBuilder {
   bool fits(std::size_t bytes);
   std::uint32_t raw_kind(const WorkSeen& seen);
   std::uint32_t lane(Count device, Count stream);
+  void note_wait(const WorkEvent& event);
   void resolve();
 
   struct Call {

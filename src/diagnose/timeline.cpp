@@ -113,8 +113,13 @@ class Walk {
 }  // namespace
 
 std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkFamily>& families) {
+  return timelines(recording, recording.events, families);
+}
+
+std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkEvent>& all_events,
+                                const std::vector<WorkFamily>& families) {
   std::map<Count, Events> devices;
-  for (const WorkEvent& e : recording.events) devices[recording.lanes[e.lane].device].push_back(&e);
+  for (const WorkEvent& e : all_events) devices[recording.lanes[e.lane].device].push_back(&e);
   std::vector<Timeline> lines;
   for (const auto& entry : devices) {
     const Events& events = entry.second;

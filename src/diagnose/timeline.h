@@ -39,5 +39,8 @@ struct Timeline {
 
 // One a device, the busiest first; none where the recording has no times of day. `families` is that of each kind.
 std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkFamily>& families);
+// ... had its work been done at these times.
+std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkEvent>& events,
+                                const std::vector<WorkFamily>& families);
 
 }  // namespace tilecast

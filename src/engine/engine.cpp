@@ -5,6 +5,8 @@
 #include "engine/arrange.h"
 #include "engine/attention_kernel.h"
 #include "engine/host_units.h"
+#include "engine/megatron_layers.h"
+#include "engine/narrow.h"
 #include "support/overload.h"
 #include "support/text.h"
 
@@ -18,6 +20,7 @@ KernelSource pointwise_source(const Operator& op) {
 
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
   static const Format kFull = full_precision();
+  if (op.runs_as) return *op.runs_as;
   const bool statistic = !op.outputs.empty() &&
                          section.tensors[static_cast<std::size_t>(op.outputs.front())].kind == TensorKind::statistic;
   const bool widens = op.walk == TorchWalk::widen || op.walk == TorchWalk::strided_widen;
@@ -82,7 +85,31 @@ Count Program::launches() const {
   return n;
 }
 
-Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
+namespace {
+
+bool has_experts(const Graph& graph) {
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators)
+      if (std::holds_alternative<Moe>(op.shape)) return true;
+  return false;
+}
+bool has_packed(const Graph& graph) {
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators)
+      if (op.weights.packed) return true;
+  return false;
+}
+
+// What training adds to a step once its kernels are known.
+Graph finished(Graph step, const EngineOptions& options, const TrainingOptions* training) {
+  if (!training) return step;
+  if (cast_code(options) == CastCode::fused) step = with_head_norm_gradients(step);
+  if (const NarrowRecipe* recipe = narrow_recipe(training->precision))
+    step = with_narrow_products(step, *recipe, cast_code(options), training->micro_batches);
+  return has_packed(step) ? with_unpacking(step) : step;
+}
+
+Graph arranged_kernels(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
   const Precision& p = options.precision;
   const SpellingOptions spelling{
       .eager_attention = options.eager_attention,
@@ -118,6 +145,21 @@ Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingO
   return graph;
 }
 
+}  // namespace
+
+Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training) {
+  // Narrow experts are grouped products whose operands were cast. Loads that were given are those of one kernel for all
+  // experts.
+  const bool narrow = training && training->precision != TrainPrecision::none;
+  if (narrow && cast_code(options) == CastCode::fused && !options.routing && has_experts(graph))
+    return finished(arranged_kernels(with_grouped_products(graph), options, training), options, training);
+  return finished(arranged_kernels(graph, options, training), options, training);
+}
+
+Seconds launch_unit(const EngineOptions& options) {
+  return options.addition > seconds(0) ? options.addition : host_cost(EngineKind::pytorch).per_launch;
+}
+
 Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
   program.host = host_cost(options.kind, options.era);
@@ -136,11 +178,12 @@ Program lower(const Graph& graph, const EngineOptions& options) {
                          options),
                   format_for(op, section, options.precision)},
            context, op.times * section.repeats, section.recomputed ? 0 : model_flops(op), op.unknown,
-           attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient});
+           attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient, op.runs_as != nullptr,
+           op.wgmma_longer, op.turns});
     }
   }
   if (options.kind == EngineKind::pytorch)
-    program.host.per_launch = launch_time(program, HostCode::modules, program.host.per_launch);
+    program.host.per_launch = launch_time(program, HostCode::modules, launch_unit(options));
   return program;
 }
 

@@ -33,6 +33,7 @@ struct EngineOptions {
   AttentionForm attention = AttentionForm::fused;  // pytorch, compile, cudagraph: whose kernel
   LossForm loss = LossForm::separate;  // pytorch
   bool dropout = false;                // pytorch, training: the code's dropouts are live
+  Seconds addition = {};               // pytorch: what a plain addition takes this host; 0: a usual one's
 };
 
 // One kernel, and how often a step runs it.
@@ -48,6 +49,9 @@ struct KernelCall {
   double longer = 1;  // than the kernel that is priced: an older one of its kind
   Role role = Role::other;
   bool weight_gradient = false;  // as in Operator
+  bool narrow = false;           // a product of narrow training: its operands were cast before
+  double wgmma_longer = 1;       // as in Operator
+  bool turns = false;            // as in Operator
 };
 
 struct ProgramSection {
@@ -73,5 +77,8 @@ struct Program {
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training = nullptr);
 
 Program lower(const Graph& arranged, const EngineOptions& options);
+
+// What eager PyTorch's host takes for a plain addition.
+Seconds launch_unit(const EngineOptions& options);
 
 }  // namespace tilecast

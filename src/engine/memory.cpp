@@ -4,6 +4,8 @@
 #include <set>
 
 #include "constants/engine.h"
+#include "constants/training.h"
+#include "engine/narrow.h"
 
 namespace tilecast {
 
@@ -31,11 +33,13 @@ bool is_expert(const Operator& op) { return std::holds_alternative<Moe>(op.shape
 // Parameters and their bytes.
 struct ParameterSum {
   double count = 0, bytes = 0;
+  double trained = 0;  // of them
 };
 struct OwnWeights {
   ParameterSum dense, experts;
 };
-OwnWeights weights_of(const Graph& graph, const Precision& p) {
+// Frozen weights of narrow products are kept as they are multiplied.
+OwnWeights weights_of(const Graph& graph, const Precision& p, const NarrowRecipe* narrow) {
   const double plain_bits = p.mixed == MixedPrecision::autocast ? 32 : p.activation.weight_bits;
   OwnWeights sum;
   for (const Section& section : graph.sections)
@@ -48,7 +52,10 @@ OwnWeights weights_of(const Graph& graph, const Precision& p) {
       const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
       const double vector = repeats * static_cast<double>(op.weights.vector);
       ParameterSum& own = is_expert(op) ? sum.experts : sum.dense;
+      if (narrow && op.weights.frozen && runs_narrow(op)) matrix_bits = narrow->product.weight_bits;
+      if (op.weights.packed) matrix_bits = kNf4Bits;
       own.count += matrix + vector;
+      if (!op.weights.frozen) own.trained += matrix + vector;
       own.bytes += (matrix * matrix_bits + vector * plain_bits) / 8;
     }
   return sum;
@@ -99,13 +106,37 @@ Bytes saved_by_experts(const Moe& moe, const Precision& p) {
   return bytes(rows * width * p.activation.activation_bits / 8);
 }
 
-// What one run of a section leaves behind for its gradients.
-Bytes saved_bytes(const Section& section, const Precision& p, bool compiled) {
-  Bytes sum = bytes(0);
-  const std::vector<double> copies = copies_of_tensors(section);
-  for (int t : saved_tensors(section, compiled))
-    sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)];
+// How wide what is kept is over the type of activations: what narrow products alone read was cast before it is kept.
+std::vector<double> kept_widths(const Section& section, const Precision& p, const NarrowRecipe* narrow) {
+  std::vector<double> widths(section.tensors.size(), 1);
+  if (!narrow) return widths;
+  std::vector<bool> wide(section.tensors.size(), false);
   for (const Operator& op : section.operators) {
+    const bool casts = runs_narrow(op) && std::holds_alternative<Gemm>(op.shape);
+    for (int t : op.inputs) {
+      if (casts) widths[static_cast<std::size_t>(t)] = narrow->product.activation_bits / p.activation.activation_bits;
+      else wide[static_cast<std::size_t>(t)] = true;
+    }
+    if (std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape))
+      for (int t : op.outputs) wide[static_cast<std::size_t>(t)] = true;
+  }
+  for (std::size_t t = 0; t < widths.size(); ++t)
+    if (wide[t]) widths[t] = 1;
+  return widths;
+}
+
+// What one run of a section leaves behind for its gradients; nothing of what runs again.
+Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, const NarrowRecipe* narrow,
+                  Recompute recompute = Recompute::none) {
+  Bytes sum = bytes(0);
+  const std::vector<double> copies = copies_of_tensors(section), widths = kept_widths(section, p, narrow);
+  for (int t : kept_tensors(section, recompute, compiled))
+    sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)] *
+           widths[static_cast<std::size_t>(t)];
+  const std::vector<bool> again = operators_again(section, recompute);
+  for (std::size_t i = 0; i < section.operators.size(); ++i) {
+    const Operator& op = section.operators[i];
+    if (again[i]) continue;
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
@@ -136,21 +167,41 @@ bool overwrites_logits(const Section& section) {
 
 // A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
 TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
-                           double micro_batches) {
+                           double micro_batches, bool offloaded, const NarrowRecipe* narrow) {
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
-    const bool again = recompute == Recompute::full && section.repeats > 1;
-    const Bytes saved = saved_bytes(section, p, compiled);
+    const bool again = recompute != Recompute::none && section.repeats > 1;
+    const Bytes saved = saved_bytes(section, p, compiled, narrow);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
-    kept += (again ? input : saved) * static_cast<double>(section.repeats) * (has_loss(section) ? 1 : micro_batches);
+    const Bytes left = !again                               ? saved
+                       : recompute == Recompute::full      ? input
+                       : recompute == Recompute::alternate ? (input + saved) / 2.0  // one layer of two
+                                                           : saved_bytes(section, p, compiled, narrow, recompute);
+    // Of what the host holds, the layer at work and its neighbour are on the card.
+    const double runs = has_loss(section) ? 1 : static_cast<double>(section.repeats) * micro_batches;
+    kept += left * (offloaded && section.repeats > 1 ? std::min(2.0, runs) : runs);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    const Bytes own = peak_alive(section, p, overwrites_logits(section)) + (again ? saved : bytes(0));
+    const bool in_part = recompute == Recompute::selective || recompute == Recompute::operators;
+    const Bytes back = !again ? bytes(0) : in_part ? std::max(bytes(0), saved - left) : saved;
+    const Bytes own = peak_alive(section, p, overwrites_logits(section)) + back;
     transient = std::max(transient, own);
     if (section.repeats > 1) layer = std::max(layer, own);
   }
   return {kept + transient, layer};
 }
+
+}  // namespace
+
+std::vector<Bytes> kept_by_section(const Graph& graph, const EngineOptions& engine, Recompute recompute) {
+  std::vector<Bytes> kept;
+  kept.reserve(graph.sections.size());
+  for (const Section& section : graph.sections)
+    kept.push_back(saved_bytes(section, engine.precision, engine.kind == EngineKind::compile, nullptr, recompute));
+  return kept;
+}
+
+namespace {
 
 Bytes optimizer_bytes(OptimizerKind kind, double params, const Precision& p) {
   const double parameter_bytes = p.mixed == MixedPrecision::autocast ? 4 : p.activation.weight_bits / 8;
@@ -198,20 +249,28 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const StateShares& shares) {
   const Precision& p = engine.precision;
   MemoryNeed need;
-  const OwnWeights own = weights_of(arranged, p);
+  const NarrowRecipe* narrow = workload.mode == Mode::train ? narrow_recipe(training.options.precision) : nullptr;
+  const OwnWeights own = weights_of(arranged, p, narrow);
   need.weights = bytes(own.dense.bytes * shares.dense.parameters + own.experts.bytes * shares.experts.parameters);
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {
     const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
     const double gradient_bytes = wide ? 4 : p.activation.weight_bits / 8;
-    need.gradients = bytes(gradient_bytes *
-                           (own.dense.count * shares.dense.gradients + own.experts.count * shares.experts.gradients));
-    if (training.update)
+    need.gradients = bytes(gradient_bytes * (own.dense.trained * shares.dense.gradients +
+                                             own.experts.trained * shares.experts.gradients));
+    if (training.update && !offloads_optimizer(training.offload))
       need.optimizer =
           optimizer_bytes(training.optimizer,
-                          own.dense.count * shares.dense.optimizer + own.experts.count * shares.experts.optimizer, p);
+                          own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer,
+                          p);
+    // A reference of its own, where no adapters can be left out of the same weights.
+    if (training.options.reference && own.dense.trained + own.experts.trained == own.dense.count + own.experts.count)
+      need.weights += need.weights;
+    // torchao keeps what it cast in bf16, and casts it again.
+    const bool keeps_cast = cast_code(engine) == CastCode::fused;
     const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
-                                            shares.micro_batches);
+                                            shares.micro_batches, offloads_activations(training.offload),
+                                            keeps_cast ? narrow : nullptr);
     need.activations = peak.forward;
     // Buffers of gradients that stay (Megatron) take nothing over.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)

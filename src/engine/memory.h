@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "engine/engine.h"
 #include "kernel/optimizer.h"
@@ -18,6 +19,9 @@ struct TrainingSetup {
   bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
   bool narrow_exchange = false;  // gradients travel in the products' format whatever they are kept in (Composer)
   bool wide_gradients = false;   // summed and kept in fp32 whatever the parameters are (Megatron)
+  bool token_dispatch = false;   // a token travels once to each rank of its experts (DeepEP, hybrid-EP), not once for each
+  bool dispatch_beside = false;  // ... while another micro-batch computes
+  Offload offload = Offload::none;
 };
 
 // What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.
@@ -33,6 +37,9 @@ struct StateShares {
 MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const EngineOptions& engine,
                        const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu,
                        const StateShares& shares = {});
+
+// What one run of each section keeps for its gradients, and what of it a host could hold meanwhile.
+std::vector<Bytes> kept_by_section(const Graph& arranged, const EngineOptions& engine, Recompute recompute);
 
 // What a training writes down to go on from: parameters as the optimizer has them, and its states.
 Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& precision);

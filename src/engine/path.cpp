@@ -84,6 +84,16 @@ ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine)
   return {kernel.format, engine};
 }
 
+bool multiplies_any_layout(const Gpu& gpu) { return blackwell(gpu) || gpu.vendor == Vendor::amd; }
+
+ChosenPath narrow_path(const Gpu& gpu, const Kernel& kernel) {
+  Format format = kernel.format;
+  if (hopper(gpu) || !nvidia(gpu)) return {format, Launcher::pytorch};
+  // TensorRT-LLM's fp8 and nvfp4 linear layers call cuBLASLt too; what quantises their input is left out.
+  if (format.math == DType::fp8) format.name = "fp8";
+  return {format, Launcher::trtllm};
+}
+
 namespace {
 
 struct PartPath {

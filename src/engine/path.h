@@ -24,6 +24,13 @@ struct ChosenPath {
 
 ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine);
 
+// A product of narrow training, whose operands were cast before, by the vendor's library (cuBLASLt, hipBLASLt). On
+// cards where nobody measured it under PyTorch, the same product under an engine stands for it.
+ChosenPath narrow_path(const Gpu& gpu, const Kernel& kernel);
+
+// Whether the tensor cores read fp8 operands in any layout; Hopper and Ada want both along the sum.
+bool multiplies_any_layout(const Gpu& gpu);
+
 // One line for each part that runs as something else than its format's name, for people.
 std::vector<std::string> path_notes(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
 

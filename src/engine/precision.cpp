@@ -125,7 +125,8 @@ const Format& product_format(const Operator& op, const Precision& p) {
   if (class_of(op) == OpClass::head) return op.role == Role::lm_head ? p.head : p.activation;
   switch (op.role) {
     case Role::router:
-    case Role::shared_gate: return p.activation;
+    case Role::shared_gate:
+    case Role::adapter: return p.activation;
     case Role::shared_expert: return p.shared;
     case Role::attention_qkv:
     case Role::attention_query:

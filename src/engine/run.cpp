@@ -24,13 +24,13 @@ Count weight_tensors(const Graph& graph) {
   Count n = 0;
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators)
-      if (op.weights.total() > 0) n += section.repeats * (op.weights.vector > 0 && op.weights.matrix > 0 ? 2 : 1);
+      if (op.weights.trained() > 0) n += section.repeats * (op.weights.vector > 0 && op.weights.matrix > 0 ? 2 : 1);
   return std::max<Count>(n, 1);
 }
 
 Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
   Optimizer step;
-  step.params = ceil_div(parameters(forward), shards);
+  step.params = std::max<Count>(1, ceil_div(trained_parameters(forward), shards));
   step.kind = run.training.optimizer;
   const bool torch = run.engine.kind == EngineKind::pytorch || run.engine.kind == EngineKind::pytorch_graph;
   step.form = torch ? OptimizerForm::foreach : OptimizerForm::fused;
@@ -114,6 +114,8 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
   } else {
     TrainingOptions options = run.training.options;
     options.accumulate = options.accumulate || run.training.accumulation > 1;
+    options.micro_batches = run.training.accumulation;
+    options.wide_sums = run.training.wide_gradients && !run.training.narrow_exchange;
     Graph step = arranged(forward, engine, &options);
     for (Section& section : step.sections) section.repeats *= run.training.accumulation;
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));

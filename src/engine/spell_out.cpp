@@ -322,19 +322,35 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   out.keep(op);
 }
 
-// Whisper's encoder goes on with the layout of its convolutions, channels before frames: sums of its stream are strided,
-// norms copy what they read, and attention's operands and result are made contiguous one by one. Kernels as profiled on an
-// H200 (h200_steps_kernels.csv.gz): six copies a layer.
-bool follows_convolutions(const Graph& graph) {
+// Encoders that add positions to what a convolution left go on with its layout, channels before tokens: a sum's result is
+// laid out as its first operand is, so each sum of the stream reads the block's result across, and each norm copies what it
+// reads into order first. Models that put a class token in front make their stream contiguous with it.
+bool is_front_end(const Section& section, std::string_view name) {
+  return section.part.kind == SectionKind::front_end && section.name == name;
+}
+bool hears(const Graph& graph) {
   return std::any_of(graph.sections.begin(), graph.sections.end(),
-                     [](const Section& s) { return s.part.kind == SectionKind::front_end && s.name == "audio"; });
+                     [](const Section& s) { return is_front_end(s, "audio"); });
+}
+bool follows_convolutions(const Graph& graph) {
+  const auto concatenates = [](const Operator& op) { return std::holds_alternative<Copy>(op.shape); };
+  return hears(graph) || std::any_of(graph.sections.begin(), graph.sections.end(), [&](const Section& s) {
+           return is_front_end(s, "patches") &&
+                  std::none_of(s.operators.begin(), s.operators.end(), concatenates);
+         });
 }
 
 int contiguous(SectionRewriter& out, const std::string& name, int x) {
   return out.walking(TorchWalk::strided, out.add(name, copy_of(out.elements(x)), {x}, out.elements(x)));
 }
+int put_in_order(SectionRewriter& out, const std::string& name, int x, Count width) {
+  Copy transpose;
+  transpose.rows = out.elements(x) / width, transpose.cols = width, transpose.transpose = true;
+  return out.add(name, transpose, {x}, out.elements(x));
+}
 
-void spell_transposed_attention(SectionRewriter& out, const Operator& op) {
+// Whisper makes queries, keys, values and the result contiguous one by one, whose rows of a head stay together.
+void spell_copied_attention(SectionRewriter& out, const Operator& op) {
   Operator inner = op;
   for (std::size_t i = 0; i < inner.inputs.size(); ++i)
     inner.inputs[i] = contiguous(out, op.name + ".contiguous" + std::to_string(i), op.inputs[i]);
@@ -347,17 +363,17 @@ void spell_transposed_attention(SectionRewriter& out, const Operator& op) {
 }
 
 // Whether the operator was one of those.
-bool spell_transposed(SectionRewriter& out, const Operator& op) {
-  if (std::holds_alternative<AttentionPrefill>(op.shape)) return spell_transposed_attention(out, op), true;
-  if (std::holds_alternative<LayerNorm>(op.shape)) {
+bool spell_transposed(SectionRewriter& out, const Operator& op, bool hears) {
+  if (hears && std::holds_alternative<AttentionPrefill>(op.shape)) return spell_copied_attention(out, op), true;
+  if (const auto* layer_norm = std::get_if<LayerNorm>(&op.shape)) {
     Operator norm = op;
-    norm.inputs.front() = contiguous(out, op.name + ".contiguous", op.inputs.front());
+    norm.inputs.front() = put_in_order(out, op.name + ".contiguous", op.inputs.front(), layer_norm->cols);
     out.keep(norm);
     return true;
   }
   if (op.role != Role::residual) return false;
   out.keep(op);
-  out.last().walk = TorchWalk::strided;
+  out.last().walk = TorchWalk::transposed;
   return true;
 }
 
@@ -365,6 +381,7 @@ bool spell_transposed(SectionRewriter& out, const Operator& op) {
 
 Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
   const bool transposed = follows_convolutions(graph) && !options.fused_norm && !options.eager_attention;
+  const bool audio = hears(graph);
   Graph result{graph.name, {}};
   for (const Section& section : graph.sections) {
     SectionRewriter out(section);
@@ -374,7 +391,7 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options) {
       for (int& input : op.inputs) input = now[static_cast<std::size_t>(input)];
       out.pieces_of(op);
       const bool encodes = section.part.kind == SectionKind::layer && section.part.encoder;
-      if (!(transposed && encodes && spell_transposed(out, op))) spell(out, op, section, options);
+      if (!(transposed && encodes && spell_transposed(out, op, audio))) spell(out, op, section, options);
       if (options.dropout && ends_a_block(op))
         now[static_cast<std::size_t>(op.outputs.front())] = with_dropout(out, op.name, op.outputs.front());
     }

@@ -139,7 +139,8 @@ struct RunAs {
 };
 RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   RunAs as{call.kernel, call.context};
-  const ChosenPath path = path_on(gpu, call.kernel, call.context.engine);
+  const ChosenPath path =
+      call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
   // Who wrote the input quantised it already.
   if (call.kernel.format.quantise == Quantise::none) as.kernel.format.quantise = Quantise::none;
@@ -163,6 +164,10 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   const bool rocm_2024 = is_rocm_2024(program, gpu);
   const HostCost host = rocm_2024 ? rocm_2024_host(program.host) : program.host;
   for (const KernelCall& call : program.calls) {
+    if (call.turns && multiplies_any_layout(gpu)) {  // nothing to transpose for
+      step.calls.emplace_back();
+      continue;
+    }
     const RunAs as = run_as(call, gpu, rocm_2024);
     auto priced = price_call(as.kernel, gpu, as.context, method, weights);
     if (!priced) {
@@ -174,6 +179,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     Bytes moved;
     for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
     Seconds latency = e.latency * call.longer;
+    if (gpu.tensor_generation() == TensorGeneration::wgmma) latency = latency * call.wgmma_longer;
     if (rocm_2024) latency = std::max(latency, untuned_product(call.kernel, gpu));
     const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
     const Interval interval{e.interval.low * longer, e.interval.high * longer};

@@ -11,6 +11,7 @@
 #include "estimate/feature_schema.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
+#include "kernel/torch_walk.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -83,7 +84,8 @@ const NamedSource* likeliest(const FamilyModel& model, const Context& context, c
   if (context.kernel_source.empty())
     return most_measured(model, context.engine.empty() ? names.generation : names.engine);
   if (context.engine.empty() || find(model, names.kernel_anywhere)) return nullptr;
-  if (algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic) return nullptr;  // the plans know it
+  if (algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic) return nullptr;  // the plans know it ...
+  if (torch_walk(context) != TorchWalk::vectorized) return nullptr;                             // ... and these
   if (const NamedSource* kin = kin_of(model, context.kernel_source, names.generation)) return kin;
   return most_measured(model, names.engine);
 }

@@ -71,6 +71,7 @@ PowerLaw power_law(const Gpu& gpu) {
   law.vector = gpu.tuned(kVectorEnergy) * unit;
   law.special = kSpecialEnergy * unit;
   law.chip_byte = kOnChipByte * unit;
+  law.fabric_byte = kFabricByte * unit;
   law.memory_byte = memory_picojoules(gpu) * kPico;
   // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 with
   // nothing but zeros to multiply (data/measurements/h200_regimes.csv.gz), H20 the same.
@@ -92,10 +93,11 @@ PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram) {
   const bool streams = launch.character == Character::streaming || launch.character == Character::gather;
   PowerWork work;
   work.core = in_ops(all.tensor) * law.tensor * tensor_width(launch.math.input) +
-              in_ops(all.vector) * law.vector * vector_width(launch.vector_type) + in_ops(all.xu) * law.special;
+              in_ops(all.vector) * law.vector * vector_width(launch.vector_type) * (streams ? kFunctionShare : 1.0) +
+              in_ops(all.xu) * law.special;
   // A main loop's way from L2 is part of its operations' energy; what it brings from DRAM is not.
   const Bytes moved = streams ? std::max(dram, all.l2_load + all.l2_store) : dram;
-  work.core += in_bytes(moved) * law.chip_byte;
+  work.core += in_bytes(moved) * law.chip_byte + in_bytes(dram) * law.fabric_byte;
   work.memory = in_bytes(dram) * law.memory_byte;
   return work;
 }

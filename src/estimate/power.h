@@ -29,6 +29,7 @@ struct PowerLaw {
   double vector = 0;            // an fp32 operation of the vector pipe
   double special = 0;           // a special-function result
   double chip_byte = 0;         // a byte between L2 and an SM
+  double fabric_byte = 0;       // a byte between DRAM's controllers and L2
   double memory_byte = 0;       // a byte of DRAM; its voltage does not follow the clock
   double tensor_clock = 1;      // share of the highest clock that tensor pipes reach
   double reach = 1;             // the card's highest clock over that of the highest voltage

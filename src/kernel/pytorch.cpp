@@ -89,6 +89,9 @@ std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) 
   one.vector = ops(2 * (kernel.cost.slots + walk.slots));
   one.xu = ops(kernel.cost.xu);
   one.l2_load = width.read * reads;
+  // Neighbouring threads read a transposed operand from different sectors, and use one element of each.
+  if (kernel.walk == TorchWalk::transposed && kernel.reads > 0)
+    one.l2_load = one.l2_load - width.read + std::max(width.read, bytes(constants::kSector));
   one.l2_store = width.written * writes;
 
   std::vector<Launch> launches;

@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, kKnownSources> kSourceNames = {
     "torch_narrow",
     "torch_cat",
     "torch_index",
+    "torch_transposed",
     "cublas",
     "deepgemm",
     "flash_attention_2",

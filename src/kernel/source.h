@@ -64,6 +64,7 @@ class KernelSource {
     torch_narrow,
     torch_cat,
     torch_index,
+    torch_transposed,
     // Products.
     cublas,
     deepgemm,

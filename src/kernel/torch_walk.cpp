@@ -6,7 +6,7 @@ namespace tilecast {
 
 using namespace constants;
 
-static_assert(KernelSource::torch_index - KernelSource::torch == static_cast<int>(TorchWalk::index));
+static_assert(KernelSource::torch_transposed - KernelSource::torch == static_cast<int>(TorchWalk::transposed));
 
 KernelSource source_of(TorchWalk walk) {
   return static_cast<KernelSource::Known>(KernelSource::torch + static_cast<int>(walk));
@@ -14,7 +14,7 @@ KernelSource source_of(TorchWalk walk) {
 
 TorchWalk torch_walk(const Context& context) {
   const KernelSource::Known known = context.kernel_source.known();
-  if (known < KernelSource::torch || known > KernelSource::torch_index) return TorchWalk::vectorized;
+  if (known < KernelSource::torch || known > KernelSource::torch_transposed) return TorchWalk::vectorized;
   return static_cast<TorchWalk>(known - KernelSource::torch);
 }
 
@@ -23,7 +23,8 @@ WalkCost walk_cost(TorchWalk walk, int operands, int elements_per_thread) {
   switch (walk) {
     case TorchWalk::vectorized:
     case TorchWalk::narrow: return {};
-    case TorchWalk::strided: return {strided, elements_per_thread > 2 ? kStridedSteps : kStridedPairSteps};
+    case TorchWalk::strided:
+    case TorchWalk::transposed: return {strided, elements_per_thread > 2 ? kStridedSteps : kStridedPairSteps};
     case TorchWalk::widen: return {kWidenSlots, kWidenSteps};
     // The conversion comes on top of the offsets, and waits after them.
     case TorchWalk::strided_widen: return {kWidenSlots + kStridedOperandSlots * operands, kWidenSteps + 1};

@@ -17,6 +17,7 @@ enum class TorchWalk : std::uint8_t {
   narrow,         // to half the width: a vectorized kernel of its own
   cat,            // CatArrayBatchedCopy: pieces that are not contiguous put side by side
   index,          // index_elementwise_kernel: rows to places that a tensor names
+  transposed,     // elementwise_kernel where one operand lies across the order of the others: a sector for each element
 };
 KernelSource source_of(TorchWalk walk);
 

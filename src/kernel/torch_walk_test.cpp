@@ -59,6 +59,16 @@ TEST(TorchWalk, StridedComputesAnOffsetForEachOperand) {
   EXPECT_TRUE(plain.plan_known);
 }
 
+TEST(TorchWalk, ATransposedOperandTakesASectorForEachElement) {
+  Elementwise sum;
+  sum.elements = 4096, sum.inputs = 2;
+  const Launch strided = walked(sum, "bf16", "torch_strided"), transposed = walked(sum, "bf16", "torch_transposed");
+  EXPECT_EQ(strided.total().l2_load, bytes(2 * 2 * 4096));
+  EXPECT_EQ(transposed.total().l2_load, bytes((2 + 32) * 4096));
+  EXPECT_EQ(transposed.total().vector, strided.total().vector);
+  EXPECT_EQ(transposed.ctas, strided.ctas);
+}
+
 TEST(TorchWalk, ConversionsReadAndWriteTheirOwnWidths) {
   const Launch widened = walked(copied(1 << 20), "bf16", "torch_widen");
   EXPECT_EQ(widened.total().l2_load, bytes(2 << 20));

@@ -67,8 +67,9 @@ Gradients gradients_of(const Operator& op) {
   return std::visit(
       Overload{
           [&](const Gemm& g) {
-            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)},
-                              {"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight}};
+            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)}};
+            if (op.weights.frozen) return list;
+            list.push_back({"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight});
             if (op.weights.vector > 0) {
               Reduction sum;  // over tokens, of every column
               sum.rows = g.n, sum.cols = g.m;
@@ -94,8 +95,10 @@ Gradients gradients_of(const Operator& op) {
             return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
           },
           // Two products for each of the forward's, of the same sizes.
-          [](const Moe& m) {
-            return Gradients{{"grad_input", m}, {"grad_weight", m, GradientOf::weight}};
+          [&](const Moe& m) {
+            Gradients list = {{"grad_input", m}};
+            if (!op.weights.frozen) list.push_back({"grad_weight", m, GradientOf::weight});
+            return list;
           },
           [](const Scan& s) {
             return Gradients{{"grad_state", s}, {"grad_input", s}};
@@ -115,8 +118,8 @@ Gradients gradients_of(const Operator& op) {
           [](const CrossEntropy& c) {
             return Gradients{{"grad", gradient_form(c)}};
           },
-          [](const Embedding& e) {
-            return Gradients{{"grad", gradient_form(e)}};
+          [&](const Embedding& e) {
+            return op.weights.frozen ? Gradients{} : Gradients{{"grad", gradient_form(e)}};
           },
           [&](const Elementwise& e) { return pointwise_gradients(op, e); },
           [](const Rope& r) {
@@ -146,6 +149,7 @@ TorchWalk gradient_walk(TorchWalk walk) {
     case TorchWalk::narrow: return TorchWalk::widen;
     case TorchWalk::strided:
     case TorchWalk::cat: return TorchWalk::strided;
+    case TorchWalk::transposed: return TorchWalk::transposed;
     case TorchWalk::vectorized:
     case TorchWalk::index: return TorchWalk::vectorized;
   }
@@ -157,8 +161,8 @@ bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::inde
 // Writes the gradient operators of one section.
 class BackwardWriter {
  public:
-  BackwardWriter(const Section& forward, bool accumulate)
-      : forward_(forward), accumulate_(accumulate), out_(forward.name, forward.repeats, forward.part) {
+  BackwardWriter(const Section& forward, const TrainingOptions& options)
+      : forward_(forward), accumulate_(options.accumulate), wide_(options.wide_sums), sum_(options.gradient_sum), out_(forward.name, forward.repeats, forward.part) {
     for (const Tensor& t : forward.tensors) out_.tensor(t.name, t.elements, t.kind);
     readers_.resize(forward.tensors.size());
     for (const Operator& op : forward.operators)
@@ -193,11 +197,14 @@ class BackwardWriter {
       out_.last().times = op.times, out_.last().block = kNoBlock;
       out_.last().weight_gradient = g.of != GradientOf::input;
       out_.last().walk = gradient_walk(op.walk);
+      out_.last().stays_wide = op.stays_wide;
+      out_.last().weights.frozen = op.weights.frozen, out_.last().weights.packed = op.weights.packed;
       if (!op.inputs.empty() && kind_of(op.inputs.front()) == TensorKind::statistic)
         out_.set_kind(last, TensorKind::statistic);
       if (g.of == GradientOf::weight) accumulate(op);
     }
-    if (op.weights.table || (op.weights.total() > 0 && !std::holds_alternative<Gemm>(op.shape))) accumulate(op);
+    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
+    if (op.weights.table || (op.weights.total() > 0 && !product)) accumulate(op);
     for (int input : op.inputs) sum(input, last);
   }
   // A second reader's gradient is added to the first's.
@@ -213,24 +220,67 @@ class BackwardWriter {
                           PointwiseOp::add, {grad, partial}, out_.elements(input));
   }
   void accumulate(const Operator& op) {
-    if (!accumulate_ || op.weights.matrix + op.weights.vector == 0) return;
+    // fp32 buffers take the first micro-batch's gradients as any other's.
+    if ((!accumulate_ && sum_ != GradientSum::widened) || op.weights.frozen ||
+        op.weights.matrix + op.weights.vector == 0)
+      return;
+    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
     const Count elements = op.weights.matrix + op.weights.vector;
+    if (sum_ == GradientSum::in_product && product) {
+      if (wide_) add_in_product(op, elements);
+      return;
+    }
     const int held = out_.tensor(op.name + ".grad_held", elements);
-    out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+    const int sum = out_.pointwise(op.role, op.name + ".accumulate", PointwiseOp::add, {held, held}, elements);
+    if (sum_ == GradientSum::widened) out_.set_kind(sum, TensorKind::statistic);
+  }
+
+  // What the product's epilogue moves beyond a result of two bytes: six more, as a copy of half as many again.
+  void add_in_product(const Operator& op, Count elements) {
+    Copy traffic;
+    traffic.elements = elements + elements / 2;
+    out_.add(op.role, op.name + ".accumulate", traffic, {}, elements);
+    out_.last().weight_gradient = true;
   }
 
   const Section& forward_;
   bool accumulate_;
+  bool wide_;
+  GradientSum sum_;
   SectionBuilder out_;
   std::vector<int> readers_, gradient_;
 };
 
-Section again(const Section& forward) {
+// What runs again owns nothing; packed weights are unpacked again.
+void disown(Section& section) {
+  for (Operator& op : section.operators) {
+    const bool unpacks = op.weights.packed;
+    op.weights = {};
+    op.weights.packed = unpacks;
+  }
+}
+
+// A frozen copy runs forward: the same products, or those that adapters stand beside.
+Section of_reference(const Section& forward) {
   Section section = forward;
+  section.reference = true;
+  section.name += " (reference)";
+  std::erase_if(section.operators, [](const Operator& op) { return op.role == Role::adapter; });
+  disown(section);
+  return section;
+}
+
+Section again(const Section& forward, Recompute recompute) {
+  Section section = forward;
+  const std::vector<bool> repeated = operators_again(forward, recompute);
+  section.operators.clear();
+  for (std::size_t i = 0; i < forward.operators.size(); ++i)
+    if (repeated[i]) section.operators.push_back(forward.operators[i]);
+  if (recompute == Recompute::alternate) section.repeats = forward.repeats / 2;
   section.recomputed = true;
   section.name += kRecomputedMark;
   section.pass = Pass::backward;
-  for (Operator& op : section.operators) op.weights = {};
+  disown(section);
   return section;
 }
 
@@ -250,10 +300,14 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
     section.forward = static_cast<int>(of);
     graph.sections.push_back(std::move(section));
   };
+  if (options.reference)
+    for (std::size_t i = 0; i < forward.sections.size(); ++i) follows(of_reference(forward.sections[i]), i);
   for (std::size_t i = forward.sections.size(); i-- > 0;) {
     const Section& section = forward.sections[i];
-    if (options.recompute == Recompute::full && section.repeats > 1) follows(again(section), i);
-    follows(BackwardWriter(section, options.accumulate).write(), i);
+    if (options.recompute != Recompute::none && section.repeats > 1)
+      if (Section repeated = again(section, options.recompute); !repeated.operators.empty())
+        follows(std::move(repeated), i);
+    follows(BackwardWriter(section, options).write(), i);
   }
   return graph;
 }
@@ -266,7 +320,52 @@ bool cheap_to_repeat(const Shape& shape) {
          std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
 }
 
+bool is_attention(const Operator& op) {
+  return op.role == Role::attention || op.role == Role::cross_attention ||
+         std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape);
+}
+
 }  // namespace
+
+std::vector<bool> operators_again(const Section& section, Recompute recompute) {
+  std::vector<bool> again(section.operators.size(), false);
+  if (section.repeats <= 1) return again;
+  std::size_t products = 0;
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const Operator& op = section.operators[i];
+    switch (recompute) {
+      case Recompute::none: break;
+      case Recompute::full:
+      case Recompute::alternate: again[i] = true; break;
+      case Recompute::selective: again[i] = is_attention(op); break;
+      case Recompute::operators: {
+        const bool second = std::holds_alternative<Gemm>(op.shape) && ++products % 2 == 0;
+        const bool kept = is_attention(op) || std::holds_alternative<Moe>(op.shape) ||
+                          (std::holds_alternative<Gemm>(op.shape) && !second);
+        again[i] = !kept;
+        break;
+      }
+    }
+  }
+  return again;
+}
+
+std::vector<int> kept_tensors(const Section& section, Recompute recompute, bool pointwise_again) {
+  const std::vector<bool> again = operators_again(section, recompute);
+  std::set<int> kept, read_outside;
+  for (int t : saved_tensors(section, pointwise_again)) kept.insert(t);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const std::vector<int>& inputs = section.operators[i].inputs;
+    if (again[i]) kept.insert(inputs.begin(), inputs.end());
+    else read_outside.insert(inputs.begin(), inputs.end());
+  }
+  const bool only_attention = recompute == Recompute::selective;  // what it hands on, its readers keep
+  for (std::size_t i = 0; i < again.size(); ++i)
+    if (again[i])
+      for (int t : section.operators[i].outputs)
+        if (!only_attention || !read_outside.contains(t)) kept.erase(t);
+  return {kept.begin(), kept.end()};
+}
 
 std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   std::set<int> saved;
@@ -285,6 +384,9 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
                    [&](const Softmax&) { output(op); },
                    [&](const AttentionPrefill&) { inputs(op), output(op); },
                    [&](const MlaPrefill&) { inputs(op), output(op); },
+                   [&](const Gemm&) {
+                     if (!op.weights.frozen) inputs(op);
+                   },
                    [&](const Copy&) {},
                    [&](const Rope&) {},
                    [&](const Reduction&) {

@@ -3,6 +3,7 @@
 
 #include "model/graph.h"
 #include "tilecast/run.h"
+#include "tilecast/train.h"
 
 namespace tilecast {
 
@@ -14,11 +15,20 @@ struct TrainingOptions {
   // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks
   // that never drop the buffers).
   bool accumulate = false;
+  TrainPrecision precision = TrainPrecision::none;
+  Count micro_batches = 1;  // that weights are cast once for, where a framework keeps what it cast
+  bool reference = false;   // every section also runs forward in a frozen copy, or without its adapters (DPO)
+  GradientSum gradient_sum = GradientSum::apart;
+  bool wide_sums = false;  // ... which are fp32: a product that adds to them reads and writes four bytes a weight
 };
 
 // The forward sections, then the gradients of each in reverse order. Every operator gets the kernels its gradient runs;
 // a tensor read by several operators gets the additions that sum its gradients.
 Graph with_backward(const Graph& forward, const TrainingOptions& options);
+
+// Which of a forward section's operators run again before its gradients; all of those that repeat where nothing of them is
+// kept, and none of a section that does not repeat.
+std::vector<bool> operators_again(const Section& section, Recompute recompute);
 
 // Latent attention once its keys and values are unfolded: the same products, so the same gradients.
 AttentionPrefill as_prefill(const MlaPrefill& mla);
@@ -27,5 +37,9 @@ AttentionPrefill as_prefill(const MlaPrefill& mla);
 // With `pointwise_again`, as torch.compile has it, what pointwise kernels and norms wrote is computed again from their
 // inputs.
 std::vector<int> saved_tensors(const Section& section, bool pointwise_again = false);
+
+// ... where operators run again: what they and the gradients read and nothing that runs again writes, but for what
+// operators outside a recomputed attention have kept for themselves. Of `alternate`, of a layer that runs again. Sorted.
+std::vector<int> kept_tensors(const Section& section, Recompute recompute, bool pointwise_again = false);
 
 }  // namespace tilecast

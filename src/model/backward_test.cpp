@@ -88,6 +88,33 @@ TEST(Backward, RecomputationRunsLayersForwardAgain) {
   EXPECT_EQ(parameters(graph), parameters(gated_block(64, 32, 128))) << "weights are not owned twice";
 }
 
+TEST(Backward, RecomputationInPartRunsItsOperatorsAgain) {
+  const Graph forward = gated_block(64, 32, 128);
+  const std::size_t all = forward.sections.front().operators.size();
+  // Of three products the second runs again, and so does all that is none.
+  const Graph operators = with_backward(forward, {.recompute = Recompute::operators});
+  ASSERT_EQ(operators.sections.size(), 3u);
+  EXPECT_EQ(operators.sections[1].operators.size(), all - 2);
+  const Graph alternate = with_backward(forward, {.recompute = Recompute::alternate});
+  EXPECT_EQ(alternate.sections[1].repeats, forward.sections.front().repeats / 2);
+  EXPECT_EQ(alternate.sections[1].operators.size(), all);
+  // There is no attention to run again.
+  EXPECT_EQ(with_backward(forward, {.recompute = Recompute::selective}).sections.size(), 2u);
+}
+
+TEST(Backward, WhatRunsAgainIsNotKept) {
+  const Section section = gated_block(64, 32, 128).sections.front();
+  const auto kept = [&](Recompute recompute) {
+    std::vector<std::string> names;
+    for (int t : kept_tensors(section, recompute)) names.push_back(section.tensors[static_cast<std::size_t>(t)].name);
+    return names;
+  };
+  EXPECT_EQ(kept(Recompute::none), (std::vector<std::string>{"stream", "norm", "left", "right", "mul"}));
+  EXPECT_EQ(kept(Recompute::full), (std::vector<std::string>{"stream"}));
+  EXPECT_EQ(kept(Recompute::operators).front(), "stream");
+  EXPECT_LT(kept(Recompute::operators).size(), 5u);
+}
+
 TEST(Backward, WhatGradientsNeedIsSaved) {
   const Section section = gated_block(64, 32, 128).sections.front();
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/adapters.h"
 #include "model/build_parts.h"
 
 namespace tilecast {
@@ -123,9 +124,11 @@ Section build_patches(const PatchFrontend& p, const StackContext& at) {
   int x = b.add(Role::patches, "patches.project", conv, {pixels}, images * side * side * hidden,
                 {.matrix = p.channels * p.patch * p.patch * hidden, .vector = p.bias ? hidden : 0});
   const Count elements = at.tokens * hidden;
-  Copy cat;
-  cat.elements = elements;
-  x = b.add(Role::patches, "patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
+  if (p.learned_tokens() > 0) {
+    Copy cat;
+    cat.elements = elements;
+    x = b.add(Role::patches, "patches.flatten", cat, {x}, elements, {.vector = p.learned_tokens() * hidden});
+  }
   x = b.pointwise(Role::patches, "patches.positions", PointwiseOp::add, {x}, elements);
   b.last().weights.vector = p.positions() * hidden;
   if (at.stack.embedding_norm) build_norm(b, Role::patches, "patches.norm", x, at.tokens, at.stack);
@@ -219,6 +222,7 @@ void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, c
     const SectionPart part{SectionKind::layer, stack_name.encoder, static_cast<int>(i)};
     graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, part, at, spelling));
     if (kinds[i].layer.borrowed) lend(graph.sections.back());
+    for (Operator& op : graph.sections.back().operators) op.stays_wide = kinds[i].layer.wide;
   }
 }
 
@@ -303,6 +307,7 @@ Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
   } else {
     graph.sections.push_back(build_head(spec, {*spec.encoder, source, source.tokens(), nullptr}));
   }
+  if (spec.adapters) return with_adapters(graph, *spec.adapters);
   return graph;
 }
 

@@ -138,6 +138,13 @@ Count parameters(const Graph& graph) {
   return sum;
 }
 
+Count trained_parameters(const Graph& graph) {
+  Count sum = 0;
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators) sum += section.repeats * op.weights.trained();
+  return sum;
+}
+
 double model_flops(const Operator& op) {
   return std::visit([](const auto& shape) { return flops(shape); }, op.shape);
 }
@@ -150,7 +157,7 @@ double model_flops(const Graph& graph) {
 }
 
 Section emptied(const Section& s) {
-  return {s.name, s.repeats, s.pass, s.tensors, {}, s.part, s.recomputed, s.forward};
+  return {s.name, s.repeats, s.pass, s.tensors, {}, s.part, s.recomputed, s.reference, s.forward};
 }
 
 std::string_view name_of(Pass p) {

@@ -21,6 +21,9 @@ struct OwnedWeights {
   Count vector = 0;    // biases, scales, gates: kept in the type of activations
   bool table = false;  // `matrix` is looked up by row, not multiplied (embeddings)
   bool tied = false;   // `matrix` is another operator's as well, and counted there; `vector` is not
+  bool frozen = false;  // training leaves them as they are: no gradient, no optimizer
+  bool packed = false;  // `matrix` is kept in four bits and unpacked before each product (NF4)
+  Count trained() const { return frozen ? 0 : total(); }
   Count total() const { return (tied ? 0 : matrix) + vector; }
 };
 
@@ -65,6 +68,10 @@ struct Operator {
   int block = kNoBlock;                    // operators of one block of the section have the same number
   bool weight_gradient = false;            // computes the gradient of a weight: a pipeline may put it off
   TorchWalk walk = TorchWalk::vectorized;  // PyTorch: how its pointwise or copying kernel walks the tensors
+  const Format* runs_as = nullptr;         // a product's own format, of a static table; none: as the run has it
+  double wgmma_longer = 1;                 // on Hopper, than the product of its shape and format
+  bool turns = false;                      // writes a transpose, which only cards that multiply fp8 row by row need
+  bool stays_wide = false;                 // in the type of activations, whatever a training's products run in
 };
 
 // Which part of a training step a section belongs to; inference is all forward.
@@ -80,6 +87,7 @@ struct Section {
   std::vector<Operator> operators;
   SectionPart part = {};
   bool recomputed = false;  // runs forward again for its gradients: the model has no more work for it
+  bool reference = false;   // runs forward alone, beside the section that learns
   int forward = -1;         // of gradients and what runs again: the forward section they belong to
 };
 // All of a section but its operators.
@@ -91,6 +99,7 @@ struct Graph {
 };
 
 Count parameters(const Graph& graph);
+Count trained_parameters(const Graph& graph);
 
 // Multiply-adds count as two. Products, convolutions and attention only: what "model FLOPs" means.
 double model_flops(const Operator& op);

@@ -64,6 +64,7 @@ enum class Role : std::uint8_t {
   shared_gate,
   shared_scale,
   expert_sum,
+  adapter,  // of low rank, beside a frozen product
   // What is made of the stream in the end.
   pooler,
   classifier,

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tilecast/train.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -107,6 +108,7 @@ struct LayerSpec {
   FeedForward feed_forward;
   bool mixer_norm = true;  // ModernBERT's first layer has none, coming right after the embeddings' own
   bool borrowed = false;   // its weights are those of the layer before (ALBERT)
+  bool wide = false;       // its products stay in the type of activations where a training's others are narrower
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 struct LayerRun {
@@ -164,6 +166,13 @@ struct QuantizedParts {
   friend bool operator==(const QuantizedParts&, const QuantizedParts&) = default;
 };
 
+// Adapters of low rank beside frozen products (LoRA).
+struct AdapterSpec {
+  Count rank = 16;
+  AdapterTargets targets = AdapterTargets::all;
+  bool packed = false;  // the frozen products' weights are kept in four bits (QLoRA)
+};
+
 struct ModelSpec {
   std::string name;          // as the user gave it
   std::string architecture;  // "LlamaForCausalLM"
@@ -188,6 +197,7 @@ struct ModelSpec {
   QuantizedParts quantized;           // ... which of them
   Count quantization_group = 0;       // ... weights that share a scale; 0: as the format has it
   bool fp8_cache = false;             // the checkpoint asks for keys and values in fp8
+  std::optional<AdapterSpec> adapters;  // training: all else is frozen
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 

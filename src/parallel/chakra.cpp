@@ -11,7 +11,7 @@
 //   comm_type       0 all-reduce   2 all-gather   5 broadcast   6 all-to-all   7 reduce-scatter
 //
 // Which attributes, and of which type, is what both feeders of ASTRA-sim read (chakra/src/feeder/et_feeder_node.cpp,
-// commit 02da5d0; astra-sim/workload/feeder_v3, commit 2aa2bbd, which converts integers). Control dependencies the
+// commit 02da5d0; chakra/src/feeder_v3, commit 2aa2bbd, which converts integers). Control dependencies the
 // older of them ignores, so all dependencies are of data.
 //
 // In astra-sim/workload/Workload.cc, commit 0383c20: computation takes duration_micros (1 ns for none), or with a
@@ -66,16 +66,52 @@ std::uint64_t type_of(CollectiveOp op) {
   return 0;
 }
 
-// ASTRA-sim means by size what a rank brings along: of an all-gather a share, not the whole
-// (astraccl/native_collectives/collective_algorithm/Ring.cc, commit 7c77518). No message is empty.
-std::uint64_t message_size(const TraceNode& n, const CommGroups& groups) {
-  double bytes = n.bytes.base();
-  if (n.kind == TraceKind::collective && n.op == CollectiveOp::all_gather)
-    bytes /= static_cast<double>(groups[static_cast<std::size_t>(n.group)].size());
-  return std::max<std::uint64_t>(1, whole(bytes));
-}
+// What rounding leaves of one figure goes to the next, so that sums are right.
+class Rounding {
+ public:
+  std::uint64_t operator()(double value) {
+    const double exact = value + left_;
+    const std::uint64_t rounded = whole(exact);
+    left_ = exact - static_cast<double>(rounded);
+    return rounded;
+  }
 
-void put_attributes(WireWriter& node, const TraceNode& n, int rank, const CommGroups& groups) {
+ private:
+  double left_ = 0;
+};
+
+// Whole microseconds and bytes of a rank's nodes. What is left of a collective stays in its group: its members run the
+// same ones in the same order and so agree on every figure. Sizes of messages are rounded each for itself, as their
+// receivers round them.
+class RankRounding {
+ public:
+  explicit RankRounding(const CommGroups& groups)
+      : groups_(groups), group_times_(groups.size()), group_sizes_(groups.size()) {}
+
+  std::uint64_t micros(const TraceNode& n) {
+    Rounding& rounding = n.kind == TraceKind::compute      ? compute_
+                         : n.kind == TraceKind::collective ? group_times_[place(n)]
+                         : n.kind == TraceKind::send       ? sends_
+                                                           : receives_;
+    return rounding(in_microseconds(n.duration));
+  }
+
+  // ASTRA-sim means by size what a rank brings along: of an all-gather a share, not the whole
+  // (astraccl/native_collectives/collective_algorithm/Ring.cc, commit 7c77518). No message is empty.
+  std::uint64_t size(const TraceNode& n) {
+    if (n.kind != TraceKind::collective) return std::max<std::uint64_t>(1, whole(n.bytes.base()));
+    const double share = n.op == CollectiveOp::all_gather ? static_cast<double>(groups_[place(n)].size()) : 1;
+    return std::max<std::uint64_t>(1, group_sizes_[place(n)](n.bytes.base() / share));
+  }
+
+ private:
+  static std::size_t place(const TraceNode& n) { return static_cast<std::size_t>(n.group); }
+  const CommGroups& groups_;
+  Rounding compute_, sends_, receives_;
+  std::vector<Rounding> group_times_, group_sizes_;
+};
+
+void put_attributes(WireWriter& node, const TraceNode& n, int rank, RankRounding& rounding) {
   attribute(node, "is_cpu_op", Type::boolean, 0);
   if (n.kind == TraceKind::compute) {
     // One operation at least: the roofline divides by operations for a byte.
@@ -84,7 +120,7 @@ void put_attributes(WireWriter& node, const TraceNode& n, int rank, const CommGr
     return;
   }
   if (n.kind == TraceKind::collective) attribute(node, "comm_type", Type::int64, type_of(n.op));
-  attribute(node, "comm_size", Type::int64, message_size(n, groups));
+  attribute(node, "comm_size", Type::int64, rounding.size(n));
   if (n.kind == TraceKind::collective) {
     attribute(node, "pg_name", std::to_string(n.group + 1));
     return;
@@ -100,21 +136,17 @@ void put_attributes(WireWriter& node, const TraceNode& n, int rank, const CommGr
 std::string chakra_trace(const RankTrace& trace, const CommGroups& groups) {
   std::string file;
   append_delimited(file, WireWriter().bytes(1, kVersion).message());
-  // Durations are whole microseconds: what rounding leaves goes to the next computation, so that their sum is right.
-  double left = 0;
+  RankRounding rounding(groups);
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
     const TraceNode& n = trace.nodes[i];
-    const bool compute = n.kind == TraceKind::compute;
-    const double exact = in_microseconds(n.duration) + (compute ? left : 0);
-    const std::uint64_t duration = whole(exact);
-    if (compute) left = exact - static_cast<double>(duration);
+    const std::uint64_t duration = rounding.micros(n);
     WireWriter node;
     if (i > 0) node.varint(1, i);  // 0 is what an absent number means
     node.bytes(2, n.name).varint(3, type_of(n.kind));
     const std::vector<std::uint64_t> after(n.after.begin(), n.after.end());
     node.packed(5, after);
     if (duration > 0) node.varint(7, duration);
-    put_attributes(node, n, trace.rank, groups);
+    put_attributes(node, n, trace.rank, rounding);
     append_delimited(file, node.message());
   }
   return file;
@@ -135,7 +167,8 @@ Status check_chakra_groups(const CommGroups& groups) {
 }
 
 Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,
-                          const std::function<std::string(int rank)>& trace_of) {
+                          const std::function<std::string(int rank)>& trace_of,
+                          const std::vector<NamedText>& beside) {
   namespace fs = std::filesystem;
   const std::string stem = (fs::path(folder) / prefix).string();
   // Workload.cc takes any path with this word in it for no file.
@@ -155,6 +188,8 @@ Status write_chakra_files(const std::string& folder, const std::string& prefix, 
   };
   for (int rank = 0; rank < ranks; ++rank)
     if (Status status = write(fmt::format("{}.{}.et", stem, rank), trace_of(rank)); !status) return status;
+  for (const NamedText& file : beside)
+    if (Status status = write((fs::path(folder) / file.name).string(), file.text); !status) return status;
   return write(stem + ".json", groups);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "parallel/astra_sim.h"
 #include "parallel/step_trace.h"
 #include "tilecast/result.h"
 
@@ -21,9 +22,10 @@ std::string chakra_groups(const CommGroups& groups);
 // Refuses more groups than ASTRA-sim has numbers for.
 Status check_chakra_groups(const CommGroups& groups);
 // Writes `groups` to `<prefix>.json` and the texts that `trace_of` makes to `<prefix>.<rank>.et`, one in memory at a
-// time. All of them or, where one cannot be written, none.
+// time, and `beside` under their own names. All of them or, where one cannot be written, none.
 Status write_chakra_files(const std::string& folder, const std::string& prefix, const std::string& groups, int ranks,
-                          const std::function<std::string(int rank)>& trace_of);
+                          const std::function<std::string(int rank)>& trace_of,
+                          const std::vector<NamedText>& beside = {});
 
 // Writes both for ranks 0 to ranks-1, one trace in memory at a time. All of them or, where one cannot be written, none.
 Status write_chakra(const std::string& folder, const std::string& prefix, const CommGroups& groups, int ranks,

@@ -114,6 +114,62 @@ TEST(Chakra, DurationsKeepTheirSum) {
   EXPECT_EQ(sum, 370u);
 }
 
+// Of exchanges too, each group for itself; and their sizes, of which an all-gather's share is rarely whole.
+TEST(Chakra, ExchangesKeepTheirSums) {
+  RankTrace r;
+  for (int i = 0; i < 300; ++i) {
+    TraceNode n{Kind::collective, "c", {}, microseconds(0.4), {}, bytes(10)};
+    n.op = CollectiveOp::all_gather, n.group = i % 2;
+    r.add(n);
+    TraceNode send{Kind::send, "s", {}, microseconds(0.25), {}, bytes(7)};
+    send.peer = 1;
+    r.add(send);
+  }
+  std::uint64_t times[2] = {}, sizes[2] = {}, sent = 0;
+  for (const Decoded& n : decoded_file(chakra_trace(r, {{0, 1}, {0, 1, 2, 3}}))) {
+    if (n.type == 5) {
+      sent += n.micros;
+      EXPECT_EQ(n.numbers.at("comm_size"), 7u);
+      continue;
+    }
+    const bool second = n.texts.at("pg_name") == "2";
+    times[second] += n.micros, sizes[second] += n.numbers.at("comm_size");
+  }
+  EXPECT_EQ(times[0], 60u);
+  EXPECT_EQ(times[1], 60u);
+  EXPECT_EQ(sizes[0], 750u);
+  EXPECT_EQ(sizes[1], 375u);
+  EXPECT_EQ(sent, 75u);
+}
+
+// ASTRA-sim runs a broadcast for the time it is given: all members must be given the same.
+TEST(Chakra, BroadcastsTakeTheirForecast) {
+  const auto rank = [](int number, double before) {
+    RankTrace r{number, {}};
+    r.add({Kind::compute, "k", {}, microseconds(before), {}, {}});
+    for (int i = 0; i < 3; ++i) {
+      TraceNode n{Kind::collective, "weights", {i}, microseconds(10.4), {}, bytes(1 << 20)};
+      n.op = CollectiveOp::broadcast, n.group = 0;
+      r.add(n);
+    }
+    return r;
+  };
+  const std::vector<RankTrace> ranks = {rank(0, 3.3), rank(1, 7.9)};
+  const CommGroups groups = {{0, 1}};
+  EXPECT_TRUE(check(groups, ranks));
+  std::vector<std::vector<Decoded>> files;
+  for (const RankTrace& r : ranks) files.push_back(decoded_file(chakra_trace(r, groups)));
+  ASSERT_EQ(files[0].size(), 4u);
+  const std::uint64_t expected[] = {10, 11, 10};
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(files[0][i].type, 7u);
+    EXPECT_EQ(files[0][i].numbers.at("comm_type"), 5u);
+    EXPECT_EQ(files[0][i].numbers.at("comm_size"), 1u << 20);
+    EXPECT_EQ(files[0][i].micros, expected[i - 1]);
+    EXPECT_EQ(files[1][i].micros, expected[i - 1]);
+  }
+}
+
 // The fields of mlcommons/chakra's et_def.proto that we write, and a message around the file's, for protoc to read.
 constexpr std::string_view kSchema = R"(syntax = "proto3";
 message AttributeProto {

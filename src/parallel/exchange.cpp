@@ -18,13 +18,26 @@ CommLibrary library_of(EngineKind kind) {
   }
 }
 
+// How often a layer's exchanges of the forward pass happen again. An attention that runs again exchanges nothing; by
+// operators, what was gathered is gathered again, and sums are kept.
+double share_again(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none:
+    case Recompute::selective: return 0;
+    case Recompute::alternate: return 0.5;
+    case Recompute::operators:
+    case Recompute::full: return 1;
+  }
+  return 0;
+}
+
 // Writes the exchanges of one section after the other.
 class ExchangeWriter {
  public:
   explicit ExchangeWriter(const ExchangeSetting& setting)
       : at_(setting),
         trains_(setting.workload.mode == Mode::train),
-        again_(trains_ && setting.training.options.recompute == Recompute::full),
+        again_(trains_ ? share_again(setting.training.options.recompute) : 0),
         element_(setting.engine.precision.activation.activation_bits / 8) {}
 
   void start(std::size_t section, double hidden, double tokens) {
@@ -35,28 +48,37 @@ class ExchangeWriter {
 
   // Around a block whose work tensor parallel ranks share: they start from the same tokens and sum what they get.
   void around_block(const std::string& name, bool repeats) {
-    const bool rerun = again_ && repeats;
-    if (at_.layout.sequence_parallel) {
-      add(name + " gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::forward);
-      add(name + " scatter", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::forward);
-      if (!trains_) return;
-      add(name + " gradient gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward);
-      add(name + " gradient scatter", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::backward);
-      // The block's input was kept in pieces; gradients of weights need it whole (Megatron's layers.py gathers it while
-      // gradients of the input are computed).
-      add(name + " input gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward, 1, true);
-      if (!rerun) return;
-      add(name + " gather again", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward);
-      add(name + " scatter again", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::backward);
-      return;
-    }
+    const double rerun = repeats ? again_ : 0;
+    if (at_.layout.sequence_parallel) return around_pieces(name, rerun);
     add(name + " sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::forward);
-    if (trains_) add(name + " gradient sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward);
-    if (rerun) add(name + " sum again", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward);
+    // The gradient of a block's input is summed while those of its weights are computed.
+    const bool hidden = at_.layout.tensor_overlap >= TensorOverlap::backward;
+    if (trains_)
+      add(name + " gradient sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward, 1, hidden);
+    if (rerun > 0 && keeps_no_sums())
+      add(name + " sum again", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward, rerun);
+  }
+
+  // ... of which each has its own tokens between blocks.
+  void around_pieces(const std::string& name, double rerun) {
+    const TensorOverlap overlap = at_.layout.tensor_overlap;
+    in_pieces(name + " gather", CollectiveOp::all_gather, Pass::forward, 1);
+    in_pieces(name + " scatter", CollectiveOp::reduce_scatter, Pass::forward, 1);
+    if (!trains_) return;
+    in_pieces(name + " gradient gather", CollectiveOp::all_gather, Pass::backward, 1);
+    add(name + " gradient scatter", Axis::tensor, CollectiveOp::reduce_scatter, stream(), Pass::backward, 1,
+        overlap >= TensorOverlap::backward);
+    // The block's input was kept in pieces; gradients of weights need it whole (Megatron's layers.py gathers it while
+    // gradients of the input are computed).
+    add(name + " input gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward, 1,
+        overlap >= TensorOverlap::inputs);
+    if (!(rerun > 0)) return;
+    in_pieces(name + " gather again", CollectiveOp::all_gather, Pass::backward, rerun);
+    if (keeps_no_sums()) in_pieces(name + " scatter again", CollectiveOp::reduce_scatter, Pass::backward, rerun);
   }
 
   // Keys and values of other ranks' tokens.
-  void context(double kv_width) {
+  void context(double kv_width, double query_width) {
     if (at_.layout.cp == 1) return;
     const int cp = at_.layout.cp;
     const double own = tokens_ * kv_width * element_;
@@ -66,10 +88,20 @@ class ExchangeWriter {
       if (trains_) add("key gradients", Axis::context, CollectiveOp::send_recv, 2 * own, Pass::backward, cp - 1, true);
       return;
     }
+    if (at_.layout.context == ContextScheme::all_to_all) return by_heads(own, query_width * tokens_ * element_);
     add("keys and values", Axis::context, CollectiveOp::all_gather, own * cp, Pass::forward);
     if (!trains_) return;
     add("keys and values again", Axis::context, CollectiveOp::all_gather, own * cp, Pass::backward);
     add("key gradients", Axis::context, CollectiveOp::reduce_scatter, own * cp, Pass::backward);
+  }
+
+  // All tokens of some heads to each rank, and what attention made of them back; gradients the other way.
+  void by_heads(double keys, double queries) {
+    add("heads", Axis::context, CollectiveOp::all_to_all, keys + queries, Pass::forward);
+    add("attended heads", Axis::context, CollectiveOp::all_to_all, queries, Pass::forward);
+    if (!trains_) return;
+    add("head gradients", Axis::context, CollectiveOp::all_to_all, queries, Pass::backward);
+    add("token gradients", Axis::context, CollectiveOp::all_to_all, keys + queries, Pass::backward);
   }
 
   // Tokens to the ranks of their experts and back.
@@ -77,12 +109,16 @@ class ExchangeWriter {
     const int tp = at_.layout.tp, width = at_.layout.expert_width();
     // Tensor parallel ranks have the same tokens: each sends its share of them, a copy for every expert.
     const double own = tokens_ / tp * static_cast<double>(moe.topk) * hidden_ * element_;
-    const int passes = again_ && repeats ? 2 : 1;
+    const double passes = 1 + (repeats ? again_ : 0);
     for (const char* way : {"dispatch", "combine"}) {
-      add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward);
-      if (!trains_) serve_experts(moe, tokens_ / tp, way == std::string_view("dispatch"));
-      if (trains_)
-        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes);
+      const bool there = way == std::string_view("dispatch"), beside = trains_ && at_.training.dispatch_beside;
+      add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward, 1, beside);
+      if (!trains_) serve_experts(moe, tokens_ / tp, there);
+      else if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+      if (trains_) {
+        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes, beside);
+        if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+      }
     }
     if (width == 1) return;
     // Ranks that share an expert's width work on the same tokens.
@@ -124,6 +160,18 @@ class ExchangeWriter {
     exchanges_.back().experts = e;
   }
 
+  // Training: DeepEP's kernels for throughput, tokens in 16 bits both ways.
+  void dispatch_tokens(const MoeSpec& moe, double tokens, bool there) {
+    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
+    ExpertExchange e;
+    e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
+    e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
+    e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
+    e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
+    e.element_bytes = element_;
+    exchanges_.back().experts = e;
+  }
+
   void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
                  bool beside = false) {
     if (group.ranks <= 1 || !(size > 0)) return;
@@ -136,7 +184,18 @@ class ExchangeWriter {
   }
 
   const ExchangeSetting& at_;
-  bool trains_, again_;
+  // Cut into as many pieces as there are ranks, all but one run beside the product they feed or come from.
+  void in_pieces(const std::string& name, CollectiveOp op, Pass pass, double times) {
+    if (at_.layout.tensor_overlap != TensorOverlap::pipelined || at_.layout.tp <= 1)
+      return add(name, Axis::tensor, op, stream(), pass, times);
+    const double first = 1.0 / at_.layout.tp;
+    add(name, Axis::tensor, op, stream(), pass, times * first);
+    add(name + " in pieces", Axis::tensor, op, stream(), pass, times * (1 - first), true);
+  }
+  bool keeps_no_sums() const { return at_.training.options.recompute != Recompute::operators; }
+
+  bool trains_;
+  double again_;
   double element_;
   std::size_t section_ = 0;
   double hidden_ = 0, tokens_ = 0;
@@ -151,6 +210,12 @@ double kv_width(const Mixer& mixer, int tp) {
   return 0;
 }
 
+double query_width(const Mixer& mixer, int tp) {
+  if (const auto* a = std::get_if<AttentionSpec>(&mixer)) return real(a->heads / tp * a->head_dim);
+  if (const auto* a = std::get_if<MlaSpec>(&mixer)) return real(a->heads / tp * (a->nope_dim + a->rope_dim));
+  return 0;
+}
+
 // Every rank has the same tokens and its own experts: it computes what it has, and the sum of the block adds up the
 // rest. So vLLM and SGLang serve with tensor parallel attention alone.
 bool experts_by_sum(const ExchangeSetting& at) {
@@ -161,7 +226,7 @@ bool experts_by_sum(const ExchangeSetting& at) {
 void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, const ExchangeSetting& at,
                  bool repeats) {
   const bool together = place == NormPlace::shared || place == NormPlace::parallel;
-  out.context(kv_width(layer.mixer, at.layout.tp));
+  out.context(kv_width(layer.mixer, at.layout.tp), query_width(layer.mixer, at.layout.tp));
   const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
   const bool dispatch = moe && at.layout.ep > 1 && !experts_by_sum(at);
   const bool dense = layer.feed_forward.index() != 0 && (!dispatch || moe->shared_inter > 0);
@@ -196,15 +261,14 @@ class SectionPlaces {
   LayerKinds encoder_, decoder_;
 };
 
-Count expert_weights(const Section& section) {
-  Count n = 0;
+// Weights of a section's experts, or of all else.
+struct SectionWeights {
+  Count all = 0, trained = 0;
+};
+SectionWeights weights_in(const Section& section, bool experts) {
+  SectionWeights n;
   for (const Operator& op : section.operators)
-    if (std::holds_alternative<Moe>(op.shape)) n += op.weights.total();
-  return n;
-}
-Count all_weights(const Section& section) {
-  Count n = 0;
-  for (const Operator& op : section.operators) n += op.weights.total();
+    if (std::holds_alternative<Moe>(op.shape) == experts) n.all += op.weights.total(), n.trained += op.weights.trained();
   return n;
 }
 
@@ -266,8 +330,8 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
   for (std::size_t i = 0; i < forward.sections.size(); ++i) {
     const Section& section = forward.sections[i];
     writer.start(i, 0, 0);
-    const auto exchange = [&](Axis axis, double params) {
-      const double weights = params * weight_size(at.engine), gradients = params * gradient_size(at);
+    const auto exchange = [&](Axis axis, const SectionWeights& own) {
+      const double weights = real(own.all) * weight_size(at.engine), gradients = real(own.trained) * gradient_size(at);
       if (parameters) {
         writer.add("weights gather", axis, CollectiveOp::all_gather, weights, Pass::forward, 1, beside);
         if (writer.trains())
@@ -276,9 +340,8 @@ std::vector<Exchange> shard_exchanges(const Graph& forward, const ExchangeSettin
       if (writer.trains())
         writer.add("gradients scatter", axis, CollectiveOp::reduce_scatter, gradients, Pass::backward, 1, beside);
     };
-    const Count experts = expert_weights(section);
-    exchange(Axis::data, real(all_weights(section) - experts));
-    exchange(Axis::expert_data, real(experts));
+    exchange(Axis::data, weights_in(section, false));
+    exchange(Axis::expert_data, weights_in(section, true));
   }
   return std::move(writer).finish();
 }

@@ -49,6 +49,12 @@ double bytes_before_scatter(const ExchangeSetting& setting);
 // Sums of gradients and gathering of updated weights, once in a step, for `dense` and `experts` parameters of a rank.
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& setting);
 
+// Whether one of those runs beside computation: gradients beside the last backward pass, weights beside the next step's
+// first forward pass.
+inline bool hides(const RankLayout& layout, const Exchange& once) {
+  return layout.overlap && (once.pass == Pass::backward || layout.gather_overlap);
+}
+
 // A micro-batch's activations between two stages, of one rank.
 Collective stage_send(const ExchangeSetting& setting);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "constants/cluster.h"
+#include "constants/host.h"
 #include "engine/run_width.h"
 #include "model/build.h"
 #include "parallel/rank_memory.h"
@@ -120,6 +121,7 @@ class Forecasting {
     out_.program = prepared_.program;
     out_.host_bound = out_.rank.host_bound();
     costs_ = section_costs(graph_, out_.program, out_.rank);
+    update_ = update_cost(out_.program, out_.rank);
     return Ok{};
   }
 
@@ -140,15 +142,41 @@ class Forecasting {
       if (!time) return std::move(time).error();
       PassCost& cost = costs_[e.section].of(e.pass);
       (e.beside ? cost.beside : cost.exposed)[static_cast<std::size_t>(e.axis)] += *time;
+      cost.host += exchange_launch() * e.times;
     }
+    share_out_host(costs_, out_.program, update_);
     const double moved = bytes_before_scatter(*setting_);
     for (SectionCost& c : costs_) {
       const Bytes own = bytes(moved * real(c.dense + c.experts));
       c.backward.compute += own / (cluster_.gpu.dram.bandwidth * kCopyShare);
       c.backward.moved += own;
-      for (PassCost* pass : {&c.forward, &c.backward}) pass->finish(exchange_share());
     }
+    if (trains() && offloads_activations(parallel_.run.training.offload)) copy_activations();
+    for (SectionCost& c : costs_)
+      for (PassCost* pass : {&c.forward, &c.backward}) pass->finish(exchange_share());
     return Ok{};
+  }
+  BytesPerSecond host_link() const { return cluster_.gpu.links.pcie * kOffloadShare; }
+  // What a layer keeps goes to the host in its forward pass and comes back for its gradients.
+  void copy_activations() {
+    const std::vector<Bytes> kept =
+        kept_by_section(prepared_.forward, parallel_.run.engine, parallel_.run.training.options.recompute);
+    for (std::size_t i = 0; i < costs_.size() && i < kept.size(); ++i)
+      if (costs_[i].repeats > 1) costs_[i].forward.copies = costs_[i].backward.copies = kept[i] / host_link();
+  }
+  // The host updates: gradients go down, their parameters are read and written there, and weights come up.
+  Seconds host_update(double params) const {
+    const Precision& p = parallel_.run.engine.precision;
+    const bool wide = parallel_.run.training.wide_gradients || p.mixed == MixedPrecision::autocast;
+    const double narrow = p.activation.activation_bits / 8, gradient = wide ? 4 : narrow;
+    const Bytes moved = bytes(params * (gradient + narrow));
+    constexpr double kRead = 4 + 3 * 4, kWritten = 3 * 4;  // gradient, parameter and two moments in fp32
+    return moved / host_link() + bytes(params * (kRead + kWritten)) / gigabytes_per_second(kUpdateMemory);
+  }
+  // An eager host calls exchanges as it calls operators.
+  Seconds exchange_launch() const {
+    const bool eager = parallel_.run.engine.kind == EngineKind::pytorch;
+    return eager ? launch_unit(parallel_.run.engine) * kExchangeUnits : seconds(0);
   }
   double exchange_share() const { return std::min(0.5, kExchangeSms / cluster_.gpu.sms); }
 
@@ -213,15 +241,17 @@ class Forecasting {
       out_.bound = seconds(0);
       for (const StageCost& s : stages_) out_.bound += s.bound;
     }
-    const OptimizerCost whole = optimizer_cost();
     Seconds update;
+    const double shards = layout().sharding != Sharding::none ? layout().shards() : 1;
+    const bool by_host = trains() && offloads_optimizer(parallel_.run.training.offload);
     for (std::size_t rank = 0; rank < pp; ++rank) {
       StageCost own;
       for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
-      out_.stages[rank].update = whole.time * share;
+      out_.stages[rank].update =
+          by_host ? host_update(real(own.dense + own.experts) / shards) : update_.time * share;
       update = std::max(update, out_.stages[rank].update);
-      if (rank == out_.busiest) out_.bound += whole.bound * share;
+      if (rank == out_.busiest) out_.bound += update_.bound * share;
     }
     if (auto added = add_step_exchanges(busiest); !added) return added;
     out_.optimizer = update + between_steps();
@@ -235,7 +265,7 @@ class Forecasting {
       auto time = time_of(e);
       if (!time) return std::move(time).error();
       Seconds exposed = *time;
-      if (layout().overlap) {
+      if (hides(layout(), e)) {
         // It hides behind the last micro-batch's gradients, or the first one's forward pass, but for one layer's share:
         // what is ready last.
         const Seconds beside = e.pass == Pass::backward ? own.backward_input + own.backward_weight : own.forward;
@@ -252,20 +282,6 @@ class Forecasting {
   static double total_params_of(const std::vector<StageCost>& stages) {
     double sum = 0;
     for (const StageCost& s : stages) sum += real(s.dense + s.experts);
-    return sum;
-  }
-  // Of all layers.
-  struct OptimizerCost {
-    Seconds time, bound;
-  };
-  OptimizerCost optimizer_cost() const {
-    OptimizerCost sum;
-    for (std::size_t i = 0; i < out_.program.calls.size(); ++i) {
-      if (out_.program.sections[out_.program.calls[i].section].pass != Pass::optimizer) continue;
-      const auto times = static_cast<double>(out_.program.calls[i].times);
-      sum.time += out_.rank.calls[i].each * times, sum.bound += out_.rank.calls[i].bound * times;
-    }
-    sum.time = sum.time * host_stretch(out_.rank);
     return sum;
   }
   Seconds between_steps() const { return out_.rank.total - std::max(out_.rank.gpu, out_.rank.host); }
@@ -370,6 +386,7 @@ class Forecasting {
   Graph graph_;
   PreparedRun prepared_;
   std::vector<SectionCost> costs_;
+  UpdateCost update_;
   std::vector<StageCost> stages_;
   Seconds pipeline_total_;
   PipelineTimeline timeline_;

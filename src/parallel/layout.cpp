@@ -28,6 +28,7 @@ std::string nearest(int value, int most, const std::function<bool(int)>& legal) 
 }
 
 constexpr int kMostRanks = 1 << 20;
+constexpr int kMostHeads = 4096;  // that a choice of ranks is looked for among
 
 struct Widths {  // that tensor parallelism must divide
   std::vector<Count> heads, kv_heads, widths;
@@ -141,6 +142,15 @@ Status check_context(const RankLayout& layout, const ModelSpec& spec, Count sequ
     if (std::holds_alternative<ScanSpec>(run.layer.mixer))
       return refusal("cp", spec.name + " has layers of linear attention, whose state passes from token to token",
                      "leave cp at 1");
+  if (layout.context == ContextScheme::all_to_all) {
+    const Widths w = widths_of(spec);
+    const auto divides = [&](int n) {
+      return std::all_of(w.heads.begin(), w.heads.end(), [&](Count x) { return x % (Count{n} * layout.tp) == 0; });
+    };
+    if (!divides(layout.cp))
+      return refusal("cp", fmt::format("{} ranks do not share the heads of {} evenly", layout.cp, spec.name),
+                     "nearest: cp " + nearest(layout.cp, kMostHeads, divides) + ", or the context scheme ring");
+  }
   // Causal work is shared out evenly by giving a rank one piece from the front and one from the back.
   const auto legal = [&](int n) { return n == 1 || sequence % (2 * n) == 0; };
   if (sequence > 0 && !legal(layout.cp))

@@ -41,7 +41,7 @@ class Candidates {
       for (const int pp : parts_of(query_.gpus / tp, 64))
         for (const int cp :
              parts_of(query_.gpus / tp / pp, static_cast<int>(std::max<Count>(1, length / kLeastContextPiece)))) {
-          RankLayout layout;
+          RankLayout layout = query_.choices;
           layout.tp = tp, layout.pp = pp, layout.cp = cp, layout.dp = query_.gpus / (tp * pp * cp);
           layout.sequence_parallel = tp > 1;
           if (!experts) add_schedules(layout);

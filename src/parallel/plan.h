@@ -13,6 +13,7 @@ struct TrainingQuery {
   Run run;  // the workload is the global batch
   Cluster cluster;
   int gpus = 8;
+  RankLayout choices = {};  // what all layouts share: which exchanges hide behind what
 };
 
 struct PlannedLayout {

@@ -27,7 +27,9 @@ bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
   return spec.tied_head && layout.virtual_stages() > 1;
 }
 
+// Those that learn.
 Count weights_of(const Operator& op, bool untied) {
+  if (op.weights.frozen) return 0;
   return op.weights.vector + (op.weights.tied && !untied ? 0 : op.weights.matrix);
 }
 
@@ -56,14 +58,46 @@ std::vector<std::vector<Count>> section_counts(const ModelSpec& spec, const Rank
   return counts;
 }
 
-double host_stretch(const ProgramForecast& step) {
-  return step.host_bound() && step.gpu > seconds(0) ? step.host / step.gpu : 1;
+UpdateCost update_cost(const Program& program, const ProgramForecast& step) {
+  UpdateCost sum;
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    if (program.sections[program.calls[i].section].pass != Pass::optimizer) continue;
+    const auto times = static_cast<double>(program.calls[i].times);
+    sum.time += step.calls[i].each * times, sum.bound += step.calls[i].bound * times;
+    sum.moved += step.calls[i].moved * times;
+    sum.host += program.host.per_launch * times;
+  }
+  return sum;
 }
 
+void share_out_host(std::vector<SectionCost>& costs, const Program& program, UpdateCost& update) {
+  struct Part {
+    Seconds* compute;
+    Seconds* host;
+    double runs;
+  };
+  std::vector<Part> parts = {{&update.time, &update.host, 1}};
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    for (PassCost* pass : {&costs[i].forward, &costs[i].backward})
+      parts.push_back({&pass->compute, &pass->host, static_cast<double>(program.sections[i].repeats)});
+  Seconds gpu, host, behind;
+  for (const Part& p : parts) {
+    gpu += *p.compute * p.runs, host += *p.host * p.runs;
+    behind += std::max(seconds(0), *p.host - *p.compute) * p.runs;
+  }
+  const double waited = host > gpu && behind > seconds(0) ? (host - gpu) / behind : 0;
+  for (const Part& p : parts) *p.host = *p.compute + std::max(seconds(0), *p.host - *p.compute) * waited;
+  update.time = update.host;
+}
+
+// Exchanges pass while kernels wait to be launched.
 void PassCost::finish(double share) {
-  const Seconds hidden = sum_of(beside), longer = together(compute, hidden, share);
+  const Seconds hidden = sum_of(beside), stopping = sum_of(exposed);
+  const Seconds busy = together(compute, hidden, share) + stopping;
+  if (const Seconds slowest = std::max(host, copies); slowest > busy) compute += slowest - busy;
+  const Seconds longer = together(compute, hidden, share);
   const Seconds unhidden = longer - compute;
-  elapsed = longer + sum_of(exposed);
+  elapsed = longer + stopping;
   for (std::size_t a = 0; a < open.size(); ++a) {
     open[a] = exposed[a];
     if (hidden > seconds(0)) open[a] += unhidden * (beside[a] / hidden);
@@ -78,7 +112,6 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     for (const Operator& op : section.operators)
       (std::holds_alternative<Moe>(op.shape) ? costs[i].experts : costs[i].dense) += weights_of(op, false);
   }
-  const double stretch = host_stretch(step);
   for (std::size_t c = 0; c < program.calls.size(); ++c) {
     const KernelCall& call = program.calls[c];
     const ProgramSection& section = program.sections[call.section];
@@ -86,11 +119,13 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const std::size_t forward = forward_section(program, call);
     assert(forward < costs.size() && "a pass of a section that the graph does not have");
     PassCost& cost = costs[forward].of(section.pass);
-    const double runs = static_cast<double>(call.times) / static_cast<double>(section.repeats);
-    const Seconds time = step.calls[c].each * (runs * stretch);
+    // Of one layer: where every second one runs again, half a run.
+    const double runs = static_cast<double>(call.times) / static_cast<double>(program.sections[forward].repeats);
+    const Seconds time = step.calls[c].each * runs;
     const Ops work = ops(call.flops * runs);
     const Bytes moved = step.calls[c].moved * runs;
     cost.compute += time, cost.work += work, cost.moved += moved;
+    cost.host += program.host.per_launch * runs;
     cost.bound += step.calls[c].bound * runs;
     if (call.weight_gradient) cost.weights += time, cost.weights_work += work, cost.weights_moved += moved;
   }

@@ -16,9 +16,11 @@ using AxisTimes = std::array<Seconds, kAxisNames.size()>;
 struct PassCost {
   Seconds compute;
   Seconds bound;               // of the kernels
+  Seconds host;                // of launching kernels and exchanges; once shared out, of kernels that wait for it
   Seconds weights;             // of compute: gradients of weights
   AxisTimes exposed, beside;   // exchanges that stop the section, and those that may run while it computes
-  Seconds elapsed;             // with all of them
+  Seconds copies;              // to or from the host's memory by copy engines, beside all else
+  Seconds elapsed;             // with all of them, or the host where it is slower
   AxisTimes open;              // what of the exchanges nothing hides
   Ops work, weights_work;      // model FLOPs, and those of gradients of weights
   Bytes moved, weights_moved;  // to and from memory, likewise
@@ -32,8 +34,18 @@ struct SectionCost {
   PassCost& of(Pass pass) { return pass == Pass::forward ? forward : backward; }
 };
 
-// How much longer kernels take because the host launches them too slowly.
-double host_stretch(const ProgramForecast& step);
+// Of one rank's optimizer, all layers together.
+struct UpdateCost {
+  Seconds time, bound;
+  Seconds host;
+  Bytes moved;
+};
+UpdateCost update_cost(const Program& program, const ProgramForecast& step);
+
+// Where the host launches a step's kernels and exchanges slower than the card runs the kernels: what it is behind is waited
+// for where it falls behind, in proportion. Leaves each pass its kernels with their waits in `host`, and the update its
+// own in `time`. Launches run ahead, so kernels that take longer than launching them make up for others.
+void share_out_host(std::vector<SectionCost>& costs, const Program& program, UpdateCost& update);
 
 // One for each section of the rank's graph; the program is the graph's, with gradients where it trains.
 std::vector<SectionCost> section_costs(const Graph& graph, const Program& program, const ProgramForecast& step);

@@ -141,7 +141,7 @@ class RankWriter {
  private:
   std::vector<int> run_task(const PipelineTask& task, std::vector<int> ends, RankTrace& trace) {
     const bool forward = task.phase == PipelinePhase::forward, overlap = plan_.layout.overlap;
-    const bool gathers = overlap && forward && task.micro_batch == 0 && !plan_.gathers[slot(place_)].empty();
+    const bool gathers = overlap && plan_.layout.gather_overlap && forward && task.micro_batch == 0 && !plan_.gathers[slot(place_)].empty();
     const bool sums = overlap && !forward && task.phase != PipelinePhase::backward_input &&
                       task.micro_batch == plan_.pipeline.micro_batches - 1 && !plan_.sums[slot(place_)].empty();
     std::vector<Piece> pieces =
@@ -253,7 +253,8 @@ class RankWriter {
     if (last_call_ >= 0) append(ends, {last_call_});
     const Computation& update = plan_.updates[slot(place_)];
     if (update.time > seconds(0)) ends = {compute("optimizer", update, 1, std::move(ends), trace)};
-    if (!plan_.layout.overlap) ends = step_calls(plan_.gathers[slot(place_)], nullptr, std::move(ends), trace);
+    if (!plan_.layout.overlap || !plan_.layout.gather_overlap)
+      ends = step_calls(plan_.gathers[slot(place_)], nullptr, std::move(ends), trace);
     if (plan_.between_steps > seconds(0))
       compute("between steps", {plan_.between_steps, {}, {}}, 1, std::move(ends), trace);
   }
@@ -353,18 +354,12 @@ class Planning {
   }
 
   void add_updates() {
-    Seconds kernels, longest;
-    Bytes moved;
-    for (std::size_t i = 0; i < forecast_.program.calls.size(); ++i) {
-      const KernelCall& call = forecast_.program.calls[i];
-      if (forecast_.program.sections[call.section].pass != Pass::optimizer) continue;
-      kernels += forecast_.rank.calls[i].each * real(call.times),
-          moved += forecast_.rank.calls[i].moved * real(call.times);
-    }
-    kernels = kernels * host_stretch(forecast_.rank);
+    Seconds longest, all;
+    const Bytes moved = update_cost(forecast_.program, forecast_.rank).moved;
+    for (const StageForecast& s : forecast_.stages) all += s.update;
     for (const StageForecast& s : forecast_.stages) {
       longest = std::max(longest, s.update);
-      plan_->updates.push_back({s.update, {}, kernels > seconds(0) ? moved * (s.update / kernels) : bytes(0)});
+      plan_->updates.push_back({s.update, {}, all > seconds(0) ? moved * (s.update / all) : bytes(0)});
     }
     plan_->between_steps = forecast_.optimizer - longest;
   }

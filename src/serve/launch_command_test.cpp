@@ -155,6 +155,24 @@ TEST(ServeLaunch, ServersOverSeveralHosts) {
               HasSubstr("mpirun -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
 }
 
+// Of two servers over two nodes each: an MPI world a server, whose first pod is what the router asks.
+TEST(ServeLaunch, TensorRtLlmOverSeveralNodesIsAnMpiJob) {
+  LaunchOptions o = options_of(EngineKind::trtllm, 8, 2);
+  o.layout.pp = 2;
+  const std::string text = file_of(launch_of({o}), "kubernetes.yaml");
+  for (const char* part :
+       {"kind: MPIJob\nmetadata:\n  name: tilecast-server-0\n", "  name: tilecast-server-1\n", "slotsPerWorker: 8\n",
+        "runLauncherAsWorker: true\n", "      replicas: 1\n", "mpirun --allow-run-as-root -n 16 trtllm-llmapi-launch",
+        "--config /plan/serve.yaml", "server tilecast-server-0-http:8100;", "server tilecast-server-1-http:8100;",
+        "app: tilecast-server-1-head\n"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("kind: StatefulSet")));
+  EXPECT_THAT(text, Not(HasSubstr("-H ")));
+  o.copies = 1;
+  EXPECT_THAT(file_of(launch_of({o}), "kubernetes.yaml"),
+              HasSubstr("name: tilecast\nspec:\n  selector:\n    app: tilecast-server-0-head\n"));
+}
+
 TEST(ServeLaunch, EveryServerReachesTheRouter) {
   for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
     const DeploymentLaunch d = apart(engine, 3, 2);

@@ -104,6 +104,8 @@ std::string pod_of(const DeploymentLaunch& d, const std::vector<ServerPlace>& pl
   const ServerPlace& p = places[server];
   std::size_t first = 0;
   while (places[first].pool != p.pool) ++first;
+  if (runs_under_mpi(d.pools[p.pool], p))
+    return mpi_server_name(d.pools[p.pool], static_cast<int>(server - first)) + "-http";
   const std::string name = pool_name(d.pools[p.pool]);
   return fmt::format("{0}-{1}.{0}", name, static_cast<int>(server - first) * p.nodes);
 }
@@ -178,7 +180,8 @@ std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
 std::string router_manifest(const DeploymentLaunch& d, const std::vector<ServerPlace>& places) {
   const RouterLaunch r = router_launch(d.pools, places);
   if (r.empty()) {
-    const std::string name = pool_name(d.any());
+    const std::string name =
+        runs_under_mpi(d.any(), places.front()) ? mpi_server_name(d.any(), 0) + "-head" : pool_name(d.any());
     return service("tilecast", name, kRouterPort, places.front().port, false);
   }
   const FillPlace fill = [&](std::string_view place) -> std::string {
@@ -239,16 +242,21 @@ std::string kubernetes_file(const DeploymentLaunch& d) {
                          "# For {}. kubectl apply -f kubernetes.yaml; requests go to the service tilecast, port {}.\n"
                          "# Gated checkpoints: kubectl create secret generic huggingface --from-literal=token=...\n",
                          release_of(d.any().engine), kRouterPort);
-  if (d.any().engine == EngineKind::trtllm)
-    for (const ServerPlace& p : places)
-      if (p.nodes > 1)
-        return text +
-               "# Not written: a TensorRT-LLM server over several nodes runs under MPI; give the command of\n"
-               "# launch.sh to your cluster's MPI operator.\n";
+  bool mpi = false;
+  for (const ServerPlace& p : places) mpi = mpi || runs_under_mpi(d.pools[p.pool], p);
+  if (mpi)
+    text +=
+        "# Servers over several nodes are MPIJobs: MPI Operator 0.6.0 has to be installed, and the image needs sshd for\n"
+        "# its workers.\n";
   text += config_map(d, places);
-  std::size_t written = 0;
-  for (const ServerPlace& p : places)
-    if (p.pool == written) text += pool_manifest(d.pools[p.pool], p), ++written;
+  std::size_t next_pool = 0;
+  int number = 0;
+  for (const ServerPlace& p : places) {
+    const bool first = p.pool == next_pool;
+    if (first) ++next_pool, number = 0;
+    if (runs_under_mpi(d.pools[p.pool], p)) text += mpi_manifest(d.pools[p.pool], p, number++);
+    else if (first) text += pool_manifest(d.pools[p.pool], p);
+  }
   return text + router_manifest(d, places);
 }
 

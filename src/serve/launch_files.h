@@ -16,6 +16,12 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& launch);
 std::string compose_file(const DeploymentLaunch& launch);
 std::string kubernetes_file(const DeploymentLaunch& launch);
 
+// A server whose nodes MPI starts together, as a manifest of its own (serve/launch_mpi.cpp); `number` counts those of
+// its pool. Its HTTP server is reached by the name with -http behind it.
+bool runs_under_mpi(const LaunchOptions& options, const ServerPlace& place);
+std::string mpi_server_name(const LaunchOptions& options, int number);
+std::string mpi_manifest(const LaunchOptions& options, const ServerPlace& place, int number);
+
 // As comments of a shell or of YAML.
 std::string headline_comment(const DeploymentLaunch& launch);
 // Configuration files of routers name hosts; where there are several, `@host1@` stands for the second.

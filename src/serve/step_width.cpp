@@ -147,4 +147,16 @@ ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecas
   return whole;
 }
 
+void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation) {
+  const auto cap = [&](Summary ServingMetrics::*figure, const std::optional<Seconds>& most) {
+    if (!most) return;
+    for (ServingMetrics* end : {&ends.fast, &ends.slow})
+      for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99})
+        (end->*figure).*part = std::min((end->*figure).*part, in_seconds(*most));
+  };
+  cap(&ServingMetrics::ttft, simulation.first_token_timeout);
+  cap(&ServingMetrics::ttft, simulation.total_timeout);
+  cap(&ServingMetrics::e2el, simulation.total_timeout);
+}
+
 }  // namespace tilecast

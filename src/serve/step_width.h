@@ -54,5 +54,7 @@ bool mostly_queued(const std::vector<RequestRecord>& requests);
 
 // ... and with what steps and whole runs are off by, figure by figure of the run as forecast.
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast);
+// No request that was served took longer than its client waits.
+void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation);
 
 }  // namespace tilecast

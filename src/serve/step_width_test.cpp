@@ -97,6 +97,22 @@ TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
               0.02 * std::exp(double{constants::kQueuedTpotWidth.up}), 1e-12);
 }
 
+TEST(ServeStepWidth, NobodyWaitsLongerThanHisPatience) {
+  ServingEnds ends;
+  ends.slow.ttft = {4, 3, 9, 12}, ends.slow.e2el = {20, 18, 50, 70}, ends.fast.ttft = {1, 1, 2, 3};
+  SimulationOptions simulation;
+  keep_to_patience(ends, simulation);
+  EXPECT_EQ(ends.slow.e2el.p99, 70);
+  simulation.first_token_timeout = seconds(5), simulation.total_timeout = seconds(30);
+  keep_to_patience(ends, simulation);
+  EXPECT_EQ(ends.slow.ttft.mean, 4);
+  EXPECT_EQ(ends.slow.ttft.p90, 5);
+  EXPECT_EQ(ends.slow.ttft.p99, 5);
+  EXPECT_EQ(ends.slow.e2el.mean, 20);
+  EXPECT_EQ(ends.slow.e2el.p99, 30);
+  EXPECT_EQ(ends.fast.ttft.p99, 3);
+}
+
 TEST(ServeStepWidth, QueuedLoadsAreToldByTheirWaiting) {
   RequestRecord waits, runs;
   waits.scheduled = seconds(0.8), waits.first = seconds(1);

@@ -1,0 +1,67 @@
+// How a model is trained: in which precision its products run, which of its weights learn, and from what.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "tilecast/units.h"
+
+namespace tilecast {
+
+// Products narrower than the parameters: recipes of Transformer Engine and torchao. docs/parallel.md has what each of
+// them casts, and what stays in 16 bits.
+enum class TrainPrecision : std::uint8_t {
+  none,         // products run in the type of the activations
+  fp8_delayed,  // one scale a tensor, from the absolute maxima of earlier steps
+  fp8_current,  // one scale a tensor, from its own absolute maximum
+  fp8_row,      // a scale a row of either operand
+  fp8_block,    // 1 x 128 against 128 x 128
+  mxfp8,        // 32 in a row, powers of two
+  nvfp4,        // 16 in a row, and one scale a tensor
+};
+inline constexpr std::array<std::string_view, 7> kTrainPrecisionNames = {
+    "none", "fp8-delayed", "fp8-current", "fp8-row", "fp8-block", "mxfp8", "nvfp4"};
+constexpr std::string_view name_of(TrainPrecision p) { return kTrainPrecisionNames[static_cast<std::size_t>(p)]; }
+constexpr const auto& enum_names(TrainPrecision) { return kTrainPrecisionNames; }
+
+// Which weights learn.
+enum class FineTune : std::uint8_t {
+  full,   // all of them: pre-training, supervised fine-tuning
+  lora,   // adapters of low rank beside frozen products
+  qlora,  // ... whose weights are kept in four bits (NF4) and unpacked for every product
+};
+inline constexpr std::array<std::string_view, 3> kFineTuneNames = {"full", "lora", "qlora"};
+constexpr std::string_view name_of(FineTune f) { return kFineTuneNames[static_cast<std::size_t>(f)]; }
+constexpr const auto& enum_names(FineTune) { return kFineTuneNames; }
+
+// Which products have adapters.
+enum class AdapterTargets : std::uint8_t {
+  qv,         // queries and values, as the first paper has it
+  attention,  // all projections into and out of attention
+  all,        // and the feed-forward block's
+};
+inline constexpr std::array<std::string_view, 3> kAdapterTargetNames = {"qv", "attention", "all"};
+constexpr std::string_view name_of(AdapterTargets t) { return kAdapterTargetNames[static_cast<std::size_t>(t)]; }
+constexpr const auto& enum_names(AdapterTargets) { return kAdapterTargetNames; }
+
+enum class Objective : std::uint8_t {
+  next_token,  // pre-training and supervised fine-tuning
+  dpo,         // pairs of a chosen and a rejected sequence, each also seen by a frozen reference
+};
+inline constexpr std::array<std::string_view, 2> kObjectiveNames = {"next-token", "dpo"};
+constexpr std::string_view name_of(Objective o) { return kObjectiveNames[static_cast<std::size_t>(o)]; }
+constexpr const auto& enum_names(Objective) { return kObjectiveNames; }
+
+// What of a training step a query says beside its batch.
+struct TrainMethod {
+  TrainPrecision precision = TrainPrecision::none;
+  bool fp8_attention = false;  // attention itself reads fp8 (Transformer Engine's fp8_dot_product_attention)
+  Count wide_layers = 0;       // layers at the model's end whose products stay in 16 bits
+  FineTune tune = FineTune::full;
+  Count rank = 16;  // of adapters
+  AdapterTargets targets = AdapterTargets::all;
+  Objective objective = Objective::next_token;
+};
+
+}  // namespace tilecast

@@ -1,0 +1,119 @@
+#include "model/adapters.h"
+
+namespace tilecast {
+namespace {
+
+bool is_projection(Role role) {
+  switch (role) {
+    case Role::attention_qkv:
+    case Role::attention_query:
+    case Role::attention_key:
+    case Role::attention_value:
+    case Role::attention_gate:
+    case Role::attention_out:
+    case Role::latent_down:
+    case Role::latent_up:
+    case Role::cross_query:
+    case Role::cross_key:
+    case Role::cross_value:
+    case Role::cross_out:
+    case Role::scan_in:
+    case Role::scan_out: return true;
+    default: return false;
+  }
+}
+
+// Writes one section; products of one input stand side by side before their adapters, so that engines can merge them.
+class AdapterWriter {
+ public:
+  AdapterWriter(const Section& section, const AdapterSpec& adapters)
+      : in_(section), adapters_(adapters), out_(emptied(section)) {}
+
+  Section write() && {
+    for (const Operator& op : in_.operators) {
+      if (!waiting_.empty() && op.inputs != waiting_.front().of->inputs) add_waiting();
+      place(op);
+    }
+    add_waiting();
+    return std::move(out_);
+  }
+
+ private:
+  // An adapter that is still to come: the product it stands beside, and what that writes instead.
+  struct Waiting {
+    const Operator* of;
+    int frozen;
+  };
+
+  void place(const Operator& op) {
+    Operator own = op;
+    own.weights.frozen = op.weights.matrix + op.weights.vector > 0;
+    const bool layer = in_.part.kind == SectionKind::layer;
+    const bool product = layer && std::holds_alternative<Gemm>(op.shape) && op.role != Role::router;
+    own.weights.packed = adapters_.packed && product;
+    if (product && !op.outputs.empty() && has_adapter(op.role, adapters_.targets)) {
+      own.outputs.front() = tensor(op.name + ".frozen", elements(op.outputs.front()));
+      waiting_.push_back({&op, own.outputs.front()});
+    }
+    out_.operators.push_back(std::move(own));
+  }
+
+  void add_waiting() {
+    for (const Waiting& w : waiting_) add_adapter(*w.of, w.frozen);
+    waiting_.clear();
+  }
+  void add_adapter(const Operator& op, int frozen) {
+    const auto& product = std::get<Gemm>(op.shape);
+    const Count rank = adapters_.rank, elements = product.m * product.n;
+    Gemm down, up;
+    down.m = up.m = product.m, down.n = rank, down.k = product.k, up.n = product.n, up.k = rank;
+    const int low = add(op.name + ".adapter_down", down, op.inputs, product.m * rank, {.matrix = rank * product.k});
+    const int high = add(op.name + ".adapter_up", up, {low}, elements, {.matrix = rank * product.n});
+    Elementwise scale, sum;
+    scale.elements = sum.elements = elements;
+    scale.op = PointwiseOp::mul, sum.op = PointwiseOp::add, sum.inputs = 2;
+    const int scaled = add(op.name + ".adapter_scale", scale, {high}, elements, {});
+    add(op.name + ".adapter_sum", sum, {frozen, scaled}, elements, {});
+    out_.tensors.pop_back();  // the sum is what the product wrote before
+    out_.operators.back().outputs = op.outputs;
+  }
+  int add(std::string name, Shape shape, std::vector<int> inputs, Count size, OwnedWeights weights) {
+    const int to = tensor(name, size);
+    out_.operators.push_back({std::move(name), std::move(shape), std::move(inputs), {to}, weights});
+    out_.operators.back().role = Role::adapter;
+    return to;
+  }
+  Count elements(int i) const { return out_.tensors[static_cast<std::size_t>(i)].elements; }
+  int tensor(std::string name, Count size) {
+    out_.tensors.push_back({std::move(name), size, TensorKind::activation});
+    return static_cast<int>(out_.tensors.size()) - 1;
+  }
+
+  const Section& in_;
+  const AdapterSpec& adapters_;
+  Section out_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace
+
+bool has_adapter(Role role, AdapterTargets targets) {
+  switch (targets) {
+    case AdapterTargets::qv:
+      return role == Role::attention_query || role == Role::attention_value || role == Role::attention_qkv;
+    case AdapterTargets::attention: return is_projection(role);
+    case AdapterTargets::all:
+      return is_projection(role) || role == Role::mlp_gate || role == Role::mlp_up || role == Role::mlp_down ||
+             role == Role::shared_expert;
+  }
+  return false;
+}
+
+Graph with_adapters(const Graph& forward, const AdapterSpec& adapters) {
+  Graph graph{forward.name, {}};
+  for (const Section& section : forward.sections)
+    graph.sections.push_back(AdapterWriter(section, adapters).write());
+  return graph;
+}
+
+}  // namespace tilecast
