@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "answers/documents.h"
 #include "cli/views/retime_view.h"
 
 namespace tilecast {

@@ -8,7 +8,5 @@
 namespace tilecast {
 
 std::string retime_text(const RetimeReport& report, Count top);
-// For programs; field names are stable (docs/json.md).
-std::string retime_json(const RetimeReport& report);
 
 }  // namespace tilecast

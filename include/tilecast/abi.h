@@ -54,8 +54,9 @@ TILECAST_API size_t tilecast_text_size(const tilecast_text* text);
 TILECAST_API void tilecast_text_free(tilecast_text* text);
 
 /* Asks what `tilecast QUESTION --json` asks ("kernel", "predict", "memory", "collective", "simulate", "plan serve",
- * "plan train", "diagnose", "tune fused-moe", "tune gemm", "calibrate", "gpus", "gpu", "models", "clusters") and answers
- * with the same document (docs/json.md). `query` is a JSON object with the question's arguments by name (docs/c.md). */
+ * "plan train", "diagnose", "retime", "tune fused-moe", "tune gemm", "calibrate", "gpus", "gpu", "models", "clusters")
+ * and answers with the same document (docs/json.md). `query` is a JSON object with the question's arguments by name
+ * (docs/c.md). */
 TILECAST_API tilecast_status tilecast_ask(const char* question, const char* query, tilecast_text** answer,
                                           tilecast_error* error);
 /* The same of a JSON list of queries, on `threads` threads (0: all cores). The answer is a list in their order, of

@@ -431,6 +431,23 @@ class Diagnosis(Answer):
 
 
 @dataclass(frozen=True)
+class Retiming(Answer):
+    """A profiler's trace as it would be on another card."""
+
+    work: List[Dict[str, Any]] = field(repr=False, compare=False)  # kernels, those that took longest first
+
+    @classmethod
+    def from_document(cls, document: Dict[str, Any]) -> "Retiming":
+        return cls(document, document["kernels"])
+
+    def figures(self) -> Dict[str, Any]:
+        return {name: value for name, value in self.document.items() if isinstance(value, (str, int, float))}
+
+    def details(self) -> List[Dict[str, Any]]:
+        return [{name: value for name, value in one.items() if not isinstance(value, (dict, list))} for one in self.work]
+
+
+@dataclass(frozen=True)
 class MoeTuning(Answer):
     """Triton configurations of fused experts, ranked by forecast for each number of tokens."""
 

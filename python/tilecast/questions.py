@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, 
 
 from . import _library, _values
 from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, KernelForecast, MemoryForecast, Model, MoeTuning,
-                      ServingPlan, Simulation, StepForecast, TrainingPlan)
+                      Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
 from .errors import from_document
 from .tables import Row, Table
 
@@ -121,6 +121,11 @@ def plan_train(model: Any, **arguments: Any) -> Any:
 def diagnose(trace: Any, **arguments: Any) -> Any:
     """A profiler's trace against the forecast: a :class:`Diagnosis`, or a table of them."""
     return _ask("diagnose", _whole(Diagnosis), {"trace": trace, **arguments})
+
+
+def retime(trace: Any, gpu: Any = None, **arguments: Any) -> Any:
+    """A profiler's trace as it would be on another card: a :class:`Retiming`, or a table of them."""
+    return _ask("retime", _whole(Retiming), {"trace": trace, "gpu": gpu, **arguments})
 
 
 def tune_moe(gpu: Any = None, **arguments: Any) -> Any:

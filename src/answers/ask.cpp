@@ -173,6 +173,13 @@ Answer ask_diagnose(Given& given) {
   return report ? Answer(diagnose_json(*report)) : Answer(report.error());
 }
 
+Answer ask_retime(Given& given) {
+  RetimeQuery query;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto report = retime(query);
+  return report ? Answer(retime_json(*report)) : Answer(report.error());
+}
+
 Answer ask_tune_moe(Given& given) {
   MoeTuneQuery query;
   Measuring measuring;
@@ -233,6 +240,7 @@ const std::vector<Asked>& all_questions() {
       {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>},
       {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>},
       {"diagnose", diagnose_question(), &ask_diagnose, &arguments_for<DiagnoseQuery>},
+      {"retime", retime_question(), &ask_retime, &arguments_for<RetimeQuery>},
       {"tune fused-moe", tune_moe_question(), &ask_tune_moe, &arguments_for<MoeTuneQuery>},
       {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>},
       {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},

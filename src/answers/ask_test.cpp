@@ -93,7 +93,7 @@ TEST(Ask, RefusalsNameTheArgument) {
 TEST(Ask, EveryQuestionOfTheProgramIsAmongThem) {
   const Texts all = Texts::parse(questions_json());
   for (const Question* question : {&kernel_question(), &step_question(), &memory_question(), &collective_question(), &simulate_question(),
-                                   &plan_serve_question(), &plan_train_question(), &diagnose_question(), &calibrate_question(),
+                                   &plan_serve_question(), &plan_train_question(), &diagnose_question(), &retime_question(), &calibrate_question(),
                                    &tune_moe_question(), &tune_gemm_question(), &gpus_question(), &models_question(), &clusters_question()}) {
     bool found = false;
     for (const Texts& one : all) found |= one["summary"] == question->summary;

@@ -13,6 +13,7 @@
 #include "tilecast/kernel.h"
 #include "tilecast/model.h"
 #include "tilecast/plan.h"
+#include "tilecast/retime.h"
 #include "tilecast/serving.h"
 #include "tilecast/tune.h"
 
@@ -48,6 +49,7 @@ std::string plan_train_json(const TrainingPlanResult& plan);
 // No real run has so many different kernels; reports of hostile files stay small.
 inline constexpr std::size_t kMostListed = 20000;
 std::string diagnose_json(const DiagnosisReport& report);
+std::string retime_json(const RetimeReport& report);
 
 // `files`: those written (docs/tune.md).
 std::string moe_tuning_json(const MoeTuning& tuning, const std::vector<std::string>& files);

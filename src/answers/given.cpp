@@ -10,7 +10,7 @@
 namespace tilecast {
 namespace {
 
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 std::string hyphened(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -21,18 +21,18 @@ std::string hyphened(std::string name) {
 bool takes_description(const std::string& name) { return name == "gpu" || name == "cluster" || name == "model"; }
 
 // A text, a number or yes and no, as it would be typed.
-Result<std::string> plain_text(const std::string& name, const Json& value) {
+Result<std::string> plain_text(const std::string& name, const Value& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return std::string(value.get<bool>() ? "yes" : "no");
   if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
   if (value.is_number_integer()) return fmt::format("{}", value.get<std::int64_t>());
   if (value.is_number()) return fmt::format("{}", value.get<double>());
-  if (value.is_object() && takes_description(name)) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (value.is_object() && takes_description(name)) return value.dump(-1, ' ', false, Value::error_handler_t::replace);
   return field_error(name, fmt::format("takes no {}", value.type_name()), "a text or a number");
 }
 
 // ... of a list with commas between its parts, of an object with name=value.
-Result<std::string> whole_text(const std::string& name, const Json& value) {
+Result<std::string> whole_text(const std::string& name, const Value& value) {
   if (!value.is_array() && (!value.is_object() || takes_description(name))) return plain_text(name, value);
   std::vector<std::string> parts;
   for (const auto& [key, part] : value.items()) {
@@ -51,7 +51,7 @@ Result<Given> Given::from(std::string_view query) {
   return from(*std::move(parsed));
 }
 
-Result<Given> Given::from(Json query) {
+Result<Given> Given::from(Value query) {
   if (!query.is_object()) return Error{"query", "", "must be a JSON object", R"(for example {"gpu": "H100-SXM"})"};
   Given given;
   for (auto& [name, value] : query.items()) {
@@ -62,7 +62,7 @@ Result<Given> Given::from(Json query) {
   return given;
 }
 
-const Json* Given::find(const std::string& name) {
+const Value* Given::find(const std::string& name) {
   known_.insert(name);
   const auto found = members_.find(name);
   return found == members_.end() ? nullptr : &*found;
@@ -70,11 +70,11 @@ const Json* Given::find(const std::string& name) {
 
 Result<std::vector<std::string>> Given::take_list(const std::string& name) {
   std::vector<std::string> values;
-  const Json* given = find(name);
+  const Value* given = find(name);
   if (!given) return values;
-  const Json list = given->is_array() ? *given : Json::array({*given});
+  const Value list = given->is_array() ? *given : Value::array({*given});
   if (list.empty()) return field_error(name, "is an empty list", "leave it out, or give one value or more");
-  for (const Json& value : list) {
+  for (const Value& value : list) {
     auto text = plain_text(name, value);
     if (!text) return std::move(text).error();
     values.push_back(*std::move(text));
@@ -83,12 +83,12 @@ Result<std::vector<std::string>> Given::take_list(const std::string& name) {
 }
 
 Result<std::string> Given::take_text(const std::string& name) {
-  const Json* given = find(name);
+  const Value* given = find(name);
   return given ? plain_text(name, *given) : Result<std::string>(std::string());
 }
 
 Result<bool> Given::take_yes_no(const std::string& name) {
-  const Json* given = find(name);
+  const Value* given = find(name);
   if (!given) return false;
   if (given->is_boolean()) return given->get<bool>();
   return field_error(name, "must be true or false", "leave it out for its default");
@@ -100,7 +100,7 @@ Status Given::fill(const std::vector<BoundArgument>& arguments) {
     std::vector<std::string> names = argument.about.aliases;
     names.insert(names.begin(), argument.about.name);
     for (const std::string& name : names) {
-      const Json* given = find(name);
+      const Value* given = find(name);
       if (!given) continue;
       const auto text = whole_text(argument.about.name, *given);
       if (!text) return text.error();

@@ -18,7 +18,7 @@ struct StepPredictor::Kept {
 
 namespace {
 
-constexpr Count kMost = Count{1} << 30;  // no real length exceeds it
+constexpr Count kMostTokens = Count{1} << 30;  // no real length exceeds it
 
 // A query of some step, so that everything but its requests is checked as any query is.
 Result<StepQuery> any_step(StepQuery query) {
@@ -36,10 +36,10 @@ Status check(std::span<const StepPredictor::Prompt> prompts, std::span<const Cou
   if (prompts.empty() && decodes.empty())
     return field_error("decode", "and prefill are empty: a step has requests", "give one or more");
   for (const StepPredictor::Prompt& prompt : prompts)
-    if (prompt.fresh < 1 || prompt.fresh > kMost || prompt.cached < 0 || prompt.cached > kMost)
+    if (prompt.fresh < 1 || prompt.fresh > kMostTokens || prompt.cached < 0 || prompt.cached > kMostTokens)
       return field_error("prefill", "takes new tokens from 1 and cached ones from 0, to 2^30", "for example (512, 0)");
   for (const Count cached : decodes)
-    if (cached < 0 || cached > kMost)
+    if (cached < 0 || cached > kMostTokens)
       return field_error("decode", "takes numbers of cached tokens from 0 to 2^30", "for example 2048");
   return Ok{};
 }
