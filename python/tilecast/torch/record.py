@@ -14,7 +14,7 @@ from .arguments import Describer
 from .backward import Backward
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
-from .surroundings import READ_BACK, ChooseKernels, Fakes, Numbers, as_on_card, to_fakes, untraced
+from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
 
 IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
 
@@ -38,6 +38,7 @@ class Recorder:
         self._open.enter_context(as_on_card(self.capability))
         self._open.enter_context(self.mode)
         self._open.enter_context(Numbers())
+        self._open.enter_context(Convolutions())
         self._open.enter_context(ChooseKernels(self.capability))
         self._open.enter_context(self.backward.installed())
         return self

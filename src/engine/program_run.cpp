@@ -1,0 +1,61 @@
+#include "engine/program_run.h"
+
+#include <map>
+
+#include "engine/host_units.h"
+#include "model/graph.h"
+
+namespace tilecast {
+namespace {
+
+Pass pass_of(std::string_view phase) {
+  if (phase == "optimizer") return Pass::optimizer;
+  return phase == "backward" || phase == "recompute" ? Pass::backward : Pass::forward;
+}
+
+KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times, bool known) {
+  Operator op;
+  op.shape = kernel.kernel.shape;
+  KernelCall call;
+  call.name = kernel.name, call.section = section, call.op_class = class_of(op);
+  call.kernel = kernel.kernel;
+  call.context.engine = Launcher::pytorch;
+  call.context.kernel_source = kernel.source;
+  if (call.context.kernel_source.empty() && kernel.walk != TorchWalk::vectorized)
+    call.context.kernel_source = source_of(kernel.walk);
+  call.times = times * kernel.times;
+  call.flops = model_flops(op);
+  call.unknown = !known;
+  return call;
+}
+
+void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowered) {
+  use.first = made.program.calls.size(), use.kernels = lowered.kernels.size(), use.known = lowered.known;
+  for (const ProgramKernel& kernel : lowered.kernels)
+    made.program.calls.push_back(call_of(kernel, static_cast<std::size_t>(use.phase), use.times, lowered.known));
+  made.uses.push_back(use);
+}
+
+}  // namespace
+
+RecordedProgram as_kernels(const ProgramFile& file, const ProgramOptions& options) {
+  RecordedProgram made;
+  made.program.engine = options.kind;
+  made.program.host = host_cost(options.kind);
+  for (const std::string& phase : file.phases) made.program.sections.push_back({phase, 1, pass_of(phase), {}, -1});
+  std::map<std::pair<int, int>, int> places;  // operator and phase -> use
+  std::vector<OperatorUse> uses;
+  for (const ProgramCall& call : file.calls) {
+    const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(uses.size()));
+    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0});
+    ++uses[static_cast<std::size_t>(place->second)].times;
+    made.use_of_call.push_back(place->second);
+  }
+  for (const OperatorUse& use : uses)
+    add_use(made, use,
+            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], options.formulas));
+  made.program.host.per_launch = launch_time(made.program, HostCode::operators, made.program.host.per_launch);
+  return made;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,34 @@
+// A recorded PyTorch program (model/program_file.h) as an engine's kernels, ready for any GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "model/program_lower.h"
+
+namespace tilecast {
+
+// A distinct operator in one of the program's phases, and where its kernels stand.
+struct OperatorUse {
+  int op = 0, phase = 0;
+  Count times = 0;
+  bool known = true;
+  std::size_t first = 0, kernels = 0;  // calls of the program
+};
+
+struct RecordedProgram {
+  Program program;  // a call for each kernel of a use; a section for each phase
+  std::vector<OperatorUse> uses;
+  std::vector<int> use_of_call;  // by the file's calls; -1: it launches nothing
+  double host_units = 0;         // of a step, in plain additions
+};
+
+struct ProgramOptions {
+  EngineKind kind = EngineKind::pytorch;  // pytorch, or compile
+  std::vector<OperatorFormula> formulas = {};
+};
+
+RecordedProgram as_kernels(const ProgramFile& file, const ProgramOptions& options = {});
+
+}  // namespace tilecast

@@ -1,0 +1,169 @@
+// Convolutions as cuDNN runs them: implicit products over channels-last images; images that come channel by channel are
+// turned before and after. PyTorch adds a bias by a kernel of its own.
+#include <algorithm>
+#include <cmath>
+
+#include "model/program_rules.h"
+
+namespace tilecast {
+namespace {
+
+// A convolution in any number of dimensions, as the two that the kernel family has.
+struct Window {
+  Conv2d shape;
+  bool unit = true;  // a filter of one tap without steps: a product
+};
+
+// An axis without padding of its own that gives as many results.
+Count covered(Count results, Count taps, Count stride, Count dilation) {
+  return (results - 1) * stride + dilation * (taps - 1) + 1;
+}
+
+Count at(const std::vector<Count>& list, std::size_t i, Count otherwise) {
+  if (list.empty()) return otherwise;
+  return i < list.size() ? list[i] : list.back();
+}
+
+// `image` is the side that the filter slides over, `results` the other; transposed convolutions swap them.
+std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& image, const ProgramLayout& filter,
+                                const ProgramLayout& results) {
+  const std::size_t rank = filter.shape.size();
+  if (rank < 3 || rank > 5 || image.shape.size() != rank || results.shape.size() != rank) return std::nullopt;
+  const std::vector<Count> stride = view.wholes("stride"), padding = view.wholes("padding"),
+                           dilation = view.wholes("dilation");
+  Window window;
+  Conv2d& s = window.shape;
+  s.groups = std::max<Count>(1, view.whole("groups", 1));
+  s.batch = image.shape[0], s.in_channels = image.shape[1], s.out_channels = results.shape[1];
+  if (rank == 5) {  // frames: each result sees as many as the filter is deep
+    s.batch *= results.shape[2], s.in_channels *= filter.shape[2];
+    if (filter.shape[2] != 1 || at(stride, 0, 1) != 1) window.unit = false;
+  }
+  const std::size_t w = rank - 1, axes = rank - 2;
+  const std::size_t last = axes - 1;
+  s.kernel_w = filter.shape[w], s.kernel_h = rank == 3 ? 1 : filter.shape[w - 1];
+  const Count step_w = at(stride, last, 1), step_h = rank == 3 ? step_w : at(stride, last - 1, 1);
+  const Count pad_w = at(padding, last, 0), pad_h = rank == 3 ? 0 : at(padding, last - 1, 0);
+  const Count far_w = at(dilation, last, 1), far_h = rank == 3 ? 1 : at(dilation, last - 1, 1);
+  s.stride = std::max(step_w, step_h), s.dilation = std::max(far_w, far_h);
+  s.width = image.shape[w], s.height = rank == 3 ? 1 : image.shape[w - 1];
+  s.padding = pad_w;
+  if (pad_w != pad_h || step_w != step_h || far_w != far_h) {
+    s.padding = 0;
+    s.width = covered(results.shape[w], s.kernel_w, s.stride, s.dilation);
+    s.height = rank == 3 ? 1 : covered(results.shape[w - 1], s.kernel_h, s.stride, s.dilation);
+  }
+  window.unit = window.unit && s.kernel_w == 1 && s.kernel_h == 1 && s.stride == 1 && pad_w == 0 && pad_h == 0;
+  return window;
+}
+
+bool is_channels_last(const ProgramLayout& image) {
+  return image.shape.size() >= 3 && (image.shape[1] == 1 || image.strides[1] == 1) &&
+         image.strides.back() >= image.shape[1];
+}
+
+// A tile of an image turned through shared memory: read once, written once.
+void add_turn(KernelList& list, const ProgramLayout& image) {
+  const double size = bytes_of(image);
+  list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::strided, PointwiseOp::copy);
+}
+
+// cuDNN multiplies fp32 as tf32 unless it is told otherwise (torch.backends.cudnn.allow_tf32).
+std::string_view multiplied_as(std::string_view dtype) { return dtype == "fp32" ? "tf32" : priced_as(dtype).format; }
+
+// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe.
+void add_depthwise(KernelList& list, const Window& window, const ProgramLayout& image, const ProgramLayout& results) {
+  const Conv2d& s = window.shape;
+  constexpr Count kThreads = 128, kEach = 4;
+  Custom shape;
+  const auto outputs = static_cast<double>(elements_of(results));
+  shape.ctas = std::max<Count>(1, elements_of(results) / (kThreads * kEach));
+  shape.threads = kThreads;
+  const double taps = static_cast<double>((s.kernel_h ? s.kernel_h : s.kernel) * (s.kernel_w ? s.kernel_w : s.kernel));
+  // An address and a comparison with the edge for every tap beside its multiply-add.
+  constexpr double kSlotsPerTap = 4;
+  shape.vector_ops = 2 * kSlotsPerTap * taps * outputs;
+  shape.load_bytes = bytes_of(image), shape.store_bytes = bytes_of(results);
+  list.add("depthwise convolution", shape, priced_as(image.dtype).format);
+}
+
+bool is_depthwise(const Conv2d& s) { return s.groups > 1 && s.groups == s.in_channels; }
+
+void add_bias(KernelList& list, const ProgramLayout& out) {
+  const double size = bytes_of(out);
+  list.add_pass("bias", size, size, element_bytes(out.dtype), TorchWalk::strided);
+}
+
+struct Sides {
+  const ProgramLayout* image;
+  const ProgramLayout* results;
+};
+// Of a transposed convolution the results are the image: it is the gradient of a plain one.
+Sides sides_of(const OperatorView& view, const ProgramLayout& in, const ProgramLayout& out) {
+  return view.truth("transposed") ? Sides{&out, &in} : Sides{&in, &out};
+}
+
+void add_direction(KernelList& list, const Window& window, ConvBackward direction, std::string_view name,
+                   std::string_view format) {
+  Conv2d shape = window.shape;
+  shape.backward = direction;
+  list.add(name, shape, format);
+}
+
+void lower_convolution(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *in = view.tensor("input"), *filter = view.tensor("weight"), *out = view.result();
+  if (!in || !filter || !out || elements_of(*out) == 0) return;
+  const Sides sides = sides_of(view, *in, *out);
+  const auto window = window_of(view, *sides.image, *filter, *sides.results);
+  if (!window) return;
+  const bool transposed = view.truth("transposed"), turns = !is_channels_last(*out) && !window->unit;
+  if (is_depthwise(window->shape)) {
+    add_depthwise(list, *window, *in, *out);
+  } else {
+    if (turns && !is_channels_last(*in)) add_turn(list, *in);
+    add_direction(list, *window, transposed ? ConvBackward::data : ConvBackward::none, "convolution",
+                  multiplied_as(in->dtype));
+    if (turns) add_turn(list, *out);
+  }
+  if (view.tensor("bias")) add_bias(list, *out);
+}
+
+void lower_backward(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *gradient = view.tensor("grad_output"), *in = view.tensor("input"),
+                      *filter = view.tensor("weight");
+  if (!gradient || !in || !filter) return;
+  const Sides sides = sides_of(view, *in, *gradient);
+  const auto window = window_of(view, *sides.image, *filter, *sides.results);
+  if (!window) return;
+  const std::vector<Count> mask = view.wholes("output_mask");
+  const bool wants_data = at(mask, 0, 1) != 0, wants_filter = mask.size() < 2 || mask[1] != 0,
+             wants_bias = mask.size() > 2 && mask[2] != 0;
+  const std::string_view format = multiplied_as(in->dtype);
+  const bool turns = !is_channels_last(*gradient) && !window->unit, transposed = view.truth("transposed");
+  if (is_depthwise(window->shape)) {
+    if (wants_data) add_depthwise(list, *window, *gradient, *in);
+    if (wants_filter) add_depthwise(list, *window, *in, *gradient);
+  } else {
+    if (turns) add_turn(list, *gradient);
+    if (turns && wants_filter) add_turn(list, *in);
+    if (wants_data) {
+      add_direction(list, *window, transposed ? ConvBackward::none : ConvBackward::data, "data gradient", format);
+      if (turns) add_turn(list, *in);
+    }
+    if (wants_filter) add_direction(list, *window, ConvBackward::weight, "filter gradient", format);
+  }
+  if (wants_bias)
+    add_reduction(list, *gradient, static_cast<double>(gradient->shape[1]), !is_channels_last(*gradient));
+}
+
+}  // namespace
+
+std::span<const ProgramRule> program_convolution_rules() {
+  static const std::vector<ProgramRule> rules = {{"convolution", lower_convolution},
+                                                 {"convolution_backward", lower_backward},
+                                                 {"cudnn_convolution", lower_convolution},
+                                                 {"_conv_depthwise2d", lower_convolution}};
+  return rules;
+}
+
+}  // namespace tilecast

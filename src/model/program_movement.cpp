@@ -1,0 +1,171 @@
+// Copies, conversions, concatenations, look-ups and what writes to places that a tensor names.
+#include <algorithm>
+
+#include "model/program_rules.h"
+
+namespace tilecast {
+namespace {
+
+// Other devices' tensors come over the bus; a recorded program does that at its edges only.
+bool stays(const ProgramLayout& a, const ProgramLayout& b) { return a.on_card && b.on_card; }
+
+void lower_copy(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *from = view.tensor("self"), *to = view.result();
+  if (from && to && stays(*from, *to)) add_copy(list, *to, *from);
+}
+
+void lower_copy_into(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *to = view.tensor("self"), *from = view.tensor("src");
+  if (from && to && stays(*from, *to)) add_copy(list, *to, *from);
+}
+
+void lower_cat(const OperatorView& view, KernelList& list) {
+  const ProgramLayout* out = view.result();
+  if (!out || elements_of(*out) == 0 || !out->on_card) return;
+  const PricedAs priced = priced_as(out->dtype);
+  Copy shape;
+  shape.elements = std::max<Count>(1, static_cast<Count>(static_cast<double>(elements_of(*out)) * priced.elements));
+  list.add("concatenation", shape, priced.format, TorchWalk::cat);
+}
+
+// Rows that an index names, written one after the other.
+void lower_gather(const OperatorView& view, KernelList& list) {
+  const ProgramLayout* out = view.result();
+  if (!out || elements_of(*out) == 0 || !out->on_card) return;
+  const PricedAs priced = priced_as(out->dtype);
+  Copy shape;
+  shape.elements = std::max<Count>(1, static_cast<Count>(static_cast<double>(elements_of(*out)) * priced.elements));
+  list.add("gather", shape, priced.format, TorchWalk::index);
+}
+
+const ProgramLayout* source_of_scatter(const OperatorView& view) {
+  for (const std::string_view name : {"source", "src", "values", "value"})
+    if (const ProgramLayout* found = view.tensor(name)) return found;
+  return nullptr;
+}
+
+// The destination is copied first unless it is written in place; then every row of the source is read and added or
+// written where its index says.
+void lower_scatter(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *self = view.tensor("self"), *out = view.result(), *source = source_of_scatter(view);
+  if (!self || !out || elements_of(*out) == 0) return;
+  const std::string_view name = view.name();
+  const bool in_place = name.substr(0, name.find('.', name.find('.') + 1)).ends_with('_');
+  if (!in_place) add_copy(list, *out, *self);
+  if (!source || elements_of(*source) == 0) return;
+  const double size = bytes_of(*source);
+  list.add_pass("scatter", 2 * size, size, element_bytes(out->dtype), TorchWalk::index, PointwiseOp::copy);
+}
+
+void lower_embedding(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *table = view.tensor("weight"), *indices = view.tensor("indices");
+  if (!table || !indices || table->shape.size() != 2 || elements_of(*indices) == 0) return;
+  Embedding shape;
+  shape.tokens = elements_of(*indices), shape.vocab = table->shape[0], shape.cols = table->shape[1];
+  list.add("embedding", shape, priced_as(table->dtype).format);
+}
+
+void lower_embedding_backward(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *gradient = view.tensor("grad_output"), *indices = view.tensor("indices"), *out = view.result();
+  if (!gradient || !indices || !out || out->shape.size() != 2 || elements_of(*indices) == 0) return;
+  Embedding shape;
+  shape.tokens = elements_of(*indices), shape.vocab = out->shape[0], shape.cols = out->shape[1], shape.backward = true;
+  list.add("embedding gradient", shape, priced_as(out->dtype).format);
+}
+
+// Rows of a bag are added up as they are read.
+void lower_bag(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *table = view.tensor("weight"), *indices = view.tensor("indices"), *out = view.result();
+  if (!table || !indices || !out || table->shape.size() != 2) return;
+  const double row = static_cast<double>(table->shape[1]) * element_bytes(table->dtype);
+  list.add_pass("bags", static_cast<double>(elements_of(*indices)) * row, bytes_of(*out), element_bytes(table->dtype),
+                TorchWalk::index, PointwiseOp::copy);
+}
+
+// The table's gradient: zeros, the indices sorted, the rows of equal ones added up.
+void lower_bag_backward(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *indices = view.tensor("indices"), *out = view.result();
+  if (!indices || !out || out->shape.size() != 2 || elements_of(*indices) == 0) return;
+  Embedding shape;
+  shape.tokens = elements_of(*indices), shape.vocab = out->shape[0], shape.cols = out->shape[1], shape.backward = true;
+  list.add("embedding gradient", shape, priced_as(out->dtype).format);
+}
+
+// Every element read and written once, at another place.
+void lower_shuffle(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *in = view.tensor("self"), *out = view.result();
+  if (!in) in = view.tensor("grad_output");
+  if (!in || !out || elements_of(*out) == 0) return;
+  list.add_pass("copy", bytes_of(*in), bytes_of(*out), element_bytes(out->dtype), TorchWalk::strided,
+                PointwiseOp::copy);
+}
+
+// Zeros everywhere, and the gradient in its part of them.
+void lower_part_backward(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *gradient = view.tensor("grad_output"), *out = view.result();
+  if (!gradient || !out || elements_of(*out) == 0) return;
+  const double element = element_bytes(out->dtype), part = bytes_of(*gradient);
+  list.add_pass("fill", 0, bytes_of(*out), element, TorchWalk::vectorized, PointwiseOp::copy);
+  list.add_pass("copy", part, part, element, TorchWalk::strided, PointwiseOp::copy);
+}
+
+// Each result reads the inputs of its window; neighbours share them in the caches.
+void lower_pool(const OperatorView& view, KernelList& list) {
+  double read = 0, written = 0;
+  for (const ProgramLayout* input : view.inputs()) read += bytes_of(*input);
+  for (const ProgramLayout* out : view.results()) written += bytes_of(*out);
+  if (const ProgramLayout* out = view.result(); out && elements_of(*out) > 0)
+    list.add_pass("pooling", read, written, element_bytes(out->dtype), TorchWalk::strided, PointwiseOp::div);
+}
+
+void lower_pool_backward(const OperatorView& view, KernelList& list) {
+  const ProgramLayout* out = view.result();
+  if (!out || elements_of(*out) == 0) return;
+  double read = 0;
+  if (const ProgramLayout* gradient = view.tensor("grad_output")) read += bytes_of(*gradient);
+  if (const ProgramLayout* indices = view.tensor("indices")) read += bytes_of(*indices);
+  list.add_pass("pooling gradient", read, bytes_of(*out), element_bytes(out->dtype), TorchWalk::strided,
+                PointwiseOp::div);
+}
+
+}  // namespace
+
+std::span<const ProgramRule> program_movement_rules() {
+  static const std::vector<ProgramRule> rules = [] {
+    std::vector<ProgramRule> made = {{"_to_copy", lower_copy},
+                                     {"clone", lower_copy},
+                                     {"contiguous", lower_copy},
+                                     {"copy", lower_copy_into},
+                                     {"cat", lower_cat},
+                                     {"stack", lower_cat},
+                                     {"embedding", lower_embedding},
+                                     {"embedding_dense_backward", lower_embedding_backward},
+                                     {"_embedding_bag", lower_bag},
+                                     {"_embedding_bag_forward_only", lower_bag},
+                                     {"_embedding_bag_backward", lower_bag_backward},
+                                     {"_embedding_bag_dense_backward", lower_bag_backward},
+                                     {"slice_backward", lower_part_backward},
+                                     {"select_backward", lower_part_backward},
+                                     {"max_pool2d_with_indices_backward", lower_pool_backward},
+                                     {"upsample_nearest2d_backward", lower_shuffle},
+                                     {"upsample_bilinear2d_backward", lower_shuffle}};
+    for (const std::string_view op : {"index", "index_select", "gather", "take", "masked_select"})
+      made.push_back({op, lower_gather});
+    for (const std::string_view op : {"index_add", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_copy",
+                                      "_index_put_impl", "masked_scatter", "slice_scatter", "select_scatter"})
+      made.push_back({op, lower_scatter});
+    for (const std::string_view op : {"constant_pad_nd", "roll", "pixel_shuffle", "pixel_unshuffle", "repeat",
+                                      "_unsafe_index", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
+                                      "im2col", "col2im", "repeat_interleave"})
+      made.push_back({op, lower_shuffle});
+    for (const std::string_view op :
+         {"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "upsample_nearest2d", "upsample_bilinear2d",
+          "upsample_bicubic2d", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward", "upsample_nearest1d",
+          "max_pool3d_with_indices", "_adaptive_avg_pool3d"})
+      made.push_back({op, lower_pool});
+    return made;
+  }();
+  return rules;
+}
+
+}  // namespace tilecast

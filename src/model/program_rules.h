@@ -1,0 +1,119 @@
+// What is known about PyTorch's operators: for each, the kernels that PyTorch 2.11 launches on a CUDA card.
+//
+// The rules of a kind stand in a file of their own (program_pointwise.cpp, program_products.cpp ...); program_lower.cpp
+// gathers them. An operator no rule knows is priced by the bytes of its tensors.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "kernel/torch_walk.h"
+#include "model/program_file.h"
+
+namespace tilecast {
+
+// One kernel of an operator.
+struct ProgramKernel {
+  std::string name;  // "product", "row sums"; for people
+  Kernel kernel;
+  TorchWalk walk = TorchWalk::vectorized;
+  KernelSource source = {};  // whose attention, where the record says it; empty: the card's default
+  Count times = 1;
+  bool hidden = false;  // it runs beside others of its operator, and the step does not wait for it
+};
+
+// One distinct call of a program with its arguments by name.
+class OperatorView {
+ public:
+  OperatorView(const ProgramFile& program, const ProgramOperator& op) : program_(program), op_(op) {}
+  const ProgramOperator& op() const { return op_; }
+  std::string_view name() const { return op_.name; }
+
+  // Null where it was not given, or is no tensor.
+  const ProgramLayout* tensor(std::string_view argument) const;
+  // The members of a list; absent ones are left out.
+  std::vector<const ProgramLayout*> tensors(std::string_view argument) const;
+  // All tensor arguments in order, those of lists included.
+  std::vector<const ProgramLayout*> inputs() const;
+  std::vector<const ProgramLayout*> results() const;
+  const ProgramLayout* result(std::size_t i = 0) const;
+  std::vector<Count> wholes(std::string_view argument) const;
+  Count whole(std::string_view argument, Count otherwise) const;
+  double number(std::string_view argument, double otherwise) const;
+  bool truth(std::string_view argument, bool otherwise = false) const;
+
+ private:
+  const ProgramFile& program_;
+  const ProgramOperator& op_;
+};
+
+// The kernels of an operator, as they are found.
+class KernelList {
+ public:
+  ProgramKernel& add(std::string_view name, Shape shape, std::string_view format,
+                     TorchWalk walk = TorchWalk::vectorized);
+  // A pointwise pass that reads and writes so many bytes over elements of this size.
+  void add_pass(std::string_view name, double read, double written, double element,
+                TorchWalk walk = TorchWalk::vectorized, PointwiseOp op = PointwiseOp::add);
+  std::vector<ProgramKernel> take() && { return std::move(kernels_); }
+  bool empty() const { return kernels_.empty(); }
+
+ private:
+  std::vector<ProgramKernel> kernels_;
+};
+
+struct ProgramRule {
+  std::string_view op;  // without its overload, and without the underscore of what writes in place
+  void (*lower)(const OperatorView&, KernelList&) = nullptr;  // null: launches nothing
+};
+std::span<const ProgramRule> program_pointwise_rules();
+std::span<const ProgramRule> program_product_rules();
+std::span<const ProgramRule> program_attention_rules();
+std::span<const ProgramRule> program_convolution_rules();
+std::span<const ProgramRule> program_norm_rules();
+std::span<const ProgramRule> program_reduction_rules();
+std::span<const ProgramRule> program_movement_rules();
+std::span<const ProgramRule> program_optimizer_rules();
+std::span<const ProgramRule> program_recurrent_rules();
+std::span<const ProgramRule> program_quiet_rules();  // no kernels
+
+const ProgramRule* find_program_rule(std::string_view name);
+// "aten.add_.Tensor" -> "add"; operators of other libraries keep their namespace.
+std::string_view operator_base(std::string_view name);
+
+// Sizes of tensors.
+Count elements_of(const ProgramLayout& layout);
+// Elements that are different in memory: an expanded axis has one.
+Count distinct_elements(const ProgramLayout& layout);
+double element_bytes(std::string_view dtype);
+double bytes_of(const ProgramLayout& layout);
+bool is_floating(std::string_view dtype);
+// The format that pointwise kernels of this type are priced in, and how many of its elements one of ours is: whole
+// numbers and booleans move like floats of as many bytes.
+struct PricedAs {
+  std::string_view format;
+  double elements = 1;
+};
+PricedAs priced_as(std::string_view dtype);
+
+// How TensorIterator walks operands: the result first. Axes are put in order of the result's strides and joined where
+// all operands allow (TensorIterator.cpp, reorder_dimensions and coalesce_dimensions).
+struct IteratorWalk {
+  TorchWalk walk = TorchWalk::vectorized;
+  bool contiguous = true;  // one axis, all strides one
+  bool transposed = false;  // an operand as large as the result is read across its rows
+  Count inner = 0;          // elements of the fastest axis after joining
+};
+IteratorWalk iterator_walk(std::span<const ProgramLayout* const> operands);
+
+void lower_pointwise(const OperatorView& view, KernelList& list);
+// A copy between layouts of one shape: contiguous, strided, transposed, with a change of type or without.
+void add_copy(KernelList& list, const ProgramLayout& to, const ProgramLayout& from);
+// Sums (or other reductions) of `from` to `results` elements; `inner`: the axes that go are the fastest in memory.
+void add_reduction(KernelList& list, const ProgramLayout& from, double results, bool inner);
+
+}  // namespace tilecast
