@@ -3,6 +3,7 @@
 #include <map>
 
 #include "engine/host_units.h"
+#include "engine/program_manners.h"
 #include "model/graph.h"
 
 namespace tilecast {
@@ -26,6 +27,7 @@ KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times
   call.times = times * kernel.times;
   call.flops = model_flops(op);
   call.unknown = !known;
+  call.longer = longer_by_manner(kernel);
   return call;
 }
 
@@ -38,8 +40,9 @@ void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowe
 
 }  // namespace
 
-RecordedProgram as_kernels(const ProgramFile& file, const ProgramOptions& options) {
+RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options) {
   RecordedProgram made;
+  const ProgramCard card{gpu.sms, gpu.max_threads_per_sm};
   made.program.engine = options.kind;
   made.program.host = host_cost(options.kind);
   for (const std::string& phase : file.phases) made.program.sections.push_back({phase, 1, pass_of(phase), {}, -1});
@@ -53,7 +56,7 @@ RecordedProgram as_kernels(const ProgramFile& file, const ProgramOptions& option
   }
   for (const OperatorUse& use : uses)
     add_use(made, use,
-            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], options.formulas));
+            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card, options.formulas));
   made.program.host.per_launch = launch_time(made.program, HostCode::operators, made.program.host.per_launch);
   return made;
 }

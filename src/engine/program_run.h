@@ -29,6 +29,7 @@ struct ProgramOptions {
   std::vector<OperatorFormula> formulas = {};
 };
 
-RecordedProgram as_kernels(const ProgramFile& file, const ProgramOptions& options = {});
+// Grids follow the card, so that its kernels are made for one.
+RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options = {});
 
 }  // namespace tilecast

@@ -27,7 +27,9 @@ void lower_forward(const OperatorView& view, KernelList& list) {
   AttentionPrefill shape;
   if (!fill_heads(view, shape)) return;
   if (takes_efficient(view.name())) shape.algorithm = AttentionAlgorithm::efficient;
-  finish(list.add("attention", shape, priced_as(q->dtype).format), view.name());
+  ProgramKernel& kernel = list.add("attention", shape, priced_as(q->dtype).format);
+  finish(kernel, view.name());
+  if (view.number("dropout_p", 0) > 0) kernel.manner = Manner::attention_dropout;
 }
 
 void lower_backward(const OperatorView& view, KernelList& list) {
@@ -35,7 +37,9 @@ void lower_backward(const OperatorView& view, KernelList& list) {
   AttentionBackward shape;
   if (!fill_heads(view, shape.forward)) return;
   if (takes_efficient(view.name())) shape.forward.algorithm = AttentionAlgorithm::efficient;
-  finish(list.add("attention gradient", shape, priced_as(q->dtype).format), view.name());
+  ProgramKernel& kernel = list.add("attention gradient", shape, priced_as(q->dtype).format);
+  finish(kernel, view.name());
+  if (view.number("dropout_p", 0) > 0) kernel.manner = Manner::attention_dropout_backward;
 }
 
 }  // namespace

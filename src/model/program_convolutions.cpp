@@ -57,15 +57,17 @@ std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& i
   return window;
 }
 
-bool is_channels_last(const ProgramLayout& image) {
-  return image.shape.size() >= 3 && (image.shape[1] == 1 || image.strides[1] == 1) &&
-         image.strides.back() >= image.shape[1];
+bool holds_channels_last(const ProgramLayout& image) {
+  return image.shape.size() >= 3 && image.strides[1] == 1 && image.strides.back() >= image.shape[1];
 }
 
-// A tile of an image turned through shared memory: read once, written once.
+// A tile of 32 channels and as many positions is turned through shared memory, full or not.
 void add_turn(KernelList& list, const ProgramLayout& image) {
-  const double size = bytes_of(image);
-  list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::strided, PointwiseOp::copy);
+  constexpr Count kTile = 32;
+  const Count channels = std::max<Count>(1, image.shape[1]);
+  const double size = bytes_of(image) * static_cast<double>(round_up(channels, kTile)) / static_cast<double>(channels);
+  list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::vectorized, PointwiseOp::copy,
+                Manner::turned);
 }
 
 // cuDNN multiplies fp32 as tf32 unless it is told otherwise (torch.backends.cudnn.allow_tf32).
@@ -103,11 +105,39 @@ Sides sides_of(const OperatorView& view, const ProgramLayout& in, const ProgramL
   return view.truth("transposed") ? Sides{&out, &in} : Sides{&in, &out};
 }
 
+// cuDNN's fast kernels load 16 bytes of neighbouring channels.
+bool has_few_channels(const Conv2d& s, std::string_view dtype) {
+  const Count each = dtype == "fp32" ? 4 : 8;
+  return s.in_channels / s.groups % each != 0;
+}
+
 void add_direction(KernelList& list, const Window& window, ConvBackward direction, std::string_view name,
-                   std::string_view format) {
+                   std::string_view dtype) {
   Conv2d shape = window.shape;
   shape.backward = direction;
-  list.add(name, shape, format);
+  const bool few = has_few_channels(shape, dtype);
+  if (few && shape.groups == 1) shape.in_channels = round_up(shape.in_channels, dtype == "fp32" ? 4 : 8);
+  list.add(name, shape, multiplied_as(dtype)).manner = few ? Manner::few_channels : Manner::plain;
+}
+
+// One tap and no steps: a product over all positions, image by image where channels come first.
+void add_unit(KernelList& list, const Conv2d& s, bool channels_last, ConvBackward direction, std::string_view dtype) {
+  const Count positions = s.height * s.width;
+  Bmm each;
+  each.batch = channels_last ? 1 : s.batch;
+  const Count rows = channels_last ? s.batch * positions : positions;
+  const bool data = direction == ConvBackward::data, filter = direction == ConvBackward::weight;
+  each.m = filter ? s.out_channels : data ? s.in_channels : s.out_channels;
+  each.n = filter ? s.in_channels : rows;
+  each.k = filter ? rows : data ? s.out_channels : s.in_channels;
+  if (!channels_last && !filter) {
+    list.add("convolution as product", each, multiplied_as(dtype));
+    return;
+  }
+  Gemm all;
+  all.m = filter ? s.out_channels : rows, all.n = filter ? s.in_channels : each.m;
+  all.k = filter ? s.batch * positions : each.k;
+  list.add("convolution as product", all, multiplied_as(dtype));
 }
 
 void lower_convolution(const OperatorView& view, KernelList& list) {
@@ -116,13 +146,16 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   const Sides sides = sides_of(view, *in, *out);
   const auto window = window_of(view, *sides.image, *filter, *sides.results);
   if (!window) return;
-  const bool transposed = view.truth("transposed"), turns = !is_channels_last(*out) && !window->unit;
+  const bool transposed = view.truth("transposed"), turns = !holds_channels_last(*out) && !window->unit;
   if (is_depthwise(window->shape)) {
     add_depthwise(list, *window, *in, *out);
   } else {
-    if (turns && !is_channels_last(*in)) add_turn(list, *in);
-    add_direction(list, *window, transposed ? ConvBackward::data : ConvBackward::none, "convolution",
-                  multiplied_as(in->dtype));
+    const ConvBackward direction = transposed ? ConvBackward::data : ConvBackward::none;
+    if (turns && !holds_channels_last(*in)) add_turn(list, *in);
+    if (window->unit && window->shape.groups == 1)
+      add_unit(list, window->shape, holds_channels_last(*out), direction, in->dtype);
+    else
+      add_direction(list, *window, direction, "convolution", in->dtype);
     if (turns) add_turn(list, *out);
   }
   if (view.tensor("bias")) add_bias(list, *out);
@@ -138,22 +171,24 @@ void lower_backward(const OperatorView& view, KernelList& list) {
   const std::vector<Count> mask = view.wholes("output_mask");
   const bool wants_data = at(mask, 0, 1) != 0, wants_filter = mask.size() < 2 || mask[1] != 0,
              wants_bias = mask.size() > 2 && mask[2] != 0;
-  const std::string_view format = multiplied_as(in->dtype);
-  const bool turns = !is_channels_last(*gradient) && !window->unit, transposed = view.truth("transposed");
+  const std::string_view dtype = in->dtype;
+  const bool plain_unit = window->unit && window->shape.groups == 1, last = holds_channels_last(*gradient);
+  const bool turns = !holds_channels_last(*gradient) && !window->unit, transposed = view.truth("transposed");
   if (is_depthwise(window->shape)) {
     if (wants_data) add_depthwise(list, *window, *gradient, *in);
     if (wants_filter) add_depthwise(list, *window, *in, *gradient);
   } else {
     if (turns) add_turn(list, *gradient);
     if (turns && wants_filter) add_turn(list, *in);
-    if (wants_data) {
-      add_direction(list, *window, transposed ? ConvBackward::none : ConvBackward::data, "data gradient", format);
-      if (turns) add_turn(list, *in);
-    }
-    if (wants_filter) add_direction(list, *window, ConvBackward::weight, "filter gradient", format);
+    const ConvBackward to_data = transposed ? ConvBackward::none : ConvBackward::data;
+    if (wants_data && plain_unit) add_unit(list, window->shape, last, to_data, dtype);
+    if (wants_data && !plain_unit) add_direction(list, *window, to_data, "data gradient", dtype);
+    if (wants_data && turns) add_turn(list, *in);
+    if (wants_filter && plain_unit) add_unit(list, window->shape, last, ConvBackward::weight, dtype);
+    if (wants_filter && !plain_unit) add_direction(list, *window, ConvBackward::weight, "filter gradient", dtype);
   }
   if (wants_bias)
-    add_reduction(list, *gradient, static_cast<double>(gradient->shape[1]), !is_channels_last(*gradient));
+    add_reduction(list, *gradient, static_cast<double>(gradient->shape[1]), !holds_channels_last(*gradient), view.card());
 }
 
 }  // namespace

@@ -79,10 +79,10 @@ const ProgramRule* find_program_rule(std::string_view name) {
   return found == all.end() ? nullptr : found->second;
 }
 
-LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op,
+LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op, const ProgramCard& card,
                                const std::vector<OperatorFormula>& formulas) {
   if (op.view) return {};
-  const OperatorView view(program, op);
+  const OperatorView view(program, op, card);
   for (const OperatorFormula& formula : formulas)
     if (formula.op == operator_base(op.name) || formula.op == op.name) return by_formula(view, formula);
   const ProgramRule* rule = find_program_rule(op.name);

@@ -22,7 +22,7 @@ struct OperatorFormula {
   double flops = 0;  // for every element of the first result
 };
 
-LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op,
+LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op, const ProgramCard& card = {},
                                const std::vector<OperatorFormula>& formulas = {});
 
 }  // namespace tilecast

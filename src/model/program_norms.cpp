@@ -27,28 +27,47 @@ void lower_norm(const OperatorView& view, KernelList& list) {
   if (!in) return;
   const Rows rows = normalised_rows(view, *in);
   if (rows.rows == 0 || rows.cols == 0) return;
+  constexpr Count kNarrow = 256;  // columns: the gradient of narrower rows is a CTA a row and a pass for the parameters
+  if (operator_base(view.name()).ends_with("backward") && rows.cols < kNarrow) {
+    const double size = bytes_of(*in);
+    add_row_gather(list, "norm gradient", static_cast<double>(rows.rows), 2 * size, size);
+    list.add_pass("parameter gradients", 2 * size, 0, element_bytes(in->dtype));
+    return;
+  }
   Norm shape;
   shape.rows = rows.rows, shape.cols = rows.cols;
   shape.backward = operator_base(view.name()).ends_with("backward");
   list.add(shape.backward ? "norm gradient" : "norm", shape, priced_as(in->dtype).format);
 }
 
+bool is_channels_last(const ProgramLayout& image) {
+  return image.shape.size() >= 3 && image.strides[1] == 1 && image.shape[1] > 1;
+}
+
 // Of images: channel by channel over batch and positions. Evaluation is a pointwise pass; training reads everything once
-// for the sums and once more to normalise.
+// for the sums and once more to normalise. Channels first, a CTA has one channel of one image.
 void lower_batch_norm(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || in->shape.size() < 2 || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
-  if (view.truth("training", true)) list.add_pass("batch statistics", size, 0, element);
-  list.add_pass("batch norm", size, size, element, TorchWalk::vectorized, PointwiseOp::mul);
+  if (view.truth("training", true))
+    list.add_pass("batch statistics", size, 0, element, TorchWalk::vectorized, PointwiseOp::add,
+                  is_channels_last(*in) ? Manner::sums_of_squares : Manner::channel_sums);
+  if (is_channels_last(*in)) {
+    list.add_pass("batch norm", size, size, element, TorchWalk::vectorized, PointwiseOp::mul, Manner::by_channel);
+    return;
+  }
+  constexpr Count kThreads = 256;
+  list.add_grid("batch norm", static_cast<double>(in->shape[0] * in->shape[1]), kThreads, size, size, 2);
 }
 
 void lower_batch_norm_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
-  list.add_pass("batch norm sums", 2 * size, 0, element);
-  list.add_pass("batch norm gradient", 2 * size, size, element, TorchWalk::vectorized, PointwiseOp::mul);
+  list.add_pass("batch norm sums", 2 * size, 0, element, TorchWalk::vectorized, PointwiseOp::add, Manner::channel_sums);
+  list.add_pass("batch norm gradient", 2 * size, size, element, TorchWalk::vectorized, PointwiseOp::mul,
+                Manner::by_channel);
 }
 
 void lower_group_norm(const OperatorView& view, KernelList& list) {
@@ -56,16 +75,29 @@ void lower_group_norm(const OperatorView& view, KernelList& list) {
   if (!in || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
   const Count groups = std::max<Count>(1, view.whole("N", 1) * view.whole("group", 1));
-  add_reduction(list, *in, static_cast<double>(groups), true);
-  list.add_pass("group norm", size, size, element, TorchWalk::strided, PointwiseOp::mul);
+  add_reduction(list, *in, static_cast<double>(groups), true, view.card());
+  list.add_pass("group norm", size, size, element, TorchWalk::strided, PointwiseOp::mul, Manner::strided);
 }
 
 void lower_group_norm_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
-  list.add_pass("group norm sums", 2 * size, 0, element);
+  list.add_pass("group norm sums", 2 * size, 0, element, TorchWalk::vectorized, PointwiseOp::add, Manner::channel_sums);
   list.add_pass("group norm gradient", 2 * size, size, element, TorchWalk::strided, PointwiseOp::mul);
+}
+
+// log_softmax over rows that do not stay on the SM: the row is read for its maximum, for its sum and for the result; the
+// gradient reads what comes in twice (SoftMax.cu, cunn_SoftMaxForward and cunn_SoftMaxBackward).
+bool lower_long_rows(const OperatorView& view, KernelList& list, const ProgramLayout& in, Count cols, bool backward) {
+  constexpr double kShared = 48 * 1024;  // bytes that a CTA has without asking for more
+  const double row = static_cast<double>(cols) * element_bytes(in.dtype), size = bytes_of(in);
+  const bool log = operator_base(view.name()).starts_with("_log");
+  if (!log || cols <= 1024) return false;
+  const double reads = backward ? (row > kShared ? 3 : 2) : (row > kShared ? 3 : 1);
+  list.add_pass(backward ? "softmax gradient" : "softmax", reads * size, size, element_bytes(in.dtype),
+                TorchWalk::vectorized, PointwiseOp::exp);
+  return true;
 }
 
 void lower_softmax(const OperatorView& view, KernelList& list) {
@@ -76,6 +108,7 @@ void lower_softmax(const OperatorView& view, KernelList& list) {
   Count dim = view.whole("dim", -1);
   dim = dim < 0 ? dim + rank : dim;
   if (dim < 0 || dim >= rank) return;
+  if (lower_long_rows(view, list, *in, in->shape[static_cast<std::size_t>(dim)], backward)) return;
   Softmax shape;
   shape.cols = in->shape[static_cast<std::size_t>(dim)], shape.rows = elements_of(*in) / shape.cols;
   shape.backward = backward;
@@ -100,11 +133,13 @@ void lower_nll(const OperatorView& view, KernelList& list) {
   const auto rows = static_cast<double>(in->shape[0]);
   constexpr double kSector = 32;
   if (operator_base(view.name()) == "nll_loss_forward") {
-    list.add_pass("loss", rows * kSector, element_bytes(in->dtype), 4);
+    list.add_grid("loss", 1, 32, rows * kSector, element_bytes(in->dtype), rows / 32);
     return;
   }
-  list.add_pass("fill", 0, bytes_of(*in), element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::copy);
-  list.add_pass("loss gradient", rows * kSector, rows * kSector, 4);
+  list.add_pass("fill", 0, bytes_of(*in), element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::copy,
+                Manner::write_only);
+  constexpr double kEach = 4;  // rows that one thread goes through one after the other: the kernel has one CTA
+  list.add_grid("loss gradient", 1, 32 * 32, rows * kSector, rows * kSector, rows / (32 * 32) * kEach);
 }
 
 }  // namespace

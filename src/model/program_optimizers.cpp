@@ -37,14 +37,14 @@ Count launches_of(const std::vector<const ProgramLayout*>& tensors, std::size_t 
 
 // All launches are alike but the last: priced as so many of their mean.
 void add_lists(KernelList& list, std::string_view name, double read, double written, double element, Count launches,
-               PointwiseOp op) {
+               PointwiseOp op, Manner manner = Manner::plain) {
   if (!(read + written > 0)) return;
   const auto n = static_cast<double>(std::max<Count>(1, launches));
   KernelList one;
   one.add_pass(name, read / n, written / n, element, TorchWalk::vectorized, op);
   for (ProgramKernel& kernel : std::move(one).take()) {
     ProgramKernel& added = list.add(name, std::move(kernel.kernel.shape), kernel.kernel.format.name, kernel.walk);
-    added.times = std::max<Count>(1, launches);
+    added.times = std::max<Count>(1, launches), added.manner = manner;
   }
 }
 
@@ -76,7 +76,8 @@ void lower_fused(const OperatorView& view, KernelList& list) {
     if (argument.name != "grads") written += size;
   }
   add_lists(list, operator_base(view.name()), read, written, element_bytes(parameters.front()->dtype),
-            launches_of(parameters, lists), PointwiseOp::div);
+            launches_of(parameters, lists), PointwiseOp::div,
+            parameters.front()->dtype == "fp32" ? Manner::many_states : Manner::many_narrow_states);
 }
 
 }  // namespace

@@ -133,34 +133,57 @@ bool converts(const std::vector<const ProgramLayout*>& inputs, const ProgramLayo
 
 }  // namespace
 
+namespace {
+
+// Operands of several types: elements of half the width stand for what is read, the result is twice as wide.
+void add_mixed(const OperatorView& view, KernelList& list, double read, PointwiseOp op, const IteratorWalk& walk) {
+  const ProgramLayout& out = *view.result();
+  const double elements = static_cast<double>(elements_of(out)), narrow = element_bytes(out.dtype) / 2;
+  const double inputs = std::clamp(std::round(read / (elements * narrow)), 1.0, 6.0);
+  if (out.dtype == "fp32") {
+    ProgramKernel& kernel = list.add(operator_base(view.name()),
+                                     pointwise_shape(op, elements_of(out), static_cast<Count>(inputs)), "bf16",
+                                     walk.contiguous ? TorchWalk::widen : TorchWalk::strided_widen);
+    kernel.manner = Manner::mixed, kernel.axes = walk.axes;
+    return;
+  }
+  list.add_pass(operator_base(view.name()), read, elements * element_bytes(out.dtype),
+                std::max(element_bytes(out.dtype), 2.0), TorchWalk::strided, op);
+}
+
+}  // namespace
+
 void lower_pointwise(const OperatorView& view, KernelList& list) {
   const ProgramLayout* out = view.result();
   if (!out || elements_of(*out) == 0) return;
   const std::vector<const ProgramLayout*> inputs = walked(view);
   std::vector<const ProgramLayout*> operands = {out};
+  const auto elements = static_cast<double>(elements_of(*out));
   double read = 0;
   for (const ProgramLayout* input : inputs) {
     operands.push_back(input);
-    read += std::min(bytes_of(*input), static_cast<double>(elements_of(*out)) * element_bytes(input->dtype));
+    read += std::min(bytes_of(*input), elements * element_bytes(input->dtype));
   }
   const IteratorWalk walk = iterator_walk(operands);
   const PointwiseOp op = kernel_of_base(operator_base(view.name()));
-  const bool mixed = converts(inputs, *out);
-  const TorchWalk how = mixed ? (walk.contiguous ? TorchWalk::widen : TorchWalk::strided) : walk.walk;
-  const double written = static_cast<double>(elements_of(*out)) * element_bytes(out->dtype);
+  if (converts(inputs, *out)) return add_mixed(view, list, read, op, walk);
   const PricedAs priced = priced_as(out->dtype);
-  const double full = static_cast<double>(elements_of(*out)) * element_bytes(out->dtype);
-  const double inputs_read = std::round(read / full);
-  const bool plain = !mixed && priced.elements == 1 && std::abs(read - inputs_read * full) < full / 16;
-  if (plain) {
-    list.add(std::string(operator_base(view.name())),
-             pointwise_shape(op, elements_of(*out), std::clamp<Count>(static_cast<Count>(inputs_read), 1, 6)),
-             priced.format, how);
+  const double full = elements * element_bytes(out->dtype), inputs_read = std::round(read / full);
+  if (walk.transposed && priced.elements == 1 && walk.inner > 1) {  // what is read across its rows sets the pace
+    Copy shape;
+    shape.rows = walk.inner, shape.cols = elements_of(*out) / walk.inner, shape.transpose = true;
+    list.add("transposed operand", shape, priced.format);
     return;
   }
-  // A walk that widens is told by what it reads; here the bytes are told, and the conversion's slots come by a strided walk.
-  list.add_pass(operator_base(view.name()), read, written, std::max(element_bytes(out->dtype), 2.0),
-                how == TorchWalk::widen ? TorchWalk::strided : how, op);
+  if (priced.elements == 1 && std::abs(read - inputs_read * full) < full / 16) {
+    ProgramKernel& kernel = list.add(
+        std::string(operator_base(view.name())),
+        pointwise_shape(op, elements_of(*out), std::clamp<Count>(static_cast<Count>(inputs_read), 1, 6)),
+        priced.format, walk.walk);
+    if (!walk.contiguous) kernel.manner = Manner::strided, kernel.axes = walk.axes;
+    return;
+  }
+  list.add_pass(operator_base(view.name()), read, full, std::max(element_bytes(out->dtype), 2.0), walk.walk, op);
 }
 
 namespace {
@@ -169,7 +192,8 @@ namespace {
 void lower_fill(const OperatorView& view, KernelList& list) {
   const ProgramLayout* out = view.result();
   if (!out || elements_of(*out) == 0 || !out->on_card) return;
-  list.add_pass("fill", 0, bytes_of(*out), element_bytes(out->dtype), TorchWalk::vectorized, PointwiseOp::copy);
+  list.add_pass("fill", 0, bytes_of(*out), element_bytes(out->dtype), TorchWalk::vectorized, PointwiseOp::copy,
+                Manner::write_only);
 }
 
 // The result and a byte an element that says what was kept (Dropout.cu): one kernel.
@@ -178,7 +202,8 @@ void lower_dropout(const OperatorView& view, KernelList& list) {
   if (!in) return;
   double written = 0;
   for (const ProgramLayout* out : view.results()) written += bytes_of(*out);
-  list.add_pass("dropout", bytes_of(*in), written, element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::tanh);
+  list.add_pass("dropout", bytes_of(*in), written, element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::tanh,
+                Manner::random);
 }
 
 // Losses: a pointwise pass and a reduction to one number.
@@ -188,7 +213,7 @@ void lower_loss(const OperatorView& view, KernelList& list) {
   double read = 0;
   for (const ProgramLayout* input : view.inputs()) read += bytes_of(*input);
   list.add_pass("loss", read, bytes_of(*in), element_bytes(in->dtype));
-  if (const ProgramLayout* out = view.result(); out && elements_of(*out) == 1) add_reduction(list, *in, 1, true);
+  if (const ProgramLayout* out = view.result(); out && elements_of(*out) == 1) add_reduction(list, *in, 1, true, view.card());
 }
 
 }  // namespace

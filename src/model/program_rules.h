@@ -16,6 +16,32 @@
 
 namespace tilecast {
 
+// What makes a kernel slower than the one its shape is priced by; engine/program_manners.h has the factors.
+enum class Manner : std::uint8_t {
+  plain,
+  strided,              // offsets by division over more axes than two
+  mixed,                // operands of different types, converted one by one as they are loaded
+  write_only,           // nothing is read
+  turned,               // an image changes between channels first and last through shared memory
+  few_channels,         // a convolution whose channels are padded: cuDNN takes kernels of an older kind
+  atomics,              // sums in L2, number by number
+  sums_of_squares,      // mean and variance in one pass, by divisions
+  by_channel,           // parameters of a channel beside every element
+  channel_sums,         // two sums a channel
+  attention_dropout,    // random numbers for every score
+  attention_dropout_backward,
+  random,               // random numbers for every element
+  many_states,          // an optimizer's tensors side by side, in fp32 ...
+  many_narrow_states,   // ... and in 16 bits, converted one by one
+  divided_places,       // every element's place by several divisions
+};
+
+// What lowering asks of a card; grids follow it.
+struct ProgramCard {
+  Count sms = 132;
+  Count threads_per_sm = 2048;
+};
+
 // One kernel of an operator.
 struct ProgramKernel {
   std::string name;  // "product", "row sums"; for people
@@ -23,13 +49,16 @@ struct ProgramKernel {
   TorchWalk walk = TorchWalk::vectorized;
   KernelSource source = {};  // whose attention, where the record says it; empty: the card's default
   Count times = 1;
-  bool hidden = false;  // it runs beside others of its operator, and the step does not wait for it
+  Manner manner = Manner::plain;
+  int axes = 1;  // that offsets are computed over
 };
 
 // One distinct call of a program with its arguments by name.
 class OperatorView {
  public:
-  OperatorView(const ProgramFile& program, const ProgramOperator& op) : program_(program), op_(op) {}
+  OperatorView(const ProgramFile& program, const ProgramOperator& op, const ProgramCard& card = {})
+      : program_(program), op_(op), card_(card) {}
+  const ProgramCard& card() const { return card_; }
   const ProgramOperator& op() const { return op_; }
   std::string_view name() const { return op_.name; }
 
@@ -49,6 +78,7 @@ class OperatorView {
  private:
   const ProgramFile& program_;
   const ProgramOperator& op_;
+  ProgramCard card_;
 };
 
 // The kernels of an operator, as they are found.
@@ -58,7 +88,11 @@ class KernelList {
                      TorchWalk walk = TorchWalk::vectorized);
   // A pointwise pass that reads and writes so many bytes over elements of this size.
   void add_pass(std::string_view name, double read, double written, double element,
-                TorchWalk walk = TorchWalk::vectorized, PointwiseOp op = PointwiseOp::add);
+                TorchWalk walk = TorchWalk::vectorized, PointwiseOp op = PointwiseOp::add,
+                Manner manner = Manner::plain);
+  // A grid of its own: so many CTAs, each of which waits for so many loads in a row.
+  ProgramKernel& add_grid(std::string_view name, double ctas, Count threads, double read, double written,
+                          double loads_in_a_row);
   std::vector<ProgramKernel> take() && { return std::move(kernels_); }
   bool empty() const { return kernels_.empty(); }
 
@@ -107,6 +141,7 @@ struct IteratorWalk {
   bool contiguous = true;  // one axis, all strides one
   bool transposed = false;  // an operand as large as the result is read across its rows
   Count inner = 0;          // elements of the fastest axis after joining
+  int axes = 1;             // after joining
 };
 IteratorWalk iterator_walk(std::span<const ProgramLayout* const> operands);
 
@@ -114,6 +149,10 @@ void lower_pointwise(const OperatorView& view, KernelList& list);
 // A copy between layouts of one shape: contiguous, strided, transposed, with a change of type or without.
 void add_copy(KernelList& list, const ProgramLayout& to, const ProgramLayout& from);
 // Sums (or other reductions) of `from` to `results` elements; `inner`: the axes that go are the fastest in memory.
-void add_reduction(KernelList& list, const ProgramLayout& from, double results, bool inner);
+void add_reduction(KernelList& list, const ProgramLayout& from, double results, bool inner, const ProgramCard& card);
+// Keys of 64 bits sorted with what belongs to them.
+void add_sort(KernelList& list, double keys);
+// One row of results for each of `rows` CTAs, that waits for its index first.
+void add_row_gather(KernelList& list, std::string_view name, double rows, double read, double written);
 
 }  // namespace tilecast

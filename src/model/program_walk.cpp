@@ -82,6 +82,7 @@ IteratorWalk iterator_walk(std::span<const ProgramLayout* const> operands) {
   const Joined joined = join_axes(shape, strides);
   walk.contiguous = is_one_run(joined);
   walk.inner = joined.sizes.empty() ? 1 : joined.sizes.front();
+  walk.axes = static_cast<int>(joined.sizes.size());
   for (std::size_t i = 1; i < operands.size() && !joined.sizes.empty(); ++i) {
     const bool whole = distinct_elements(*operands[i]) == elements_of(*operands.front());
     if (whole && joined.strides[i].front() > 1 && joined.strides[0].front() == 1) walk.transposed = true;
@@ -112,7 +113,8 @@ void add_copy(KernelList& list, const ProgramLayout& to, const ProgramLayout& fr
     }
     Copy shape;
     shape.elements = scaled;
-    list.add("copy", shape, priced.format, walk.walk);
+    ProgramKernel& copy = list.add("copy", shape, priced.format, walk.walk);
+    if (!walk.contiguous) copy.manner = Manner::strided, copy.axes = walk.axes;
     return;
   }
   const TorchWalk how = conversion_walk(read, written, walk.contiguous);
@@ -138,8 +140,18 @@ ProgramKernel& KernelList::add(std::string_view name, Shape shape, std::string_v
   return kernels_.back();
 }
 
+ProgramKernel& KernelList::add_grid(std::string_view name, double ctas, Count threads, double read, double written,
+                                    double loads_in_a_row) {
+  Custom shape;
+  shape.ctas = std::max<Count>(1, static_cast<Count>(ctas));
+  shape.threads = threads;
+  shape.load_bytes = std::max(1.0, read), shape.store_bytes = written;
+  shape.steps = std::max(1.0, loads_in_a_row);
+  return add(name, shape, "fp32");
+}
+
 void KernelList::add_pass(std::string_view name, double read, double written, double element, TorchWalk walk,
-                          PointwiseOp op) {
+                          PointwiseOp op, Manner manner) {
   const double unit = element >= 4 ? 4 : 2;
   const double all = read + written;
   if (!(all > 0)) return;
@@ -148,7 +160,8 @@ void KernelList::add_pass(std::string_view name, double read, double written, do
   const double inputs = std::clamp(std::round(read / std::max(written, 1.0)), 1.0, kMostInputs);
   const double elements = std::max(1.0, std::ceil(all / (unit * (inputs + 1))));
   add(name, pointwise_shape(op, static_cast<Count>(elements), static_cast<Count>(inputs)),
-      unit >= 4 ? "fp32" : "bf16", walk);
+      unit >= 4 ? "fp32" : "bf16", walk)
+      .manner = manner;
 }
 
 }  // namespace tilecast

@@ -1,0 +1,34 @@
+#include "engine/program_manners.h"
+
+#include <algorithm>
+
+#include "constants/program.h"
+
+namespace tilecast {
+
+using namespace constants;
+
+double longer_by_manner(const ProgramKernel& kernel) {
+  const double more_axes = std::max(0, kernel.axes - 2);
+  switch (kernel.manner) {
+    case Manner::plain: return 1;
+    case Manner::strided: return 1 + kStridedAxis * more_axes;
+    case Manner::mixed: return kMixedTypes;
+    case Manner::write_only: return kWriteOnly;
+    case Manner::turned: return kernel.kernel.format.output == DType::fp32 ? kTurnedWide : kTurned;
+    case Manner::few_channels: return kFewChannels;
+    case Manner::atomics: return kAtomics;
+    case Manner::sums_of_squares: return kSumsOfSquares;
+    case Manner::by_channel: return kByChannel;
+    case Manner::channel_sums: return kChannelSums;
+    case Manner::attention_dropout: return kAttentionDropout;
+    case Manner::attention_dropout_backward: return kAttentionDropoutBackward;
+    case Manner::random: return kRandom;
+    case Manner::many_states: return kManyStates;
+    case Manner::many_narrow_states: return kManyNarrowStates;
+    case Manner::divided_places: return kDividedPlaces;
+  }
+  return 1;
+}
+
+}  // namespace tilecast
