@@ -16,13 +16,18 @@ constexpr Number longer(std::string_view what, double factor) {
 }
 inline constexpr Number kStridedAxis = longer("offsets over an axis beyond two, each", 0.1);
 inline constexpr Number kMixedTypes = longer("operands of different types", 1.3);
+inline constexpr Number kMixedStrided = longer("operands of different types and strides", 3.2);
+inline constexpr Number kRecurrentProduct = longer("a recurrent layer's product of one time", 1.75);
+inline constexpr Number kRecurrentCell = longer("a recurrent layer's cell", 2.4);
 inline constexpr Number kWriteOnly = longer("fills, which write alone", 1.25);
 inline constexpr Number kTurned = longer("images between channels first and last, 16 bits", 1.55);
 inline constexpr Number kTurnedWide = longer("images between channels first and last, fp32", 1.08);
-inline constexpr Number kFewChannels = longer("convolutions over channels padded to 16 bytes", 3.5);
+inline constexpr Number kFewChannels = longer("convolutions over channels padded to 16 bytes, over the tensor pipe's peak", 8);
 inline constexpr Number kAtomics = longer("sums number by number in L2", 2.7);
 inline constexpr Number kSumsOfSquares = longer("mean and variance of channels-last images", 7.5);
 inline constexpr Number kByChannel = longer("scales of a channel, channels last", 1.6);
+inline constexpr Number kByPlane = longer("scales of a channel, channels first, cuDNN", 1.2);
+inline constexpr Number kByPlaneNative = longer("scales of a channel, channels first, PyTorch", 2.2);
 inline constexpr Number kChannelSums = longer("two sums a channel", 2.2);
 inline constexpr Number kAttentionDropout = longer("attention with dropout", 2.07);
 inline constexpr Number kAttentionDropoutBackward = longer("its gradient", 1.22);

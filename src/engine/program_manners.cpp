@@ -14,12 +14,17 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::plain: return 1;
     case Manner::strided: return 1 + kStridedAxis * more_axes;
     case Manner::mixed: return kMixedTypes;
+    case Manner::mixed_strided: return kMixedStrided;
+    case Manner::recurrent_product: return kRecurrentProduct;
+    case Manner::recurrent_cell: return kRecurrentCell;
     case Manner::write_only: return kWriteOnly;
     case Manner::turned: return kernel.kernel.format.output == DType::fp32 ? kTurnedWide : kTurned;
     case Manner::few_channels: return kFewChannels;
     case Manner::atomics: return kAtomics;
     case Manner::sums_of_squares: return kSumsOfSquares;
     case Manner::by_channel: return kByChannel;
+    case Manner::by_plane: return kByPlane;
+    case Manner::by_plane_native: return kByPlaneNative;
     case Manner::channel_sums: return kChannelSums;
     case Manner::attention_dropout: return kAttentionDropout;
     case Manner::attention_dropout_backward: return kAttentionDropoutBackward;

@@ -14,6 +14,14 @@ Pass pass_of(std::string_view phase) {
   return phase == "backward" || phase == "recompute" ? Pass::backward : Pass::forward;
 }
 
+// Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as large,
+// and what the gradients read was kept from long before.
+bool streams(const Shape& shape) {
+  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<Copy>(shape) ||
+         std::holds_alternative<LayerNorm>(shape) || std::holds_alternative<RmsNorm>(shape) ||
+         std::holds_alternative<Softmax>(shape) || std::holds_alternative<Reduction>(shape);
+}
+
 KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times, bool known) {
   Operator op;
   op.shape = kernel.kernel.shape;
@@ -24,6 +32,7 @@ KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times
   call.context.kernel_source = kernel.source;
   if (call.context.kernel_source.empty() && kernel.walk != TorchWalk::vectorized)
     call.context.kernel_source = source_of(kernel.walk);
+  if (streams(call.kernel.shape)) call.context.warmth = Warmth::cold;
   call.times = times * kernel.times;
   call.flops = model_flops(op);
   call.unknown = !known;

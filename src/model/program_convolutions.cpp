@@ -11,8 +11,13 @@ namespace {
 // A convolution in any number of dimensions, as the two that the kernel family has.
 struct Window {
   Conv2d shape;
+  Count depth = 1;   // frames that a result sees, which stand among the channels
   bool unit = true;  // a filter of one tap without steps: a product
 };
+
+bool holds_channels_last(const ProgramLayout& image) {
+  return image.shape.size() >= 3 && image.strides[1] == 1 && image.strides.back() >= image.shape[1];
+}
 
 // An axis without padding of its own that gives as many results.
 Count covered(Count results, Count taps, Count stride, Count dilation) {
@@ -36,7 +41,7 @@ std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& i
   s.groups = std::max<Count>(1, view.whole("groups", 1));
   s.batch = image.shape[0], s.in_channels = image.shape[1], s.out_channels = results.shape[1];
   if (rank == 5) {  // frames: each result sees as many as the filter is deep
-    s.batch *= results.shape[2], s.in_channels *= filter.shape[2];
+    s.batch *= results.shape[2], s.in_channels *= filter.shape[2], window.depth = filter.shape[2];
     if (filter.shape[2] != 1 || at(stride, 0, 1) != 1) window.unit = false;
   }
   const std::size_t w = rank - 1, axes = rank - 2;
@@ -53,12 +58,11 @@ std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& i
     s.width = covered(results.shape[w], s.kernel_w, s.stride, s.dilation);
     s.height = rank == 3 ? 1 : covered(results.shape[w - 1], s.kernel_h, s.stride, s.dilation);
   }
-  window.unit = window.unit && s.kernel_w == 1 && s.kernel_h == 1 && s.stride == 1 && pad_w == 0 && pad_h == 0;
+  // Rows of a matrix have to begin at multiples of 16 bytes; channels first, they are an image's positions.
+  const double row = static_cast<double>(s.height * s.width) * element_bytes(image.dtype);
+  const bool aligned = holds_channels_last(image) || std::fmod(row, 16.0) == 0;
+  window.unit = window.unit && aligned && s.kernel_w == 1 && s.kernel_h == 1 && s.stride == 1 && pad_w == 0 && pad_h == 0;
   return window;
-}
-
-bool holds_channels_last(const ProgramLayout& image) {
-  return image.shape.size() >= 3 && image.strides[1] == 1 && image.strides.back() >= image.shape[1];
 }
 
 // A tile of 32 channels and as many positions is turned through shared memory, full or not.
@@ -106,18 +110,37 @@ Sides sides_of(const OperatorView& view, const ProgramLayout& in, const ProgramL
 }
 
 // cuDNN's fast kernels load 16 bytes of neighbouring channels.
-bool has_few_channels(const Conv2d& s, std::string_view dtype) {
-  const Count each = dtype == "fp32" ? 4 : 8;
-  return s.in_channels / s.groups % each != 0;
+Count channels_at_once(std::string_view dtype) { return dtype == "fp32" ? 4 : 8; }
+bool has_few_channels(const Window& window, std::string_view dtype) {
+  return window.shape.in_channels / window.depth / window.shape.groups % channels_at_once(dtype) != 0;
+}
+
+// Images of fewer are padded and go through kernels of Ampere's instructions that look every position up; their products go
+// by the padded channels.
+void add_padded(KernelList& list, const Window& window, std::string_view name, std::string_view dtype) {
+  const Conv2d& s = window.shape;
+  const auto v = s.vertical(), h = s.horizontal();
+  const Count channels = round_up(s.in_channels / window.depth, channels_at_once(dtype)) * window.depth;
+  const auto results = static_cast<double>(s.batch * v.results() * h.results());
+  const auto out = static_cast<double>(s.out_channels);
+  constexpr double kTile = 128;
+  constexpr Count kThreads = 256;
+  Custom shape;
+  shape.ctas = std::max<Count>(1, static_cast<Count>(std::ceil(results / kTile) * std::ceil(out / kTile)));
+  shape.threads = kThreads, shape.character = Character::product;
+  shape.tensor_ops = 2 * results * out * static_cast<double>(channels * v.taps * h.taps);
+  const double element = element_bytes(dtype);
+  shape.load_bytes = static_cast<double>(s.batch * channels * s.height * s.width) * element;
+  shape.store_bytes = results * out * element;
+  list.add(name, shape, multiplied_as(dtype)).manner = Manner::few_channels;
 }
 
 void add_direction(KernelList& list, const Window& window, ConvBackward direction, std::string_view name,
                    std::string_view dtype) {
   Conv2d shape = window.shape;
   shape.backward = direction;
-  const bool few = has_few_channels(shape, dtype);
-  if (few && shape.groups == 1) shape.in_channels = round_up(shape.in_channels, dtype == "fp32" ? 4 : 8);
-  list.add(name, shape, multiplied_as(dtype)).manner = few ? Manner::few_channels : Manner::plain;
+  if (has_few_channels(window, dtype) && shape.groups == 1) return add_padded(list, window, name, dtype);
+  list.add(name, shape, multiplied_as(dtype));
 }
 
 // One tap and no steps: a product over all positions, image by image where channels come first.

@@ -1,5 +1,6 @@
 // Copies, conversions, concatenations, look-ups and what writes to places that a tensor names.
 #include <algorithm>
+#include <cmath>
 
 #include "model/program_rules.h"
 
@@ -59,7 +60,8 @@ void lower_gather(const OperatorView& view, KernelList& list) {
   constexpr double kVector = 16;
   const double row = indices > 0 ? size / static_cast<double>(indices) : 0;
   const bool rows = lists == 1 && operator_base(view.name()) != "gather" && row >= kVector;
-  if (rows) return add_row_gather(list, "gather", static_cast<double>(indices), size, size);
+  if (rows)
+    return add_row_gather(list, "gather", static_cast<double>(indices), std::min(size, bytes_of(*self)), size);
   const PricedAs priced = priced_as(out->dtype);
   Copy shape;
   shape.elements = std::max<Count>(1, static_cast<Count>(static_cast<double>(elements_of(*out)) * priced.elements));
@@ -72,15 +74,28 @@ const ProgramLayout* source_of_scatter(const OperatorView& view) {
   return nullptr;
 }
 
+// Rows of the axes before the first that an index names: a layer of the grid each.
+double rows_before_index(const OperatorView& view, const ProgramLayout& self) {
+  const ProgramArgument* indices = view.op().find("indices");
+  double rows = 1;
+  for (std::size_t i = 0; indices && i < indices->counts.size() && i < self.shape.size(); ++i) {
+    if (indices->counts[i] >= 0) break;
+    rows *= static_cast<double>(self.shape[i]);
+  }
+  return rows;
+}
+
 // index_put that adds sorts its indices, so that sums come in order, and gives every index a warp (Indexing.cu).
-void add_sorted_sums(KernelList& list, const OperatorView& view, const ProgramLayout& source) {
+void add_sorted_sums(KernelList& list, const OperatorView& view, const ProgramLayout& self,
+                     const ProgramLayout& source) {
   Count indices = 1;
   for (const ProgramLayout* index : view.tensors("indices")) indices = std::max(indices, elements_of(*index));
   add_sort(list, static_cast<double>(indices));
-  const double size = bytes_of(source), rows = static_cast<double>(elements_of(source) / indices);
+  const double size = bytes_of(source), before = rows_before_index(view, self);
   constexpr double kWarps = 4, kColumns = 128;
-  const double across = std::max(1.0, std::ceil(rows / kColumns));
-  list.add_grid("sums by index", std::ceil(static_cast<double>(indices) / kWarps) * across, 128, 2 * size, size, 3);
+  const double after = static_cast<double>(elements_of(source)) / (static_cast<double>(indices) * before);
+  const double ctas = std::ceil(static_cast<double>(indices) / kWarps) * before * std::max(1.0, std::ceil(after / kColumns));
+  list.add_grid("sums by index", ctas, 128, 2 * size, size, 2);
 }
 
 // The destination is copied first unless it is written in place; then every row of the source is read and added or
@@ -92,7 +107,7 @@ void lower_scatter(const OperatorView& view, KernelList& list) {
   const bool in_place = name.substr(0, name.find('.', name.find('.') + 1)).ends_with('_');
   if (!in_place) add_copy(list, *out, *self);
   if (!source || elements_of(*source) == 0) return;
-  if (base == "index_put" && view.truth("accumulate")) return add_sorted_sums(list, view, *source);
+  if (base == "index_put" && view.truth("accumulate")) return add_sorted_sums(list, view, *self, *source);
   const double size = bytes_of(*source);
   const bool sums = base == "index_add" || base == "scatter_add" || base == "scatter_reduce";
   list.add_pass("scatter", 2 * size, size, element_bytes(out->dtype), TorchWalk::index, PointwiseOp::copy,
@@ -139,8 +154,10 @@ void lower_bag_backward(const OperatorView& view, KernelList& list) {
   add_sort(list, rows);
   list.add_pass("fill", 0, bytes_of(*out), element_bytes(out->dtype), TorchWalk::vectorized, PointwiseOp::copy,
                 Manner::write_only);
-  add_row_gather(list, "sums of parts", rows, size, size);
-  add_row_gather(list, "sums of parts joined", rows, size, size);
+  constexpr Count kThreads = 64;
+  constexpr double kLoads = 5;  // where its part begins and ends, the index, its bag, the row
+  list.add_grid("sums of parts", rows, kThreads, size, size, kLoads);
+  list.add_grid("sums of parts joined", rows, kThreads, size, size, kLoads);
 }
 
 // Every element read and written once, at another place.

@@ -58,7 +58,9 @@ void lower_batch_norm(const OperatorView& view, KernelList& list) {
     return;
   }
   constexpr Count kThreads = 256;
-  list.add_grid("batch norm", static_cast<double>(in->shape[0] * in->shape[1]), kThreads, size, size, 2);
+  const bool cudnn = operator_base(view.name()).starts_with("cudnn");
+  list.add_grid("batch norm", static_cast<double>(in->shape[0] * in->shape[1]), kThreads, size, size, 0).manner =
+      cudnn ? Manner::by_plane : Manner::by_plane_native;
 }
 
 void lower_batch_norm_backward(const OperatorView& view, KernelList& list) {
@@ -133,7 +135,7 @@ void lower_nll(const OperatorView& view, KernelList& list) {
   const auto rows = static_cast<double>(in->shape[0]);
   constexpr double kSector = 32;
   if (operator_base(view.name()) == "nll_loss_forward") {
-    list.add_grid("loss", 1, 32, rows * kSector, element_bytes(in->dtype), rows / 32);
+    list.add_grid("loss", 1, 32 * 32, rows * kSector, element_bytes(in->dtype), rows / (32 * 32));
     return;
   }
   list.add_pass("fill", 0, bytes_of(*in), element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::copy,

@@ -60,7 +60,6 @@ constexpr auto kPointwise = std::to_array<PointwiseRow>({
     {"sigmoid_backward", PointwiseOp::mul},
     {"tanh", PointwiseOp::tanh},
     {"tanh_backward", PointwiseOp::mul},
-    {"pow", PointwiseOp::pow},
     {"sqrt", PointwiseOp::div},
     {"rsqrt", PointwiseOp::exp},
     {"exp", PointwiseOp::exp},
@@ -112,7 +111,7 @@ constexpr auto kPointwise = std::to_array<PointwiseRow>({
 PointwiseOp kernel_of_base(std::string_view base) {
   for (const PointwiseRow& row : kPointwise)
     if (row.op == base) return row.as;
-  return PointwiseOp::add;
+  return base == "pow" ? PointwiseOp::pow : PointwiseOp::add;
 }
 
 // Tensors that a kernel reads element by element: those on the card. A number on the CPU is a constant of the kernel.
@@ -144,7 +143,7 @@ void add_mixed(const OperatorView& view, KernelList& list, double read, Pointwis
     ProgramKernel& kernel = list.add(operator_base(view.name()),
                                      pointwise_shape(op, elements_of(out), static_cast<Count>(inputs)), "bf16",
                                      walk.contiguous ? TorchWalk::widen : TorchWalk::strided_widen);
-    kernel.manner = Manner::mixed, kernel.axes = walk.axes;
+    kernel.manner = walk.contiguous ? Manner::mixed : Manner::mixed_strided, kernel.axes = walk.axes;
     return;
   }
   list.add_pass(operator_base(view.name()), read, elements * element_bytes(out.dtype),
@@ -206,6 +205,13 @@ void lower_dropout(const OperatorView& view, KernelList& list) {
                 Manner::random);
 }
 
+// The first power is a copy, and the second a product (PowKernel.cu).
+void lower_pow(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *in = view.tensor("self"), *out = view.result();
+  if (in && out && !view.tensor("exponent") && view.number("exponent", 2) == 1) return add_copy(list, *out, *in);
+  lower_pointwise(view, list);
+}
+
 // Losses: a pointwise pass and a reduction to one number.
 void lower_loss(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("self");
@@ -229,6 +235,7 @@ std::span<const ProgramRule> program_pointwise_rules() {
           "normal", "randint", "linspace", "eye", "exponential", "random"})
       made.push_back({op, lower_fill});
     made.push_back({"native_dropout", lower_dropout});
+    made.push_back({"pow", lower_pow});
     for (const std::string_view op : {"mse_loss", "binary_cross_entropy_with_logits", "smooth_l1_loss", "l1_loss",
                                       "kl_div", "huber_loss", "binary_cross_entropy"})
       made.push_back({op, lower_loss});

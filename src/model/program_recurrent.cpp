@@ -52,7 +52,10 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
     add_gemm(list, "gradient of input weights", all, width, r->steps * r->batch, format, r->directions);
     add_gemm(list, "gradient of state weights", all, r->hidden, r->steps * r->batch, format, r->directions);
   }
+  // Layers follow each other by one time: all but one run beside the others.
+  const double beside = 1 - 1 / static_cast<double>(r->layers * r->directions);
   add_gemm(list, "state", r->batch, backward ? r->hidden : all, backward ? all : r->hidden, format, cells);
+  list.last().manner = Manner::recurrent_product, list.last().beside = beside;
   const double cell = static_cast<double>(r->batch * r->hidden) * element_bytes(in.dtype);
   const auto gates = static_cast<double>(r->gates);
   KernelList one;
@@ -60,6 +63,7 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
                PointwiseOp::tanh);
   for (ProgramKernel& kernel : std::move(one).take())
     list.add(kernel.name, std::move(kernel.kernel.shape), kernel.kernel.format.name).times = cells;
+  list.last().manner = Manner::recurrent_cell, list.last().beside = beside;
 }
 
 }  // namespace

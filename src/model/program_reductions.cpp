@@ -76,7 +76,8 @@ ColumnGrid column_grid(Count results, Count inputs, const ProgramCard& card) {
   if (each >= kMost && grid.across <= target)
     grid.sharing = std::max(std::min(ceil_div(target, grid.across), ceil_div(each, kLeast)), ceil_div(each, kMost));
   grid.own = static_cast<double>(ceil_div(each, grid.sharing * kUnrolled));
-  if (grid.sharing > 1) grid.joined = static_cast<double>(ceil_div(grid.sharing, grid.height));
+  constexpr Count kMeeting = 8;  // a fence, the count of those who are done, and barriers, in loads
+  if (grid.sharing > 1) grid.joined = static_cast<double>(ceil_div(grid.sharing, grid.height) + kMeeting);
   return grid;
 }
 

@@ -21,12 +21,17 @@ enum class Manner : std::uint8_t {
   plain,
   strided,              // offsets by division over more axes than two
   mixed,                // operands of different types, converted one by one as they are loaded
+  mixed_strided,        // both
   write_only,           // nothing is read
   turned,               // an image changes between channels first and last through shared memory
   few_channels,         // a convolution whose channels are padded: cuDNN takes kernels of an older kind
+  recurrent_product,    // of one time of a recurrent layer
+  recurrent_cell,
   atomics,              // sums in L2, number by number
   sums_of_squares,      // mean and variance in one pass, by divisions
   by_channel,           // parameters of a channel beside every element
+  by_plane,             // ... channels first, a CTA for a channel of an image: cuDNN's
+  by_plane_native,      // ... and PyTorch's
   channel_sums,         // two sums a channel
   attention_dropout,    // random numbers for every score
   attention_dropout_backward,
@@ -50,7 +55,8 @@ struct ProgramKernel {
   KernelSource source = {};  // whose attention, where the record says it; empty: the card's default
   Count times = 1;
   Manner manner = Manner::plain;
-  int axes = 1;  // that offsets are computed over
+  int axes = 1;       // that offsets are computed over
+  double beside = 0;  // share of its time that runs beside others of its operator, so that the step does not wait for it
 };
 
 // One distinct call of a program with its arguments by name.
@@ -95,6 +101,7 @@ class KernelList {
                           double loads_in_a_row);
   std::vector<ProgramKernel> take() && { return std::move(kernels_); }
   bool empty() const { return kernels_.empty(); }
+  ProgramKernel& last() { return kernels_.back(); }
 
  private:
   std::vector<ProgramKernel> kernels_;

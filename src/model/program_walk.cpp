@@ -146,7 +146,9 @@ ProgramKernel& KernelList::add_grid(std::string_view name, double ctas, Count th
   shape.ctas = std::max<Count>(1, static_cast<Count>(ctas));
   shape.threads = threads;
   shape.load_bytes = std::max(1.0, read), shape.store_bytes = written;
-  shape.steps = std::max(1.0, loads_in_a_row);
+  // A load whose place has to be computed first takes longer than a step of a kernel's main loop.
+  constexpr double kStepsPerLoad = 1.5;
+  shape.steps = std::max(1.0, kStepsPerLoad * loads_in_a_row);
   return add(name, shape, "fp32");
 }
 
