@@ -36,4 +36,10 @@ double longer_by_manner(const ProgramKernel& kernel) {
   return 1;
 }
 
+void slow_products(const ProgramKernel& from, Kernel& kernel) {
+  auto* custom = std::get_if<Custom>(&kernel.shape);
+  if (!custom || from.manner != Manner::few_channels) return;
+  custom->load_bytes /= kFewChannels, custom->store_bytes /= kFewChannels;
+}
+
 }  // namespace tilecast

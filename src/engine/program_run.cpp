@@ -37,6 +37,7 @@ KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times
   call.flops = model_flops(op);
   call.unknown = !known;
   call.longer = longer_by_manner(kernel);
+  slow_products(kernel, call.kernel);
   return call;
 }
 

@@ -77,20 +77,38 @@ void add_turn(KernelList& list, const ProgramLayout& image) {
 // cuDNN multiplies fp32 as tf32 unless it is told otherwise (torch.backends.cudnn.allow_tf32).
 std::string_view multiplied_as(std::string_view dtype) { return dtype == "fp32" ? "tf32" : priced_as(dtype).format; }
 
-// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe.
+Count taps_of(const Conv2d& s) { return (s.kernel_h ? s.kernel_h : s.kernel) * (s.kernel_w ? s.kernel_w : s.kernel); }
+
+// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe. cuDNN has a kernel for
+// channels-last images; else PyTorch's own computes every tap's place and compares it with the edges
+// (DepthwiseConv2d.cu).
 void add_depthwise(KernelList& list, const Window& window, const ProgramLayout& image, const ProgramLayout& results) {
-  const Conv2d& s = window.shape;
   constexpr Count kThreads = 128, kEach = 4;
+  constexpr double kSlots = 4, kOwnSlots = 10;  // of a tap: its load, its place, its product
   Custom shape;
   const auto outputs = static_cast<double>(elements_of(results));
   shape.ctas = std::max<Count>(1, elements_of(results) / (kThreads * kEach));
   shape.threads = kThreads;
-  const double taps = static_cast<double>((s.kernel_h ? s.kernel_h : s.kernel) * (s.kernel_w ? s.kernel_w : s.kernel));
-  // An address and a comparison with the edge for every tap beside its multiply-add.
-  constexpr double kSlotsPerTap = 4;
-  shape.vector_ops = 2 * kSlotsPerTap * taps * outputs;
+  const double slots = holds_channels_last(results) ? kSlots : kOwnSlots;
+  shape.vector_ops = 2 * slots * static_cast<double>(taps_of(window.shape)) * outputs;
   shape.load_bytes = bytes_of(image), shape.store_bytes = bytes_of(results);
   list.add("depthwise convolution", shape, priced_as(image.dtype).format);
+}
+
+// The gradient of such filters: a CTA for every number of them, whose warps take an image each and walk over its positions.
+void add_depthwise_filter(KernelList& list, const Window& window, const ProgramLayout& image,
+                          const ProgramLayout& gradient) {
+  constexpr Count kMost = 256, kWarp = 32;
+  const Count images = std::max<Count>(1, gradient.shape[0]), warps = std::min(images, kMost / kWarp);
+  const Count positions = elements_of(gradient) / (images * std::max<Count>(1, gradient.shape[1]));
+  const auto turns = static_cast<double>(ceil_div(images, warps) * ceil_div(positions, kWarp));
+  const auto taps = static_cast<double>(taps_of(window.shape));
+  Custom shape;
+  shape.ctas = std::max<Count>(1, gradient.shape[1] * taps_of(window.shape)), shape.threads = warps * kWarp;
+  shape.load_bytes = bytes_of(image) + bytes_of(gradient), shape.store_bytes = 1;
+  shape.l2_load_bytes = shape.load_bytes * taps;  // every tap reads both again
+  shape.steps = std::max(1.0, turns);
+  list.add("depthwise filter gradient", shape, priced_as(image.dtype).format);
 }
 
 bool is_depthwise(const Conv2d& s) { return s.groups > 1 && s.groups == s.in_channels; }
@@ -199,7 +217,7 @@ void lower_backward(const OperatorView& view, KernelList& list) {
   const bool turns = !holds_channels_last(*gradient) && !window->unit, transposed = view.truth("transposed");
   if (is_depthwise(window->shape)) {
     if (wants_data) add_depthwise(list, *window, *gradient, *in);
-    if (wants_filter) add_depthwise(list, *window, *in, *gradient);
+    if (wants_filter) add_depthwise_filter(list, *window, *in, *gradient);
   } else {
     if (turns) add_turn(list, *gradient);
     if (turns && wants_filter) add_turn(list, *in);

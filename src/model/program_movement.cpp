@@ -169,6 +169,22 @@ void lower_shuffle(const OperatorView& view, KernelList& list) {
                 PointwiseOp::copy, Manner::divided_places);
 }
 
+// Axis after axis (TensorTransformations.cu).
+void lower_roll(const OperatorView& view, KernelList& list) {
+  lower_shuffle(view, list);
+  if (!list.empty()) list.last().times = std::max<Count>(1, static_cast<Count>(view.wholes("shifts").size()));
+}
+
+// Each result is made of four neighbours, whose places are computed.
+void lower_bilinear(const OperatorView& view, KernelList& list) {
+  const ProgramLayout *in = view.tensor("self"), *out = view.result();
+  if (!in || !out || elements_of(*out) == 0) return;
+  constexpr double kNeighbours = 4;
+  const double size = bytes_of(*out);
+  list.add_pass("interpolation", kNeighbours * size, size, element_bytes(out->dtype), TorchWalk::strided,
+                PointwiseOp::mul, Manner::divided_places);
+}
+
 // Zeros everywhere, and the gradient in its part of them.
 void lower_part_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout *gradient = view.tensor("grad_output"), *out = view.result();
@@ -194,7 +210,7 @@ void lower_pool_backward(const OperatorView& view, KernelList& list) {
   if (const ProgramLayout* gradient = view.tensor("grad_output")) read += bytes_of(*gradient);
   if (const ProgramLayout* indices = view.tensor("indices")) read += bytes_of(*indices);
   list.add_pass("pooling gradient", read, bytes_of(*out), element_bytes(out->dtype), TorchWalk::strided,
-                PointwiseOp::div);
+                PointwiseOp::div, Manner::atomics);
 }
 
 }  // namespace
@@ -221,6 +237,9 @@ std::span<const ProgramRule> program_movement_rules() {
                                      {"slice_backward", lower_part_backward},
                                      {"select_backward", lower_part_backward},
                                      {"max_pool2d_with_indices_backward", lower_pool_backward},
+                                     {"roll", lower_roll},
+                                     {"upsample_bilinear2d", lower_bilinear},
+                                     {"upsample_bicubic2d", lower_bilinear},
                                      {"upsample_nearest2d_backward", lower_shuffle},
                                      {"upsample_bilinear2d_backward", lower_shuffle}};
     for (const std::string_view op : {"index", "index_select", "gather", "take", "masked_select"})
@@ -228,13 +247,12 @@ std::span<const ProgramRule> program_movement_rules() {
     for (const std::string_view op : {"index_add", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_copy",
                                       "_index_put_impl", "masked_scatter", "slice_scatter", "select_scatter"})
       made.push_back({op, lower_scatter});
-    for (const std::string_view op : {"constant_pad_nd", "roll", "flip", "pixel_shuffle", "pixel_unshuffle", "repeat",
+    for (const std::string_view op : {"constant_pad_nd", "flip", "pixel_shuffle", "pixel_unshuffle", "repeat",
                                       "_unsafe_index", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
                                       "im2col", "col2im", "repeat_interleave"})
       made.push_back({op, lower_shuffle});
     for (const std::string_view op :
-         {"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "upsample_nearest2d", "upsample_bilinear2d",
-          "upsample_bicubic2d", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward", "upsample_nearest1d",
+         {"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "upsample_nearest2d", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward", "upsample_nearest1d",
           "max_pool3d_with_indices", "_adaptive_avg_pool3d"})
       made.push_back({op, lower_pool});
     return made;

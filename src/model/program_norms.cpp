@@ -44,12 +44,28 @@ bool is_channels_last(const ProgramLayout& image) {
   return image.shape.size() >= 3 && image.strides[1] == 1 && image.shape[1] > 1;
 }
 
+// cuDNN's kernels for training, channels first: a CTA has one channel of all images ("1C11" in their names) and goes over it
+// `times` times, four numbers of fp32 a thread at once.
+void add_channel_ctas(KernelList& list, std::string_view name, const ProgramLayout& in, double reads, double written) {
+  constexpr Count kThreads = 512;
+  constexpr double kVector = 16;
+  const double size = bytes_of(in), channel = size / static_cast<double>(std::max<Count>(1, in.shape[1]));
+  Custom shape;
+  shape.ctas = std::max<Count>(1, in.shape[1]), shape.threads = kThreads;
+  shape.load_bytes = reads * size, shape.store_bytes = written;
+  shape.steps = std::max(1.0, reads * channel / (kVector * static_cast<double>(kThreads)));
+  list.add(name, shape, "fp32");
+}
+
 // Of images: channel by channel over batch and positions. Evaluation is a pointwise pass; training reads everything once
 // for the sums and once more to normalise. Channels first, a CTA has one channel of one image.
 void lower_batch_norm(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || in->shape.size() < 2 || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
+  const bool cudnn = operator_base(view.name()).starts_with("cudnn");
+  if (view.truth("training", true) && cudnn && !is_channels_last(*in))
+    return add_channel_ctas(list, "batch norm", *in, 2, size);
   if (view.truth("training", true))
     list.add_pass("batch statistics", size, 0, element, TorchWalk::vectorized, PointwiseOp::add,
                   is_channels_last(*in) ? Manner::sums_of_squares : Manner::channel_sums);
@@ -58,7 +74,6 @@ void lower_batch_norm(const OperatorView& view, KernelList& list) {
     return;
   }
   constexpr Count kThreads = 256;
-  const bool cudnn = operator_base(view.name()).starts_with("cudnn");
   list.add_grid("batch norm", static_cast<double>(in->shape[0] * in->shape[1]), kThreads, size, size, 0).manner =
       cudnn ? Manner::by_plane : Manner::by_plane_native;
 }
@@ -67,6 +82,8 @@ void lower_batch_norm_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
+  if (operator_base(view.name()).starts_with("cudnn") && !is_channels_last(*in))
+    return add_channel_ctas(list, "batch norm gradient", *in, 4, size);
   list.add_pass("batch norm sums", 2 * size, 0, element, TorchWalk::vectorized, PointwiseOp::add, Manner::channel_sums);
   list.add_pass("batch norm gradient", 2 * size, size, element, TorchWalk::vectorized, PointwiseOp::mul,
                 Manner::by_channel);
