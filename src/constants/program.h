@@ -36,4 +36,11 @@ inline constexpr Number kManyStates = longer("fused optimizer, fp32", 1.23);
 inline constexpr Number kManyNarrowStates = longer("fused optimizer, 16 bits", 1.35);
 inline constexpr Number kDividedPlaces = longer("rolled, shuffled and padded copies", 2.1);
 
+inline constexpr Number kLoneLaunchUnits{"program.lone_launch", 0.4, "additions", assumed,
+                                         "of the host for a further kernel of an operator, which C++ launches",
+                                         sources::kProgramKernels};
+inline constexpr Number kForeachCalls{"program.foreach_calls", 9, "1", assumed,
+                                      "operators over lists that a foreach optimizer's step is made of",
+                                      "torch/optim/adam.py, _multi_tensor_adam, PyTorch 2.11"};
+
 }  // namespace tilecast::constants

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/host_units.h"
+#include "engine/program_host.h"
 #include "engine/program_manners.h"
 #include "model/graph.h"
 
@@ -67,7 +67,9 @@ RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const Progra
   for (const OperatorUse& use : uses)
     add_use(made, use,
             lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card, options.formulas));
-  made.program.host.per_launch = launch_time(made.program, HostCode::operators, made.program.host.per_launch);
+  made.host_units = host_units(file, made);
+  if (const Count launches = made.program.launches(); launches > 0 && options.kind == EngineKind::pytorch)
+    made.program.host.per_launch = made.program.host.per_launch * (made.host_units / static_cast<double>(launches));
   return made;
 }
 

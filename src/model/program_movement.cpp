@@ -217,7 +217,8 @@ void lower_pool_backward(const OperatorView& view, KernelList& list) {
 
 void add_row_gather(KernelList& list, std::string_view name, double rows, double read, double written) {
   constexpr Count kThreads = 64;
-  list.add_grid(name, rows, kThreads, read, written, 3);  // the index, its row, the result
+  constexpr double kSector = 32;  // of an index, which no other CTA of the SM finds again
+  list.add_grid(name, rows, kThreads, read + rows * kSector, written, 3);  // the index, its row, the result
 }
 
 std::span<const ProgramRule> program_movement_rules() {

@@ -21,12 +21,23 @@ Rows normalised_rows(const OperatorView& view, const ProgramLayout& in) {
   return {cols > 0 ? elements_of(in) / cols : 0, cols};
 }
 
+// Kernels that walk whole rows take a copy where these are not dense.
+void add_dense_copy(KernelList& list, const ProgramLayout& in) {
+  ProgramLayout dense = in;
+  Count stride = 1;
+  for (std::size_t i = dense.shape.size(); i-- > 0; stride *= std::max<Count>(1, dense.shape[i]))
+    dense.strides[i] = stride;
+  const ProgramLayout* operands[] = {&dense, &in};
+  if (!iterator_walk(operands).contiguous) add_copy(list, dense, in);
+}
+
 template <class Norm>
 void lower_norm(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in) return;
   const Rows rows = normalised_rows(view, *in);
   if (rows.rows == 0 || rows.cols == 0) return;
+  add_dense_copy(list, *in);
   constexpr Count kNarrow = 256;  // columns: the gradient of narrower rows is a CTA a row and a pass for the parameters
   if (operator_base(view.name()).ends_with("backward") && rows.cols < kNarrow) {
     const double size = bytes_of(*in);
@@ -128,6 +139,7 @@ void lower_softmax(const OperatorView& view, KernelList& list) {
   dim = dim < 0 ? dim + rank : dim;
   if (dim < 0 || dim >= rank) return;
   if (lower_long_rows(view, list, *in, in->shape[static_cast<std::size_t>(dim)], backward)) return;
+  add_dense_copy(list, *in);
   Softmax shape;
   shape.cols = in->shape[static_cast<std::size_t>(dim)], shape.rows = elements_of(*in) / shape.cols;
   shape.backward = backward;

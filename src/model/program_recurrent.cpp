@@ -51,6 +51,12 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
     add_gemm(list, "gradient of the inputs", r->steps * r->batch, width, all * r->directions, format, 1);
     add_gemm(list, "gradient of input weights", all, width, r->steps * r->batch, format, r->directions);
     add_gemm(list, "gradient of state weights", all, r->hidden, r->steps * r->batch, format, r->directions);
+    // Sums of the gates' gradients over all times, a thread a gate.
+    constexpr Count kThreads = 128;
+    constexpr double kAtOnce = 12;
+    const auto rows = static_cast<double>(r->steps * r->batch);
+    list.add_grid("gradient of biases", static_cast<double>(ceil_div(all * r->directions, kThreads)), kThreads,
+                  rows * static_cast<double>(all * r->directions) * element_bytes(in.dtype), 1, rows / kAtOnce);
   }
   // Layers follow each other by one time: all but one run beside the others.
   const double beside = 1 - 1 / static_cast<double>(r->layers * r->directions);
