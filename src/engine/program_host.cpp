@@ -16,7 +16,7 @@ namespace {
 std::size_t tensors_of(const ProgramOperator& op) {
   std::size_t most = 0;
   for (const ProgramArgument& argument : op.arguments)
-    if (argument.kind == ArgumentKind::tensors) most = std::max(most, argument.counts.size());
+    if (argument.kind == ProgramValue::tensors) most = std::max(most, argument.counts.size());
   return most;
 }
 

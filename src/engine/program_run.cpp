@@ -1,5 +1,6 @@
 #include "engine/program_run.h"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/program_host.h"
@@ -43,9 +44,41 @@ KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times
 
 void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowered) {
   use.first = made.program.calls.size(), use.kernels = lowered.kernels.size(), use.known = lowered.known;
-  for (const ProgramKernel& kernel : lowered.kernels)
+  for (const ProgramKernel& kernel : lowered.kernels) {
     made.program.calls.push_back(call_of(kernel, static_cast<std::size_t>(use.phase), use.times, lowered.known));
+    made.beside.push_back(kernel.beside);
+    use.workspace += static_cast<Count>(kernel.workspace);
+  }
   made.uses.push_back(use);
+}
+
+// cuBLAS has a workspace for each thread that calls it, and the gradients are another thread's
+// (CUDABlas and CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
+LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made, const Gpu& gpu) {
+  constexpr Count kHopper = Count{32} << 20, kBefore = Count{8320} << 10;
+  const TensorGeneration generation = gpu.tensor_generation();
+  const bool large = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
+  LibraryMemory memory;
+  const auto multiplies = [&](Pass pass) {
+    return std::any_of(made.program.calls.begin(), made.program.calls.end(), [&](const KernelCall& call) {
+      return made.program.sections[call.section].pass == pass &&
+             (std::holds_alternative<Gemm>(call.kernel.shape) || std::holds_alternative<Bmm>(call.kernel.shape));
+    });
+  };
+  for (const Pass pass : {Pass::forward, Pass::backward})
+    if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
+  memory.of_storage.resize(file.storages.size(), 0);
+  for (std::size_t i = 0; i < file.calls.size(); ++i) {
+    const ProgramCall& call = file.calls[i];
+    memory.of_call.push_back(made.uses[static_cast<std::size_t>(made.use_of_call[i])].workspace);
+    const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
+    const auto reserve = static_cast<Count>(recurrent_reserve(OperatorView(file, op)));
+    if (reserve > 0 && !call.writes.empty())
+      for (const int storage : call.writes)
+        if (file.storages[static_cast<std::size_t>(storage)].bytes == 0)
+          memory.of_storage[static_cast<std::size_t>(storage)] = reserve;
+  }
+  return memory;
 }
 
 }  // namespace
@@ -60,17 +93,36 @@ RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const Progra
   std::vector<OperatorUse> uses;
   for (const ProgramCall& call : file.calls) {
     const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(uses.size()));
-    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0});
+    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0, 0});
     ++uses[static_cast<std::size_t>(place->second)].times;
     made.use_of_call.push_back(place->second);
   }
   for (const OperatorUse& use : uses)
     add_use(made, use,
             lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card, options.formulas));
+  made.libraries = libraries_of(file, made, gpu);
   made.host_units = host_units(file, made);
   if (const Count launches = made.program.launches(); launches > 0 && options.kind == EngineKind::pytorch)
     made.program.host.per_launch = made.program.host.per_launch * (made.host_units / static_cast<double>(launches));
   return made;
+}
+
+Result<RecordedForecast> forecast_recorded(const RecordedProgram& recorded, const Gpu& gpu, Method method,
+                                           const ModelSource* weights) {
+  auto priced = forecast_step(recorded.program, gpu, 1, method, weights);
+  if (!priced) return std::move(priced).error();
+  RecordedForecast forecast{*std::move(priced), {}, {}};
+  ProgramForecast& step = forecast.step;
+  for (std::size_t i = 0; i < step.calls.size(); ++i) {
+    const auto times = static_cast<double>(recorded.program.calls[i].times);
+    forecast.kernels += (step.calls[i].unheated - recorded.program.host.switching) * times;
+    forecast.beside += step.calls[i].each * (times * recorded.beside[i]);
+  }
+  const Seconds whole = std::max(step.gpu, step.host), left = std::max(step.gpu - forecast.beside, step.host);
+  const double shorter = step.total > seconds(0) ? (step.total - (whole - left)) / step.total : 1;
+  step.total = step.total * shorter;
+  step.interval = {step.interval.low * shorter, step.interval.high * shorter};
+  return forecast;
 }
 
 }  // namespace tilecast

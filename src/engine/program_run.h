@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/caching_allocator.h"
 #include "engine/engine.h"
+#include "engine/step.h"
 #include "model/program_lower.h"
 
 namespace tilecast {
@@ -15,6 +17,7 @@ struct OperatorUse {
   Count times = 0;
   bool known = true;
   std::size_t first = 0, kernels = 0;  // calls of the program
+  Count workspace = 0;                 // bytes that libraries take while it runs
 };
 
 struct RecordedProgram {
@@ -22,6 +25,8 @@ struct RecordedProgram {
   std::vector<OperatorUse> uses;
   std::vector<int> use_of_call;  // by the file's calls; -1: it launches nothing
   double host_units = 0;         // of a step, in plain additions
+  std::vector<double> beside;    // by the program's calls: the share that the step does not wait for
+  LibraryMemory libraries;       // beside the record's tensors
 };
 
 struct ProgramOptions {
@@ -31,5 +36,14 @@ struct ProgramOptions {
 
 // Grids follow the card, so that its kernels are made for one.
 RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options = {});
+
+// A step of it on the card it was made for.
+struct RecordedForecast {
+  ProgramForecast step;
+  Seconds kernels;  // their own times summed, on a card that a profiler's pauses leave cool
+  Seconds beside;   // of these, what runs beside others
+};
+Result<RecordedForecast> forecast_recorded(const RecordedProgram& recorded, const Gpu& gpu, Method method,
+                                           const ModelSource* weights);
 
 }  // namespace tilecast

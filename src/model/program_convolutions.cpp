@@ -72,6 +72,7 @@ void add_turn(KernelList& list, const ProgramLayout& image) {
   const double size = bytes_of(image) * static_cast<double>(round_up(channels, kTile)) / static_cast<double>(channels);
   list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::vectorized, PointwiseOp::copy,
                 Manner::turned);
+  list.last().workspace = bytes_of(image);
 }
 
 // cuDNN multiplies fp32 as tf32 unless it is told otherwise (torch.backends.cudnn.allow_tf32).

@@ -147,7 +147,7 @@ class ProgramReader {
     ProgramArgument found;
     if (!item.is_array() || item.size() != 3) return fail(at, "must be [name, kind, value]"), found;
     found.name = text(item[0], at + "[0]");
-    found.kind = static_cast<ArgumentKind>(choice(item[1], at + "[1]", kArgumentKinds));
+    found.kind = static_cast<ProgramValue>(choice(item[1], at + "[1]", kArgumentKinds));
     value_of(item[2], at + "[2]", found);
     return found;
   }
@@ -155,22 +155,22 @@ class ProgramReader {
   void value_of(const ProgramJson& value, const std::string& at, ProgramArgument& into) {
     const Count layouts = static_cast<Count>(made_.layouts.size());
     switch (into.kind) {
-      case ArgumentKind::tensor: into.counts = {whole(value, at, 0, layouts - 1)}; break;
-      case ArgumentKind::tensors: into.counts = wholes(value, at, -1, layouts - 1); break;
-      case ArgumentKind::whole: into.counts = {any_whole(value, at)}; break;
-      case ArgumentKind::wholes:
+      case ProgramValue::tensor: into.counts = {whole(value, at, 0, layouts - 1)}; break;
+      case ProgramValue::tensors: into.counts = wholes(value, at, -1, layouts - 1); break;
+      case ProgramValue::whole: into.counts = {any_whole(value, at)}; break;
+      case ProgramValue::wholes:
         listed(value, at, [&](const auto& v, const auto& p) { into.counts.push_back(any_whole(v, p)); });
         break;
-      case ArgumentKind::truth: into.counts = {truth(value, at) ? 1 : 0}; break;
-      case ArgumentKind::truths:
+      case ProgramValue::truth: into.counts = {truth(value, at) ? 1 : 0}; break;
+      case ProgramValue::truths:
         listed(value, at, [&](const auto& v, const auto& p) { into.counts.push_back(truth(v, p) ? 1 : 0); });
         break;
-      case ArgumentKind::number: into.numbers = {number(value, at)}; break;
-      case ArgumentKind::numbers:
+      case ProgramValue::number: into.numbers = {number(value, at)}; break;
+      case ProgramValue::numbers:
         listed(value, at, [&](const auto& v, const auto& p) { into.numbers.push_back(number(v, p)); });
         break;
-      case ArgumentKind::dtype:
-      case ArgumentKind::text: into.text = text(value, at); break;
+      case ProgramValue::dtype:
+      case ProgramValue::text: into.text = text(value, at); break;
     }
   }
   template <class Use>

@@ -17,11 +17,11 @@ struct ProgramLayout {
   std::vector<Count> shape, strides;  // strides in elements
 };
 
-enum class ArgumentKind { tensor, tensors, whole, number, truth, wholes, numbers, truths, dtype, text };
+enum class ProgramValue { tensor, tensors, whole, number, truth, wholes, numbers, truths, dtype, text };
 
 struct ProgramArgument {
   std::string name;
-  ArgumentKind kind = ArgumentKind::text;
+  ProgramValue kind = ProgramValue::text;
   std::vector<Count> counts;    // layouts (-1: absent), whole numbers, truths as 0 and 1
   std::vector<double> numbers;  // of number and numbers
   std::string text;             // of dtype and text

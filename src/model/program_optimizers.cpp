@@ -52,7 +52,7 @@ void lower_foreach(const OperatorView& view, KernelList& list) {
   double read = 0;
   std::size_t lists = 0;
   for (const ProgramArgument& argument : view.op().arguments)
-    if (argument.kind == ArgumentKind::tensors) read += bytes_of_all(view.tensors(argument.name)), ++lists;
+    if (argument.kind == ProgramValue::tensors) read += bytes_of_all(view.tensors(argument.name)), ++lists;
   const std::vector<const ProgramLayout*> own = view.tensors("self"), made = view.results();
   if (own.empty()) return;
   const bool in_place = writes_in_place(view.name());
@@ -70,7 +70,7 @@ void lower_fused(const OperatorView& view, KernelList& list) {
   double read = 0, written = 0;
   std::size_t lists = 0;
   for (const ProgramArgument& argument : view.op().arguments) {
-    if (argument.kind != ArgumentKind::tensors || argument.name == "state_steps") continue;
+    if (argument.kind != ProgramValue::tensors || argument.name == "state_steps") continue;
     const double size = bytes_of_all(view.tensors(argument.name));
     read += size, ++lists;
     if (argument.name != "grads") written += size;

@@ -74,6 +74,15 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
 
 }  // namespace
 
+// Gates, state and result of every time and layer: 1.61 GB of a layer pair of 1024 over 256 times of 128 sequences in fp32,
+// the allocator's peak beyond the record's on an H200 (data/measurements/h200_programs.csv, lstm).
+double recurrent_reserve(const OperatorView& view) {
+  const auto r = recurrence_of(view);
+  if (!r || operator_base(view.name()) != "_cudnn_rnn" || !view.truth("train")) return 0;
+  return static_cast<double>((r->gates + 2) * r->hidden * r->steps * r->batch * r->layers * r->directions) *
+         element_bytes(view.tensor("input")->dtype);
+}
+
 std::span<const ProgramRule> program_recurrent_rules() {
   static const std::vector<ProgramRule> rules = {{"_cudnn_rnn", lower_recurrence},
                                                  {"_cudnn_rnn_backward", lower_recurrence}};

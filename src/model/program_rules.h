@@ -56,6 +56,7 @@ struct ProgramKernel {
   Count times = 1;
   Manner manner = Manner::plain;
   int axes = 1;       // that offsets are computed over
+  double workspace = 0;  // bytes that the library takes for it meanwhile
   double beside = 0;  // share of its time that runs beside others of its operator, so that the step does not wait for it
 };
 
@@ -153,6 +154,8 @@ struct IteratorWalk {
 IteratorWalk iterator_walk(std::span<const ProgramLayout* const> operands);
 
 void lower_pointwise(const OperatorView& view, KernelList& list);
+// What cuDNN keeps of a recurrent layer for its gradients: the record does not know its size.
+double recurrent_reserve(const OperatorView& view);
 // A copy between layouts of one shape: contiguous, strided, transposed, with a change of type or without.
 void add_copy(KernelList& list, const ProgramLayout& to, const ProgramLayout& from);
 // Sums (or other reductions) of `from` to `results` elements; `inner`: the axes that go are the fastest in memory.

@@ -8,14 +8,14 @@ namespace tilecast {
 
 const ProgramLayout* OperatorView::tensor(std::string_view argument) const {
   const ProgramArgument* found = op_.find(argument);
-  if (!found || found->kind != ArgumentKind::tensor || found->counts.empty() || found->counts[0] < 0) return nullptr;
+  if (!found || found->kind != ProgramValue::tensor || found->counts.empty() || found->counts[0] < 0) return nullptr;
   return &program_.layouts[static_cast<std::size_t>(found->counts[0])];
 }
 
 std::vector<const ProgramLayout*> OperatorView::tensors(std::string_view argument) const {
   std::vector<const ProgramLayout*> list;
   const ProgramArgument* found = op_.find(argument);
-  if (!found || (found->kind != ArgumentKind::tensors && found->kind != ArgumentKind::tensor)) return list;
+  if (!found || (found->kind != ProgramValue::tensors && found->kind != ProgramValue::tensor)) return list;
   for (const Count i : found->counts)
     if (i >= 0) list.push_back(&program_.layouts[static_cast<std::size_t>(i)]);
   return list;
@@ -24,7 +24,7 @@ std::vector<const ProgramLayout*> OperatorView::tensors(std::string_view argumen
 std::vector<const ProgramLayout*> OperatorView::inputs() const {
   std::vector<const ProgramLayout*> list;
   for (const ProgramArgument& argument : op_.arguments)
-    if (argument.kind == ArgumentKind::tensor || argument.kind == ArgumentKind::tensors)
+    if (argument.kind == ProgramValue::tensor || argument.kind == ProgramValue::tensors)
       for (const Count i : argument.counts)
         if (i >= 0) list.push_back(&program_.layouts[static_cast<std::size_t>(i)]);
   return list;
@@ -43,9 +43,9 @@ const ProgramLayout* OperatorView::result(std::size_t i) const {
 std::vector<Count> OperatorView::wholes(std::string_view argument) const {
   const ProgramArgument* found = op_.find(argument);
   if (!found) return {};
-  const ArgumentKind kind = found->kind;
-  if (kind == ArgumentKind::whole || kind == ArgumentKind::wholes || kind == ArgumentKind::truth ||
-      kind == ArgumentKind::truths)
+  const ProgramValue kind = found->kind;
+  if (kind == ProgramValue::whole || kind == ProgramValue::wholes || kind == ProgramValue::truth ||
+      kind == ProgramValue::truths)
     return found->counts;
   return {};
 }
