@@ -28,6 +28,7 @@
 #include "tilecast/memory.h"
 #include "tilecast/model.h"
 #include "tilecast/plan.h"
+#include "tilecast/program.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
 #include "tilecast/serving.h"

@@ -99,7 +99,7 @@ RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const Progra
   }
   for (const OperatorUse& use : uses)
     add_use(made, use,
-            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card, options.formulas));
+            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
   made.libraries = libraries_of(file, made, gpu);
   made.host_units = host_units(file, made);
   if (const Count launches = made.program.launches(); launches > 0 && options.kind == EngineKind::pytorch)

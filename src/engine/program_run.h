@@ -31,7 +31,6 @@ struct RecordedProgram {
 
 struct ProgramOptions {
   EngineKind kind = EngineKind::pytorch;  // pytorch, or compile
-  std::vector<OperatorFormula> formulas = {};
 };
 
 // Grids follow the card, so that its kernels are made for one.

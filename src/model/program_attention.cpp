@@ -49,6 +49,13 @@ std::span<const ProgramRule> program_attention_rules() {
       {"_scaled_dot_product_cudnn_attention", lower_forward},
       {"_scaled_dot_product_flash_attention", lower_forward},
       {"_scaled_dot_product_efficient_attention", lower_forward},
+      // As the profiler names what they call.
+      {"_cudnn_attention_forward", lower_forward},
+      {"_flash_attention_forward", lower_forward},
+      {"_efficient_attention_forward", lower_forward},
+      {"_cudnn_attention_backward", lower_backward},
+      {"_flash_attention_backward", lower_backward},
+      {"_efficient_attention_backward", lower_backward},
       {"_scaled_dot_product_cudnn_attention_backward", lower_backward},
       {"_scaled_dot_product_flash_attention_backward", lower_backward},
       {"_scaled_dot_product_efficient_attention_backward", lower_backward}};

@@ -239,6 +239,7 @@ std::span<const ProgramRule> program_convolution_rules() {
   static const std::vector<ProgramRule> rules = {{"convolution", lower_convolution},
                                                  {"convolution_backward", lower_backward},
                                                  {"cudnn_convolution", lower_convolution},
+                                                 {"cudnn_convolution_transpose", lower_convolution},
                                                  {"_conv_depthwise2d", lower_convolution}};
   return rules;
 }

@@ -21,6 +21,7 @@ using ProgramJson = nlohmann::json;
 constexpr std::size_t kMostProgramBytes = std::size_t{256} << 20;
 constexpr Count kMostProgramNumber = Count{1} << 50;
 constexpr std::size_t kMostProgramRank = 64;  // PyTorch's own limit
+constexpr double kMostFormula = 1e12;
 constexpr std::array<std::string_view, 10> kArgumentKinds = {"tensor", "tensors", "int",   "float", "bool",
                                                              "ints",   "floats",  "bools", "dtype", "text"};
 constexpr std::array<std::string_view, 5> kStorageRoles = {"other", "parameter", "buffer", "gradient", "optimizer"};
@@ -38,6 +39,8 @@ class ProgramReader {
     each("operators", [&](const ProgramJson& item, const std::string& at) { one_operator(item, at); });
     storages();
     calls();
+    if (root_.contains("formulas"))
+      each("formulas", [&](const ProgramJson& item, const std::string& at) { formula(item, at); });
     if (failure_) return *std::move(failure_);
     return std::move(made_);
   }
@@ -192,6 +195,18 @@ class ProgramReader {
     if (given == "-inf") return -std::numeric_limits<double>::infinity();
     if (given != "nan") fail(at, "must be a number, inf, -inf or nan");
     return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  void formula(const ProgramJson& item, const std::string& at) {
+    OperatorFormula found;
+    found.op = text(member(item, "op", at), at + ".op");
+    for (const auto& [field, value] :
+         {std::pair("read", &found.read), {"written", &found.written}, {"flops", &found.flops}}) {
+      const std::string place = at + "." + field;
+      *value = number(member(item, field, at), place);
+      if (!(*value >= 0) || *value > kMostFormula) fail(place, "must be a number between 0 and 1e12");
+    }
+    made_.formulas.push_back(std::move(found));
   }
 
   // The columns of a table, all of one length.

@@ -79,11 +79,10 @@ const ProgramRule* find_program_rule(std::string_view name) {
   return found == all.end() ? nullptr : found->second;
 }
 
-LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op, const ProgramCard& card,
-                               const std::vector<OperatorFormula>& formulas) {
+LoweredOperator lower_operator(const ProgramFile& program, const ProgramOperator& op, const ProgramCard& card) {
   if (op.view) return {};
   const OperatorView view(program, op, card);
-  for (const OperatorFormula& formula : formulas)
+  for (const OperatorFormula& formula : program.formulas)
     if (formula.op == operator_base(op.name) || formula.op == op.name) return by_formula(view, formula);
   const ProgramRule* rule = find_program_rule(op.name);
   if (!rule) return by_bytes(view);
