@@ -7,7 +7,7 @@
 #include "estimate/shipped_weights.h"
 #include "support/file.h"
 #include "support/test_files.h"
-#include "testing/test_paths.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {
@@ -60,9 +60,9 @@ TEST(Programs, ThePageIsFresh) {
   ASSERT_TRUE(judged()) << judged().error().line();
   const std::string page = programs_report(*judged());
   if (std::getenv("TILECAST_UPDATE_DOCS")) ASSERT_TRUE(write_text_file(kPage, page));
-  const auto there = read_text_file(kPage);
+  const auto there = read_text_file(kPage, 1 << 20);
   ASSERT_TRUE(there) << there.error().line();
-  EXPECT_EQ(*there, page) << "TILECAST_UPDATE_DOCS=1 build/release/lab/test_evidence --gtest_filter='Programs.*'";
+  EXPECT_EQ(*there, page) << "TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evidence --gtest_filter='Programs.*'";
 }
 
 TEST(Programs, MissingFilesAreSaid) {

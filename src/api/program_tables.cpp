@@ -69,7 +69,7 @@ void add_shares(ProgramStep& step, const ProgramFile& file, const RecordedProgra
   for (const OperatorUse& use : recorded.uses) {
     const CallCost cost = cost_of(use, recorded.program, forecast);
     const Seconds time = cost.time * static_cast<double>(use.times);
-    const std::string& name = file.operators[static_cast<std::size_t>(use.op)].name;
+    const std::string& name = use.fused.empty() ? file.operators[static_cast<std::size_t>(use.op)].name : use.fused;
     phases.add(file.phases[static_cast<std::size_t>(use.phase)], time, use.times, cost.launches * use.times);
     if (use.kernels == 0) continue;
     operators.add(name, time, use.times, cost.launches * use.times, use.known);

@@ -5,6 +5,7 @@
 
 #include "engine/program_host.h"
 #include "engine/program_manners.h"
+#include "model/program_fuse.h"
 #include "model/graph.h"
 
 namespace tilecast {
@@ -47,6 +48,7 @@ void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowe
   for (const ProgramKernel& kernel : lowered.kernels) {
     made.program.calls.push_back(call_of(kernel, static_cast<std::size_t>(use.phase), use.times, lowered.known));
     made.beside.push_back(kernel.beside);
+    made.each.push_back(kernel.times);
     use.workspace += static_cast<Count>(kernel.workspace);
   }
   made.uses.push_back(use);
@@ -70,7 +72,8 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   memory.of_storage.resize(file.storages.size(), 0);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
     const ProgramCall& call = file.calls[i];
-    memory.of_call.push_back(made.uses[static_cast<std::size_t>(made.use_of_call[i])].workspace);
+    const int use = made.use_of_call[i];
+    memory.of_call.push_back(use < 0 ? 0 : made.uses[static_cast<std::size_t>(use)].workspace);
     const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
     const auto reserve = static_cast<Count>(recurrent_reserve(OperatorView(file, op)));
     if (reserve > 0 && !call.writes.empty())
@@ -83,23 +86,62 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
 
 }  // namespace
 
-RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options) {
-  RecordedProgram made;
-  const ProgramCard card{gpu.sms, gpu.max_threads_per_sm};
-  made.program.engine = options.kind;
-  made.program.host = host_cost(options.kind);
-  for (const std::string& phase : file.phases) made.program.sections.push_back({phase, 1, pass_of(phase), {}, -1});
+namespace {
+
+// Calls alike in a phase are one use.
+void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   std::map<std::pair<int, int>, int> places;  // operator and phase -> use
   std::vector<OperatorUse> uses;
   for (const ProgramCall& call : file.calls) {
     const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(uses.size()));
-    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0, 0});
+    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0, 0, {}});
     ++uses[static_cast<std::size_t>(place->second)].times;
     made.use_of_call.push_back(place->second);
   }
   for (const OperatorUse& use : uses)
     add_use(made, use,
             lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
+}
+
+// Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
+void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
+  const FusedProgram fused = fuse(file);
+  std::map<std::pair<int, int>, int> places;
+  made.use_of_call.assign(file.calls.size(), -1);
+  for (std::size_t i = 0; i < file.calls.size(); ++i) {
+    const ProgramCall& call = file.calls[i];
+    const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
+    const int group = fused.group_of_call[i];
+    if (group >= 0) {
+      const FusedGroup& own = fused.groups[static_cast<std::size_t>(group)];
+      const bool first = own.calls.front() == static_cast<int>(i) && own.kernel.times > 0;
+      if (!first) continue;
+      made.use_of_call[i] = static_cast<int>(made.uses.size());
+      add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernel.name}, {{own.kernel}, true});
+      continue;
+    }
+    const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(made.uses.size()));
+    if (fresh) add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, card));
+    OperatorUse& use = made.uses[static_cast<std::size_t>(place->second)];
+    ++use.times;
+    made.use_of_call[i] = place->second;
+  }
+  for (const OperatorUse& use : made.uses)
+    if (use.fused.empty())
+      for (std::size_t k = use.first; k < use.first + use.kernels; ++k) made.program.calls[k].times = made.each[k] * use.times;
+}
+
+}  // namespace
+
+RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options) {
+  RecordedProgram made;
+  const bool compiled = options.kind == EngineKind::compile;
+  const ProgramCard card{gpu.sms, gpu.max_threads_per_sm, compiled};
+  made.program.engine = options.kind;
+  made.program.host = host_cost(options.kind);
+  for (const std::string& phase : file.phases) made.program.sections.push_back({phase, 1, pass_of(phase), {}, -1});
+  if (compiled) add_compiled_uses(made, file, card);
+  else add_eager_uses(made, file, card);
   made.libraries = libraries_of(file, made, gpu);
   made.host_units = host_units(file, made);
   if (const Count launches = made.program.launches(); launches > 0 && options.kind == EngineKind::pytorch)

@@ -18,6 +18,7 @@ struct OperatorUse {
   bool known = true;
   std::size_t first = 0, kernels = 0;  // calls of the program
   Count workspace = 0;                 // bytes that libraries take while it runs
+  std::string fused = {};              // what the compiler made of it and others; empty: it runs by itself
 };
 
 struct RecordedProgram {
@@ -25,6 +26,7 @@ struct RecordedProgram {
   std::vector<OperatorUse> uses;
   std::vector<int> use_of_call;  // by the file's calls; -1: it launches nothing
   double host_units = 0;         // of a step, in plain additions
+  std::vector<Count> each;       // by the program's calls: launches of one call of its operator
   std::vector<double> beside;    // by the program's calls: the share that the step does not wait for
   LibraryMemory libraries;       // beside the record's tensors
 };

@@ -188,19 +188,20 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   const Sides sides = sides_of(view, *in, *out);
   const auto window = window_of(view, *sides.image, *filter, *sides.results);
   if (!window) return;
-  const bool transposed = view.truth("transposed"), turns = !holds_channels_last(*out) && !window->unit;
+  const bool compiled = view.card().compiled, last = compiled || holds_channels_last(*out);
+  const bool transposed = view.truth("transposed"), turns = !last && !window->unit;
   if (is_depthwise(window->shape)) {
     add_depthwise(list, *window, *in, *out);
   } else {
     const ConvBackward direction = transposed ? ConvBackward::data : ConvBackward::none;
     if (turns && !holds_channels_last(*in)) add_turn(list, *in);
     if (window->unit && window->shape.groups == 1)
-      add_unit(list, window->shape, holds_channels_last(*out), direction, in->dtype);
+      add_unit(list, window->shape, last, direction, in->dtype);
     else
       add_direction(list, *window, direction, "convolution", in->dtype);
     if (turns) add_turn(list, *out);
   }
-  if (view.tensor("bias")) add_bias(list, *out);
+  if (view.tensor("bias") && !compiled) add_bias(list, *out);
 }
 
 void lower_backward(const OperatorView& view, KernelList& list) {
@@ -214,8 +215,8 @@ void lower_backward(const OperatorView& view, KernelList& list) {
   const bool wants_data = at(mask, 0, 1) != 0, wants_filter = mask.size() < 2 || mask[1] != 0,
              wants_bias = mask.size() > 2 && mask[2] != 0;
   const std::string_view dtype = in->dtype;
-  const bool plain_unit = window->unit && window->shape.groups == 1, last = holds_channels_last(*gradient);
-  const bool turns = !holds_channels_last(*gradient) && !window->unit, transposed = view.truth("transposed");
+  const bool plain_unit = window->unit && window->shape.groups == 1, last = view.card().compiled || holds_channels_last(*gradient);
+  const bool turns = !last && !window->unit, transposed = view.truth("transposed");
   if (is_depthwise(window->shape)) {
     if (wants_data) add_depthwise(list, *window, *gradient, *in);
     if (wants_filter) add_depthwise_filter(list, *window, *in, *gradient);

@@ -45,6 +45,7 @@ enum class Manner : std::uint8_t {
 struct ProgramCard {
   Count sms = 132;
   Count threads_per_sm = 2048;
+  bool compiled = false;  // Inductor: images are kept channels last, biases are added by what comes after
 };
 
 // One kernel of an operator.

@@ -73,6 +73,7 @@ class Watch(TorchDispatchMode):
         self.program, self.paths = program, Paths(backward)
         self.describer = Describer(program.layouts)
         self.over = False
+        self.paused = False
         self.known: dict[int, int] = {}  # a storage's address among fakes -> its place in the program
 
     def know(self, modules: tuple[nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...]) -> None:
@@ -89,6 +90,8 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if self.paused:
+            return func(*args, **kwargs)
         if func is READ_BACK:
             self._record(func, args, kwargs, ())
             return func(*args)
