@@ -8,6 +8,7 @@
 //   memory.h       what a model's step needs of memory, and the largest that fits
 //   model.h        models known by name and those in files
 //   plan.h         the best deployment for a load, the best layouts of a training
+//   program.h      a recorded PyTorch program on a GPU it never ran on
 //   serving.h      requests through an engine: what clients measure
 //   step.h         a model's prefill, decode or training step on one GPU or many
 //   tune.h         tiles of Triton kernels, and the files in which engines look for them

@@ -115,7 +115,7 @@ std::span<const ProgramRule> program_reduction_rules() {
     std::vector<ProgramRule> made;
     for (const std::string_view op : {"sum", "mean", "amax", "amin", "max", "min", "prod", "any", "all", "argmax",
                                       "argmin", "var", "var_mean", "std", "norm", "linalg_vector_norm", "logsumexp",
-                                      "nansum", "count_nonzero"})
+                                      "nansum", "count_nonzero", "histc", "bincount"})
       made.push_back({op, lower_reduction});
     for (const std::string_view op : {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"})
       made.push_back({op, lower_scan});
