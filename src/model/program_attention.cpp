@@ -22,7 +22,7 @@ void finish(ProgramKernel& kernel, std::string_view name) {
   if (takes_efficient(name)) kernel.source = KernelSource::efficient_attention;
 }
 
-void lower_forward(const OperatorView& view, KernelList& list) {
+void lower_attention(const OperatorView& view, KernelList& list) {
   const ProgramLayout* q = view.tensor("query");
   AttentionPrefill shape;
   if (!fill_heads(view, shape)) return;
@@ -32,7 +32,7 @@ void lower_forward(const OperatorView& view, KernelList& list) {
   if (view.number("dropout_p", 0) > 0) kernel.manner = Manner::attention_dropout;
 }
 
-void lower_backward(const OperatorView& view, KernelList& list) {
+void lower_attention_gradient(const OperatorView& view, KernelList& list) {
   const ProgramLayout* q = view.tensor("query");
   AttentionBackward shape;
   if (!fill_heads(view, shape.forward)) return;
@@ -46,19 +46,19 @@ void lower_backward(const OperatorView& view, KernelList& list) {
 
 std::span<const ProgramRule> program_attention_rules() {
   static const std::vector<ProgramRule> rules = {
-      {"_scaled_dot_product_cudnn_attention", lower_forward},
-      {"_scaled_dot_product_flash_attention", lower_forward},
-      {"_scaled_dot_product_efficient_attention", lower_forward},
+      {"_scaled_dot_product_cudnn_attention", lower_attention},
+      {"_scaled_dot_product_flash_attention", lower_attention},
+      {"_scaled_dot_product_efficient_attention", lower_attention},
       // As the profiler names what they call.
-      {"_cudnn_attention_forward", lower_forward},
-      {"_flash_attention_forward", lower_forward},
-      {"_efficient_attention_forward", lower_forward},
-      {"_cudnn_attention_backward", lower_backward},
-      {"_flash_attention_backward", lower_backward},
-      {"_efficient_attention_backward", lower_backward},
-      {"_scaled_dot_product_cudnn_attention_backward", lower_backward},
-      {"_scaled_dot_product_flash_attention_backward", lower_backward},
-      {"_scaled_dot_product_efficient_attention_backward", lower_backward}};
+      {"_cudnn_attention_forward", lower_attention},
+      {"_flash_attention_forward", lower_attention},
+      {"_efficient_attention_forward", lower_attention},
+      {"_cudnn_attention_backward", lower_attention_gradient},
+      {"_flash_attention_backward", lower_attention_gradient},
+      {"_efficient_attention_backward", lower_attention_gradient},
+      {"_scaled_dot_product_cudnn_attention_backward", lower_attention_gradient},
+      {"_scaled_dot_product_flash_attention_backward", lower_attention_gradient},
+      {"_scaled_dot_product_efficient_attention_backward", lower_attention_gradient}};
   return rules;
 }
 

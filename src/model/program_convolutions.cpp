@@ -204,7 +204,7 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   if (view.tensor("bias") && !compiled) add_bias(list, *out);
 }
 
-void lower_backward(const OperatorView& view, KernelList& list) {
+void lower_convolution_gradients(const OperatorView& view, KernelList& list) {
   const ProgramLayout *gradient = view.tensor("grad_output"), *in = view.tensor("input"),
                       *filter = view.tensor("weight");
   if (!gradient || !in || !filter) return;
@@ -238,7 +238,7 @@ void lower_backward(const OperatorView& view, KernelList& list) {
 
 std::span<const ProgramRule> program_convolution_rules() {
   static const std::vector<ProgramRule> rules = {{"convolution", lower_convolution},
-                                                 {"convolution_backward", lower_backward},
+                                                 {"convolution_backward", lower_convolution_gradients},
                                                  {"cudnn_convolution", lower_convolution},
                                                  {"cudnn_convolution_transpose", lower_convolution},
                                                  {"_conv_depthwise2d", lower_convolution}};
