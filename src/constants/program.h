@@ -24,6 +24,7 @@ inline constexpr Number kTurned = longer("images between channels first and last
 inline constexpr Number kTurnedWide = longer("images between channels first and last, fp32", 1.08);
 inline constexpr Number kFewChannels = longer("convolutions over channels padded to 16 bytes, over the tensor pipe's peak", 8);
 inline constexpr Number kAtomics = longer("sums number by number in L2", 2.7);
+inline constexpr Number kCompiledAtomics = longer("sums number by number in a compiled kernel", 3.1);
 inline constexpr Number kSumsOfSquares = longer("mean and variance of channels-last images", 7.5);
 inline constexpr Number kByChannel = longer("scales of a channel, channels last", 1.6);
 inline constexpr Number kByPlane = longer("scales of a channel, channels first, cuDNN", 1.2);

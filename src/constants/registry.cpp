@@ -327,6 +327,7 @@ void add_programs(List& list) {
   list.add(kTurnedWide);
   list.add(kFewChannels);
   list.add(kAtomics);
+  list.add(kCompiledAtomics);
   list.add(kSumsOfSquares);
   list.add(kByChannel);
   list.add(kByPlane);

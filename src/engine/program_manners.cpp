@@ -21,6 +21,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::turned: return kernel.kernel.format.output == DType::fp32 ? kTurnedWide : kTurned;
     case Manner::few_channels: return kFewChannels;
     case Manner::atomics: return kAtomics;
+    case Manner::compiled_atomics: return kCompiledAtomics;
     case Manner::sums_of_squares: return kSumsOfSquares;
     case Manner::by_channel: return kByChannel;
     case Manner::by_plane: return kByPlane;

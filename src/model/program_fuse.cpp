@@ -7,7 +7,7 @@
 namespace tilecast {
 namespace {
 
-enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns };
+enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns, scattered };
 
 constexpr auto kRowReductions = std::to_array<std::string_view>(
     {"native_layer_norm", "native_layer_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward", "_softmax",
@@ -19,6 +19,10 @@ constexpr auto kMoved = std::to_array<std::string_view>(
     {"_to_copy", "clone", "contiguous", "cat", "stack", "constant_pad_nd", "slice_backward", "select_backward", "embedding",
      "index", "index_select", "gather", "nll_loss_backward", "roll", "flip", "pixel_shuffle", "repeat",
      "upsample_nearest2d", "masked_select"});
+
+// Sums at places that a tensor names: Triton's atomic additions, inside whatever kernel computes the numbers.
+constexpr auto kScattered =
+    std::to_array<std::string_view>({"index_add", "index_put", "scatter_add", "embedding_dense_backward", "_index_put_impl"});
 
 template <std::size_t n>
 bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
@@ -43,6 +47,20 @@ bool sums_columns(const OperatorView& view) {
   return std::none_of(dims.begin(), dims.end(), [&](Count d) { return (d < 0 ? d + rank : d) == rank - 1; });
 }
 
+const ProgramLayout* scattered_source(const OperatorView& view) {
+  for (const std::string_view name : {"source", "src", "values", "grad_output"})
+    if (const ProgramLayout* found = view.tensor(name)) return found;
+  return nullptr;
+}
+Count scattered_elements(const OperatorView& view) {
+  const ProgramLayout* source = scattered_source(view);
+  return source ? elements_of(*source) : 0;
+}
+double scattered_bytes(const OperatorView& view) {
+  const ProgramLayout* source = scattered_source(view);
+  return source ? static_cast<double>(elements_of(*source)) * element_bytes(source->dtype) : 0;
+}
+
 FuseKind kind_of_operator(const OperatorView& view, std::string_view phase) {
   const ProgramOperator& op = view.op();
   if (op.view) return FuseKind::quiet;
@@ -54,6 +72,7 @@ FuseKind kind_of_operator(const OperatorView& view, std::string_view phase) {
   if (is_one_of(base, kColumnReductions)) return FuseKind::columns;
   if (base.find("batch_norm") != std::string_view::npos)
     return view.truth("training", true) ? FuseKind::columns : FuseKind::pointwise;
+  if (is_one_of(base, kScattered)) return FuseKind::scattered;
   if (is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved)) return FuseKind::pointwise;
   if (is_rule_among(rule, program_reduction_rules()) && (base == "sum" || base == "mean" || base == "any" || base == "all"))
     return sums_columns(view) ? FuseKind::columns : FuseKind::rows;
@@ -111,15 +130,18 @@ class Fuser {
       return;
     }
     const OperatorView view(program_, op_of(index));
-    const bool reduces = kind != FuseKind::pointwise;
+    const bool scatters = kind == FuseKind::scattered, reduces = kind != FuseKind::pointwise && !scatters;
     const ProgramLayout *in = largest_of(view.inputs()), *out = largest_of(view.results());
-    const Count walked = std::max(in && reduces ? elements_of(*in) : 0, out ? elements_of(*out) : 0);
+    Count walked = std::max(in && reduces ? elements_of(*in) : 0, out ? elements_of(*out) : 0);
+    if (scatters) walked = scattered_elements(view);
     const int group = group_for(call, level, walked, kind);
     FusedGroup& joined = made_.groups[static_cast<std::size_t>(group)];
     joined.calls.push_back(index), joined.reduces = joined.reduces || reduces;
+    joined.scatters = joined.scatters || scatters;
     if (reduces && out) states_[static_cast<std::size_t>(group)].results = elements_of(*out);
     made_.group_of_call[static_cast<std::size_t>(index)] = group;
-    for (const int s : call.writes) raise(s, level), maker_[static_cast<std::size_t>(s)] = group;
+    // What is added up here is whole only when the kernel ends.
+    for (const int s : call.writes) raise(s, scatters ? level + 1 : level), maker_[static_cast<std::size_t>(s)] = group;
   }
 
   void raise(int storage, int level) {
@@ -173,7 +195,7 @@ class Fuser {
   void price(FusedGroup& group) {
     const int own = made_.group_of_call[static_cast<std::size_t>(group.calls.front())];
     std::map<int, double> reads, writes;
-    double narrow = 0, all = 0;
+    double narrow = 0, all = 0, added = 0;
     const auto count = [&](std::map<int, double>& sides, int storage, const ProgramLayout& layout, double most) {
       const double size = std::min(bytes_of(layout), most);
       double& known = sides[storage];
@@ -185,7 +207,9 @@ class Fuser {
       const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
       const OperatorView view(program_, op_of(index));
       const std::vector<const ProgramLayout*> inputs = view.inputs(), results = view.results();
-      const bool looks_up = is_one_of(operator_base(view.name()), kMoved);
+      const std::string_view base = operator_base(view.name());
+      const bool looks_up = is_one_of(base, kMoved);
+      if (is_one_of(base, kScattered)) added += scattered_bytes(view);
       const ProgramLayout* out = largest_of(results);
       for (std::size_t i = 0; i < std::min(inputs.size(), call.reads.size()); ++i) {
         const double most = looks_up && out ? bytes_of(*out) : bytes_of(*inputs[i]);
@@ -198,9 +222,11 @@ class Fuser {
     double read = 0, written = 0;
     for (const auto& [storage, size] : reads) read += size;
     for (const auto& [storage, size] : writes) written += size;
+    if (group.scatters) written = std::max(written, added);
     KernelList list;
     list.add_pass(group.reduces ? "fused reduction" : "fused pointwise", read, written, narrow * 2 > all ? 2 : 4,
-                  TorchWalk::vectorized, PointwiseOp::mul);
+                  TorchWalk::vectorized, PointwiseOp::mul,
+                  group.scatters ? Manner::compiled_atomics : Manner::plain);
     if (!list.empty()) group.kernel = list.last();
     else group.kernel.times = 0;
   }

@@ -13,7 +13,7 @@ namespace tilecast {
 
 struct FusedGroup {
   std::vector<int> calls;
-  bool reduces = false;
+  bool reduces = false, scatters = false;
   ProgramKernel kernel;
 };
 

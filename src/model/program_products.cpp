@@ -21,11 +21,19 @@ Layout layout_of(const ProgramLayout& a, const ProgramLayout& b) {
   return second ? Layout::nt : Layout::nn;
 }
 
-void add_product(KernelList& list, const ProgramLayout& a, const ProgramLayout& b) {
+// Inductor pads products whose rows would not start at multiples of 16 bytes.
+void pad(Gemm& shape, double element) {
+  const auto each = static_cast<Count>(16 / element);
+  shape.n = round_up(shape.n, each), shape.k = round_up(shape.k, each);
+  if (shape.layout == Layout::nt) shape.m = round_up(shape.m, each);
+}
+
+void add_product(KernelList& list, const ProgramLayout& a, const ProgramLayout& b, const ProgramCard& card) {
   if (a.shape.size() < 2 || b.shape.size() < 2) return;
   Gemm shape;
   shape.m = a.shape[0], shape.k = a.shape[1], shape.n = b.shape[1], shape.layout = layout_of(a, b);
   if (shape.m * shape.n * shape.k == 0) return;
+  if (card.compiled) pad(shape, element_bytes(a.dtype));
   list.add("product", shape, priced_as(a.dtype).format);
 }
 
@@ -40,7 +48,7 @@ void add_batched(KernelList& list, const ProgramLayout& a, const ProgramLayout& 
 
 void lower_mm(const OperatorView& view, KernelList& list) {
   const ProgramLayout *a = view.tensor("self"), *b = view.tensor("mat2");
-  if (a && b) add_product(list, *a, *b);
+  if (a && b) add_product(list, *a, *b, view.card());
 }
 
 // A vector as bias is added in the product's epilogue (Blas.cpp, addmm_out_cuda_impl: cublasLt); a matrix is copied to the
@@ -50,7 +58,7 @@ void lower_addmm(const OperatorView& view, KernelList& list) {
   if (!a || !b) return;
   const ProgramLayout* out = view.result();
   if (bias && out && bias->shape.size() > 1) add_copy(list, *out, *bias);
-  add_product(list, *a, *b);
+  add_product(list, *a, *b, view.card());
 }
 
 void lower_bmm(const OperatorView& view, KernelList& list) {

@@ -28,6 +28,7 @@ enum class Manner : std::uint8_t {
   recurrent_product,    // of one time of a recurrent layer
   recurrent_cell,
   atomics,              // sums in L2, number by number
+  compiled_atomics,     // ... in a compiled kernel
   sums_of_squares,      // mean and variance in one pass, by divisions
   by_channel,           // parameters of a channel beside every element
   by_plane,             // ... channels first, a CTA for a channel of an image: cuDNN's
