@@ -32,6 +32,7 @@ inline constexpr Number kByPlaneNative = longer("scales of a channel, channels f
 inline constexpr Number kChannelSums = longer("two sums a channel", 2.2);
 inline constexpr Number kAttentionDropout = longer("attention with dropout", 2.07);
 inline constexpr Number kAttentionDropoutBackward = longer("its gradient", 1.22);
+inline constexpr Number kAttentionBias = longer("attention with a bias of every score", 1.75);
 inline constexpr Number kRandom = longer("dropout", 1.35);
 inline constexpr Number kManyStates = longer("fused optimizer, fp32", 1.23);
 inline constexpr Number kManyNarrowStates = longer("fused optimizer, 16 bits", 1.35);

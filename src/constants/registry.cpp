@@ -335,6 +335,7 @@ void add_programs(List& list) {
   list.add(kChannelSums);
   list.add(kAttentionDropout);
   list.add(kAttentionDropoutBackward);
+  list.add(kAttentionBias);
   list.add(kRandom);
   list.add(kManyStates);
   list.add(kManyNarrowStates);

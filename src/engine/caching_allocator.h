@@ -22,7 +22,7 @@ struct AllocatorTrace {
 struct LibraryMemory {
   std::vector<Count> throughout;       // workspaces, each a block of its own
   std::vector<Count> of_call;          // while a call runs; empty: nothing
-  std::vector<Count> of_storage;       // beyond a storage's recorded bytes; empty: nothing
+  std::vector<Count> of_storage;       // beyond a storage's recorded bytes, or less than nothing; empty: nothing
 };
 AllocatorTrace allocate(const ProgramFile& program, const LibraryMemory& libraries = {});
 

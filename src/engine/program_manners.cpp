@@ -29,6 +29,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::channel_sums: return kChannelSums;
     case Manner::attention_dropout: return kAttentionDropout;
     case Manner::attention_dropout_backward: return kAttentionDropoutBackward;
+    case Manner::attention_bias: return kAttentionBias;
     case Manner::random: return kRandom;
     case Manner::many_states: return kManyStates;
     case Manner::many_narrow_states: return kManyNarrowStates;

@@ -70,6 +70,8 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   for (const Pass pass : {Pass::forward, Pass::backward})
     if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
   memory.of_storage.resize(file.storages.size(), 0);
+  for (std::size_t i = 0; i < made.inside.size(); ++i)
+    if (made.inside[i]) memory.of_storage[i] = -file.storages[i].bytes;
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
     const ProgramCall& call = file.calls[i];
     const int use = made.use_of_call[i];
@@ -106,6 +108,7 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
 // Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   const FusedProgram fused = fuse(file);
+  made.inside = fused.inside;
   std::map<std::pair<int, int>, int> places;
   made.use_of_call.assign(file.calls.size(), -1);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {

@@ -28,6 +28,7 @@ struct RecordedProgram {
   double host_units = 0;         // of a step, in plain additions
   std::vector<Count> each;       // by the program's calls: launches of one call of its operator
   std::vector<double> beside;    // by the program's calls: the share that the step does not wait for
+  std::vector<bool> inside;      // storages that a compiler never makes; empty: none
   LibraryMemory libraries;       // beside the record's tensors
 };
 

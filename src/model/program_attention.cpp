@@ -29,6 +29,7 @@ void lower_attention(const OperatorView& view, KernelList& list) {
   if (takes_efficient(view.name())) shape.algorithm = AttentionAlgorithm::efficient;
   ProgramKernel& kernel = list.add("attention", shape, priced_as(q->dtype).format);
   finish(kernel, view.name());
+  if (view.tensor("attn_bias")) kernel.manner = Manner::attention_bias;
   if (view.number("dropout_p", 0) > 0) kernel.manner = Manner::attention_dropout;
 }
 

@@ -96,6 +96,11 @@ class Fuser {
     for (std::size_t i = 0; i < program_.calls.size(); ++i) place(static_cast<int>(i));
     find_readers();
     for (FusedGroup& group : made_.groups) price(group);
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      const int born = program_.storages[i].born;
+      const int group = born < 0 ? -1 : made_.group_of_call[static_cast<std::size_t>(born)];
+      made_.inside.push_back(group >= 0 && !is_seen(static_cast<int>(i), group));
+    }
     return std::move(made_);
   }
 

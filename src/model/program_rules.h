@@ -36,6 +36,7 @@ enum class Manner : std::uint8_t {
   channel_sums,         // two sums a channel
   attention_dropout,    // random numbers for every score
   attention_dropout_backward,
+  attention_bias,       // a number is read and added for every score
   random,               // random numbers for every element
   many_states,          // an optimizer's tensors side by side, in fp32 ...
   many_narrow_states,   // ... and in 16 bits, converted one by one

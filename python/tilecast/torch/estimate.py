@@ -135,7 +135,7 @@ class Estimate:
         stack.enter_context(self._calls())
         stack.enter_context(self._steps())
         stack.enter_context(TakeOver(self))
-        self.watch = stack.enter_context(self.recorder.step())
+        self.watch = stack.enter_context(self.recorder.step(traced=self.engine == "compile"))
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:

@@ -51,12 +51,16 @@ class Recorder:
         return to_fakes(module, self.mode)
 
     @contextlib.contextmanager
-    def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = ()) -> Iterator["Watch"]:
-        """Records what runs inside. Modules named here lend their names and the roles of their tensors."""
+    def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = (),
+             traced: bool = False) -> Iterator["Watch"]:
+        """Records what runs inside. Modules named here lend their names and the roles of their tensors.
+
+        With `traced`, models of transformers hand over the masks that they build when a compiler traces them.
+        """
         watch = Watch(self.program, self.backward)
         watch.know(modules, optimizers)
         self.backward.on_gradient = watch.gradient
-        with untraced(), watch.paths.watching(modules), watch:
+        with contextlib.nullcontext() if traced else untraced(), watch.paths.watching(modules), watch:
             yield watch
         self.backward.on_gradient = lambda gradient: None
         watch.finish()
