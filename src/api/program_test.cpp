@@ -48,7 +48,7 @@ TEST(ProgramQuestion, CompilingTakesNoMoreKernels) {
   const ProgramStep eager = step_on("H200-SXM"), compiled = step_on("H200-SXM", EngineKind::compile);
   EXPECT_LT(compiled.launches, eager.launches);
   EXPECT_LT(compiled.gpu_time, eager.gpu_time);
-  EXPECT_DOUBLE_EQ(compiled.flops, eager.flops) << "fusing changes no product";
+  EXPECT_NEAR(compiled.flops / eager.flops, 1, 1e-3) << "fusing changes no product but for its padding";
 }
 
 TEST(ProgramQuestion, AListIsAnsweredInOrder) {
