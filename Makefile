@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test install lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
+.PHONY: demo test install wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -48,8 +48,13 @@ build/venv-torch/ready:
 # The program and the library, under PREFIX.
 PREFIX ?= /usr/local
 install: build/release/build.ninja
-	@cmake --build --preset release --target tilecast tilecast_library -j $(JOBS)
+	@cmake --build --preset release --target tilecast tilecast_library tilecast_shared -j $(JOBS)
 	@cmake --install build/release --prefix $(PREFIX)
+
+# The Python package with the library inside: one file for every Python from 3.9 on (docs/python.md).
+wheel: build/release/build.ninja
+	@cmake --build --preset release --target tilecast_shared -j $(JOBS)
+	@tools/wheel build/release/libtilecast.so build/wheel
 
 asan tsan: build/.packages
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
@@ -57,7 +62,7 @@ asan tsan: build/.packages
 	@ctest --preset $@ -j $(JOBS)
 
 # The sanitized tests that fit into continuous integration: every room that reads input or plans kernels, the public API, all readers over their corpora.
-SANITIZED = support constants gpu kernel schedule model engine cluster parallel tune measure diagnose api cli_terminal cli_views lab_import fuzz
+SANITIZED = support constants gpu kernel schedule model engine cluster parallel tune measure diagnose api answers abi cli_terminal cli_views lab_import fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target tilecast $(addprefix test_,$(SANITIZED)) -j $(JOBS)
@@ -66,8 +71,8 @@ asan-ci: build/.packages
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once.
 tsan-ci: build/.packages
 	@cmake --preset tsan > build/configure-tsan.log 2>&1 || { cat build/configure-tsan.log; exit 1; }
-	@cmake --build --preset tsan --target test_support test_measure test_api -j $(JOBS)
-	@ctest --preset tsan -j $(JOBS) -R "^(support/Workers|measure/|api/Threads)"
+	@cmake --build --preset tsan --target test_support test_measure test_api test_abi -j $(JOBS)
+	@ctest --preset tsan -j $(JOBS) -R "^(support/Workers|measure/|api/Threads|abi/Threads)"
 
 bench: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_bench -j $(JOBS)

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "answers/documents.h"
 #include "cli/views/calibrate_view.h"
 #include "support/file.h"
 

@@ -1,6 +1,7 @@
 #include "cli/commands/collective_command.h"
 
-#include "cli/commands/ask_each.h"
+#include "answers/ask_each.h"
+#include "answers/documents.h"
 #include "cli/views/collective_view.h"
 
 namespace tilecast {

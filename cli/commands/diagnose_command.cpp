@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "answers/documents.h"
 #include "cli/views/diagnose_view.h"
 #include "support/file.h"
 

@@ -1,5 +1,6 @@
 #include "cli/commands/gpu_command.h"
 
+#include "answers/documents.h"
 #include "cli/views/gpu_view.h"
 
 namespace tilecast {

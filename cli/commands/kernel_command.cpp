@@ -1,5 +1,6 @@
 #include "cli/commands/kernel_command.h"
 
+#include "answers/documents.h"
 #include "cli/views/kernel_view.h"
 
 namespace tilecast {

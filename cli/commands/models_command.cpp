@@ -1,5 +1,6 @@
 // `tilecast models`: what the bundled library holds or one model is, and which classes are understood besides.
 #include "cli/commands/predict_command.h"
+#include "answers/documents.h"
 #include "cli/views/models_view.h"
 
 namespace tilecast {

@@ -2,46 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands/ask_each.h"
+#include "answers/documents.h"
 #include "cli/commands/program_command.h"
 #include "cli/views/predict_view.h"
 #include "support/file.h"
-#include "support/settings.h"
 #include "tilecast/program.h"
 
 namespace tilecast {
 namespace {
-
-Result<std::vector<StepQuery>> queries_of(const StepQuery& query, const StepLists& lists) {
-  std::vector<StepQuery> queries = {query};
-  const std::vector<std::string> dtypes = with_settings(lists.dtypes);
-  for (const auto& [argument, values] :
-       {std::pair("engine", &lists.engines), {"dtype", &dtypes}, {"cluster", &lists.clusters}, {"gpu", &lists.gpus}})
-    if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
-  return queries;
-}
-
-const StepQuery& step_of(const StepQuery& query) { return query; }
-const StepQuery& step_of(const MemoryQuery& query) { return query.step; }
-
-// What cannot run is said to be so beside the others; an error only where none can, or where a question is wrong.
-template <class Answer, class Query>
-Result<std::vector<Row<Answer>>> rows_of(const std::vector<Query>& queries) {
-  std::vector<Row<Answer>> rows;
-  std::vector<Result<Answer>> answers = forecast(std::span<const Query>(queries));
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (answers[i]) {
-      rows.push_back({answers[i]->setting, std::move(answers[i])});
-      continue;
-    }
-    auto setting = setting_of(step_of(queries[i]));
-    if (!setting) return std::move(setting).error();
-    rows.push_back({*std::move(setting), std::move(answers[i])});
-  }
-  for (const Row<Answer>& row : rows)
-    if (row.answer) return rows;
-  return rows.front().answer.error();
-}
 
 std::vector<StepForecast> those_that_run(const StepRows& rows) {
   std::vector<StepForecast> steps;
@@ -98,11 +66,11 @@ Result<std::string> run_predict(const PredictOptions& options) {
   const RankLayout& layout = options.query.layout;
   if (!options.chakra.empty() && layout.tp == 1 && layout.pp == 1 && layout.dp == 1 && layout.cp == 1)
     return field_error("export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");
-  const auto queries = queries_of(options.query, options.lists);
+  const auto queries = step_queries(options.query, options.lists);
   if (!queries) return queries.error();
   const bool many = queries->front().over_many();
   if (auto fine = check_views(options, many); !fine) return std::move(fine).error();
-  const auto rows = rows_of<StepForecast>(*queries);
+  const auto rows = step_rows(*queries);
   if (!rows) return rows.error();
   const std::vector<StepForecast> steps = those_that_run(*rows);
   if (!options.trace.empty()) {
@@ -121,20 +89,12 @@ Result<std::string> run_predict(const PredictOptions& options) {
 }
 
 Result<std::string> run_memory(const MemoryOptions& options) {
-  StepQuery quick = options.query.step;
-  quick.method = Method::roofline;  // memory does not ask how long
-  const auto queries = queries_of(quick, options.lists);
+  const auto queries = step_queries(quickly(options.query.step), options.lists);
   if (!queries) return queries.error();
-  const bool many = queries->front().over_many();
-  if (options.json) {
-    const auto rows = rows_of<StepForecast>(*queries);
-    if (!rows) return rows.error();
-    return many ? parallel_json(*rows) : predict_json(*rows);
-  }
-  std::vector<MemoryQuery> asked;
-  for (const StepQuery& query : *queries) asked.push_back({query});
-  const auto rows = rows_of<MemoryForecast>(asked);
+  if (options.json) return memory_document(*queries);
+  const auto rows = memory_rows(*queries);
   if (!rows) return rows.error();
+  const bool many = queries->front().over_many();
   return (many ? parallel_memory_table(*rows) : memory_table(*rows)) + notes_text(first_that_runs(*rows).notes);
 }
 

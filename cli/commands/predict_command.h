@@ -5,16 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "answers/step_rows.h"
 #include "tilecast/memory.h"
 #include "tilecast/model.h"
 #include "tilecast/step.h"
 
 namespace tilecast {
-
-// Asked of each: every engine, with every number format, on every GPU or, where there are any, every cluster.
-struct StepLists {
-  std::vector<std::string> gpus, dtypes, engines, clusters;
-};
 
 struct PredictOptions {
   StepQuery query;

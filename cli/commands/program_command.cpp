@@ -2,22 +2,16 @@
 
 #include <algorithm>
 
-#include "cli/commands/ask_each.h"
+#include "answers/ask_each.h"
+#include "answers/documents.h"
 #include "cli/views/program_view.h"
 
 namespace tilecast {
 namespace {
 
-// A recorded program says itself what it computes: of a step's arguments, these alone mean something.
-Status check_arguments_of_program(const PredictOptions& options) {
-  StepQuery given = options.query, plain;
-  const auto asked = arguments_of(given), untouched = arguments_of(plain);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::string& name = asked[i].about.name;
-    if (name == "model" || name == "gpu" || name == "engine" || name == "method" || name == "weights") continue;
-    if (asked[i].get() != untouched[i].get())
-      return field_error(name, "has no effect: a recorded program fixes it", "leave it out, or record another program");
-  }
+// Flags that this answer would leave out.
+Status check_flags(const PredictOptions& options) {
+  if (auto fine = check_program_arguments(options.query); !fine) return fine;
   for (const auto& [flag, on] : {std::pair("dtype", !options.lists.dtypes.empty()),
                                  {"cluster", !options.lists.clusters.empty()}, {"compare", options.compare},
                                  {"kernels", options.kernels}, {"trace", !options.trace.empty()},
@@ -42,7 +36,7 @@ Result<std::vector<ProgramQuery>> program_queries(const PredictOptions& options)
 }  // namespace
 
 Result<std::string> run_predict_program(const PredictOptions& options) {
-  if (auto fine = check_arguments_of_program(options); !fine) return std::move(fine).error();
+  if (auto fine = check_flags(options); !fine) return std::move(fine).error();
   const auto queries = program_queries(options);
   if (!queries) return queries.error();
   const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(*queries));

@@ -1,6 +1,7 @@
 #include "cli/commands/simulate_command.h"
 
 #include "cli/terminal/countdown.h"
+#include "answers/documents.h"
 #include "cli/views/simulate_view.h"
 #include "support/file.h"
 

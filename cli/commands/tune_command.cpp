@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "answers/documents.h"
 #include "cli/views/tune_view.h"
 #include "support/file.h"
 

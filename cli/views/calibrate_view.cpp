@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "support/json_value.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -72,17 +71,6 @@ std::string judged_table(const CalibrationReport& report) {
   return table.text(2);
 }
 
-Json families_json(const std::vector<CalibratedFamily>& families) {
-  Json list = Json::array();
-  for (const CalibratedFamily& f : families)
-    list.push_back({{"family", f.family},
-                    {"rows", f.rows},
-                    {"error_before", f.error_before},
-                    {"error_after", f.error_after},
-                    {"kept", f.kept}});
-  return list;
-}
-
 }  // namespace
 
 std::string calibration_text(const CalibrationReport& report, const CalibrateRun& run) {
@@ -99,25 +87,6 @@ std::string calibration_text(const CalibrationReport& report, const CalibrateRun
   out += fmt::format("\n{} written; every command takes it:\n  tilecast predict Llama-3.1-8B --gpu {}\n", run.written,
                      run.written);
   return out;
-}
-
-std::string calibration_json_text(const CalibrationReport& report, const CalibrateRun& run) {
-  Json factors = Json::object();
-  for (const auto& [term, factor] : report.time_factors) factors[term] = factor;
-  Json json = {{"gpu", report.gpu},
-               {"rows", report.rows},
-               {"rows_without_plan", report.rows_without_plan},
-               {"seconds", run.seconds},
-               {"time_factors", factors},
-               {"energy_factor", report.energy_factor},
-               {"burst_factor", report.burst_factor},
-               {"sustained_rows", report.sustained_rows},
-               {"error_before", report.error_before},
-               {"error_after", report.error_after},
-               {"families", families_json(report.families)},
-               {"written", run.written}};
-  if (!run.judge.empty()) json["judged"] = {{"table", run.judge}, {"families", families_json(report.judged)}};
-  return json_text(json);
 }
 
 }  // namespace tilecast

@@ -11,8 +11,5 @@ namespace tilecast {
 // A line per forecast.
 std::string collective_table(const std::vector<CollectiveAnswer>& answers);
 std::string clusters_table(const std::vector<ClusterInfo>& clusters);
-// For programs; field names are stable (docs/json.md).
-std::string collective_json(const std::vector<CollectiveAnswer>& answers);
-std::string clusters_json(const std::vector<ClusterInfo>& clusters);
 
 }  // namespace tilecast

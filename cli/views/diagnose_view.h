@@ -4,12 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "answers/documents.h"
 #include "tilecast/diagnose.h"
 
 namespace tilecast {
-
-// No real run has so many different kernels; reports of hostile files stay small.
-inline constexpr std::size_t kMostListed = 20000;
 
 // Sample:
 //
@@ -17,8 +15,6 @@ inline constexpr std::size_t kMostListed = 20000;
 //   GPU work 11.5 ms in 427 launches; kernels recognised for 100 % of it, forecast for 93 %
 //   device 0: 22.4 ms, busy 51 %, idle 49 % (host late 47 %, launched 2 %)
 std::string diagnose_text(const DiagnosisReport& report, Count top);
-// For programs; field names are stable (docs/json.md).
-std::string diagnose_json(const DiagnosisReport& report);
 // One page that needs nothing else: tables and drawings inside.
 std::string diagnose_html(const DiagnosisReport& report, Count top);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cli/terminal/units_text.h"
-#include "support/json_value.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -13,23 +12,6 @@ namespace tilecast {
 namespace {
 
 std::string tera(OpsPerSecond rate) { return rate.base() > 0 ? three_digits(in_teraops_per_second(rate)) : "–"; }
-
-Json object_of(const GpuInfo& gpu) {
-  Json peaks = Json::object();
-  for (const GpuPeak& peak : gpu.peaks) peaks[peak.mode] = in_teraops_per_second(peak.rate);
-  return Json{{"name", gpu.name},
-              {"architecture", gpu.architecture},
-              {"compute_capability", gpu.compute_capability},
-              {"sms", gpu.sms},
-              {"clock_mhz", {{"quoted", in_megahertz(gpu.clock_quoted)}, {"max", in_megahertz(gpu.clock_max)}}},
-              {"power_w", in_watts(gpu.power)},
-              {"peak_tflops", peaks},
-              {"l2_bytes", in_bytes(gpu.l2)},
-              {"dram_bytes", in_bytes(gpu.dram)},
-              {"dram_bytes_per_s", gpu.dram_rate.base()},
-              {"nvlink_bytes_per_s", gpu.nvlink.base()},
-              {"pcie_bytes_per_s", gpu.pcie.base()}};
-}
 
 std::string peaks_text(const GpuInfo& gpu) {
   Table table({{"peak at the quoted clock", Align::left}, {"T/s"}, {"published"}});
@@ -96,14 +78,6 @@ std::string gpu_line(const GpuInfo& gpu) {
                      text_of(gpu.tensor_peak("bf16")), text_of(gpu.dram_rate));
 }
 
-std::string gpus_json(const std::vector<GpuInfo>& gpus) {
-  Json list = Json::array();
-  for (const GpuInfo& gpu : gpus) list.push_back(object_of(gpu));
-  return json_text(list);
-}
-
-std::string gpu_json(const GpuInfo& gpu) { return json_text(object_of(gpu)); }
-
 std::string constants_table(const GpuConstants& card) {
   Table table({{"constant", Align::left},
                {"of", Align::left},
@@ -115,20 +89,6 @@ std::string constants_table(const GpuConstants& card) {
   for (const ConstantInfo& c : card.constants)
     table.add({c.name, c.of, fmt::format("{:.4g}", c.value), c.unit, c.kind, c.about, c.source});
   return fmt::format("{}: {} constants (docs/constants.md)\n\n{}", card.gpu, card.constants.size(), table.text());
-}
-
-std::string constants_json(const GpuConstants& card) {
-  Json list = Json::array();
-  for (const ConstantInfo& c : card.constants)
-    list.push_back(Json{{"name", c.name},
-                        {"of", c.of},
-                        {"value", c.value},
-                        {"unit", c.unit},
-                        {"kind", c.kind},
-                        {"refitted", c.refitted},
-                        {"what", c.about},
-                        {"source", c.source}});
-  return Json{{"gpu", card.gpu}, {"constants", list}}.dump(2) + "\n";
 }
 
 }  // namespace tilecast

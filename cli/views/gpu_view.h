@@ -16,9 +16,5 @@ std::string gpu_text(const GpuInfo& gpu);
 std::string gpu_line(const GpuInfo& gpu);
 // What each constant is, and where it comes from.
 std::string constants_table(const GpuConstants& card);
-std::string constants_json(const GpuConstants& card);
-// For programs; field names are stable (docs/json.md).
-std::string gpus_json(const std::vector<GpuInfo>& gpus);
-std::string gpu_json(const GpuInfo& gpu);
 
 }  // namespace tilecast

@@ -12,7 +12,5 @@ namespace tilecast {
 std::string forecast_table(const KernelQuery& query, const std::vector<KernelForecast>& forecasts);
 // The long answer: plan, schedule, what each pipe must do and how long that takes, and a roofline.
 std::string explain_text(const KernelForecast& forecast);
-// For programs; field names are stable (docs/json.md).
-std::string forecast_json(const std::vector<KernelForecast>& forecasts);
 
 }  // namespace tilecast

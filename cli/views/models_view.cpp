@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/terminal/units_text.h"
-#include "support/json_value.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -28,34 +27,6 @@ std::string feed_forward_text(const ModelLayers& l) {
                      l.shared_width > 0 ? fmt::format(", shared {}", grouped(l.shared_width)) : "");
 }
 
-Json object_of(const ModelInfo& m) {
-  return Json{{"name", m.name},
-              {"architecture", m.architecture},
-              {"parameters", m.parameters},
-              {"active_parameters", m.active_parameters},
-              {"layers", m.layers},
-              {"cache_elements_per_token", m.cache_elements_per_token},
-              {"cache_bytes_per_token", in_bytes(m.cache_per_token)},
-              {"dtype", m.dtype},
-              {"aliases", m.aliases},
-              {"source", m.source}};
-}
-
-Json object_of(const ModelLayers& l) {
-  return Json{{"stack", l.stack},
-              {"layers", l.layers},
-              {"mixer", l.mixer},
-              {"heads", l.heads},
-              {"kv_heads", l.kv_heads},
-              {"head_dim", l.head_dim},
-              {"window", l.window},
-              {"feed_forward", l.feed_forward},
-              {"width", l.width},
-              {"experts", l.experts},
-              {"experts_per_token", l.experts_per_token},
-              {"shared_width", l.shared_width}};
-}
-
 }  // namespace
 
 std::string models_table(const std::vector<ModelInfo>& models) {
@@ -70,12 +41,6 @@ std::string models_table(const std::vector<ModelInfo>& models) {
     table.add({m.name, m.architecture, parameters_text(m.parameters), parameters_text(m.active_parameters),
                fmt::format("{}", m.layers), cache_text(m), m.dtype});
   return table.text();
-}
-
-std::string models_json(const std::vector<ModelInfo>& models) {
-  Json list = Json::array();
-  for (const ModelInfo& m : models) list.push_back(object_of(m));
-  return json_text(list);
 }
 
 std::string model_text(const ModelInfo& m) {
@@ -104,26 +69,10 @@ std::string model_text(const ModelInfo& m) {
   return out;
 }
 
-std::string model_json(const ModelInfo& m) {
-  Json object = object_of(m);
-  object["formats"] = m.formats, object["context"] = m.context;
-  object["hidden"] = m.hidden, object["vocabulary"] = m.vocabulary;
-  object["generates"] = m.generates, object["left_out"] = m.left_out;
-  object["layer_kinds"] = Json::array();
-  for (const ModelLayers& kind : m.kinds) object["layer_kinds"].push_back(object_of(kind));
-  return json_text(object);
-}
-
 std::string model_classes_text(const std::vector<std::string>& stems) {
   return "Classes whose config.json is understood, by their stems (Llama of LlamaForCausalLM):\n\n" +
          join(stems, "\n") +
          "\n\nModels with images or sound count where the text_config in their file names one of these.\n";
-}
-
-std::string model_classes_json(const std::vector<std::string>& stems) {
-  Json json = Json::object();
-  json["classes"] = stems;
-  return json_text(json);
 }
 
 }  // namespace tilecast

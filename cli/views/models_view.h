@@ -9,10 +9,7 @@
 namespace tilecast {
 
 std::string models_table(const std::vector<ModelInfo>& models);
-std::string models_json(const std::vector<ModelInfo>& models);
 std::string model_text(const ModelInfo& model);
-std::string model_json(const ModelInfo& model);
 std::string model_classes_text(const std::vector<std::string>& stems);
-std::string model_classes_json(const std::vector<std::string>& stems);
 
 }  // namespace tilecast

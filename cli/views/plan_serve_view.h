@@ -8,9 +8,6 @@
 namespace tilecast {
 
 std::string plan_serve_text(const PlanServeQuery& query, const ServingPlan& plan);
-std::string plan_serve_json(const PlanServeQuery& query, const ServingPlan& plan);
-// One deployment of it.
-std::string planned_json(const PlanServeQuery& query, const ServingPlan& plan, const PlannedServing& planned);
 // Why nothing was planned, and what comes nearest.
 Error no_deployment(const PlanServeQuery& query, const ServingPlan& plan);
 

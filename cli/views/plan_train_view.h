@@ -8,7 +8,6 @@
 namespace tilecast {
 
 std::string plan_train_text(const TrainingPlanResult& plan);
-std::string plan_train_json(const TrainingPlanResult& plan);
 // How it goes on other numbers of GPUs; of a plan with its scaling.
 std::string scaling_plot(const TrainingPlanResult& plan);
 // Why nothing was planned, and what comes nearest.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/views/step_rows.h"
+#include "answers/step_rows.h"
 
 namespace tilecast {
 
@@ -18,17 +18,21 @@ std::string predict_table(const StepRows& rows);
 std::string breakdown_text(const StepForecast& step);
 std::string compare_table(std::span<const StepForecast> steps);
 std::string kernels_table(const StepForecast& step);
-// For programs; field names are stable (docs/json.md).
-std::string predict_json(const StepRows& rows);
 
 // Many.
 std::string gpus_text(std::string_view cluster, int gpus, int gpus_per_node);  // "16 GPUs of HGX-H100 (2 nodes)"
 std::string parallel_table(const StepRows& rows);
 std::string parallel_breakdown(const StepForecast& step);
-std::string parallel_json(const StepRows& rows);
 
 // Memory: of one GPU each, and of ranks.
 std::string memory_table(const MemoryRows& rows);
 std::string parallel_memory_table(const MemoryRows& rows);
+
+// Names, then as many dashes as it takes, then why.
+inline std::vector<std::string> refused_cells(std::vector<std::string> names, const Error& why, std::size_t dashes) {
+  names.insert(names.end(), dashes, "–");
+  names.push_back("cannot run: " + why.problem);
+  return names;
+}
 
 }  // namespace tilecast

@@ -12,7 +12,5 @@ namespace tilecast {
 // One row each, and where the time and the memory of the first go.
 std::string program_table(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries);
 std::string program_breakdown(const ProgramStep& step);
-// For programs; field names are stable (docs/json.md).
-std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries);
 
 }  // namespace tilecast

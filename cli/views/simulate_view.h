@@ -8,7 +8,6 @@
 namespace tilecast {
 
 std::string simulate_text(const SimulateQuery& query, const SimulationResult& run);
-std::string simulate_json(const SimulationResult& run);
 std::string requests_csv(const ServingOutcome& outcome);
 // Chrome's trace format: steps of each replica, its cache and queue, and the first requests.
 std::string timeline_json(const SimulationResult& run);

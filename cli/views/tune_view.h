@@ -11,8 +11,5 @@ namespace tilecast {
 // Of one number of tokens all candidates, of several the picks.
 std::string moe_tuning_text(const MoeTuning& tuning, bool measured);
 std::string gemm_tuning_text(const GemmTuning& tuning, bool measured);
-// For programs (docs/tune.md); `files`: those written.
-std::string moe_tuning_json(const MoeTuning& tuning, const std::vector<std::string>& files);
-std::string gemm_tuning_json(const GemmTuning& tuning);
 
 }  // namespace tilecast

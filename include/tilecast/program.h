@@ -16,6 +16,7 @@
 #include "tilecast/forecast.h"
 #include "tilecast/result.h"
 #include "tilecast/run.h"
+#include "tilecast/step.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -76,6 +77,9 @@ struct ProgramStep {
 
 // Whether a path names a recorded program.
 bool is_program(const std::string& path);
+// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, engine, method and
+// weights are refused.
+Status check_program_arguments(const StepQuery& query);
 
 Result<ProgramStep> forecast(const ProgramQuery& query);
 // One answer per query, in order; a file that several name is read once.

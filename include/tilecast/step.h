@@ -28,7 +28,7 @@
 namespace tilecast {
 
 struct StepQuery {
-  std::string model = {};  // a name, a config.json or its folder, an ONNX file, a graph file: tilecast/model.h
+  std::string model = {};  // a name, a config.json, its folder or its text, an ONNX file, a graph file: tilecast/model.h
   // Where: a GPU (tilecast/gpu.h), or a cluster (tilecast/collective.h). A layout of several ranks on a GPU means the
   // built-in cluster that has it.
   std::string gpu = {}, cluster = {};

@@ -1,5 +1,6 @@
-// Everything that Tilecast answers, in one include. Each header stands alone; take what you need.
+// Everything that Tilecast answers, in one include. Each header stands alone; take what you need. To C it is abi.h.
 //
+//   abi.h          the same for C, in a shared library
 //   calibrate.h    what measured rows of a card say of it: a description that corrects its forecasts
 //   collective.h   a collective between GPUs, tokens on their way to experts; clusters
 //   diagnose.h     a profiler's trace against the forecast: where the time goes and what to try
@@ -11,6 +12,7 @@
 //   program.h      a recorded PyTorch program on a GPU it never ran on
 //   serving.h      requests through an engine: what clients measure
 //   step.h         a model's prefill, decode or training step on one GPU or many
+//   step_predictor.h  such steps one after the other, fast
 //   tune.h         tiles of Triton kernels, and the files in which engines look for them
 //
 // What they share: arguments.h (the arguments of every question as data), forecast.h (methods, resources, intervals),
@@ -18,6 +20,9 @@
 // (quantities as types), version.h (the version and its promise).
 #pragma once
 
+#include "tilecast/abi.h"
+
+#ifdef __cplusplus
 #include "tilecast/arguments.h"
 #include "tilecast/calibrate.h"
 #include "tilecast/collective.h"
@@ -35,6 +40,8 @@
 #include "tilecast/serving.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/step.h"
+#include "tilecast/step_predictor.h"
 #include "tilecast/tune.h"
 #include "tilecast/units.h"
 #include "tilecast/version.h"
+#endif

@@ -13,6 +13,7 @@
 #include "support/amount.h"
 #include "support/file.h"
 #include "support/input.h"
+#include "support/json.h"
 #include "support/mapped_file.h"
 
 namespace tilecast {
@@ -134,6 +135,11 @@ Result<Model> model_of(const ModelQuery& query) {
     return field_error("dim", "has no effect: only ONNX files have named dimensions", "leave it out");
   if (query.allow_unknown)
     return field_error("allow-unknown", "has no effect: only ONNX files may hold unknown operators", "leave it out");
+  if (is_object_text(query.model) && looks_like_graph_json(query.model)) {
+    auto graph = graph_from_json(query.model, "model");
+    if (!graph) return std::move(graph).error();
+    return Model{*std::move(graph)};
+  }
   if (is_graph_file(query.model)) {
     auto graph = graph_from_json_file(query.model);
     if (!graph) return std::move(graph).error();

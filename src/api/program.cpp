@@ -94,6 +94,18 @@ bool is_program(const std::string& path) {
   return looks_like_program_json(beginning);
 }
 
+Status check_program_arguments(const StepQuery& query) {
+  StepQuery given = query, plain;
+  const auto asked = arguments_of(given), untouched = arguments_of(plain);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::string& name = asked[i].about.name;
+    if (name == "model" || name == "gpu" || name == "engine" || name == "method" || name == "weights") continue;
+    if (asked[i].get() != untouched[i].get())
+      return field_error(name, "has no effect: a recorded program fixes it", "leave it out, or record another program");
+  }
+  return Ok{};
+}
+
 Result<ProgramStep> forecast(const ProgramQuery& query) {
   ProgramLookups known;
   return answer(query, known);

@@ -9,6 +9,7 @@
 
 #include "model/config.h"
 #include "model/embedded_models.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -99,6 +100,17 @@ Result<ModelSpec> spec_of(const EmbeddedFile& file) {
   return spec;
 }
 
+// A configuration given as its text is called what Hugging Face's loader noted in it, else by its class.
+Result<ModelSpec> spec_of_text(const std::string& text) {
+  auto spec = spec_from_json(text, "model config");
+  if (!spec) return spec;
+  const Json own = Json::parse(text, nullptr, false);
+  const auto noted = own.find("_name_or_path");
+  const bool named = noted != own.end() && noted->is_string() && !noted->get<std::string>().empty();
+  spec->name = named ? noted->get<std::string>() : spec->architecture;
+  return spec;
+}
+
 const EmbeddedFile* file_meant_by(const std::string& name) {
   for (const std::string& key : keys_of(name))
     if (const EmbeddedFile* file = file_named(key)) return file;
@@ -136,6 +148,7 @@ std::optional<ModelEntry> find_entry(const std::string& name) {
 }
 
 Result<ModelSpec> find_model(const std::string& name_or_path) {
+  if (is_object_text(name_or_path)) return spec_of_text(name_or_path);
   if (is_path(name_or_path)) return load_model_config(name_or_path);
   if (const EmbeddedFile* file = file_meant_by(name_or_path)) return spec_of(*file);
   std::vector<std::string> names;

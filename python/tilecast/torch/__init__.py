@@ -17,7 +17,7 @@
 >>> recorder.save("layer.json.gz")  # doctest: +SKIP
 """
 
-from .ask import TilecastError
+from ..errors import TilecastError
 from .estimate import Estimate, Forecast, forecast, forecast_program
 from .program import Program, formula
 from .record import Recorder

@@ -9,11 +9,9 @@ import subprocess
 import tempfile
 from typing import Any, Sequence
 
+from .. import _library
+from ..errors import LibraryError, QueryError
 from .program import Program
-
-
-class TilecastError(ValueError):
-    """What is wrong with a question, and what to do, in a line."""
 
 
 def binary() -> str:
@@ -27,16 +25,27 @@ def binary() -> str:
             return os.path.join(root, place)
     found = shutil.which("tilecast")
     if not found:
-        raise TilecastError("the program tilecast is not there: build it with make, or name it by the variable TILECAST")
+        raise LibraryError("neither libtilecast.so nor the program tilecast was found",
+                           "build it with make, or name the program in TILECAST")
     return found
 
 
 def _ask(path: str, gpus: Sequence[str], engine: str) -> list[dict[str, Any]]:
-    """Forecasts of a program's file, one for each GPU, as `tilecast predict --json` says them (docs/json.md)."""
+    """Forecasts of a program's file, one for each GPU, as `tilecast predict --json` says them (docs/json.md): by the library
+    where it is, else by the program."""
+    try:
+        _library.library()
+    except LibraryError:
+        return _ask_program(path, gpus, engine)
+    answers: list[dict[str, Any]] = _library.ask("predict", {"model": path, "gpu": list(gpus), "engine": [engine]})
+    return answers
+
+
+def _ask_program(path: str, gpus: Sequence[str], engine: str) -> list[dict[str, Any]]:
     done = subprocess.run([binary(), "predict", path, "--gpu", ",".join(gpus), "--engine", engine, "--json"],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise TilecastError(done.stderr.strip() or f"tilecast ended with {done.returncode}")
+        raise QueryError(done.stderr.strip() or f"tilecast ended with {done.returncode}")
     answers: list[dict[str, Any]] = json.loads(done.stdout)
     return answers
 

@@ -12,7 +12,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
-from .ask import TilecastError, ask
+from ..errors import QueryError
+from .ask import ask
 from .program import Program
 from .record import Recorder, Watch
 from .surroundings import CARD
@@ -63,7 +64,7 @@ class Forecast:
 
 def _forecast_of(answer: dict[str, Any]) -> Forecast:
     if "error" in answer:
-        raise TilecastError(answer["error"])
+        raise QueryError(answer["error"])
     low, high = answer["interval_ms"]
     memory = answer["memory_bytes"]
     return Forecast(answer["gpu"], answer["step_ms"], (low, high), answer["kernels_ms"], answer["host_ms"],
@@ -75,7 +76,7 @@ def forecast_program(program: Program, gpu: Union[str, Sequence[str]], compile: 
     """A recorded program on GPUs, in their order."""
     gpus = [gpu] if isinstance(gpu, str) else list(gpu)
     if not gpus:
-        raise TilecastError("gpu: is missing (for example B200)")
+        raise QueryError("is missing", "for example B200", "gpu")
     return [_forecast_of(answer) for answer in ask(program, gpus, "compile" if compile else "pytorch")]
 
 
@@ -107,10 +108,10 @@ class Estimate:
     def __init__(self, gpu: Union[str, Sequence[str]], mode: str = "eager", name: str = "program",
                  capability: tuple[int, int] = (9, 0)) -> None:
         if mode not in ENGINES:
-            raise TilecastError(f"mode: must be eager or compile, not {mode!r}")
+            raise QueryError(f"must be eager or compile, not {mode!r}", "", "mode")
         self.gpus = [gpu] if isinstance(gpu, str) else list(gpu)
         if not self.gpus:
-            raise TilecastError("gpu: is missing (for example B200)")
+            raise QueryError("is missing", "for example B200", "gpu")
         self.engine = ENGINES[mode]
         self.recorder = Recorder(name, capability)
         self.results: list[Forecast] = []
@@ -268,8 +269,8 @@ def forecast(model: Any, args: Any = (), kwargs: Optional[dict[str, Any]] = None
             args, kwargs = example
         model = model.module()
     if not isinstance(model, nn.Module):
-        raise TilecastError("model: must be a torch.nn.Module, an FX graph or a program of torch.export, "
-                            f"not {type(model).__name__}")
+        raise QueryError(f"must be a torch.nn.Module, not {type(model).__name__}",
+                         "an FX graph or a program of torch.export will do", "model")
     args = args if isinstance(args, (tuple, list)) else (args,)
     mode = "compile" if compile else "eager"
     with Estimate(gpu, mode, name or type(model).__name__) as estimate:
@@ -290,7 +291,7 @@ def _loss_of(out: Any) -> Tensor:
         return own
     found = [tensor for tensor in _tensors(out) if tensor.is_floating_point() and tensor.requires_grad]
     if not found:
-        raise TilecastError("loss: the model returns nothing that has a gradient (give loss=)")
+        raise QueryError("the model returns nothing that has a gradient", "give a function of its result", "loss")
     return found[0].mean()
 
 

@@ -1,7 +1,7 @@
 // A serving plan as JSON.
 #include <fmt/format.h>
 
-#include "cli/views/plan_serve_view.h"
+#include "answers/documents.h"
 #include "support/json_value.h"
 
 namespace tilecast {

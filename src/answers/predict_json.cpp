@@ -1,7 +1,6 @@
 // Steps of one GPU for programs (docs/json.md).
-#include "cli/terminal/flag_names.h"
-#include "cli/views/predict_view.h"
-#include "cli/views/step_json.h"
+#include "answers/documents.h"
+#include "answers/step_json.h"
 
 namespace tilecast {
 
@@ -54,7 +53,7 @@ Json setting_json(const StepSetting& s) {
 Json row_json(const Row<StepForecast>& row) {
   Json json = setting_json(row.setting);
   if (!row.answer) {
-    json["error"] = as_flag(row.answer.error()).line();
+    json["error"] = row.answer.error().line();
     return json;
   }
   const StepForecast& s = *row.answer;
@@ -69,17 +68,44 @@ Json row_json(const Row<StepForecast>& row) {
                    {"tokens_per_second", s.tokens_per_second},
                    {"model_flops", s.flops},
                    {"mfu", s.mfu},
+                   {"limited_by", s.limited_by ? Json(name_of(*s.limited_by)) : Json()},
+                   {"host_bound", s.host_bound},
+                   {"seen", name_of(s.seen)},
                    {"memory_bytes", memory_json(s.memory)},
                    {"kernels", kernels}});
   if (!s.notes.empty()) json["note"] = s.notes.front();
   return json;
 }
 
-}  // namespace
-
-std::string predict_json(const StepRows& rows) {
+Json list_json(const StepRows& rows) {
   Json list = Json::array();
   for (const Row<StepForecast>& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+}  // namespace
+
+std::string predict_json(const StepRows& rows) { return json_text(list_json(rows)); }
+
+StepQuery quickly(StepQuery query) {
+  query.method = Method::roofline;
+  return query;
+}
+
+Result<std::string> memory_document(const std::vector<StepQuery>& queries) {
+  const auto rows = step_rows(queries);
+  if (!rows) return rows.error();
+  if (queries.front().over_many()) return parallel_json(*rows);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    Json json = row_json((*rows)[i]);
+    const auto memory = forecast(MemoryQuery{queries[i]});
+    if (memory)
+      json.update(Json{{"largest_batch", memory->largest_batch},
+                       {"longest_sequence", memory->longest_sequence},
+                       {"ended_by_model", memory->ended_by_model}});
+    list.push_back(std::move(json));
+  }
   return json_text(list);
 }
 

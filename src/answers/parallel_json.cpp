@@ -1,7 +1,6 @@
 // Steps over many GPUs, for programs (docs/json.md).
-#include "cli/terminal/flag_names.h"
-#include "cli/views/predict_view.h"
-#include "cli/views/step_json.h"
+#include "answers/documents.h"
+#include "answers/step_json.h"
 
 namespace tilecast {
 
@@ -52,7 +51,7 @@ Json refused_json(const StepSetting& s, const Error& why) {
               {"mode", name_of(s.mode)},
               {"engine", name_of(s.engine)},
               {"dtype", s.dtype},
-              {"error", as_flag(why).line()}};
+              {"error", why.line()}};
 }
 
 Json parallel_row_json(const Row<StepForecast>& row) {

@@ -1,5 +1,5 @@
 // The same forecasts for programs. Field names are stable: docs/json.md.
-#include "cli/views/kernel_view.h"
+#include "answers/documents.h"
 #include "support/json_value.h"
 
 namespace tilecast {

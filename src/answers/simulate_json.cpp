@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 
-#include "cli/views/simulate_view.h"
+#include "answers/documents.h"
 #include "support/json.h"
 #include "support/json_value.h"
 

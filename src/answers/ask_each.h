@@ -1,4 +1,4 @@
-// Flags that take several values: the command asks once for each.
+// Arguments that may be given several values: the question is asked once for each.
 #pragma once
 
 #include <string>

@@ -18,17 +18,20 @@ struct Row {
 using StepRows = std::vector<Row<StepForecast>>;
 using MemoryRows = std::vector<Row<MemoryForecast>>;
 
+// Asked of each: every engine, with every number format, on every GPU or, where there are any, every cluster.
+struct StepLists {
+  std::vector<std::string> gpus, dtypes, engines, clusters;
+};
+Result<std::vector<StepQuery>> step_queries(const StepQuery& query, const StepLists& lists);
+
+// What cannot run is said to be so beside the others; an error only where none can, or where a question is wrong.
+Result<StepRows> step_rows(const std::vector<StepQuery>& queries);
+Result<MemoryRows> memory_rows(const std::vector<StepQuery>& queries);
+
 // There is one: where none can run, that is the whole answer.
 template <class Answer>
 const Answer& first_that_runs(const std::vector<Row<Answer>>& rows) {
   return *std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.answer.ok(); })->answer;
-}
-
-// Names, then as many dashes as it takes, then why.
-inline std::vector<std::string> refused_cells(std::vector<std::string> names, const Error& why, std::size_t dashes) {
-  names.insert(names.end(), dashes, "–");
-  names.push_back("cannot run: " + why.problem);
-  return names;
 }
 
 }  // namespace tilecast

@@ -1,5 +1,5 @@
 // The diagnosis for programs. Field names are stable: docs/json.md.
-#include "cli/views/diagnose_view.h"
+#include "answers/documents.h"
 #include "support/json_value.h"
 
 namespace tilecast {

@@ -1,0 +1,133 @@
+"""Sweeps over executors that lose workers, and files that were left half written."""
+
+import concurrent.futures
+import os
+import signal
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from package_testing import MISSING, ROOT, needs_package
+
+if not MISSING:
+    import numpy
+    import tilecast
+    from tilecast import sweeps
+
+QUERY = {"question": "kernel", "family": "gemm", "k": 512}
+GRID = {"gpu": ["H100-SXM", "A100-SXM-80GB"], "dtype": ["bf16", "fp8"], "m": [1, 0, 64, 4096], "n": [64, 128]}
+
+
+@needs_package
+class Sweeps(unittest.TestCase):
+    def test_a_grid_is_its_kernels(self):
+        found = tilecast.sweep(QUERY, GRID, chunk=5)
+        self.assertEqual(found["latency_us"].shape, (2, 2, 4, 2))
+        for i, row in enumerate(found):
+            if row["error"]:
+                self.assertTrue(row["m"] == 0 or (row["gpu"], row["dtype"]) == ("A100-SXM-80GB", "fp8"), row)
+                self.assertTrue(numpy.isnan(row["latency_us"]))
+                continue
+            point = {name: row[name] for name in GRID}
+            self.assertEqual(row["latency_us"], tilecast.kernel("gemm", k=512, **point).latency_us)
+        self.assertTrue(found.errors)
+
+    def test_any_question(self):
+        found = tilecast.sweep({"question": "predict", "model": "Llama-3.2-1B", "mode": "decode"},
+                               {"gpu": ["H100-SXM", "L4"], "batch": [1, 8], "context": [100]}, figures=["step_ms", "memory_bytes.total"])
+        self.assertEqual(found["step_ms"][1, 1, 0],
+                         tilecast.predict("Llama-3.2-1B", mode="decode", gpu="L4", batch=8, context=100).step_ms)
+        with self.assertRaises(tilecast.QueryError):
+            tilecast.sweep({"question": "predict", "model": "GPT-2", "mode": "prefill", "gpu": "L4"}, {"seq": [5]}, figures=["speed"])
+
+    def test_processes_answer_the_same_in_the_same_order(self):
+        alone = tilecast.sweep(QUERY, GRID)
+        with concurrent.futures.ProcessPoolExecutor(2) as pool:
+            spread = tilecast.sweep(QUERY, GRID, pool, chunk=3)
+        numpy.testing.assert_array_equal(alone["latency_us"], spread["latency_us"])
+        self.assertEqual(alone.errors, spread.errors)
+
+    def test_goes_on_from_its_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, seen = Path(folder) / "sweep.jsonl", []
+            whole = tilecast.sweep(QUERY, GRID, chunk=4, file=file)
+            text = file.read_bytes()
+            lines = text.splitlines(keepends=True)
+            file.write_bytes(b"".join(lines[:4]) + lines[4][:20])  # three chunks, and a line that was cut off
+            again = tilecast.sweep(QUERY, GRID, chunk=4, file=file, progress=lambda done, of: seen.append(done))
+            self.assertEqual(seen[0], 3)
+            self.assertEqual(seen[-1], 8)
+            numpy.testing.assert_array_equal(whole["latency_us"], again["latency_us"])
+            self.assertEqual(file.read_bytes(), text)
+            with self.assertRaises(tilecast.QueryError):
+                tilecast.sweep(QUERY, {**GRID, "n": [64]}, file=file)
+
+    def test_a_killed_process_leaves_a_file_to_go_on_from(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "sweep.jsonl"
+            grid = {"gpu": ["H100-SXM"], "m": range(1, 60001)}
+            with self.assertRaises(concurrent.futures.BrokenExecutor):
+                with concurrent.futures.ProcessPoolExecutor(2) as pool:
+                    victim = pool.submit(os.getpid).result()
+
+                    def kill(done, of):
+                        if done == 3:
+                            os.kill(victim, signal.SIGKILL)
+
+                    tilecast.sweep({**QUERY, "n": 64}, grid, pool, chunk=500, file=file, progress=kill)
+            begun = []
+            with concurrent.futures.ProcessPoolExecutor(2) as pool:
+                found = tilecast.sweep({**QUERY, "n": 64}, grid, pool, chunk=500, file=file, progress=lambda done, of: begun.append(done))
+            self.assertGreaterEqual(begun[0], 3)
+            numpy.testing.assert_array_equal(found["latency_us"][0],
+                                             1e6 * tilecast.batch("gemm", m=numpy.arange(1, 60001), n=64, k=512, gpu="H100-SXM"))
+
+    def test_dask_workers_may_die(self):
+        try:
+            import distributed
+        except ImportError:
+            self.skipTest("dask.distributed is not installed")
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+        grid = {"gpu": ["H100-SXM", "B200"], "m": range(1, 40001)}
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster:
+            with distributed.Client(cluster) as client:
+                processes = list(client.run(os.getpid).values())
+
+                def kill(done, of):
+                    if done == 2:
+                        os.kill(processes[0], signal.SIGKILL)
+
+                found = tilecast.sweep({**QUERY, "n": 64}, grid, client.get_executor(), chunk=1000, in_flight=6, progress=kill)
+        for gpu, times in zip(grid["gpu"], found["latency_us"]):
+            numpy.testing.assert_array_equal(times, 1e6 * tilecast.batch("gemm", m=numpy.arange(1, 40001), n=64, k=512, gpu=gpu))
+
+
+def has_torch():
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@needs_package
+class Tutorials(unittest.TestCase):
+    def test_they_run_and_their_pages_are_theirs(self):
+        import subprocess
+        import sys
+
+        for path in sorted((ROOT / "python" / "tutorials").glob("*.py")):
+            if "import torch" in path.read_text() and not has_torch():
+                continue  # make test-torch runs it
+            with self.subTest(path.name):
+                told = subprocess.run([sys.executable, str(path)], capture_output=True, text=True,
+                                      env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+                self.assertEqual(told.returncode, 0, told.stderr)
+        told = subprocess.run([sys.executable, str(ROOT / "tools" / "tutorial_pages"), "--check"], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,199 @@
+"""The questions: one function each, thin over the library. Any argument may be a list; the answer is a table then."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, Union
+
+from . import _library, _values
+from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, KernelForecast, MemoryForecast, Model, MoeTuning,
+                      ServingPlan, Simulation, StepForecast, TrainingPlan)
+from .errors import from_document
+from .tables import Row, Table
+
+A = TypeVar("A", bound=Answer)
+Read = Callable[[Any], A]
+
+
+def _first(kind: Type[A]) -> Read[A]:
+    """Documents that are lists, of one where one was asked for."""
+    return lambda document: kind.from_document(document[0])
+
+
+def _whole(kind: Type[A]) -> Read[A]:
+    return kind.from_document
+
+
+def _ask(question: str, read: Read[A], arguments: Mapping[str, Any]) -> Union[A, Table[A]]:
+    grid = _values.varied(question, arguments)
+    fixed = _values.query_of({name: value for name, value in arguments.items() if name not in grid})
+    if not grid:
+        return read(_library.ask(question, fixed))
+    combinations = [dict(zip(grid, values)) for values in _values.combinations(grid)]
+    outcomes = _library.ask_many(question, [{**fixed, **_values.query_of(varied)} for varied in combinations])
+    return Table([_row(varied, outcome, read) for varied, outcome in zip(combinations, outcomes)])
+
+
+def _row(varied: Dict[str, Any], outcome: Mapping[str, Any], read: Read[A]) -> Row[A]:
+    if "error" in outcome:
+        return Row(varied, None, from_document(outcome["error"]))
+    return Row(varied, read(outcome["answer"]), None)
+
+
+def kernel(family: Any, gpu: Any = None, **arguments: Any) -> Any:
+    """One kernel on a GPU: a :class:`KernelForecast`, or a table of them.
+
+    Dimensions and the other arguments are those of `tilecast kernel FAMILY` (``tilecast.arguments("kernel")`` lists them).
+
+    >>> import tilecast
+    >>> f = tilecast.kernel("gemm", m=4096, n=4096, k=4096, gpu="H100-SXM")
+    >>> f.limited_by, f.bound_us < f.latency_us < f.interval_us.high
+    ('tensor', True)
+    >>> len(tilecast.kernel("gemm", m=[1, 4096], n=4096, k=4096, gpu=["H100-SXM", "B200", "MI300X"]))
+    6
+    """
+    return _ask("kernel", _first(KernelForecast), {"family": family, "gpu": gpu, **arguments})
+
+
+def predict(model: Any, gpu: Any = None, **arguments: Any) -> Any:
+    """A model's prefill, decode or training step: a :class:`StepForecast`, or a table of them.
+
+    >>> import tilecast
+    >>> step = tilecast.predict("Llama-3.1-8B", gpu="H100-SXM", mode="decode", batch=32, context=2048)
+    >>> step.limited_by, step.fits, round(sum(step.breakdown.values()) / step.step_ms, 6)
+    ('dram', True, 1.0)
+    >>> table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "A100-SXM-80GB"], dtype=["bf16", "fp8"], mode="prefill", seq=2048)
+    >>> [row.answer is not None for row in table]
+    [True, True, True, False]
+    >>> print(table[3].error.field)
+    dtype
+    """
+    return _ask("predict", _first(StepForecast), {"model": model, "gpu": gpu, **arguments})
+
+
+def memory(model: Any, gpu: Any = None, **arguments: Any) -> Any:
+    """What a step needs of memory, and the largest that fits: a :class:`MemoryForecast`, or a table of them.
+
+    >>> import tilecast
+    >>> need = tilecast.memory("Llama-3.1-70B", gpu="H200-SXM", dtype="fp8", mode="decode", batch=16, context=8192)
+    >>> need.fits, need.largest_batch > 16
+    (True, True)
+    """
+    return _ask("memory", _first(MemoryForecast), {"model": model, "gpu": gpu, **arguments})
+
+
+def collective(op: Any, cluster: Any = None, **arguments: Any) -> Any:
+    """A collective between GPUs: a :class:`CollectiveForecast`, or a table of them.
+
+    >>> import tilecast
+    >>> tilecast.collective("all_reduce", cluster="hgx-h100", bytes="64MB", ranks=8).ranks
+    8
+    """
+    return _ask("collective", _first(CollectiveForecast), {"op": op, "cluster": cluster, **arguments})
+
+
+def simulate(model: Any, gpu: Any = None, **arguments: Any) -> Any:
+    """Requests through a serving engine: a :class:`Simulation`, or a table of them.
+
+    >>> import tilecast
+    >>> run = tilecast.simulate("Llama-3.1-8B", gpu="H100-SXM", rate=4, num_prompts=50, input=512, output=64)
+    >>> run.metrics["completed"]
+    50
+    """
+    return _ask("simulate", _whole(Simulation), {"model": model, "gpu": gpu, **arguments})
+
+
+def plan_serve(model: Any, **arguments: Any) -> Any:
+    """The best deployment for a load and its objectives: a :class:`ServingPlan`, or a table of them."""
+    return _ask("plan serve", _whole(ServingPlan), {"model": model, **arguments})
+
+
+def plan_train(model: Any, **arguments: Any) -> Any:
+    """The best layouts of a training: a :class:`TrainingPlan`, or a table of them.
+
+    >>> import tilecast
+    >>> plan = tilecast.plan_train("Llama-3.1-8B", gpus="8xH100", global_batch=64, seq=2048)
+    >>> plan.best["step_ms"] <= plan.ranked[-1]["step_ms"]
+    True
+    """
+    return _ask("plan train", _whole(TrainingPlan), {"model": model, **arguments})
+
+
+def diagnose(trace: Any, **arguments: Any) -> Any:
+    """A profiler's trace against the forecast: a :class:`Diagnosis`, or a table of them."""
+    return _ask("diagnose", _whole(Diagnosis), {"trace": trace, **arguments})
+
+
+def tune_moe(gpu: Any = None, **arguments: Any) -> Any:
+    """Triton configurations of fused experts, ranked: a :class:`MoeTuning`, or a table of them.
+
+    >>> import tilecast
+    >>> tuning = tilecast.tune_moe("H200-SXM", experts=128, hidden=2048, inter=768, topk=8, tokens=[16, 256])
+    >>> sorted(tuning.picks)
+    [16, 256]
+    """
+    return _ask("tune fused-moe", _whole(MoeTuning), {"gpu": gpu, **arguments})
+
+
+def calibrate(gpu: Any, data: Any, **arguments: Any) -> Any:
+    """A card's own measured rows, fitted: a :class:`Calibration`, which any question takes as ``gpu``."""
+    return _ask("calibrate", _whole(Calibration), {"gpu": gpu, "data": data, **arguments})
+
+
+def gpus() -> List[Gpu]:
+    """The GPUs that are known by name.
+
+    >>> import tilecast
+    >>> "H100-SXM" in [gpu.name for gpu in tilecast.gpus()]
+    True
+    """
+    return [Gpu.from_document(one) for one in _library.ask("gpus", {})]
+
+
+def gpu(description: Any) -> Gpu:
+    """A GPU by name, by the file that describes it, or by the description itself (docs/gpu-files.md).
+
+    >>> import tilecast
+    >>> faster = tilecast.gpu({"like": "H100-SXM", "name": "H100-6TB", "dram": {"gb_per_s": 6000}})
+    >>> shape = dict(batch=32, kv_len=8192, heads=64, kv_heads=8)
+    >>> tilecast.kernel("attention_decode", gpu=faster, **shape).latency_us < tilecast.kernel(
+    ...     "attention_decode", gpu="H100-SXM", **shape).latency_us
+    True
+    """
+    plain = _values.plain("gpu", description)
+    document = _library.ask("gpu", {"gpu": plain})
+    return Gpu.from_document(document, plain)
+
+
+def models(model: Optional[Any] = None) -> Any:
+    """The models that are known by name; or one, by name, file or configuration.
+
+    >>> import tilecast
+    >>> tilecast.models("Llama-3.1-8B").layers
+    32
+    """
+    if model is None:
+        return [Model.from_document(one) for one in _library.ask("models", {})]
+    return Model.from_document(_library.ask("models", _values.query_of({"model": model})))
+
+
+def clusters() -> List[Dict[str, Any]]:
+    """The clusters that are known by name."""
+    return list(_library.ask("clusters", {}))
+
+
+def arguments(question: str, family: Optional[str] = None) -> Dict[str, str]:
+    """The arguments of a question with what they mean; of a kernel's family, its dimensions.
+
+    >>> import tilecast
+    >>> {"m", "n", "k"} <= set(tilecast.arguments("kernel", "gemm"))
+    True
+    """
+    wanted = question.replace("_", " ")
+    for one in _library.questions():
+        if one["name"].replace("-", " ") not in (wanted, question):
+            continue
+        for described in one.get("families", []):
+            if described["name"] == family:
+                return {dim["name"].replace("-", "_"): dim["help"] for dim in described["dims"]}
+        return {argument["name"].replace("-", "_"): argument["help"] for argument in one["arguments"]}
+    raise KeyError(question)

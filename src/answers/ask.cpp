@@ -1,0 +1,363 @@
+#include "answers/ask.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "answers/ask_each.h"
+#include "answers/documents.h"
+#include "answers/given.h"
+#include "support/file.h"
+#include "support/json.h"
+#include "support/json_value.h"
+#include "support/text.h"
+#include "support/workers.h"
+
+namespace tilecast {
+namespace {
+
+using Answer = Result<std::string>;
+
+// A question with one query and one answer.
+template <class Query>
+Status read(Given& given, Query& query) {
+  if (auto filled = given.fill(arguments_of(query)); !filled) return filled;
+  return given.check_all_taken();
+}
+
+Result<KernelQuery> kernel_from(Given& given) {
+  KernelQuery query;
+  auto family = given.take_text("family");
+  if (!family) return std::move(family).error();
+  query.family = *std::move(family);
+  if (auto filled = given.fill(arguments_of(query)); !filled) return filled.error();
+  auto dims = given.take_rest();
+  if (!dims) return std::move(dims).error();
+  query.dims = *std::move(dims);
+  return query;
+}
+
+Answer ask_kernel(Given& given) {
+  const auto gpus = given.take_list("gpu");
+  if (!gpus) return gpus.error();
+  if (gpus->empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+  const auto query = kernel_from(given);
+  if (!query) return query.error();
+  std::vector<KernelQuery> queries = {*query};
+  if (auto asked = ask_each(queries, "gpu", *gpus); !asked) return asked.error();
+  std::vector<KernelForecast> forecasts;
+  for (auto& answer : forecast(queries)) {
+    if (!answer) return std::move(answer).error();
+    forecasts.push_back(*std::move(answer));
+  }
+  return forecast_json(forecasts);
+}
+
+Result<std::vector<StepQuery>> steps_asked(Given& given, StepQuery query) {
+  StepLists lists;
+  for (const auto& [name, values] : {std::pair("gpu", &lists.gpus),
+                                     {"dtype", &lists.dtypes},
+                                     {"engine", &lists.engines},
+                                     {"cluster", &lists.clusters}}) {
+    auto list = given.take_list(name);
+    if (!list) return std::move(list).error();
+    *values = *std::move(list);
+  }
+  if (auto fine = read(given, query); !fine) return fine.error();
+  return step_queries(query, lists);
+}
+
+// A recorded program: of a step's arguments, those alone that a program has.
+Answer ask_program(const std::vector<StepQuery>& asked) {
+  std::vector<ProgramQuery> queries;
+  for (const StepQuery& step : asked) {
+    if (step.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    if (auto fine = check_program_arguments(step); !fine) return fine.error();
+    queries.push_back({step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights});
+  }
+  const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(queries));
+  const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });
+  if (!any && !steps.empty()) return steps.front().error();
+  return program_json(steps, queries);
+}
+
+Answer ask_predict(Given& given) {
+  const auto queries = steps_asked(given, {});
+  if (!queries) return queries.error();
+  if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
+  const auto rows = step_rows(*queries);
+  if (!rows) return rows.error();
+  return queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
+}
+
+Answer ask_memory(Given& given) {
+  const auto queries = steps_asked(given, {});
+  if (!queries) return queries.error();
+  std::vector<StepQuery> quick;
+  for (const StepQuery& query : *queries) quick.push_back(quickly(query));
+  return memory_document(quick);
+}
+
+Answer ask_gpus(Given& given) {
+  if (auto fine = given.check_all_taken(); !fine) return fine.error();
+  return gpus_json(known_gpus());
+}
+
+Answer ask_gpu(Given& given) {
+  GpuQuery query;
+  const auto constants = given.take_yes_no("constants");
+  if (!constants) return constants.error();
+  // Named as in every other question, so that a description may stand there.
+  const auto gpu = given.take_text("gpu");
+  if (!gpu) return gpu.error();
+  if (!gpu->empty()) query.name = *gpu;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  if (*constants) {
+    const auto card = gpu_constants(query);
+    return card ? Answer(constants_json(*card)) : Answer(card.error());
+  }
+  const auto card = describe_gpu(query);
+  return card ? Answer(gpu_json(*card)) : Answer(card.error());
+}
+
+Answer ask_models(Given& given) {
+  ModelQuery query;
+  const auto classes = given.take_yes_no("classes");
+  if (!classes) return classes.error();
+  if (auto fine = read(given, query); !fine) return fine.error();
+  if (*classes) return model_classes_json(model_classes());
+  if (query.model.empty()) return models_json(known_models());
+  const auto model = describe_model(query);
+  return model ? Answer(model_json(*model)) : Answer(model.error());
+}
+
+Answer ask_clusters(Given& given) {
+  if (auto fine = given.check_all_taken(); !fine) return fine.error();
+  return clusters_json(known_clusters());
+}
+
+Answer ask_collective(Given& given) {
+  std::vector<CollectiveQuery> queries(1);
+  std::vector<std::pair<const char*, std::vector<std::string>>> lists = {{"cluster", {}}, {"bytes", {}}, {"tokens", {}}};
+  for (auto& [name, values] : lists) {
+    auto list = given.take_list(name);
+    if (!list) return std::move(list).error();
+    values = *std::move(list);
+  }
+  if (auto fine = read(given, queries.front()); !fine) return fine.error();
+  for (const auto& [name, values] : lists)
+    if (auto asked = ask_each(queries, name, values); !asked) return asked.error();
+  std::vector<CollectiveAnswer> answers;
+  for (auto& answer : forecast(queries)) {
+    if (!answer) return std::move(answer).error();
+    answers.push_back(*std::move(answer));
+  }
+  return collective_json(answers);
+}
+
+Answer ask_simulate(Given& given) {
+  SimulateQuery query;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto run = simulate(query);
+  return run ? Answer(simulate_json(*run)) : Answer(run.error());
+}
+
+// Where nothing meets, the document has no "best", and says what comes nearest.
+Answer ask_plan_serve(Given& given) {
+  PlanServeQuery query;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto plan = plan_serve(query);
+  return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
+}
+
+Answer ask_plan_train(Given& given) {
+  PlanTrainQuery query;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto plan = plan_train(query);
+  if (!plan) return plan.error();
+  if (plan->ranked.empty())
+    return field_error("gpus", "none of " + std::to_string(plan->tried) + " layouts fits",
+                       "use more GPUs, a smaller global batch or shorter sequences");
+  return plan_train_json(*plan);
+}
+
+Answer ask_diagnose(Given& given) {
+  DiagnoseQuery query;
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto report = diagnose(query);
+  return report ? Answer(diagnose_json(*report)) : Answer(report.error());
+}
+
+Answer ask_tune_moe(Given& given) {
+  MoeTuneQuery query;
+  Measuring measuring;
+  if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto tuning = tune(query, measuring);
+  return tuning ? Answer(moe_tuning_json(*tuning, {})) : Answer(tuning.error());
+}
+
+Answer ask_tune_gemm(Given& given) {
+  GemmTuneQuery query;
+  Measuring measuring;
+  if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
+  if (auto fine = read(given, query); !fine) return fine.error();
+  const auto tuning = tune(query, measuring);
+  return tuning ? Answer(gemm_tuning_json(*tuning)) : Answer(tuning.error());
+}
+
+Answer ask_calibrate(Given& given) {
+  const auto began = std::chrono::steady_clock::now();
+  CalibrateQuery query;
+  const auto out = given.take_text("out");
+  if (!out) return out.error();
+  if (auto fine = read(given, query); !fine) return fine.error();
+  if (!out->empty())
+    if (auto fine = check_writable(*out); !fine) return fine.error();
+  const auto report = calibrate(query);
+  if (!report) return report.error();
+  if (!out->empty())
+    if (auto saved = write_text_file(*out, report->description); !saved) return saved.error();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  return calibration_json_text(*report, {*out, query.judge, took.count()});
+}
+
+template <class Query>
+std::vector<Argument> arguments_for() {
+  Query query;
+  std::vector<Argument> all;
+  for (const BoundArgument& argument : arguments_of(query)) all.push_back(argument.about);
+  return all;
+}
+std::vector<Argument> no_arguments() { return {}; }
+
+struct Asked {
+  std::string_view name;
+  const Question& about;
+  Answer (*ask)(Given& given);
+  std::vector<Argument> (*arguments)();
+};
+
+const std::vector<Asked>& all_questions() {
+  static const std::vector<Asked> all = {
+      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>},
+      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>},
+      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>},
+      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>},
+      {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>},
+      {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>},
+      {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>},
+      {"diagnose", diagnose_question(), &ask_diagnose, &arguments_for<DiagnoseQuery>},
+      {"tune fused-moe", tune_moe_question(), &ask_tune_moe, &arguments_for<MoeTuneQuery>},
+      {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>},
+      {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
+      {"gpus", gpus_question(), &ask_gpus, &no_arguments},
+      {"gpu", gpu_question(), &ask_gpu, &arguments_for<GpuQuery>},
+      {"models", models_question(), &ask_models, &arguments_for<ModelQuery>},
+      {"clusters", clusters_question(), &ask_clusters, &no_arguments},
+  };
+  return all;
+}
+
+Result<const Asked*> question_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Asked& one : all_questions()) {
+    if (name_key(one.name) == name_key(name)) return &one;
+    names.emplace_back(one.name);
+  }
+  return field_error("question", "'" + std::string(name) + "' is no question",
+                     suggestion(name, names, "one of " + join(names, ", ")));
+}
+
+std::string_view kind_name(ArgumentKind kind) {
+  switch (kind) {
+    case ArgumentKind::yes_no: return "yes_no";
+    case ArgumentKind::count: return "count";
+    case ArgumentKind::number: return "number";
+    case ArgumentKind::size: return "size";
+    case ArgumentKind::text: return "text";
+    case ArgumentKind::choice: return "choice";
+    case ArgumentKind::list: return "list";
+    case ArgumentKind::counts: return "counts";
+  }
+  return "";
+}
+
+Json argument_json(const Argument& about) {
+  return Json{{"name", about.name},       {"kind", kind_name(about.kind)},
+              {"help", about.help},       {"unit", about.unit},
+              {"example", about.example}, {"default", about.fallback},
+              {"choices", about.choices}, {"aliases", about.aliases},
+              {"required", about.required}};
+}
+
+Json arguments_json(const std::vector<Argument>& arguments) {
+  Json list = Json::array();
+  for (const Argument& about : arguments) list.push_back(argument_json(about));
+  return list;
+}
+
+std::string outcome_text(const Answer& answer) {
+  if (answer) return "{\"answer\": " + *answer + "}";
+  const Error& e = answer.error();
+  const Json error{{"place", e.place}, {"field", e.field}, {"problem", e.problem}, {"remedy", e.remedy}};
+  return Json{{"error", error}}.dump();
+}
+
+}  // namespace
+
+Answer ask(std::string_view question, std::string_view query) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto given = Given::from(query);
+  if (!given) return std::move(given).error();
+  return (*found)->ask(*given);
+}
+
+Answer ask_many(std::string_view question, std::string_view queries, int threads) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto list = parse_json(queries, "queries");
+  if (!list) return std::move(list).error();
+  if (!list->is_array()) return Error{"queries", "", "must be a JSON list", "a list of queries"};
+  std::vector<std::string> answers(list->size());
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Workers workers(std::min(threads > 0 ? threads : cores, static_cast<int>(std::max<std::size_t>(1, answers.size()))));
+  workers.each(answers.size(), [&](std::size_t i) {
+    auto given = Given::from(std::move((*list)[i]));
+    answers[i] = outcome_text(given ? (*found)->ask(*given) : Answer(std::move(given).error()));
+  });
+  return "[" + join(answers, ",\n") + "]\n";
+}
+
+std::string questions_json() {
+  Json list = Json::array();
+  for (const Asked& one : all_questions()) {
+    Json json{{"name", one.name}, {"summary", one.about.summary}, {"arguments", arguments_json(one.arguments())}};
+    if (one.name == "kernel")
+      for (const KernelFamily& family : kernel_families())
+        json["families"].push_back(Json{{"name", family.name},
+                                        {"summary", family.summary},
+                                        {"example", family.example},
+                                        {"dims", arguments_json(family.dims)}});
+    list.push_back(std::move(json));
+  }
+  return list.dump(2) + "\n";
+}
+
+Result<KernelQuery> kernel_query(std::string_view text) {
+  auto given = Given::from(text);
+  if (!given) return std::move(given).error();
+  return kernel_from(*given);
+}
+
+Result<StepQuery> step_query(std::string_view text) {
+  auto given = Given::from(text);
+  if (!given) return std::move(given).error();
+  StepQuery query;
+  if (auto fine = read(*given, query); !fine) return fine.error();
+  return query;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,135 @@
+#include "answers/given.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/json.h"
+#include "support/text.h"
+
+namespace tilecast {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string hyphened(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+// Descriptions that may stand in place of a name.
+bool takes_description(const std::string& name) { return name == "gpu" || name == "cluster" || name == "model"; }
+
+// A text, a number or yes and no, as it would be typed.
+Result<std::string> plain_text(const std::string& name, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return std::string(value.get<bool>() ? "yes" : "no");
+  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
+  if (value.is_number_integer()) return fmt::format("{}", value.get<std::int64_t>());
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  if (value.is_object() && takes_description(name)) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return field_error(name, fmt::format("takes no {}", value.type_name()), "a text or a number");
+}
+
+// ... of a list with commas between its parts, of an object with name=value.
+Result<std::string> whole_text(const std::string& name, const Json& value) {
+  if (!value.is_array() && (!value.is_object() || takes_description(name))) return plain_text(name, value);
+  std::vector<std::string> parts;
+  for (const auto& [key, part] : value.items()) {
+    auto text = plain_text(name, part);
+    if (!text) return text;
+    parts.push_back(value.is_object() ? key + "=" + *text : *std::move(text));
+  }
+  return join(parts, ",");
+}
+
+}  // namespace
+
+Result<Given> Given::from(std::string_view query) {
+  auto parsed = parse_json(query, "query");
+  if (!parsed) return std::move(parsed).error();
+  return from(*std::move(parsed));
+}
+
+Result<Given> Given::from(Json query) {
+  if (!query.is_object()) return Error{"query", "", "must be a JSON object", R"(for example {"gpu": "H100-SXM"})"};
+  Given given;
+  for (auto& [name, value] : query.items()) {
+    if (value.is_null()) continue;
+    if (given.members_.contains(hyphened(name))) return field_error(name, "is given twice", "leave one of them out");
+    given.members_[hyphened(name)] = std::move(value);
+  }
+  return given;
+}
+
+const Json* Given::find(const std::string& name) {
+  known_.insert(name);
+  const auto found = members_.find(name);
+  return found == members_.end() ? nullptr : &*found;
+}
+
+Result<std::vector<std::string>> Given::take_list(const std::string& name) {
+  std::vector<std::string> values;
+  const Json* given = find(name);
+  if (!given) return values;
+  const Json list = given->is_array() ? *given : Json::array({*given});
+  if (list.empty()) return field_error(name, "is an empty list", "leave it out, or give one value or more");
+  for (const Json& value : list) {
+    auto text = plain_text(name, value);
+    if (!text) return std::move(text).error();
+    values.push_back(*std::move(text));
+  }
+  return values;
+}
+
+Result<std::string> Given::take_text(const std::string& name) {
+  const Json* given = find(name);
+  return given ? plain_text(name, *given) : Result<std::string>(std::string());
+}
+
+Result<bool> Given::take_yes_no(const std::string& name) {
+  const Json* given = find(name);
+  if (!given) return false;
+  if (given->is_boolean()) return given->get<bool>();
+  return field_error(name, "must be true or false", "leave it out for its default");
+}
+
+Status Given::fill(const std::vector<BoundArgument>& arguments) {
+  for (const BoundArgument& argument : arguments) {
+    if (known_.contains(argument.about.name)) continue;  // taken apart before
+    std::vector<std::string> names = argument.about.aliases;
+    names.insert(names.begin(), argument.about.name);
+    for (const std::string& name : names) {
+      const Json* given = find(name);
+      if (!given) continue;
+      const auto text = whole_text(argument.about.name, *given);
+      if (!text) return text.error();
+      if (auto set = argument.set(*text); !set) return set;
+    }
+  }
+  return Ok{};
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> Given::take_rest() {
+  std::vector<std::pair<std::string, std::string>> rest;
+  for (const auto& [name, value] : members_.items()) {
+    if (known_.contains(name)) continue;
+    const auto text = whole_text(name, value);
+    if (!text) return text.error();
+    rest.emplace_back(name, *text);
+  }
+  for (const auto& [name, text] : rest) known_.insert(name);
+  return rest;
+}
+
+Status Given::check_all_taken() const {
+  for (const auto& [name, value] : members_.items()) {
+    if (known_.contains(name)) continue;
+    const std::vector<std::string> names(known_.begin(), known_.end());
+    return field_error(name, "is no argument of this question",
+                       suggestion(name, names, names.empty() ? "it takes none" : "it takes " + join(names, ", ")));
+  }
+  return Ok{};
+}
+
+}  // namespace tilecast

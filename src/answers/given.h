@@ -1,0 +1,39 @@
+// A query as a JSON object, member by member, to the texts that declared arguments read.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tilecast/arguments.h"
+
+namespace tilecast {
+
+class Given {
+ public:
+  static Result<Given> from(std::string_view query);
+  static Result<Given> from(nlohmann::json query);
+
+  // Values of an argument that may be asked for several times over; none where it was not given.
+  Result<std::vector<std::string>> take_list(const std::string& name);
+  // One text, or nothing.
+  Result<std::string> take_text(const std::string& name);
+  Result<bool> take_yes_no(const std::string& name);
+  // Sets every argument that was given.
+  Status fill(const std::vector<BoundArgument>& arguments);
+  // Whatever was not asked for above, as texts by name.
+  Result<std::vector<std::pair<std::string, std::string>>> take_rest();
+  // Nothing is left; an error names what is, and what there could be.
+  Status check_all_taken() const;
+
+ private:
+  const nlohmann::json* find(const std::string& name);
+
+  nlohmann::json members_ = nlohmann::json::object();  // by names with hyphens
+  std::set<std::string> known_;                        // names that were asked for
+};
+
+}  // namespace tilecast
