@@ -29,11 +29,26 @@ Count at(const std::vector<Count>& list, std::size_t i, Count otherwise) {
   return i < list.size() ? list[i] : list.back();
 }
 
+// Sizes and steps that a real convolution may have: others would overflow on the way to its kernels.
+bool is_sound(const OperatorView& view, const ProgramLayout& image, const ProgramLayout& filter,
+              const ProgramLayout& results) {
+  constexpr Count kMostStep = Count{1} << 20;
+  constexpr double kMostRows = 1e15;
+  for (const ProgramLayout* tensor : {&image, &filter, &results})
+    if (elements_of(*tensor) == 0) return false;
+  for (const std::string_view name : {"stride", "padding", "dilation", "groups"})
+    for (const Count step : view.wholes(name))
+      if (step < (name == "padding" ? 0 : 1) || step > kMostStep) return false;
+  return static_cast<double>(image.shape[0]) * static_cast<double>(elements_of(results)) *
+             static_cast<double>(filter.shape[1]) < kMostRows * kMostRows;
+}
+
 // `image` is the side that the filter slides over, `results` the other; transposed convolutions swap them.
 std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& image, const ProgramLayout& filter,
                                 const ProgramLayout& results) {
   const std::size_t rank = filter.shape.size();
   if (rank < 3 || rank > 5 || image.shape.size() != rank || results.shape.size() != rank) return std::nullopt;
+  if (!is_sound(view, image, filter, results)) return std::nullopt;
   const std::vector<Count> stride = view.wholes("stride"), padding = view.wholes("padding"),
                            dilation = view.wholes("dilation");
   Window window;

@@ -122,6 +122,24 @@ TEST(ProgramLower, ViewsAndMemoryLaunchNothing) {
   EXPECT_EQ(operator_base("mine.gate.default"), "mine.gate");
 }
 
+TEST(ProgramLower, ImpossibleSizesLaunchNothing) {
+  const std::string image = test_layout("fp16", "4,32,8,8", "2048,64,8,1"), filter = test_layout("fp16", "64,32,3,3", "288,9,3,1"),
+                    none = test_layout("fp16", "64,32,0,3", "0,0,3,1"), huge = test_layout("fp32", "1000000,1000000", "1000000,1");
+  const auto conv = [&](const std::string& with, const char* stride) {
+    return lowered({image, with, image}, {"aten.convolution",
+                                          std::string(R"([["input","tensor",0],["weight","tensor",1],["stride","ints",)") + stride +
+                                              R"(],["groups","int",1]])",
+                                          "[2]"});
+  };
+  EXPECT_TRUE(conv(filter, "[0,0]").kernels.empty());
+  EXPECT_TRUE(conv(filter, "[4000000000000,1]").kernels.empty());
+  EXPECT_TRUE(conv(none, "[1,1]").kernels.empty());
+  EXPECT_EQ(lowered({huge}, {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]"}).kernels.size(), 1u);
+  EXPECT_TRUE(lowered({image, image}, {"aten.native_layer_norm",
+                                       R"([["input","tensor",0],["normalized_shape","ints",[4000000000000,4000000000000]]])", "[1]"})
+                  .kernels.empty());
+}
+
 // Every operator of the recorded programs has kernels that any checked shape may have.
 TEST(ProgramLower, AllRecordedProgramsHaveSoundKernels) {
   for (const char* name : {"resnet50-training-eager-batch128", "lstm-training-eager-batch128_length256",

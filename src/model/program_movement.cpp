@@ -39,9 +39,10 @@ void lower_cat(const OperatorView& view, KernelList& list) {
     dense = dense && is_dense(*input) && input->dtype == out->dtype;
   }
   const PricedAs priced = priced_as(out->dtype);
-  const Count all = dense ? elements_of(*out) : largest * static_cast<Count>(inputs.size());
+  const double all = dense ? static_cast<double>(elements_of(*out))
+                           : static_cast<double>(largest) * static_cast<double>(inputs.size());
   Copy shape;
-  shape.elements = std::max<Count>(1, static_cast<Count>(static_cast<double>(all) * priced.elements));
+  shape.elements = std::max<Count>(1, static_cast<Count>(all * priced.elements));
   ProgramKernel& kernel =
       list.add("concatenation", shape, priced.format, dense ? TorchWalk::vectorized : TorchWalk::cat);
   if (!dense) kernel.manner = Manner::strided, kernel.axes = static_cast<int>(out->shape.size()) - 1;

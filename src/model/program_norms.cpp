@@ -6,10 +6,12 @@
 namespace tilecast {
 namespace {
 
+// 0 where no tensor has so many.
 Count product_of(const std::vector<Count>& sizes) {
-  Count n = 1;
-  for (const Count size : sizes) n *= size;
-  return n;
+  constexpr double kMost = 1e15;
+  double n = 1;
+  for (const Count size : sizes) n *= static_cast<double>(size);
+  return n >= 0 && n < kMost ? static_cast<Count>(n) : 0;
 }
 
 // Rows are all that the normalised axes leave.
@@ -104,7 +106,7 @@ void lower_group_norm(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
-  const Count groups = std::max<Count>(1, view.whole("N", 1) * view.whole("group", 1));
+  const Count groups = std::max<Count>(1, product_of({view.whole("N", 1), view.whole("group", 1)}));
   add_reduction(list, *in, static_cast<double>(groups), true, view.card());
   list.add_pass("group norm", size, size, element, TorchWalk::strided, PointwiseOp::mul, Manner::strided);
 }

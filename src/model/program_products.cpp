@@ -32,7 +32,7 @@ void add_product(KernelList& list, const ProgramLayout& a, const ProgramLayout& 
   if (a.shape.size() < 2 || b.shape.size() < 2) return;
   Gemm shape;
   shape.m = a.shape[0], shape.k = a.shape[1], shape.n = b.shape[1], shape.layout = layout_of(a, b);
-  if (shape.m * shape.n * shape.k == 0) return;
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return;
   if (card.compiled) pad(shape, element_bytes(a.dtype));
   list.add("product", shape, priced_as(a.dtype).format);
 }
@@ -42,7 +42,7 @@ void add_batched(KernelList& list, const ProgramLayout& a, const ProgramLayout& 
   Bmm shape;
   shape.batch = a.shape[0], shape.m = a.shape[1], shape.k = a.shape[2], shape.n = b.shape[2];
   shape.layout = layout_of(a, b);
-  if (shape.batch * shape.m * shape.n * shape.k == 0) return;
+  if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0) return;
   list.add("batched product", shape, priced_as(a.dtype).format);
 }
 
@@ -84,6 +84,7 @@ void lower_grouped(const OperatorView& view, KernelList& list) {
   Bmm shape;
   shape.batch = b->shape[0], shape.m = std::max<Count>(1, a->shape[0] / std::max<Count>(1, b->shape[0]));
   shape.k = b->shape[1], shape.n = b->shape[2], shape.layout = layout_of(*a, *b);
+  if (shape.batch == 0 || shape.n == 0 || shape.k == 0) return;
   list.add("grouped product", shape, priced_as(a->dtype).format);
 }
 

@@ -21,7 +21,10 @@ std::optional<Recurrence> recurrence_of(const OperatorView& view) {
   r.directions = view.truth("bidirectional") ? 2 : 1;
   const Count mode = view.whole("mode", 2);
   r.gates = mode == 2 ? 4 : mode == 3 ? 3 : 1;
+  constexpr Count kMostHidden = Count{1} << 20, kMostLayers = 1024, kMostRows = Count{1} << 32;
   if (r.batch <= 0 || r.steps <= 0 || r.hidden <= 0 || r.input <= 0) return std::nullopt;
+  if (r.hidden > kMostHidden || r.input > kMostHidden || r.layers > kMostLayers || r.batch > kMostRows / r.steps)
+    return std::nullopt;
   return r;
 }
 
