@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
@@ -193,7 +194,7 @@ class Estimate:
                     if tensor is None or isinstance(tensor, FakeTensor):
                         continue
                     kept[name] = self._fake(tensor)
-                    self._undo.append(lambda kept=kept, name=name, tensor=tensor: kept.__setitem__(name, tensor))
+                    self._undo.append(functools.partial(kept.__setitem__, name, tensor))
         assert self.watch is not None
         self.watch.know((module,), ())
         self.watch.paths.know(module)
@@ -214,11 +215,11 @@ class Estimate:
             finally:
                 self._inside = False
 
-        nn.Module.__call__ = call  # type: ignore[method-assign, assignment]
+        nn.Module.__call__ = call
         try:
             yield
         finally:
-            nn.Module.__call__ = plain  # type: ignore[method-assign]
+            nn.Module.__call__ = plain
 
     @contextlib.contextmanager
     def _steps(self) -> Iterator[None]:
