@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test install wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE
+.PHONY: demo test install wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -35,6 +35,15 @@ demo: build/tilecast
 test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
+
+# What needs PyTorch, on the CPU, in a virtual environment of its own: gigabytes, so no part of `make test`.
+test-torch: build/tilecast build/venv-torch/ready
+	@TILECAST=$(CURDIR)/build/tilecast build/venv-torch/bin/python -m unittest discover -s python/tests
+	@cd build/venv-torch && TILECAST=$(CURDIR)/build/tilecast PYTHONPATH=$(CURDIR)/python bin/python $(CURDIR)/examples/python/own_model.py
+build/venv-torch/ready:
+	@python3 -m venv build/venv-torch
+	@build/venv-torch/bin/pip install --quiet torch transformers numpy
+	@touch $@
 
 # The program and the library, under PREFIX.
 PREFIX ?= /usr/local

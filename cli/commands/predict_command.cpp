@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "answers/documents.h"
+#include "cli/commands/program_command.h"
 #include "cli/views/predict_view.h"
 #include "support/file.h"
+#include "tilecast/program.h"
 
 namespace tilecast {
 namespace {
@@ -60,6 +62,7 @@ Status check_views(const PredictOptions& o, bool many) {
 }  // namespace
 
 Result<std::string> run_predict(const PredictOptions& options) {
+  if (is_program(options.query.model)) return run_predict_program(options);
   const RankLayout& layout = options.query.layout;
   if (!options.chakra.empty() && layout.tp == 1 && layout.pp == 1 && layout.dp == 1 && layout.cp == 1)
     return field_error("export-chakra", "a step of one GPU exchanges nothing", "give --tp, --pp, --dp or --cp");

@@ -9,6 +9,7 @@
 //   memory.h       what a model's step needs of memory, and the largest that fits
 //   model.h        models known by name and those in files
 //   plan.h         the best deployment for a load, the best layouts of a training
+//   program.h      a recorded PyTorch program on a GPU it never ran on
 //   retime.h       a profiler's trace of one rank, re-timed for another GPU or cluster
 //   serving.h      requests through an engine: what clients measure
 //   step.h         a model's prefill, decode or training step on one GPU or many
@@ -34,6 +35,7 @@
 #include "tilecast/memory.h"
 #include "tilecast/model.h"
 #include "tilecast/plan.h"
+#include "tilecast/program.h"
 #include "tilecast/result.h"
 #include "tilecast/retime.h"
 #include "tilecast/run.h"

@@ -1,5 +1,6 @@
 #include "answers/ask.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -67,9 +68,24 @@ Result<std::vector<StepQuery>> steps_asked(Given& given, StepQuery query) {
   return step_queries(query, lists);
 }
 
+// A recorded program: of a step's arguments, those alone that a program has.
+Answer ask_program(const std::vector<StepQuery>& asked) {
+  std::vector<ProgramQuery> queries;
+  for (const StepQuery& step : asked) {
+    if (step.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    if (auto fine = check_program_arguments(step); !fine) return fine.error();
+    queries.push_back({step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights});
+  }
+  const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(queries));
+  const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });
+  if (!any && !steps.empty()) return steps.front().error();
+  return program_json(steps, queries);
+}
+
 Answer ask_predict(Given& given) {
   const auto queries = steps_asked(given, {});
   if (!queries) return queries.error();
+  if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
   const auto rows = step_rows(*queries);
   if (!rows) return rows.error();
   return queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);

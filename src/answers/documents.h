@@ -2,6 +2,7 @@
 // stable (docs/json.md).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "tilecast/kernel.h"
 #include "tilecast/model.h"
 #include "tilecast/plan.h"
+#include "tilecast/program.h"
 #include "tilecast/retime.h"
 #include "tilecast/serving.h"
 #include "tilecast/tune.h"
@@ -27,6 +29,9 @@ std::string parallel_json(const StepRows& rows);  // of many
 Result<std::string> memory_document(const std::vector<StepQuery>& queries);
 // A query about memory does not ask how long.
 StepQuery quickly(StepQuery query);
+
+// Recorded PyTorch programs, one for each query; those that cannot be forecast say why.
+std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries);
 
 std::string gpus_json(const std::vector<GpuInfo>& gpus);
 std::string gpu_json(const GpuInfo& gpu);

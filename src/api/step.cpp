@@ -127,7 +127,8 @@ constexpr double kMost = 1 << 30, kMostRanks = 1 << 20;
 void declare_work(Declare& list, StepQuery& q) {
   list.add(q.model, {.name = "model",
                      .help = "a model's name (`tilecast models`), a Hugging Face config.json or its folder, an .onnx "
-                             "file, or a graph of your own (docs/graphs.md)",
+                             "file, a graph of your own (docs/graphs.md), or a recorded PyTorch program "
+                             "(docs/program.md)",
                      .example = "Llama-3.1-8B",
                      .required = true,
                      .positional = true});

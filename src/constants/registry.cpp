@@ -7,6 +7,7 @@
 #include "constants/intervals.h"
 #include "constants/network.h"
 #include "constants/power.h"
+#include "constants/program.h"
 #include "constants/registry_list.h"
 #include "constants/sampling.h"
 #include "constants/serve.h"
@@ -344,6 +345,34 @@ void add_tune(List& list) {
   list.add(triton::kRegisters);
 }
 
+void add_programs(List& list) {
+  list.add(kStridedAxis);
+  list.add(kMixedTypes);
+  list.add(kMixedStrided);
+  list.add(kRecurrentProduct);
+  list.add(kRecurrentCell);
+  list.add(kWriteOnly);
+  list.add(kTurned);
+  list.add(kTurnedWide);
+  list.add(kFewChannels);
+  list.add(kAtomics);
+  list.add(kCompiledAtomics);
+  list.add(kSumsOfSquares);
+  list.add(kByChannel);
+  list.add(kByPlane);
+  list.add(kByPlaneNative);
+  list.add(kChannelSums);
+  list.add(kAttentionDropout);
+  list.add(kAttentionDropoutBackward);
+  list.add(kAttentionBias);
+  list.add(kRandom);
+  list.add(kManyStates);
+  list.add(kManyNarrowStates);
+  list.add(kDividedPlaces);
+  list.add(kLoneLaunchUnits);
+  list.add(kForeachCalls);
+}
+
 List listed() {
   List list;
   add_kernel_constants(list);
@@ -352,6 +381,7 @@ List listed() {
   add_estimate_2(list);
   add_engine(list);
   add_training(list);
+  add_programs(list);
   add_cluster_1(list);
   add_network(list);
   add_cluster_2(list);

@@ -18,6 +18,8 @@ double optimizer_units(const Optimizer& step) {
   return kForeachOptimizerUnits + kForeachTensorUnits * tensors;
 }
 
+}  // namespace
+
 double operator_units(const Shape& shape) {
   return std::visit(Overload{
                         [](const Gemm&) -> double { return kProductUnits; },
@@ -42,6 +44,8 @@ double operator_units(const Shape& shape) {
                     },
                     shape);
 }
+
+namespace {
 
 // The attention of a layer; one that is spelled out has a softmax.
 bool begins_block(const Shape& shape) {

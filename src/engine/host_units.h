@@ -12,6 +12,8 @@ enum class HostCode : std::uint8_t {
   modules     // ... from modules, as transformers writes them
 };
 
+// An operator by itself.
+double operator_units(const Shape& shape);
 // A step's additions, operator by operator.
 double host_units(const Program& program, HostCode code);
 // The mean of a program's launches on a host that takes so long for an addition.

@@ -21,6 +21,7 @@ using ProgramJson = nlohmann::json;
 constexpr std::size_t kMostProgramBytes = std::size_t{256} << 20;
 constexpr Count kMostProgramNumber = Count{1} << 50;
 constexpr std::size_t kMostProgramRank = 64;  // PyTorch's own limit
+constexpr double kMostFormula = 1e12;
 constexpr std::array<std::string_view, 10> kArgumentKinds = {"tensor", "tensors", "int",   "float", "bool",
                                                              "ints",   "floats",  "bools", "dtype", "text"};
 constexpr std::array<std::string_view, 5> kStorageRoles = {"other", "parameter", "buffer", "gradient", "optimizer"};
@@ -38,6 +39,8 @@ class ProgramReader {
     each("operators", [&](const ProgramJson& item, const std::string& at) { one_operator(item, at); });
     storages();
     calls();
+    if (root_.contains("formulas"))
+      each("formulas", [&](const ProgramJson& item, const std::string& at) { formula(item, at); });
     if (failure_) return *std::move(failure_);
     return std::move(made_);
   }
@@ -147,7 +150,7 @@ class ProgramReader {
     ProgramArgument found;
     if (!item.is_array() || item.size() != 3) return fail(at, "must be [name, kind, value]"), found;
     found.name = text(item[0], at + "[0]");
-    found.kind = static_cast<ArgumentKind>(choice(item[1], at + "[1]", kArgumentKinds));
+    found.kind = static_cast<ProgramValue>(choice(item[1], at + "[1]", kArgumentKinds));
     value_of(item[2], at + "[2]", found);
     return found;
   }
@@ -155,22 +158,22 @@ class ProgramReader {
   void value_of(const ProgramJson& value, const std::string& at, ProgramArgument& into) {
     const Count layouts = static_cast<Count>(made_.layouts.size());
     switch (into.kind) {
-      case ArgumentKind::tensor: into.counts = {whole(value, at, 0, layouts - 1)}; break;
-      case ArgumentKind::tensors: into.counts = wholes(value, at, -1, layouts - 1); break;
-      case ArgumentKind::whole: into.counts = {any_whole(value, at)}; break;
-      case ArgumentKind::wholes:
+      case ProgramValue::tensor: into.counts = {whole(value, at, 0, layouts - 1)}; break;
+      case ProgramValue::tensors: into.counts = wholes(value, at, -1, layouts - 1); break;
+      case ProgramValue::whole: into.counts = {any_whole(value, at)}; break;
+      case ProgramValue::wholes:
         listed(value, at, [&](const auto& v, const auto& p) { into.counts.push_back(any_whole(v, p)); });
         break;
-      case ArgumentKind::truth: into.counts = {truth(value, at) ? 1 : 0}; break;
-      case ArgumentKind::truths:
+      case ProgramValue::truth: into.counts = {truth(value, at) ? 1 : 0}; break;
+      case ProgramValue::truths:
         listed(value, at, [&](const auto& v, const auto& p) { into.counts.push_back(truth(v, p) ? 1 : 0); });
         break;
-      case ArgumentKind::number: into.numbers = {number(value, at)}; break;
-      case ArgumentKind::numbers:
+      case ProgramValue::number: into.numbers = {number(value, at)}; break;
+      case ProgramValue::numbers:
         listed(value, at, [&](const auto& v, const auto& p) { into.numbers.push_back(number(v, p)); });
         break;
-      case ArgumentKind::dtype:
-      case ArgumentKind::text: into.text = text(value, at); break;
+      case ProgramValue::dtype:
+      case ProgramValue::text: into.text = text(value, at); break;
     }
   }
   template <class Use>
@@ -192,6 +195,18 @@ class ProgramReader {
     if (given == "-inf") return -std::numeric_limits<double>::infinity();
     if (given != "nan") fail(at, "must be a number, inf, -inf or nan");
     return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  void formula(const ProgramJson& item, const std::string& at) {
+    OperatorFormula found;
+    found.op = text(member(item, "op", at), at + ".op");
+    for (const auto& [field, value] :
+         {std::pair("read", &found.read), {"written", &found.written}, {"flops", &found.flops}}) {
+      const std::string place = at + "." + field;
+      *value = number(member(item, field, at), place);
+      if (!(*value >= 0) || *value > kMostFormula) fail(place, "must be a number between 0 and 1e12");
+    }
+    made_.formulas.push_back(std::move(found));
   }
 
   // The columns of a table, all of one length.

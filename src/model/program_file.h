@@ -17,11 +17,11 @@ struct ProgramLayout {
   std::vector<Count> shape, strides;  // strides in elements
 };
 
-enum class ArgumentKind { tensor, tensors, whole, number, truth, wholes, numbers, truths, dtype, text };
+enum class ProgramValue { tensor, tensors, whole, number, truth, wholes, numbers, truths, dtype, text };
 
 struct ProgramArgument {
   std::string name;
-  ArgumentKind kind = ArgumentKind::text;
+  ProgramValue kind = ProgramValue::text;
   std::vector<Count> counts;    // layouts (-1: absent), whole numbers, truths as 0 and 1
   std::vector<double> numbers;  // of number and numbers
   std::string text;             // of dtype and text
@@ -51,6 +51,14 @@ struct ProgramCall {
   std::vector<int> reads, writes;  // storages
 };
 
+// What the recorder was told of an operator that no rule knows: bytes over those of all its tensor arguments and of all
+// its results, operations for every element of the first result.
+struct OperatorFormula {
+  std::string op;  // "my_library.my_operator"
+  double read = 1, written = 1;
+  double flops = 0;
+};
+
 struct ProgramFile {
   std::string name, torch;
   std::vector<std::string> modules, phases;
@@ -58,6 +66,7 @@ struct ProgramFile {
   std::vector<ProgramOperator> operators;
   std::vector<ProgramStorage> storages;
   std::vector<ProgramCall> calls;
+  std::vector<OperatorFormula> formulas;
 };
 
 Result<ProgramFile> program_from_json(std::string_view text, const std::string& place);

@@ -1,4 +1,9 @@
-"""PyTorch programs recorded without a GPU: nothing is allocated and nothing runs.
+"""PyTorch programs recorded and forecast without a GPU: nothing is allocated and nothing runs.
+
+>>> with Estimate(gpu="B200") as estimate:                                   # doctest: +SKIP
+...     loss = model(x); loss.backward(); optimizer.step()
+>>> estimate.result.step_ms                                                  # doctest: +SKIP
+>>> forecast(model, (x,), gpu=["H100-SXM", "B200"], training=True)           # doctest: +SKIP
 
 >>> import torch
 >>> from tilecast.torch import Recorder
@@ -12,7 +17,9 @@
 >>> recorder.save("layer.json.gz")  # doctest: +SKIP
 """
 
-from .program import Program
+from ..errors import TilecastError
+from .estimate import Estimate, Forecast, forecast, forecast_program
+from .program import Program, formula
 from .record import Recorder
 
-__all__ = ["Program", "Recorder"]
+__all__ = ["Estimate", "Forecast", "Program", "Recorder", "TilecastError", "forecast", "forecast_program", "formula"]

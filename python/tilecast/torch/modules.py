@@ -24,13 +24,16 @@ class Paths:
         self.made: dict[int, str] = {}  # autograd's number -> module
         self.stepping = 0
 
+    def know(self, module: nn.Module) -> None:
+        for name, part in module.named_modules():
+            self.names[id(part)] = name
+            for parameter in part.parameters(recurse=False):
+                self.owners[id(parameter)] = name
+
     @contextlib.contextmanager
     def watching(self, modules: tuple[nn.Module, ...]) -> Iterator[None]:
         for module in modules:
-            for name, part in module.named_modules():
-                self.names[id(part)] = name
-                for parameter in part.parameters(recurse=False):
-                    self.owners[id(parameter)] = name
+            self.know(module)
         handles = [nn.modules.module.register_module_forward_pre_hook(self._enter),
                    nn.modules.module.register_module_forward_hook(self._leave, always_call=True),
                    register_optimizer_step_pre_hook(self._begin_step), register_optimizer_step_post_hook(self._end_step)]

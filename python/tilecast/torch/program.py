@@ -14,6 +14,25 @@ NEVER = -1  # a storage that exists before the first call, or after the last one
 ROLES = ("other", "parameter", "buffer", "gradient", "optimizer")
 
 
+FORMULAS: dict[str, dict[str, float]] = {}
+
+
+def formula(op: str, read: float = 1.0, written: float = 1.0, flops: float = 0.0) -> None:
+    """What an operator of one's own costs: bytes over those of its tensor arguments and of its results, and operations for
+    every element of its first result. `op` is its name as `torch.ops` has it.
+
+    >>> formula("my_library.my_operator", read=1, written=1, flops=8)
+    """
+    name = op.replace("::", ".")
+    values = {"read": float(read), "written": float(written), "flops": float(flops)}
+    if name.count(".") != 1 or not all(name.split(".")):
+        raise ValueError(f"op: must be library.operator, not {op!r}")
+    for field_, value in values.items():
+        if not math.isfinite(value) or value < 0:
+            raise ValueError(f"{field_}: must be a number from 0 on, not {value}")
+    FORMULAS[name] = values
+
+
 @dataclass(frozen=True)
 class Operator:
     """One distinct call: name, arguments and results by their layouts."""
@@ -85,8 +104,14 @@ class Program:
             most = max(most, held)
         return most
 
+    def formulas(self) -> list[dict[str, Any]]:
+        """Those of its operators."""
+        names = {".".join(operator.name.split(".")[:2]) for operator in self.operators}
+        return [{"op": op, **FORMULAS[op]} for op in sorted(names & FORMULAS.keys())]
+
     def to_json(self) -> dict[str, Any]:
         calls, storages = self.calls, self.storages
+        formulas = self.formulas()
         return {
             "format": FORMAT, "version": VERSION, "name": self.name, "about": self.about,
             "modules": self.modules.items, "phases": self.phases.items,
@@ -101,6 +126,7 @@ class Program:
             "calls": {"operator": [c.operator for c in calls], "module": [c.module for c in calls],
                       "phase": [c.phase for c in calls], "reads": [c.reads for c in calls],
                       "writes": [c.writes for c in calls]},
+            **({"formulas": formulas} if formulas else {}),
         }
 
     def save(self, path: str) -> None:

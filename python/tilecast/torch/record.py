@@ -14,7 +14,7 @@ from .arguments import Describer
 from .backward import Backward
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
-from .surroundings import READ_BACK, ChooseKernels, Fakes, Numbers, as_on_card, to_fakes, untraced
+from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
 
 IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
 
@@ -38,6 +38,7 @@ class Recorder:
         self._open.enter_context(as_on_card(self.capability))
         self._open.enter_context(self.mode)
         self._open.enter_context(Numbers())
+        self._open.enter_context(Convolutions())
         self._open.enter_context(ChooseKernels(self.capability))
         self._open.enter_context(self.backward.installed())
         return self
@@ -50,12 +51,16 @@ class Recorder:
         return to_fakes(module, self.mode)
 
     @contextlib.contextmanager
-    def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = ()) -> Iterator["Watch"]:
-        """Records what runs inside. Modules named here lend their names and the roles of their tensors."""
+    def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = (),
+             traced: bool = False) -> Iterator["Watch"]:
+        """Records what runs inside. Modules named here lend their names and the roles of their tensors.
+
+        With `traced`, models of transformers hand over the masks that they build when a compiler traces them.
+        """
         watch = Watch(self.program, self.backward)
         watch.know(modules, optimizers)
         self.backward.on_gradient = watch.gradient
-        with untraced(), watch.paths.watching(modules), watch:
+        with contextlib.nullcontext() if traced else untraced(), watch.paths.watching(modules), watch:
             yield watch
         self.backward.on_gradient = lambda gradient: None
         watch.finish()
@@ -72,6 +77,7 @@ class Watch(TorchDispatchMode):
         self.program, self.paths = program, Paths(backward)
         self.describer = Describer(program.layouts)
         self.over = False
+        self.paused = False
         self.known: dict[int, int] = {}  # a storage's address among fakes -> its place in the program
 
     def know(self, modules: tuple[nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...]) -> None:
@@ -88,6 +94,8 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if self.paused:
+            return func(*args, **kwargs)
         if func is READ_BACK:
             self._record(func, args, kwargs, ())
             return func(*args)

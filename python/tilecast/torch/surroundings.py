@@ -118,6 +118,29 @@ class Numbers(TorchDispatchMode):
         return out
 
 
+CONVOLUTIONS = {torch.ops.aten.convolution.default, torch.ops.aten.convolution_backward.default}
+
+
+class Convolutions(TorchDispatchMode):
+    """Layouts of convolutions in bf16: without a driver PyTorch thinks that cuDNN cannot run them, and would lay their results
+    out as its own slow kernel does. In fp16 it does not ask."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func not in CONVOLUTIONS or args[0].dtype != torch.bfloat16 or args[0].device.type != "cuda":
+            return func(*args, **kwargs)
+        out = func(*(_of_type(value, torch.bfloat16, torch.float16) for value in args), **kwargs)
+        if isinstance(out, torch.Tensor):
+            return _of_type(out, torch.float16, torch.bfloat16)
+        return tuple(_of_type(value, torch.float16, torch.bfloat16) for value in out)
+
+
+def _of_type(value: Any, old: torch.dtype, new: torch.dtype) -> Any:
+    if not isinstance(value, torch.Tensor) or value.dtype != old:
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=new, device=value.device)
+
+
 class ChooseKernels(TorchFunctionMode):
     """Sends attention and recurrent layers to the operators that the card would run."""
 

@@ -44,7 +44,7 @@ def record(program: Program) -> tuple[Recorder, float]:
             make_state(work)
         began = time.process_time()
         optimizers = tuple(work.keep[:1])
-        with recorder.step(work.model, optimizers=optimizers):
+        with recorder.step(work.model, optimizers=optimizers, traced="-compile-" in program.name):
             work.run()
         return recorder, time.process_time() - began
 

@@ -1,0 +1,74 @@
+#include "lab/evidence/programs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "estimate/shipped_weights.h"
+#include "support/file.h"
+#include "support/test_files.h"
+#include "test_paths.h"
+
+namespace tilecast {
+namespace {
+
+const std::string kData = TILECAST_SOURCE_DIR "/data";
+const std::string kPage = TILECAST_SOURCE_DIR "/docs/accuracy/programs.md";
+
+const Result<std::vector<JudgedProgram>>& judged() {
+  static const auto programs = judge_programs(kData, "H200-SXM", shipped_models());
+  return programs;
+}
+
+// Floors of what the page says, a little above its figures: a change that loses more has to be named.
+TEST(Programs, EagerOnesAreForecastAsWellAsThePageSays) {
+  ASSERT_TRUE(judged()) << judged().error().line();
+  for (const char* half : {"choose", "judge"}) {
+    const ProgramErrors e = program_errors(*judged(), half, "eager");
+    EXPECT_GE(e.programs, 19) << half;
+    EXPECT_LE(e.kernels, 0.08) << half;
+    EXPECT_LE(e.wall, 0.08) << half;
+    EXPECT_LE(e.peak, 0.05) << half;
+  }
+}
+
+TEST(Programs, NearlyAllProfiledTimeIsOfKnownOperators) {
+  ASSERT_TRUE(judged()) << judged().error().line();
+  double known = 0, all = 0;
+  for (const JudgedProgram& p : *judged()) {
+    if (p.engine != "eager") continue;
+    all += 1, known += p.recognised;
+  }
+  EXPECT_GE(known / all, 0.98);
+}
+
+TEST(Programs, ErrorsAreOfTheHalfAndEngineAskedFor) {
+  JudgedProgram a{"a", "choose", "training", "eager", false, {10, 10, 100, 5}, {11, 9, 100, 5}, 1};
+  JudgedProgram waiting = a;
+  waiting.host_bound = true, waiting.forecast.wall = 30, waiting.recognised = 0.9;
+  JudgedProgram other = a;
+  other.half = "judge";
+  const ProgramErrors e = program_errors({a, waiting, other}, "choose", "eager");
+  EXPECT_EQ(e.programs, 2);
+  EXPECT_EQ(e.waiting, 1);
+  EXPECT_NEAR(e.kernels, 0.1, 1e-12);
+  EXPECT_NEAR(e.wall, 0.1, 1e-12) << "of the one that does not wait for the host";
+  EXPECT_NEAR(e.recognised, 0.9, 1e-12);
+}
+
+TEST(Programs, ThePageIsFresh) {
+  ASSERT_TRUE(judged()) << judged().error().line();
+  const std::string page = programs_report(*judged());
+  if (std::getenv("TILECAST_UPDATE_DOCS")) ASSERT_TRUE(write_text_file(kPage, page));
+  const auto there = read_text_file(kPage, 1 << 20);
+  ASSERT_TRUE(there) << there.error().line();
+  EXPECT_EQ(*there, page) << "TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evidence --gtest_filter='Programs.*'";
+}
+
+TEST(Programs, MissingFilesAreSaid) {
+  EXPECT_FALSE(judge_programs("/nowhere", "H200-SXM", shipped_models()));
+  EXPECT_FALSE(judge_programs(kData, "NoCard", shipped_models()));
+}
+
+}  // namespace
+}  // namespace tilecast

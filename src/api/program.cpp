@@ -1,0 +1,144 @@
+#include "tilecast/program.h"
+
+#include <algorithm>
+#include <map>
+
+#include "api/chosen_method.h"
+#include "api/declare.h"
+#include "api/program_tables.h"
+#include "engine/run.h"
+#include "engine/step_parts.h"
+#include "gpu/registry.h"
+#include "support/gzip_reader.h"
+#include "support/input.h"
+
+namespace tilecast {
+namespace {
+
+// What a list of queries shares.
+struct ProgramLookups {
+  std::map<std::string, Result<ProgramFile>> files;
+  std::map<std::string, Result<Gpu>> gpus;
+  std::map<std::pair<Method, std::string>, Result<ChosenMethod>> methods;
+
+  template <class Map, class Key, class Make>
+  static auto& kept(Map& map, const Key& key, Make&& make) {
+    auto at = map.find(key);
+    if (at == map.end()) at = map.emplace(key, make()).first;
+    return at->second;
+  }
+};
+
+// The format most products run in, for the peak that model FLOPs are set against.
+const Format* product_format_of(const Program& program) {
+  const Format* most = nullptr;
+  double flops = 0;
+  std::map<std::string_view, double> by_format;
+  for (const KernelCall& call : program.calls) {
+    const double sum = by_format[call.kernel.format.name] += call.flops * static_cast<double>(call.times);
+    if (sum > flops) flops = sum, most = &call.kernel.format;
+  }
+  return most;
+}
+
+ProgramStep step_of(const ProgramFile& file, const RecordedProgram& recorded, const RecordedForecast& forecast,
+                    const Gpu& gpu) {
+  const ProgramForecast& f = forecast.step;
+  ProgramStep step;
+  step.program = file.name, step.torch = file.torch, step.gpu = gpu.name;
+  step.time = f.total, step.interval = f.interval, step.kernels = forecast.kernels;
+  step.gpu_time = f.gpu, step.host_time = f.host, step.bound = f.bound;
+  step.host_bound = f.host > f.gpu - forecast.beside;
+  step.calls = static_cast<Count>(file.calls.size()), step.launches = recorded.program.launches();
+  step.flops = f.flops, step.seen = seen_of(recorded.program, f);
+  if (const Format* format = product_format_of(recorded.program); format && f.total > seconds(0))
+    if (const OpsPerSecond peak = dense_peak(gpu, *format); peak.base() > 0)
+      step.mfu = f.flops / (f.total.base() * peak.base());
+  add_shares(step, file, recorded, f);
+  add_modules(step, file, recorded, f);
+  step.memory = memory_of(file, recorded, gpu);
+  return step;
+}
+
+Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
+  if (query.program.empty()) return field_error("program", "is missing", "a file of tilecast.torch, see docs/program.md");
+  if (query.engine != EngineKind::pytorch && query.engine != EngineKind::compile)
+    return field_error("engine", std::string(name_of(query.engine)) + " does not run recorded programs",
+                       "pytorch or compile");
+  const auto& gpu = known.kept(known.gpus, query.gpu, [&] { return load_gpu(query.gpu); });
+  if (!gpu) return in_field(gpu.error(), "gpu");
+  const auto& file = known.kept(known.files, query.program, [&] { return program_from_file(query.program); });
+  if (!file) return file.error();
+  const auto& method = known.kept(known.methods, std::pair(query.method, query.weights),
+                                  [&] { return chosen_method(query.method, query.weights); });
+  if (!method) return method.error();
+  const RecordedProgram recorded = as_kernels(*file, *gpu, {query.engine});
+  const auto forecast = forecast_recorded(recorded, *gpu, method->method, method->weights());
+  if (!forecast) return forecast.error();
+  ProgramStep step = step_of(*file, recorded, *forecast, *gpu);
+  step.engine = query.engine, step.method = query.method;
+  return step;
+}
+
+}  // namespace
+
+bool is_program(const std::string& path) {
+  if (!path.ends_with(".json") && !path.ends_with(".gz")) return false;
+  if (is_stream(path) || !something_at(path)) return false;
+  auto bytes = ByteReader::open(path);
+  if (!bytes) return false;
+  std::string beginning(256, '\0');
+  const auto got = bytes->read(beginning.data(), beginning.size());
+  if (!got) return path.ends_with(".json.gz");  // a broken archive: reading it says how
+  beginning.resize(*got);
+  return looks_like_program_json(beginning);
+}
+
+Status check_program_arguments(const StepQuery& query) {
+  StepQuery given = query, plain;
+  const auto asked = arguments_of(given), untouched = arguments_of(plain);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::string& name = asked[i].about.name;
+    if (name == "model" || name == "gpu" || name == "engine" || name == "method" || name == "weights") continue;
+    if (asked[i].get() != untouched[i].get())
+      return field_error(name, "has no effect: a recorded program fixes it", "leave it out, or record another program");
+  }
+  return Ok{};
+}
+
+Result<ProgramStep> forecast(const ProgramQuery& query) {
+  ProgramLookups known;
+  return answer(query, known);
+}
+
+std::vector<Result<ProgramStep>> forecast(std::span<const ProgramQuery> queries) {
+  ProgramLookups known;
+  std::vector<Result<ProgramStep>> answers;
+  answers.reserve(queries.size());
+  for (const ProgramQuery& query : queries) answers.push_back(answer(query, known));
+  return answers;
+}
+
+std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
+  Declare list;
+  list.add(q.program, {.name = "program",
+                       .help = "a PyTorch program recorded by tilecast.torch (docs/program.md)",
+                       .example = "my-model.json.gz",
+                       .required = true,
+                       .positional = true});
+  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
+  list.add(q.engine, {.name = "engine",
+                      .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
+                      .example = "compile",
+                      .choices = {"pytorch", "compile"}});
+  list.add(q.method, {.name = "method",
+                      .help = "how kernels are forecast; analytic leaves out everything learned",
+                      .example = "analytic",
+                      .choices = {"tilecast", "analytic", "roofline"}});
+  list.add(q.weights, {.name = "weights",
+                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
+                       .example = "my.weights"});
+  return list.take();
+}
+
+}  // namespace tilecast

@@ -1,0 +1,173 @@
+#include "engine/program_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/program_host.h"
+#include "engine/program_manners.h"
+#include "model/program_fuse.h"
+#include "model/graph.h"
+
+namespace tilecast {
+namespace {
+
+Pass pass_of(std::string_view phase) {
+  if (phase == "optimizer") return Pass::optimizer;
+  return phase == "backward" || phase == "recompute" ? Pass::backward : Pass::forward;
+}
+
+// Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as large,
+// and what the gradients read was kept from long before.
+bool streams(const Shape& shape) {
+  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<Copy>(shape) ||
+         std::holds_alternative<LayerNorm>(shape) || std::holds_alternative<RmsNorm>(shape) ||
+         std::holds_alternative<Softmax>(shape) || std::holds_alternative<Reduction>(shape);
+}
+
+KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times, bool known) {
+  Operator op;
+  op.shape = kernel.kernel.shape;
+  KernelCall call;
+  call.name = kernel.name, call.section = section, call.op_class = class_of(op);
+  call.kernel = kernel.kernel;
+  call.context.engine = Launcher::pytorch;
+  call.context.kernel_source = kernel.source;
+  if (call.context.kernel_source.empty() && kernel.walk != TorchWalk::vectorized)
+    call.context.kernel_source = source_of(kernel.walk);
+  if (streams(call.kernel.shape)) call.context.warmth = Warmth::cold;
+  call.times = times * kernel.times;
+  call.flops = model_flops(op);
+  call.unknown = !known;
+  call.longer = longer_by_manner(kernel);
+  slow_products(kernel, call.kernel);
+  return call;
+}
+
+void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowered) {
+  use.first = made.program.calls.size(), use.kernels = lowered.kernels.size(), use.known = lowered.known;
+  for (const ProgramKernel& kernel : lowered.kernels) {
+    made.program.calls.push_back(call_of(kernel, static_cast<std::size_t>(use.phase), use.times, lowered.known));
+    made.beside.push_back(kernel.beside);
+    made.each.push_back(kernel.times);
+    use.workspace += static_cast<Count>(kernel.workspace);
+  }
+  made.uses.push_back(use);
+}
+
+// cuBLAS has a workspace for each thread that calls it, and the gradients are another thread's
+// (CUDABlas and CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
+LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made, const Gpu& gpu) {
+  constexpr Count kHopper = Count{32} << 20, kBefore = Count{8320} << 10;
+  const TensorGeneration generation = gpu.tensor_generation();
+  const bool large = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
+  LibraryMemory memory;
+  const auto multiplies = [&](Pass pass) {
+    return std::any_of(made.program.calls.begin(), made.program.calls.end(), [&](const KernelCall& call) {
+      return made.program.sections[call.section].pass == pass &&
+             (std::holds_alternative<Gemm>(call.kernel.shape) || std::holds_alternative<Bmm>(call.kernel.shape));
+    });
+  };
+  for (const Pass pass : {Pass::forward, Pass::backward})
+    if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
+  memory.of_storage.resize(file.storages.size(), 0);
+  for (std::size_t i = 0; i < made.inside.size(); ++i)
+    if (made.inside[i]) memory.of_storage[i] = -file.storages[i].bytes;
+  for (std::size_t i = 0; i < file.calls.size(); ++i) {
+    const ProgramCall& call = file.calls[i];
+    const int use = made.use_of_call[i];
+    memory.of_call.push_back(use < 0 ? 0 : made.uses[static_cast<std::size_t>(use)].workspace);
+    const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
+    const auto reserve = static_cast<Count>(recurrent_reserve(OperatorView(file, op)));
+    if (reserve > 0 && !call.writes.empty())
+      for (const int storage : call.writes)
+        if (file.storages[static_cast<std::size_t>(storage)].bytes == 0)
+          memory.of_storage[static_cast<std::size_t>(storage)] = reserve;
+  }
+  return memory;
+}
+
+}  // namespace
+
+namespace {
+
+// Calls alike in a phase are one use.
+void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
+  std::map<std::pair<int, int>, int> places;  // operator and phase -> use
+  std::vector<OperatorUse> uses;
+  for (const ProgramCall& call : file.calls) {
+    const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(uses.size()));
+    if (fresh) uses.push_back({call.op, call.phase, 0, true, 0, 0, 0, {}});
+    ++uses[static_cast<std::size_t>(place->second)].times;
+    made.use_of_call.push_back(place->second);
+  }
+  for (const OperatorUse& use : uses)
+    add_use(made, use,
+            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
+}
+
+// Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
+void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
+  const FusedProgram fused = fuse(file);
+  made.inside = fused.inside;
+  std::map<std::pair<int, int>, int> places;
+  made.use_of_call.assign(file.calls.size(), -1);
+  for (std::size_t i = 0; i < file.calls.size(); ++i) {
+    const ProgramCall& call = file.calls[i];
+    const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
+    const int group = fused.group_of_call[i];
+    if (group >= 0) {
+      const FusedGroup& own = fused.groups[static_cast<std::size_t>(group)];
+      const bool first = own.calls.front() == static_cast<int>(i) && own.kernel.times > 0;
+      if (!first) continue;
+      made.use_of_call[i] = static_cast<int>(made.uses.size());
+      add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernel.name}, {{own.kernel}, true});
+      continue;
+    }
+    const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(made.uses.size()));
+    if (fresh) add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, card));
+    OperatorUse& use = made.uses[static_cast<std::size_t>(place->second)];
+    ++use.times;
+    made.use_of_call[i] = place->second;
+  }
+  for (const OperatorUse& use : made.uses)
+    if (use.fused.empty())
+      for (std::size_t k = use.first; k < use.first + use.kernels; ++k) made.program.calls[k].times = made.each[k] * use.times;
+}
+
+}  // namespace
+
+RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options) {
+  RecordedProgram made;
+  const bool compiled = options.kind == EngineKind::compile;
+  const ProgramCard card{gpu.sms, gpu.max_threads_per_sm, compiled};
+  made.program.engine = options.kind;
+  made.program.host = host_cost(options.kind);
+  for (const std::string& phase : file.phases) made.program.sections.push_back({phase, 1, pass_of(phase), {}, -1});
+  if (compiled) add_compiled_uses(made, file, card);
+  else add_eager_uses(made, file, card);
+  made.libraries = libraries_of(file, made, gpu);
+  made.host_units = host_units(file, made);
+  if (const Count launches = made.program.launches(); launches > 0 && options.kind == EngineKind::pytorch)
+    made.program.host.per_launch = made.program.host.per_launch * (made.host_units / static_cast<double>(launches));
+  return made;
+}
+
+Result<RecordedForecast> forecast_recorded(const RecordedProgram& recorded, const Gpu& gpu, Method method,
+                                           const ModelSource* weights) {
+  auto priced = forecast_step(recorded.program, gpu, 1, method, weights);
+  if (!priced) return std::move(priced).error();
+  RecordedForecast forecast{*std::move(priced), {}, {}};
+  ProgramForecast& step = forecast.step;
+  for (std::size_t i = 0; i < step.calls.size(); ++i) {
+    const auto times = static_cast<double>(recorded.program.calls[i].times);
+    forecast.kernels += (step.calls[i].unheated - recorded.program.host.switching) * times;
+    forecast.beside += step.calls[i].each * (times * recorded.beside[i]);
+  }
+  const Seconds whole = std::max(step.gpu, step.host), left = std::max(step.gpu - forecast.beside, step.host);
+  const double shorter = step.total > seconds(0) ? (step.total - (whole - left)) / step.total : 1;
+  step.total = step.total * shorter;
+  step.interval = {step.interval.low * shorter, step.interval.high * shorter};
+  return forecast;
+}
+
+}  // namespace tilecast

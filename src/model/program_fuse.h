@@ -1,0 +1,27 @@
+// What torch.compile makes of a recorded program: Inductor's fused kernels (PyTorch 2.11, torch/_inductor/scheduler.py).
+//
+// Pointwise operators and reductions that walk the same elements become one kernel where nothing in between has to run
+// apart: products, convolutions, attention, sorts and scatters are kernels of their own, and no epilogue is fused into them by
+// default. What is read inside a group alone is never written.
+#pragma once
+
+#include <vector>
+
+#include "model/program_rules.h"
+
+namespace tilecast {
+
+struct FusedGroup {
+  std::vector<int> calls;
+  bool reduces = false, scatters = false;
+  ProgramKernel kernel;
+};
+
+struct FusedProgram {
+  std::vector<FusedGroup> groups;
+  std::vector<int> group_of_call;  // -1: it runs by itself, or launches nothing
+  std::vector<bool> inside;        // storages that no group leaves behind: they are never made
+};
+FusedProgram fuse(const ProgramFile& program);
+
+}  // namespace tilecast

@@ -1,0 +1,161 @@
+#include "model/program_lower.h"
+
+#include <gtest/gtest.h>
+
+#include "model/program_testing.h"
+#include "test_paths.h"
+
+namespace tilecast {
+namespace {
+
+// The kernels of one operator on tensors of these layouts.
+LoweredOperator lowered(const std::vector<std::string>& layouts, const TestOperator& op, const ProgramCard& card = {},
+                        const std::string& more = "") {
+  static std::vector<ProgramFile> kept;
+  TestOperator one = op;
+  one.reads = "[]", one.writes = "[]";
+  auto program = program_from_json(test_program_text(layouts, {one}, test_storages(0), more), "test");
+  if (!program) return ADD_FAILURE() << program.error().line(), LoweredOperator{};
+  kept.push_back(*std::move(program));
+  return lower_operator(kept.back(), kept.back().operators[0], card);
+}
+
+TEST(ProgramLower, ALinearLayerIsOneProductByLayout) {
+  const auto found = lowered({test_layout("bf16", "64,256", "256,1"), test_layout("bf16", "256,512", "1,256"),
+                              test_layout("bf16", "64,512", "512,1"), test_layout("bf16", "512", "1")},
+                             {"aten.addmm", R"([["self","tensor",3],["mat1","tensor",0],["mat2","tensor",1]])", "[2]"});
+  ASSERT_EQ(found.kernels.size(), 1u);
+  const auto& gemm = std::get<Gemm>(found.kernels[0].kernel.shape);
+  EXPECT_EQ(gemm.m, 64);
+  EXPECT_EQ(gemm.n, 512);
+  EXPECT_EQ(gemm.k, 256);
+  EXPECT_EQ(gemm.layout, Layout::tn) << "the weight is stored by rows of outputs";
+  EXPECT_EQ(found.kernels[0].kernel.format.name, "bf16");
+}
+
+TEST(ProgramLower, AWeightGradientIsNt) {
+  const auto found =
+      lowered({test_layout("bf16", "512,64", "1,512"), test_layout("bf16", "64,256", "256,1"), test_layout("bf16", "512,256", "256,1")},
+              {"aten.mm", R"([["self","tensor",0],["mat2","tensor",1]])", "[2]"});
+  EXPECT_EQ(std::get<Gemm>(found.kernels.at(0).kernel.shape).layout, Layout::nt);
+}
+
+TEST(ProgramLower, PointwiseKernelsGoByStrides) {
+  const std::string row = test_layout("fp32", "8,16", "16,1"), turned = test_layout("fp32", "8,16", "1,8"),
+                    bias = test_layout("fp32", "16", "1"), half = test_layout("bf16", "8,16", "16,1");
+  const auto add = [&](const std::string& other) {
+    return lowered({row, other}, {"aten.add.Tensor", R"([["self","tensor",0],["other","tensor",1]])", "[0]"});
+  };
+  const auto same = add(row);
+  EXPECT_EQ(same.kernels.at(0).walk, TorchWalk::vectorized);
+  EXPECT_EQ(std::get<Elementwise>(same.kernels[0].kernel.shape).inputs, 2);
+  EXPECT_EQ(std::get<Elementwise>(same.kernels[0].kernel.shape).elements, 128);
+  const auto broadcast = add(bias);
+  EXPECT_EQ(broadcast.kernels.at(0).walk, TorchWalk::strided);
+  EXPECT_EQ(std::get<Elementwise>(broadcast.kernels[0].kernel.shape).inputs, 1) << "a row is read once";
+  EXPECT_TRUE(std::get<Copy>(add(turned).kernels.at(0).kernel.shape).transpose);
+  EXPECT_EQ(add(half).kernels.at(0).manner, Manner::mixed);
+}
+
+TEST(ProgramLower, ConversionsAreKnownByTheNarrowSide) {
+  const std::string wide = test_layout("fp32", "1024", "1"), half = test_layout("bf16", "1024", "1");
+  const auto down = lowered({wide, half}, {"aten._to_copy", R"([["self","tensor",0]])", "[1]"});
+  EXPECT_EQ(down.kernels.at(0).walk, TorchWalk::narrow);
+  EXPECT_EQ(down.kernels.at(0).kernel.format.name, "bf16");
+  const auto up = lowered({half, wide}, {"aten._to_copy", R"([["self","tensor",0]])", "[1]"});
+  EXPECT_EQ(up.kernels.at(0).walk, TorchWalk::widen);
+}
+
+// Reduce.cuh: 8192 x 1024 in bf16 has a grid of 8 x 128 on an H200, as its profile shows.
+TEST(ProgramLower, ColumnSumsHavePytorchsGrid) {
+  const auto found = lowered({test_layout("bf16", "8192,1024", "1024,1"), test_layout("bf16", "1,1024", "1024,1")},
+                             {"aten.sum.dim_IntList", R"([["self","tensor",0],["dim","ints",[0]]])", "[1]"});
+  ASSERT_EQ(found.kernels.size(), 2u);
+  EXPECT_EQ(std::get<Custom>(found.kernels[0].kernel.shape).ctas, 8 * 128);
+  EXPECT_EQ(std::get<Custom>(found.kernels[1].kernel.shape).ctas, 8);
+}
+
+TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
+  const std::string filter = test_layout("fp16", "64,32,3,3", "288,9,3,1");
+  const auto conv = [&](const std::string& in, const std::string& out) {
+    return lowered({in, filter, out},
+                   {"aten.convolution",
+                    R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["transposed","bool",false],["groups","int",1]])",
+                    "[2]"});
+  };
+  const auto first = conv(test_layout("fp16", "4,32,8,8", "2048,64,8,1"), test_layout("fp16", "4,64,8,8", "4096,64,8,1"));
+  const auto last = conv(test_layout("fp16", "4,32,8,8", "2048,1,256,32"), test_layout("fp16", "4,64,8,8", "4096,1,512,64"));
+  EXPECT_EQ(first.kernels.size(), 3u);
+  ASSERT_EQ(last.kernels.size(), 1u);
+  const auto& shape = std::get<Conv2d>(last.kernels[0].kernel.shape);
+  EXPECT_EQ(shape.in_channels, 32);
+  EXPECT_EQ(shape.out_channels, 64);
+  EXPECT_EQ(shape.kernel_h, 3);
+  EXPECT_EQ(shape.padding, 1);
+}
+
+TEST(ProgramLower, UnknownOperatorsArePricedByTheirBytesOrAFormula) {
+  const std::string pair = test_layout("bf16", "16,32", "32,1"), out = test_layout("bf16", "16,16", "16,1");
+  const TestOperator op{"mine.gate", R"([["pair","tensor",0]])", "[1]"};
+  const auto unknown = lowered({pair, out}, op);
+  EXPECT_FALSE(unknown.known);
+  ASSERT_EQ(unknown.kernels.size(), 1u);
+  const auto told = lowered({pair, out}, op, {}, R"(,"formulas":[{"op":"mine.gate","read":2,"written":1,"flops":8}])");
+  EXPECT_TRUE(told.known);
+  const auto& shape = std::get<Custom>(told.kernels.at(0).kernel.shape);
+  EXPECT_DOUBLE_EQ(shape.load_bytes, 2.0 * 16 * 32 * 2);
+  EXPECT_DOUBLE_EQ(shape.store_bytes, 16.0 * 16 * 2);
+  EXPECT_DOUBLE_EQ(shape.vector_ops, 8.0 * 16 * 16);
+}
+
+TEST(ProgramLower, BadFormulasAreRefused) {
+  for (const char* bad : {R"([{"op":"a.b","read":-1,"written":1,"flops":0}])", R"([{"op":"a.b","read":1}])", R"({})"}) {
+    const auto text = test_program_text({}, {}, test_storages(0), std::string(",\"formulas\":") + bad);
+    EXPECT_FALSE(program_from_json(text, "test")) << bad;
+  }
+}
+
+TEST(ProgramLower, ViewsAndMemoryLaunchNothing) {
+  const std::string layout = test_layout("fp32", "4", "1");
+  EXPECT_TRUE(lowered({layout}, {"aten.empty.memory_format", "[]", "[0]"}).kernels.empty());
+  EXPECT_EQ(operator_base("aten.add_.Tensor"), "add");
+  EXPECT_EQ(operator_base("mine.gate.default"), "mine.gate");
+}
+
+TEST(ProgramLower, ImpossibleSizesLaunchNothing) {
+  const std::string image = test_layout("fp16", "4,32,8,8", "2048,64,8,1"), filter = test_layout("fp16", "64,32,3,3", "288,9,3,1"),
+                    none = test_layout("fp16", "64,32,0,3", "0,0,3,1"), huge = test_layout("fp32", "1000000,1000000", "1000000,1");
+  const auto conv = [&](const std::string& with, const char* stride) {
+    return lowered({image, with, image}, {"aten.convolution",
+                                          std::string(R"([["input","tensor",0],["weight","tensor",1],["stride","ints",)") + stride +
+                                              R"(],["groups","int",1]])",
+                                          "[2]"});
+  };
+  EXPECT_TRUE(conv(filter, "[0,0]").kernels.empty());
+  EXPECT_TRUE(conv(filter, "[4000000000000,1]").kernels.empty());
+  EXPECT_TRUE(conv(none, "[1,1]").kernels.empty());
+  EXPECT_EQ(lowered({huge}, {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]"}).kernels.size(), 1u);
+  EXPECT_TRUE(lowered({image, image}, {"aten.native_layer_norm",
+                                       R"([["input","tensor",0],["normalized_shape","ints",[4000000000000,4000000000000]]])", "[1]"})
+                  .kernels.empty());
+}
+
+// Every operator of the recorded programs has kernels that any checked shape may have.
+TEST(ProgramLower, AllRecordedProgramsHaveSoundKernels) {
+  for (const char* name : {"resnet50-training-eager-batch128", "lstm-training-eager-batch128_length256",
+                           "qwen-moe-inference-eager-batch4_length2048_layers8", "generator-training-eager-batch256"}) {
+    const auto program = program_from_file(std::string(TILECAST_SOURCE_DIR "/data/programs/") + name + ".json.gz");
+    ASSERT_TRUE(program) << program.error().line();
+    for (const ProgramOperator& op : program->operators) {
+      const LoweredOperator found = lower_operator(*program, op);
+      EXPECT_TRUE(found.known) << op.name;
+      for (const ProgramKernel& kernel : found.kernels) {
+        const auto again = shape_from(family_of(kernel.kernel.shape), dims_of(kernel.kernel.shape));
+        EXPECT_TRUE(again) << op.name << " " << kernel.name << ": " << again.error().line();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilecast
