@@ -72,6 +72,8 @@ struct RankLayout {
   bool overlap = true;  // exchanges of gradients and parameters run beside the computation
   bool gather_overlap = true;  // ... weights that the optimizer updated too, beside the next step's forward pass
   TensorOverlap tensor_overlap = TensorOverlap::inputs;
+  // Sequence parallel: blocks keep their gathered inputs for the gradients instead of gathering them again.
+  bool keep_gathered = false;
 
   int ranks() const { return tp * cp * dp * pp; }
   int virtual_stages() const { return pp * chunks; }

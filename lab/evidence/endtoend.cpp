@@ -8,6 +8,7 @@
 #include "estimate/width.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "parallel/rank_memory.h"
 
 namespace tilecast {
 namespace {
@@ -33,7 +34,7 @@ struct Forecast {
   Program program;
   ProgramForecast step;
   Bytes memory, usable;
-  Bytes last_memory = {};
+  Bytes last_memory = {}, first_reserved = {};
   RunKind kind = RunKind::inference;
 };
 
@@ -64,11 +65,31 @@ Result<ProgramForecast> forecast_between_kernels(const Program& program, const E
   return step;
 }
 
+// Every kernel so much longer.
+Result<ProgramForecast> forecast_longer(const Program& program, const Gpu& gpu, Count sequences, Method method,
+                                        const ModelSource* weights, double longer) {
+  auto step = forecast_step(program, gpu, sequences, method, weights);
+  if (!step) return step;
+  for (CallForecast& call : step->calls) {
+    call.each = call.each * longer;
+    call.interval = {call.interval.low * longer, call.interval.high * longer};
+  }
+  const Seconds between = step->total - std::max(step->gpu, step->host);
+  step->gpu = step->gpu * longer;
+  step->total = std::max(step->gpu, step->host) + between;
+  add_interval(*step, program, between);
+  return step;
+}
+
 // A step of many GPUs as one: passes are not told apart.
 Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
   const OverGpus& spread = *one.spread;
   StepPricing with{method, weights, &shipped_comm_constants()};
-  with.links_of = spread.links;
+  with.links_of = spread.links, with.late = spread.late;
+  if (spread.longer != 1)
+    with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
+      return forecast_longer(program, gpu, sequences, method, weights, spread.longer);
+    };
   if (one.eager)
     with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
       return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);
@@ -82,6 +103,7 @@ Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method
   done.step.parts = {forecast->parts.low + spread.per_step, forecast->parts.high + spread.per_step};
   for (const StageForecast& stage : forecast->stages) done.memory = std::max(done.memory, stage.memory.total());
   done.last_memory = forecast->stages.back().memory.total();
+  done.first_reserved = reserved_memory(forecast->stages.front().memory);
   return done;
 }
 
@@ -101,13 +123,13 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
     auto step = forecast_between_kernels(program, *one.eager, gpu, run.workload.sequences(), method, weights);
     if (!step) return std::move(step).error();
     const RunKind kind = kind_of(program, false);
-    return Forecast{std::move(program), *std::move(step), {}, {}, {}, kind};
+    return Forecast{std::move(program), *std::move(step), {}, {}, {}, {}, kind};
   }
   auto forecast = forecast_run(run, *prepared, gpu, method, weights);
   if (!forecast) return std::move(forecast).error();
   const Bytes memory = forecast->memory.total();
   const RunKind kind = kind_of(program, false);
-  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory, kind};
+  return Forecast{std::move(program), std::move(forecast->step), memory, forecast->usable, memory, {}, kind};
 }
 
 Result<std::vector<Forecast>> forecast_runs(const EndToEndCase& one, const Gpu& gpu, Method method,
@@ -129,13 +151,14 @@ double part_of(const Forecast& run, Part part) {
     case Part::optimizer: return time_of_pass(run.program, run.step, Pass::optimizer).base();
     case Part::memory: return run.memory.base();
     case Part::last_memory: return run.last_memory.base();
+    case Part::first_reserved: return run.first_reserved.base();
   }
   return 0;
 }
 
 // Parts of a step are as uncertain as the whole; memory has no interval. Steps of one model on one card err together.
 void add_ends(EndToEndResult& result, const Forecast& run, const Term& term) {
-  if (term.part == Part::memory || term.part == Part::last_memory) return;
+  if (term.part >= Part::memory) return;
   result.kind = run.step.host_bound() ? kHostKind : name_of(run.kind);
   const double value = term.weight * part_of(run, term.part) / run.step.total.base();
   result.low += value * run.step.interval.low.base(), result.high += value * run.step.interval.high.base();
@@ -172,7 +195,7 @@ Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>&
         const Forecast& run = (*runs)[term.run];
         result.forecast += term.weight * part_of(run, term.part);
         add_ends(result, run, term);
-        const bool timed = term.part != Part::memory && term.part != Part::last_memory;
+        const bool timed = term.part < Part::memory;
         result.host_bound = result.host_bound || (timed && run.step.host_bound());
       }
       if (figure.tokens > 0) as_throughput(result, figure.tokens);

@@ -20,8 +20,9 @@
 namespace tilecast {
 
 // Of a run's forecast.
-enum class Part : std::uint8_t { step, forward, backward, optimizer, memory, last_memory };
-// memory: of the fullest rank; last_memory: of the last pipeline stage's
+enum class Part : std::uint8_t { step, forward, backward, optimizer, memory, last_memory, first_reserved };
+// memory: of the fullest rank; last_memory: of the last pipeline stage's; first_reserved: what PyTorch's allocator holds
+// on the first stage's
 struct Term {
   std::size_t run = 0;
   double weight = 1;
@@ -54,6 +55,8 @@ struct OverGpus {
   Count micro_batch = 0;
   std::string links = std::string(kPlainSource);  // whose measurements of collectives are meant
   Seconds per_step = {};  // what the host adds to a step of several ranks beside what it adds to one
+  LateRanks late = {};    // as in StepPricing
+  double longer = 1;      // kernels take, for what runs beside those that are counted
 };
 
 struct EndToEndCase {

@@ -138,6 +138,17 @@ inline constexpr Number kWindowFactor{"engine.window_factor",
                                       measured,
                                       "most by which decoding with a window is slower than without",
                                       "AIConfigurator's generation_attention on H100 and H200, window 128"};
+inline constexpr std::string_view kScalingRows =
+    "nanotron's scaling runs of 1B and 3B (the Ultra-Scale playbook's benchmarks), first ranks' peaks; 8B judges it";
+inline constexpr Number kFragmentation{"memory.fragmentation",
+                                       0.15,
+                                       "1",
+                                       fitted,
+                                       "of the activations that PyTorch's allocator holds beyond what is in use",
+                                       kScalingRows};
+inline constexpr Number kAllocatorRest{
+    "memory.allocator_rest", 0.2, "GB", fitted, "that it holds whatever runs: small pools, libraries' buffers",
+    kScalingRows};
 inline constexpr Number kSameFamily{"engine.correlation_family",
                                     0.3,
                                     "1",

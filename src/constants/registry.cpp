@@ -145,6 +145,8 @@ void add_engine(List& list) {
   list.add(kArgmaxRounds);
   list.add(kTriton2023);
   list.add(kWindowFactor);
+  list.add(kFragmentation);
+  list.add(kAllocatorRest);
   list.add(kSameFamily);
   list.add(kAnyFamily);
   list.add(kVisible);

@@ -21,6 +21,7 @@ enum class LossForm : std::uint8_t {
   separate,  // PyTorch: cast to fp32, log-softmax kept beside them
   fused,     // flash-attn: read as they are, and once more for their gradient
   in_place,  // Megatron: cast to fp32, then overwritten by the softmax and by its gradient
+  shifted,   // nanotron: the same on a copy from which the largest was subtracted
 };
 
 }  // namespace tilecast

@@ -279,9 +279,16 @@ void spell_loss(SectionRewriter& out, const Operator& op, const CrossEntropy& lo
   }
   const Count elements = loss.rows * loss.cols;
   const int full = out.walking(TorchWalk::widen, out.add(op.name + ".float", copy_of(elements), op.inputs, elements));
-  out.set_kind(full, TensorKind::wide);
-  out.finish(op, "", loss, {full});
-  if (form == LossForm::in_place) out.last().spelling = Spelling::in_place_loss;
+  if (form == LossForm::shifted) {
+    out.set_kind(full, TensorKind::statistic);
+    const int shifted = out.pointwise(op.name + ".shift", PointwiseOp::add, {full}, elements);
+    out.set_kind(shifted, TensorKind::wide);
+    out.finish(op, "", loss, {shifted});
+  } else {
+    out.set_kind(full, TensorKind::wide);
+    out.finish(op, "", loss, {full});
+  }
+  if (form == LossForm::in_place || form == LossForm::shifted) out.last().spelling = Spelling::in_place_loss;
 }
 
 bool ends_a_block(const Operator& op) {

@@ -70,8 +70,9 @@ class ExchangeWriter {
         overlap >= TensorOverlap::backward);
     // The block's input was kept in pieces; gradients of weights need it whole (Megatron's layers.py gathers it while
     // gradients of the input are computed).
-    add(name + " input gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward, 1,
-        overlap >= TensorOverlap::inputs);
+    if (!at_.layout.keep_gathered)
+      add(name + " input gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::backward, 1,
+          overlap >= TensorOverlap::inputs);
     if (!(rerun > 0)) return;
     in_pieces(name + " gather again", CollectiveOp::all_gather, Pass::backward, rerun);
     if (keeps_no_sums()) in_pieces(name + " scatter again", CollectiveOp::reduce_scatter, Pass::backward, rerun);

@@ -143,6 +143,7 @@ class Forecasting {
       PassCost& cost = costs_[e.section].of(e.pass);
       (e.beside ? cost.beside : cost.exposed)[static_cast<std::size_t>(e.axis)] += *time;
       cost.host += exchange_launch() * e.times;
+      if (e.axis == Axis::tensor) cost.host += lateness() * ((layout().tp - 1) * e.times);
     }
     share_out_host(costs_, out_.program, update_);
     const double moved = bytes_before_scatter(*setting_);
@@ -172,6 +173,10 @@ class Forecasting {
     const Bytes moved = bytes(params * (gradient + narrow));
     constexpr double kRead = 4 + 3 * 4, kWritten = 3 * 4;  // gradient, parameter and two moments in fp32
     return moved / host_link() + bytes(params * (kRead + kWritten)) / gigabytes_per_second(kUpdateMemory);
+  }
+  Seconds lateness() const {
+    if (layout().pp > 1 && layout().ranks() > cluster_.gpus_per_node) return with_.late.between_stages;
+    return layout().tp > cluster_.gpus_per_node ? with_.late.across_nodes : seconds(0);
   }
   // An eager host calls exchanges as it calls operators.
   Seconds exchange_launch() const {
@@ -311,6 +316,8 @@ class Forecasting {
       // Keys and values of this stage's layers alone.
       if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
       if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
+      if (trains()) stage.memory.activations += gathered_inputs(stage.layers, rank + 1 == out_.stages.size()) *
+                                                shares.micro_batches;
       stage.usable = out_.usable;
     }
     if (!is_budgeted(run) || sharding != Sharding::none || layout().cp > 1) return Ok{};
@@ -323,6 +330,14 @@ class Forecasting {
     Count n = 0;
     for (const StageForecast& s : out_.stages) n += s.layers;
     return std::max<Count>(n, 1);
+  }
+  // Inputs of attention and feed-forward, and of the head, of which a rank's own tokens are counted already.
+  Bytes gathered_inputs(Count layers, bool head) const {
+    if (!layout().keep_gathered || !layout().sequence_parallel) return bytes(0);
+    const StackSpec& stack = spec_.decoder ? *spec_.decoder : *spec_.encoder;
+    const double tokens = real(batches_.each.tokens()) / layout().cp * (1 - 1.0 / layout().tp);
+    const double element = parallel_.run.engine.precision.activation.activation_bits / 8;
+    return bytes((2 * real(layers) + (head ? 1 : 0)) * tokens * real(stack.hidden) * element);
   }
   // Two sections' weights are whole at a time: one in use, the next on its way; and one section's gradients.
   Bytes gathered_weights(const Graph& part) const {

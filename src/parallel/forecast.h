@@ -75,12 +75,19 @@ struct ParallelForecast {
   Pipeline pipeline;                  // what simulate() (parallel/pipeline.h) draws
 };
 
+// What every collective of tensor parallel ranks waits for each of them but one, where hosts were seen to be late: while
+// messages between stages cross nodes, and where the ranks themselves do.
+struct LateRanks {
+  Seconds between_stages, across_nodes;
+};
+
 // What forecasts are made with.
 struct StepPricing {
   Method method = Method::tilecast;
   const ModelSource* weights = nullptr;
   const CommConstants* links = nullptr;
   std::string links_of = std::string(kPlainSource);  // whose measurements of collectives are meant
+  LateRanks late = {};
   // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
   std::function<Result<ProgramForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };

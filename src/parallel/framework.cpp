@@ -85,7 +85,7 @@ constexpr FrameworkRecipe nanotron() {
   r.attention = AttentionForm::flash2;
   r.fused_norms = true;         // TritonRMSNorm
   r.merged_projections = true;  // qkv_proj, gate_up_proj
-  r.loss = LossForm::in_place;  // sharded_cross_entropy over fp32 logits
+  r.loss = LossForm::shifted;   // sharded_cross_entropy over fp32 logits
   r.fused_optimizer = true;     // torch_adam_is_fused
   r.wide_gradients = true, r.gradient_sum = GradientSum::widened;  // fp32_grad.add_(half_param.grad) after each pass
   r.sequence_parallel = true;                                      // tp_mode REDUCE_SCATTER

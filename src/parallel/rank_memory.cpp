@@ -2,11 +2,19 @@
 
 #include <algorithm>
 
+#include "constants/engine.h"
 #include "engine/run.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
 
 namespace tilecast {
+
+using namespace constants;
+
+
+Bytes reserved_memory(const MemoryNeed& need) {
+  return need.total() + need.activations * kFragmentation.value + gigabytes(kAllocatorRest);
+}
 
 Result<std::vector<MemoryNeed>> profile_needs(const ModelSpec& spec, const RankLayout& layout,
                                               const EngineOptions& engine, const Workload& profile, const Gpu& gpu) {

@@ -15,4 +15,8 @@ Result<std::vector<MemoryNeed>> profile_needs(const ModelSpec& spec, const RankL
 Status budget_stages(const ModelSpec& spec, const RankLayout& layout, const EngineOptions& engine, const Gpu& gpu,
                      std::span<StageForecast> stages);
 
+// What PyTorch's allocator holds of the card where a run needs so much: blocks that fit nothing are left between tensors
+// of different sizes. Under pressure it gives them back, so that what fits is told by the need itself.
+Bytes reserved_memory(const MemoryNeed& need);
+
 }  // namespace tilecast
