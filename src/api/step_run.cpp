@@ -245,6 +245,8 @@ StepSetting setting_of(const Run& run) {
   s.item = item_of(run.model), s.given_shapes = std::holds_alternative<Graph>(run.model);
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) s.left_out = spec->left_out;
   s.engine = run.engine.kind, s.dtype = text_of(run.engine.precision);
+  if (const TrainPrecision precision = run.training.options.precision; precision != TrainPrecision::none)
+    s.dtype += ", " + std::string(name_of(precision));
   return s;
 }
 

@@ -255,10 +255,10 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {
     const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
-    const double narrow = p.activation.weight_bits / 8;
+    const double own_width = p.activation.weight_bits / 8;
     // Those that are added to fp32 buffers after a pass stand beside them until then.
     const bool twice = wide && training.options.gradient_sum == GradientSum::widened;
-    const double gradient_bytes = wide ? 4 + (twice ? narrow : 0) : narrow;
+    const double gradient_bytes = wide ? 4 + (twice ? own_width : 0) : own_width;
     need.gradients = bytes(gradient_bytes * (own.dense.trained * shares.dense.gradients +
                                              own.experts.trained * shares.experts.gradients));
     if (training.update && !offloads_optimizer(training.offload))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/narrow.h"
 #include "engine/path.h"
 #include "model/build.h"
 
@@ -88,6 +89,12 @@ void bound_any_routing(ProgramForecast& step, const Program& program, const Gpu&
 OpsPerSecond dense_peak(const Gpu& gpu, const Format& format) {
   const auto path = math_path(format, gpu);
   return path ? ops(path->ops_per_clock * gpu.sms) * gpu.clock.quoted : ops(0) / seconds(1);
+}
+
+const Format& multiplied_format(const Run& run) {
+  const bool trains = run.workload.mode == Mode::train;
+  const NarrowRecipe* narrow = trains ? narrow_recipe(run.training.options.precision) : nullptr;
+  return narrow ? narrow->product : run.engine.precision.linear;
 }
 
 const std::string& name_of(const Model& model) {
@@ -187,7 +194,7 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
   forecast.memory = memory->need, forecast.usable = memory->usable, forecast.cache_tokens = memory->cache_tokens;
   forecast.tokens_per_second =
       static_cast<double>(run.workload.tokens() * run.training.accumulation) / forecast.step.total.base();
-  const OpsPerSecond peak = dense_peak(gpu, run.engine.precision.linear);
+  const OpsPerSecond peak = dense_peak(gpu, multiplied_format(run));
   if (peak.base() > 0) forecast.utilisation = forecast.step.flops / (forecast.step.total.base() * peak.base());
   return forecast;
 }

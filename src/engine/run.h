@@ -64,6 +64,9 @@ struct RunForecast {
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
                                  const ModelSource* weights);
 
+// What most products of a run multiply: of a training, what its recipe casts to.
+const Format& multiplied_format(const Run& run);
+
 // Dense peak of the format that products run in; 0 where the card has none.
 OpsPerSecond dense_peak(const Gpu& gpu, const Format& format);
 
