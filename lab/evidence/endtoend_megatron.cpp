@@ -212,6 +212,9 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   }
   run.engine.kind = EngineKind::pytorch, run.engine.precision = *std::move(precision);
   run.engine.fused_layers = true, run.engine.loss = LossForm::in_place;
+  // Its fused form writes the exponentials beside the logits (fusions/fused_cross_entropy.py).
+  if (says(notes, "cross-entropy-loss-fusion") || has(row["model"], "cross_entropy_loss_fusion"))
+    run.engine.loss = LossForm::shifted;
   run.engine.attention = AttentionForm::cudnn;  // Transformer Engine's from Hopper on
   run.engine.dropout = !says(notes, "swiglu");  // 0.1 unless asked; the tests of gated models ask for none
   run.engine.eager_attention = writes_scores(notes);

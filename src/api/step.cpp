@@ -314,7 +314,7 @@ void declare_layout(Declare& list, StepQuery& q) {
                           "or pipelined with the products themselves (user buffers, async TP)",
                   .example = "pipelined",
                   .group = group,
-                  .scopes = {{"tp"}}},
+                  .scopes = {{"tp"}, kTraining}},
                  q.given.tensor_overlap));
   list.add(l.context, {.name = "context-scheme",
                        .help = "with cp: how ranks exchange keys and values",
