@@ -8,6 +8,9 @@ The functions ask what the commands of the program `tilecast` ask and answer to 
 each. ``tilecast.torch`` forecasts PyTorch programs.
 """
 
+import importlib as _importlib
+import types as _types
+
 from ._library import VERSION as __version__
 from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, Interval, KernelForecast, Memory, MemoryForecast, Model,
                       MoeTuning, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
@@ -25,3 +28,10 @@ __all__ = [
     "Table", "TilecastError", "TrainingPlan", "__version__", "arguments", "batch", "calibrate", "clusters", "collective", "diagnose",
     "gpu", "gpus", "kernel", "memory", "models", "plan_serve", "plan_train", "predict", "retime", "simulate", "sweep", "tune_moe",
 ]
+
+
+def __getattr__(name: str) -> "_types.ModuleType":
+    """``tilecast.torch`` is imported when it is first named: it needs PyTorch."""
+    if name == "torch":
+        return _importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
