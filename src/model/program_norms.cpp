@@ -93,7 +93,7 @@ void lower_batch_norm(const OperatorView& view, KernelList& list) {
 
 void lower_batch_norm_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
-  if (!in || elements_of(*in) == 0) return;
+  if (!in || in->shape.size() < 2 || elements_of(*in) == 0) return;
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
   if (operator_base(view.name()).starts_with("cudnn") && !is_channels_last(*in))
     return add_channel_ctas(list, "batch norm gradient", *in, 4, size);

@@ -143,7 +143,8 @@ ProgramKernel& KernelList::add(std::string_view name, Shape shape, std::string_v
 ProgramKernel& KernelList::add_grid(std::string_view name, double ctas, Count threads, double read, double written,
                                     double loads_in_a_row) {
   Custom shape;
-  shape.ctas = std::max<Count>(1, static_cast<Count>(ctas));
+  constexpr double kMostCtas = 1e12;  // more than any memory has rows
+  shape.ctas = ctas >= 1 ? static_cast<Count>(std::min(ctas, kMostCtas)) : 1;
   shape.threads = threads;
   shape.load_bytes = std::max(1.0, read), shape.store_bytes = written;
   // A load whose place has to be computed first takes longer than a step of a kernel's main loop.
@@ -160,7 +161,8 @@ void KernelList::add_pass(std::string_view name, double read, double written, do
   // As many inputs as come nearest; elements make up for the rest.
   constexpr double kMostInputs = 6;
   const double inputs = std::clamp(std::round(read / std::max(written, 1.0)), 1.0, kMostInputs);
-  const double elements = std::max(1.0, std::ceil(all / (unit * (inputs + 1))));
+  constexpr double kMostElements = 1e17;
+  const double elements = std::clamp(std::ceil(all / (unit * (inputs + 1))), 1.0, kMostElements);
   add(name, pointwise_shape(op, static_cast<Count>(elements), static_cast<Count>(inputs)),
       unit >= 4 ? "fp32" : "bf16", walk)
       .manner = manner;
