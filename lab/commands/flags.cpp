@@ -220,7 +220,7 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
 void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("plans", "compare plans with the throughputs of TensorRT-LLM's overview");
   sub->add_option("--table", options.table, "trtllm_perf_overview.csv.gz")->capture_default_str();
-  sub->add_flag("--all", options.all, "every length of the table, not five that stand for them");
+  sub->add_flag("--all", options.all, "every length of the table, not two that stand for them");
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/deployments.md) in place of printing it");
   sub->footer("Example:\n  tilecast-lab plans -o docs/accuracy/deployments.md");
   sub->callback([&] { chosen = [&options] { return run_plan_cards(options); }; });

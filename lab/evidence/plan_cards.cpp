@@ -47,7 +47,7 @@ const Checkpoint* checkpoint_of(std::string_view table, std::string_view precisi
 }
 
 bool stands_for_others(int input, int output) {
-  constexpr std::pair<int, int> kLengths[] = {{1000, 1000}, {1024, 8192}, {8192, 1024}, {128, 2048}, {2048, 128}};
+  constexpr std::pair<int, int> kLengths[] = {{1000, 1000}, {8192, 1024}};
   return std::find(std::begin(kLengths), std::end(kLengths), std::pair(input, output)) != std::end(kLengths);
 }
 

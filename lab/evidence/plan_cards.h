@@ -29,7 +29,7 @@ struct CardRow {
 };
 
 // The rows of the five models that the overview's releases 1.0 and 1.1 have, the best of each card and length; of all
-// lengths, or of five that stand for short and long prompts and answers. `plan_cards` fills in the plans.
+// lengths, or of two that stand for short and long prompts (all take an hour of one core). `plan_cards` fills in the plans.
 Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_lengths = false);
 void plan_cards(std::vector<CardRow>& rows, const ModelSource& weights);
 
