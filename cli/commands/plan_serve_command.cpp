@@ -52,13 +52,14 @@ Status write_pictures(const PlanServeOptions& o, const ServingPlan& plan) {
 
 }  // namespace
 
-Result<std::string> run_plan_serve(const PlanServeOptions& options) {
+Answer run_plan_serve(const PlanServeOptions& options) {
   if (auto fine = check_outputs(options); !fine) return fine.error();
   PlanServeQuery query = options.query;
   query.pictures = !options.html.empty() || !options.svg.empty();
   Countdown countdown("planning");
   const auto plan = plan_serve(query, [&](double share) { countdown(share); });
   if (!plan) return plan.error();
+  if (!plan->best && options.json) return {plan_serve_json(query, *plan), no_deployment(query, *plan)};
   if (!plan->best) return no_deployment(query, *plan);
   if (auto written = write_pictures(options, *plan); !written) return written.error();
   if (!options.save_dir.empty())
@@ -66,7 +67,7 @@ Result<std::string> run_plan_serve(const PlanServeOptions& options) {
   std::string text = options.json ? plan_serve_json(query, *plan) : plan_serve_text(query, *plan);
   if (!options.save_dir.empty() && !options.json)
     text += fmt::format("\nfiles: {0}/plan-1 and on; bash {0}/plan-1/launch.sh starts the first\n", options.save_dir);
-  return text;
+  return Result<std::string>(std::move(text));
 }
 
 }  // namespace tilecast

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/terminal/program.h"
 #include "tilecast/plan.h"
 
 namespace tilecast {
@@ -20,7 +21,8 @@ struct PlanServeOptions {
   std::optional<Error> refusal;  // of a flag's value
 };
 
-// The whole output of the command; where nothing meets, an error that says what comes nearest.
-Result<std::string> run_plan_serve(const PlanServeOptions& options);
+// The whole output of the command; where nothing meets, an error that says what comes nearest, and beside it the JSON
+// that was asked for.
+Answer run_plan_serve(const PlanServeOptions& options);
 
 }  // namespace tilecast

@@ -139,6 +139,15 @@ TEST(PlanServeCli, NoneMeets) {
   const Ran run = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1us --rate 5 --gpus 2xH100-SXM --engine vllm");
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("none meets the objectives; nearest: "), std::string::npos) << run.err;
+  const Ran json =
+      run_tilecast("plan serve Llama-3.2-1B --slo ttft=1us --rate 5 --gpus 2xH100-SXM --engine vllm --json");
+  EXPECT_EQ(json.code, 2);
+  EXPECT_EQ(json.err, run.err);
+  const Json plan = Json::parse(json.out);
+  EXPECT_FALSE(plan.contains("best"));
+  EXPECT_NE(run.err.find(plan["problem"].get<std::string>()), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find(plan["nearest"]["simulated"]["in_the_way"].get<std::string>()), std::string::npos) << run.err;
+  EXPECT_FALSE(plan["nearest"]["simulated"]["meets"].get<bool>());
   const Ran large = run_tilecast("plan serve Llama-3.1-405B --slo ttft=1s --rate 5 --gpus RTX-4090 --engine vllm");
   EXPECT_NE(large.err.find("does not fit any of the GPUs"), std::string::npos) << large.err;
   const Ran dear = run_tilecast("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus H100-SXM --budget 1");

@@ -75,7 +75,7 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
 }
 
 Command answered(const Refusal& refusal, Command command) {
-  return [&refusal, command = std::move(command)]() -> Result<std::string> {
+  return [&refusal, command = std::move(command)]() -> Answer {
     if (refusal) return *refusal;
     return command();
   };
@@ -88,6 +88,12 @@ std::string examples_text(const Question& question) {
              : i == 1 ? "\n\nMore examples:\n  tilecast "
                       : "\n  tilecast ") +
             question.examples[i];
+  return text;
+}
+
+std::string first_examples(const std::vector<Question>& questions) {
+  std::string text = questions.size() > 1 ? "Examples:" : "Example:";
+  for (const Question& question : questions) text += "\n  tilecast " + question.examples.front();
   return text;
 }
 

@@ -24,5 +24,7 @@ Command answered(const Refusal& refusal, Command command);
 
 // "Example:\n  tilecast kernel ..." and more of them.
 std::string examples_text(const Question& question);
+// The first of each: for a command whose subcommands these are.
+std::string first_examples(const std::vector<Question>& questions);
 
 }  // namespace tilecast

@@ -24,16 +24,24 @@
 
 namespace tilecast {
 namespace {
+
+// "--gpu, --dtype, ..., --explain and --json": what every family takes beside its dimensions.
+std::string common_flags(KernelOptions& options) {
+  std::vector<std::string> flags;
+  for (const BoundArgument& argument : arguments_of(options.query)) flags.push_back("--" + argument.about.name);
+  flags.emplace_back("--explain");
+  return join(flags, ", ") + " and --json";
+}
+
 // One subcommand per kernel family, with a flag per dimension.
 void add_families(CLI::App& kernel, KernelOptions& options, Command& chosen) {
+  const std::string common = common_flags(options);
   for (const KernelFamily& family : kernel_families()) {
     CLI::App* sub = kernel.add_subcommand(family.name, family.summary);
     sub->fallthrough();
     sub->ignore_underscore();
-    sub->footer(
-        "Also --gpu, --dtype, --method, --runtime, --warmth, --explain and --json: `tilecast kernel --help`.\n\n"
-        "Example:\n  tilecast kernel " +
-        family.name + " " + family.example + " --gpu A100-SXM-80GB,H100-SXM,B200");
+    sub->footer("Also " + common + ": `tilecast kernel --help`.\n\nExample:\n  tilecast kernel " + family.name + " " +
+                family.example + " --gpu A100-SXM-80GB,H100-SXM,B200");
     if (std::string hyphened = family.name; hyphened.find('_') != std::string::npos) {
       std::replace(hyphened.begin(), hyphened.end(), '_', '-');
       sub->alias(hyphened);
@@ -79,7 +87,7 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
 
   CLI::App* gpu = app.add_subcommand("gpu", "show or check one GPU description");
   gpu->require_subcommand(1);
-  gpu->footer(examples_text(gpu_question()));
+  gpu->footer(first_examples({gpu_question()}) + "\n  tilecast gpu check data/gpus/h100-sxm.json");
   CLI::App* show = gpu->add_subcommand("show", gpu_question().summary);
   add_arguments(*show, arguments_of(options.query), options.refusal);
   show->add_flag("--json", options.json, "machine-readable output");
@@ -91,7 +99,7 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, Command& chosen) {
   });
   CLI::App* check = gpu->add_subcommand("check", "validate a description file");
   check->add_option("FILE", options.file, "the file")->required();
-  check->footer("Example:\n  tilecast gpu check my-gpu.json");
+  check->footer("Example:\n  tilecast gpu check data/gpus/h100-sxm.json");
   check->callback([&] { chosen = [&options] { return run_gpu_check(options); }; });
 }
 
@@ -141,6 +149,7 @@ void add_retime_command(CLI::App& app, RetimeOptions& o, Command& chosen) {
 void add_tune_commands(CLI::App& app, TuneOptions& o, Command& chosen) {
   CLI::App* tune = app.add_subcommand("tune", "rank Triton configurations by forecast, for engines to load");
   tune->require_subcommand(1);
+  tune->footer(first_examples({tune_moe_question(), tune_gemm_question()}));
   CLI::App* moe = tune->add_subcommand("fused-moe", tune_moe_question().summary);
   add_arguments(*moe, arguments_of(o.moe), o.refusal);
   add_arguments(*moe, arguments_of(o.measuring), o.refusal);
@@ -222,6 +231,7 @@ constexpr const char* kJsonHelp = "machine-readable output (docs/json.md)";
 void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions& serve, Command& chosen) {
   CLI::App* plan = app.add_subcommand("plan", "search for the best way to run a model on many GPUs");
   plan->require_subcommand(1);
+  plan->footer(first_examples({plan_serve_question(), plan_train_question()}));
 
   CLI::App* serving = plan->add_subcommand("serve", plan_serve_question().summary);
   add_arguments(*serving, arguments_of(serve.query), serve.refusal);

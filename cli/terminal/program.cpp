@@ -123,9 +123,11 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
   }
   // Lists of texts take the next flag for one of theirs.
   if (const auto valueless = valueless_flag(&deepest_of(app), words)) return print_refusal(program, *valueless);
-  auto answer = chosen();
-  if (!answer) return print_refusal(program, as_flag(std::move(answer).error()));
-  return print_output(program, *answer);
+  Answer answer = chosen();
+  if (!answer.text) return print_refusal(program, as_flag(std::move(answer.text).error()));
+  const int printed = print_output(program, *answer.text);
+  if (printed != kDone || !answer.unmet) return printed;
+  return print_refusal(program, as_flag(*std::move(answer.unmet)));
 }
 
 }  // namespace

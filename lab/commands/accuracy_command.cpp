@@ -145,10 +145,13 @@ Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const K
 }  // namespace
 
 Result<std::string> run_accuracy(const AccuracyCommand& command) {
-  if (command.sample < 1) return Error{"", "sample", "must be one or more", ""};
-  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
+  if (command.sample < 1) return Error{"", "sample", "must be one or more", "for example 4000"};
+  if (command.trees < 1 || command.trees > 5000)
+    return Error{"", "trees", "must lie between 1 and 5000", "200 are usual"};
   if (command.only == "blind") return blind_only(command);
-  if (command.data.empty()) return Error{"", "data", "is missing: the folder of measured tables", ""};
+  if (command.data.empty())
+    return Error{"", "data", "is missing: the folder of measured tables",
+                 "for example --data ../data: one folder a source"};
   auto paths = tables_of_sources(command.data, {});
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
@@ -165,7 +168,8 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.threads = kThreads;
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
-  if (!command.only.empty()) return Error{"", "only", "must be calibration or blind, not '" + command.only + "'", ""};
+  if (!command.only.empty())
+    return Error{"", "only", "must be calibration or blind, not '" + command.only + "'", "leave it out for every page"};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();

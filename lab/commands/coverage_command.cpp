@@ -134,11 +134,11 @@ Result<KernelErrors> kernel_errors_of(const CoverageCommand& command) {
 }
 
 Result<std::string> run_coverage(const CoverageCommand& command) {
-  if (command.sample < 1) return Error{"--sample", "", "must be one or more", ""};
-  if (command.card_sample < 1) return Error{"--card-sample", "", "must be one or more", ""};
+  if (command.sample < 1) return Error{"--sample", "", "must be one or more", "for example 2000"};
+  if (command.card_sample < 1) return Error{"--card-sample", "", "must be one or more", "for example 400"};
   if (!command.only.empty() && command.only != "kernels" && command.only != "runs")
-    return Error{"--only", "", "must be kernels or runs, not '" + command.only + "'", ""};
-  if (command.threads < 1) return Error{"--threads", "", "must be one or more", ""};
+    return Error{"--only", "", "must be kernels or runs, not '" + command.only + "'", "leave it out for both"};
+  if (command.threads < 1) return Error{"--threads", "", "must be one or more", "as many as there are cores"};
   for (const std::string& what : command.leave_out)
     if (const auto known = leave_out_from(what); !known) return known.error();
   KernelErrors kernels;

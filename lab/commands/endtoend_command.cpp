@@ -195,14 +195,16 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     known = true;
     if (!source.ours && command.data.empty()) {
       if (command.only.empty()) continue;
-      return Error{"", "data", "is missing: the folder with e2e/, synperf/ and neusight/", ""};
+      return Error{"", "data", "is missing: the folder with e2e/, synperf/ and neusight/",
+                   "for example --data ../data"};
     }
     auto judged = source.judge(command, weights);
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
   if (!known)
-    return Error{"", "only", fmt::format("must be one of {}, not '{}'", end_to_end_sources(), command.only), ""};
+    return Error{"", "only", fmt::format("must be one of {}, not '{}'", end_to_end_sources(), command.only),
+                 "leave it out for all of them"};
   return results;
 }
 

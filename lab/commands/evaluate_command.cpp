@@ -26,10 +26,12 @@ Status check(const EvaluateCommand& command) {
   if (!command.unseen.empty() &&
       (!command.leave_one_out.empty() || (command.weights.empty() && !wants_tilecast(command))))
     return Error{"", "unseen", "is about weights, and none are judged", "leave --leave-one-out and --method away"};
-  if (command.sample < 0) return Error{"", "sample", "must be zero (all) or more", ""};
-  if (command.epochs < 0 || command.epochs > 100000) return Error{"", "epochs", "must lie between 0 and 100000", ""};
-  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", ""};
-  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
+  if (command.sample < 0) return Error{"", "sample", "must be zero (all) or more", "0 takes every row"};
+  if (command.epochs < 0 || command.epochs > 100000)
+    return Error{"", "epochs", "must lie between 0 and 100000", "0 is the paper's number"};
+  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", "0 takes every row"};
+  if (command.trees < 1 || command.trees > 5000)
+    return Error{"", "trees", "must lie between 1 and 5000", "200 are usual"};
   return Ok{};
 }
 

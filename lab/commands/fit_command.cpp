@@ -26,10 +26,11 @@ bool is_left_out(const Measurement& row, std::string_view what) {
 }
 
 Status check(const FitCommand& command) {
-  if (command.sample < 1) return Error{"", "sample", "must be at least 1", ""};
+  if (command.sample < 1) return Error{"", "sample", "must be at least 1", "for example 12"};
   if (command.passes < 1 || command.passes > static_cast<Count>(fit_steps().size()))
-    return Error{"", "passes", fmt::format("must lie between 1 and {}", fit_steps().size()), ""};
-  if (command.threads < 1 || command.threads > 256) return Error{"", "threads", "must lie between 1 and 256", ""};
+    return Error{"", "passes", fmt::format("must lie between 1 and {}", fit_steps().size()), "for example 6"};
+  if (command.threads < 1 || command.threads > 256)
+    return Error{"", "threads", "must lie between 1 and 256", "as many as there are cores"};
   for (const std::string& what : command.leave_out) {
     const auto known = std::find(kArchitectureNames.begin(), kArchitectureNames.end(),
                                  std::string_view(what).substr(std::min(kArchitecture.size(), what.size())));
@@ -92,7 +93,8 @@ Result<LeftOutFit> leave_out(const FitCommand& command, const Rows& all, const C
                              const std::string& what) {
   Rows kept, left;
   for (const Measurement* row : all) (is_left_out(*row, what) ? left : kept).push_back(row);
-  if (left.empty()) return Error{"", "leave-out", what + " has no rows in --data", ""};
+  if (left.empty())
+    return Error{"", "leave-out", what + " has no rows in --data", "name a card or an architecture of the tables"};
   auto without = fitted(command, kept, what);
   if (!without) return without.error();
   LeftOutFit fit{what, *std::move(without), {}};

@@ -23,8 +23,9 @@ namespace {
 
 // Training of a paper's method: every row but those of left-out GPUs, other families, known traps and held-out shapes.
 Result<std::string> train_paper(Method method, const TrainCommand& command, const SampledRows& sampled) {
-  if (command.epochs < 0 || command.epochs > 100000) return Error{"", "epochs", "must lie between 0 and 100000", ""};
-  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", ""};
+  if (command.epochs < 0 || command.epochs > 100000)
+    return Error{"", "epochs", "must lie between 0 and 100000", "0 is the paper's number"};
+  if (command.most_rows < 0) return Error{"", "most-rows", "must be zero (all) or more", "0 takes every row"};
   const auto listed = [](const std::vector<std::string>& list, std::string_view name) {
     return std::any_of(list.begin(), list.end(),
                        [&](const std::string& one) { return name_key(one) == name_key(name); });
@@ -99,10 +100,12 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (*method == Method::roofline) return Error{"", "method", "roofline has nothing to learn", "leave it out"};
   for (const std::string& gpu : command.leave_out)
     if (auto known = find_gpu(gpu); !known) return std::move(known).error();
-  if (command.trees < 1 || command.trees > 5000) return Error{"", "trees", "must lie between 1 and 5000", ""};
-  if (command.threads < 1 || command.threads > 64) return Error{"", "threads", "must lie between 1 and 64", ""};
+  if (command.trees < 1 || command.trees > 5000)
+    return Error{"", "trees", "must lie between 1 and 5000", "200 are usual"};
+  if (command.threads < 1 || command.threads > 64)
+    return Error{"", "threads", "must lie between 1 and 64", "as many as there are cores"};
   const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
-  if (sample < 0) return Error{"", "sample", "must be zero (all) or more", ""};
+  if (sample < 0) return Error{"", "sample", "must be zero (all) or more", "0 takes every row"};
   if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();  // not after minutes of training
   Names names;
   auto tables = tables_of(command.data, command.sources);

@@ -11,7 +11,8 @@
 namespace tilecast {
 
 Result<std::string> run_tune_judge(const TuneJudgeOptions& o) {
-  if (o.fit_steps < 0 || o.fit_steps > 100000) return Error{"", "fit", "must lie between 0 and 100000", ""};
+  if (o.fit_steps < 0 || o.fit_steps > 100000)
+    return Error{"", "fit", "must lie between 0 and 100000", "0 fits nothing"};
   auto text = tune_tables_h200(o.measurements);
   if (!text) return text.error();
   if (!o.plots.empty()) {

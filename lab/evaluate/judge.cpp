@@ -94,7 +94,8 @@ Result<Judgement> judge(const std::vector<Measurement>& rows, std::string_view m
     else if (method != "all") return std::move(outcomes).error();
     else judgement.missing.push_back(name + ": " + outcomes.error().line());
   }
-  if (judgement.methods.empty()) return error("no method can run: " + join(judgement.missing, "; "));
+  if (judgement.methods.empty())
+    return error("no method can run: " + join(judgement.missing, "; "), "name one with --method to see it alone");
   // A failed outcome has no regime; the last method, the roofline, fails only where there is no plan at all.
   const std::vector<Outcome>& regimes = judgement.methods.back().outcomes;
   for (MethodOutcomes& other : judgement.methods)
@@ -177,7 +178,7 @@ Status check_unseen(const JudgeOptions& options, const std::vector<std::string>&
     if (std::string seen = sighting(options, gpu->name, rows); !seen.empty())
       return Error{"", "unseen", std::move(seen), "train with --leave-out " + gpu->name};
     if (std::none_of(rows.begin(), rows.end(), [&](const Measurement& row) { return row.gpu == gpu->name; }))
-      return Error{"", "unseen", "--data holds no row of " + gpu->name, ""};
+      return Error{"", "unseen", "--data holds no row of " + gpu->name, "name a card of the tables, or add its table"};
   }
   return Ok{};
 }

@@ -41,7 +41,8 @@ Result<Protocol> read_protocol(std::string name, const std::vector<std::pair<std
   for (const auto& [path, choose] : tables)
     if (auto read = read_into(protocol, path, choose); !read) return std::move(read).error();
   if (protocol.train.empty() || protocol.judged.empty())
-    return Error{tables.front().first, "", "has no rows to train on or to judge by", ""};
+    return Error{tables.front().first, "", "has no rows to train on or to judge by",
+                 "fetch the source's tables again: all of them belong together"};
   return protocol;
 }
 

@@ -44,7 +44,9 @@ class Row {
 
  private:
   void fail(std::string_view name) {
-    if (!problem_) problem_ = Error{csv_.place(), std::string(name), "must be there and a number", ""};
+    if (!problem_)
+      problem_ = Error{csv_.place(), std::string(name), "must be there and a number",
+                       "tools/tune/measure.py writes such tables"};
   }
   const CsvReader& csv_;
   std::optional<Error> problem_;
@@ -57,7 +59,7 @@ Status each_row(const std::string& path, const std::function<void(Row&)>& take) 
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return Ok{};
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), ""};
+    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "mend the line, or leave it out"};
     Row row(*csv);
     take(row);
     if (row.problem()) return *row.problem();

@@ -98,7 +98,7 @@ Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
 
 // The families that the ablation is about: where learning has several cards to go by.
 bool ablated(const Measurement& row) {
-  if (row.source != "aiconfigurator" || row.kernel.format.name != "bf16") return false;
+  if (row.source != "aiconfigurator" || row.kernel.format.id != FormatId::bf16) return false;
   const std::string_view family = family_of(row.kernel.shape);
   return family == "gemm" || family == "attention_prefill" || family == "attention_decode" || family == "moe";
 }

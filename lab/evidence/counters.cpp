@@ -28,8 +28,9 @@ class Fields {
     return value.value_or(0);
   }
   Status status() const {
-    if (!missing_.empty()) return Error{file_.path(), missing_, "the column is missing", ""};
-    if (!malformed_.empty()) return Error{file_.place(), malformed_, "is no number", ""};
+    if (!missing_.empty()) return Error{file_.path(), missing_, "the column is missing", "tools/counters writes it"};
+    if (!malformed_.empty())
+      return Error{file_.place(), malformed_, "is no number", "leave it empty where nothing was counted"};
     return Ok{};
   }
 
@@ -143,7 +144,7 @@ Result<std::vector<CounterRow>> read_counters(const std::string& path) {
     const auto more = file->next();
     if (!more) return more.error();
     if (!*more) return rows;
-    if (!file->problem().empty()) return Error{file->place(), "", file->problem(), ""};
+    if (!file->problem().empty()) return Error{file->place(), "", file->problem(), "mend the line, or leave it out"};
     auto row = row_from(*file);
     if (!row) return std::move(row).error();
     rows.push_back(*std::move(row));
@@ -151,7 +152,7 @@ Result<std::vector<CounterRow>> read_counters(const std::string& path) {
 }
 
 Result<Kernel> kernel_of(const CounterRow& row) {
-  if (row.source == "cudnn") return error("cuDNN's attention has no published plan");
+  if (row.source == "cudnn") return error("cuDNN's attention has no published plan", "count another source's kernel");
   auto dims = dims_from_text(row.dims);
   if (!dims) return std::move(dims).error();
   std::string family = row.family;

@@ -5,6 +5,7 @@
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_columns.h"
+#include "lab/evidence/static_batch.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -71,26 +72,19 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   const auto spec = find_model(*model);
   if (one.spread && gpu->architecture == Architecture::cdna3 && spec && spec->decoder)
     one.spread->per_step += rccl_per_step(spec->decoder->layer_count(), gpus);
-  const std::string detail = format->name == "bf16" ? "16-bit" : std::string(format->name);
+  const std::string detail = format->id == FormatId::bf16 ? "16-bit" : std::string(format->name);
   one.label = {"argonne", gpu->name, *engine_name, row["model"], "generate", detail, batch, prompt};
   if (one.spread) one.label.detail += ", " + text_of(one.spread->layout);
   Figure total{"total", row.number("value"), {}};
   // vLLM takes the checkpoint's type, and AMD's attention of 2024 was far slower in bf16 than in fp16.
-  const bool half = gpu->vendor == Vendor::amd && format->name == "bf16" && spec && spec->dtype == "fp16";
-  const auto add = [&](Workload workload, double weight) -> Status {
+  const bool half = gpu->vendor == Vendor::amd && format->id == FormatId::bf16 && spec && spec->dtype == "fp16";
+  const auto run_of_2024 = [&](Workload workload) {
     auto run = run_of(*model, engine, half ? "fp16" : std::string(format->name), std::move(workload));
-    if (!run) return std::move(run).error();
-    run->engine.era = EngineEra::year_2024;
-    total.terms.push_back({one.runs.size(), weight, Part::step});
-    one.runs.push_back(*std::move(run));
-    return Ok{};
+    if (run) run->engine.era = EngineEra::year_2024;
+    return run;
   };
-  if (auto added = add({.mode = Mode::prefill, .requests = {{batch, prompt, 0}}}, 1); !added)
+  if (auto added = add_static_batch(one, total, {batch, prompt, answer}, run_of_2024); !added)
     return std::move(added).error();
-  if (answer > 1)
-    for (const ContextPoint& point : context_points(prompt, answer - 1))
-      if (auto added = add({.mode = Mode::decode, .requests = {{batch, 1, point.context}}}, point.steps); !added)
-        return std::move(added).error();
   one.must_fit = one.runs.size() - 1;  // the longest context
   one.figures.push_back(std::move(total));
   return one;

@@ -85,7 +85,8 @@ Result<RunsByName> sglang_runs(const std::string& path, const std::string& text)
     if (line.empty()) continue;
     const auto json = parse_json_object(line, path, "one run a line");
     if (!json || !json->contains("run_name") || !(*json)["run_name"].is_string())
-      return Error{path, "", "has a line that is no run", ""};
+      return Error{path, "", "has a line that is no run",
+                   "every line is an object with run_name, as SGLang's bench_one_batch writes it"};
     Repeats& own = runs[(*json)["run_name"].get<std::string>()];
     own.prefill.push_back(number_or_zero(*json, "prefill_latency"));
     own.decode.push_back(number_or_zero(*json, "median_decode_latency"));
@@ -99,7 +100,7 @@ Result<RunsByName> vllm_runs(const std::string& path, const std::string& text, c
   if (!parsed) return parsed.error();
   const auto& json = *parsed;
   if (!json.contains("latencies") || !json["latencies"].is_array() || json["latencies"].empty())
-    return Error{path, "latencies", "is missing", ""};
+    return Error{path, "latencies", "is missing", "vllm bench latency --output-json writes it"};
   Repeats own;
   for (const auto& latency : json["latencies"]) own.total.push_back(latency.is_number() ? latency.get<double>() : 0);
   return RunsByName{{machine.model + "-" + machine.workload, std::move(own)}};

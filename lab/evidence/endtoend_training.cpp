@@ -26,7 +26,8 @@ Result<Weights> train_for_neusight(const std::string& folder, Vendor vendor, int
       if (!read) return read.error();
     }
   }
-  if (rows.empty()) return Error{folder, "", "holds no rows of these GPUs", ""};
+  if (rows.empty())
+    return Error{folder, "", "holds no rows of these GPUs", "the kernel tables of their source belong there"};
   std::vector<std::size_t> all(rows.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   TrainOptions options;
@@ -82,7 +83,9 @@ Result<std::map<std::string, EagerTiming>> eager_timings(const std::string& fold
   std::map<std::string, EagerTiming> timings;
   for (const auto& [gpu, own] : points)
     if (const auto timing = timing_from(own)) timings.emplace(gpu, *timing);
-  if (timings.empty()) return Error{folder, "", "has no pointwise kernels to tell the eager floor by", ""};
+  if (timings.empty())
+    return Error{folder, "", "has no pointwise kernels to tell the eager floor by",
+                 "the source's tables of elementwise kernels belong there"};
   return timings;
 }
 

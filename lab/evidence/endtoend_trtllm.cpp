@@ -5,6 +5,7 @@
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_columns.h"
+#include "lab/evidence/static_batch.h"
 
 namespace tilecast {
 namespace {
@@ -68,19 +69,9 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   Figure figure{first ? "first token" : "total",
                 first ? row.number("value") * 1e-3 : static_cast<double>(batch) * static_cast<double>(answer) / rate,
                 {}};
-  const auto add = [&](Workload workload, double weight) -> Status {
-    auto run = run_of_row(*what, std::move(workload));
-    if (!run) return std::move(run).error();
-    figure.terms.push_back({one.runs.size(), weight, Part::step});
-    one.runs.push_back(*std::move(run));
-    return Ok{};
-  };
-  if (auto added = add({.mode = Mode::prefill, .requests = {{batch, prompt, 0}}}, 1); !added)
+  const auto run = [&](Workload workload) { return run_of_row(*what, std::move(workload)); };
+  if (auto added = add_static_batch(one, figure, {batch, prompt, first ? 1 : answer}, run); !added)
     return std::move(added).error();
-  if (!first && answer > 1)
-    for (const ContextPoint& point : context_points(prompt, answer - 1))
-      if (auto added = add({.mode = Mode::decode, .requests = {{batch, 1, point.context}}}, point.steps); !added)
-        return std::move(added).error();
   one.figures.push_back(std::move(figure));
   return one;
 }

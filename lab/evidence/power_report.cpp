@@ -38,7 +38,9 @@ int weight_copies(const std::vector<std::string>& side, const std::string& type)
 
 Result<Asked> asked_for(std::string_view kind, const std::string& sides, const std::string& type) {
   const std::vector<std::string> side = split(sides, 'x');
-  const auto none = [&] { return Error{"", "", "no kernel of ours: " + std::string(kind) + " " + type, ""}; };
+  const auto none = [&] {
+    return error("no kernel of ours: " + std::string(kind) + " " + type, "its kinds are those of tools/collect");
+  };
   Asked asked;
   asked.context.engine = Launcher::pytorch, asked.context.warmth = Warmth::warm;
   std::string family, dims;

@@ -143,11 +143,13 @@ Result<std::vector<StepTime>> read_steps(const std::string& path) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return steps;
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), ""};
+    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "mend the line, or leave it out"};
     std::array<double, 3> ms{};
     for (std::size_t i = 0; i < ms.size(); ++i) {
       const auto number = to_double((*csv)[at[3 + i]]);
-      if (!number || !(*number > 0)) return Error{csv->place(), std::string(kColumns[3 + i]), "must be a time", ""};
+      if (!number || !(*number > 0))
+        return Error{csv->place(), std::string(kColumns[3 + i]), "must be a time",
+                     "in microseconds, as tools/tune/measure.py writes it"};
       ms[i] = *number;
     }
     const auto text = [&](std::size_t i) { return std::string((*csv)[at[i]]); };
@@ -225,7 +227,9 @@ Result<std::vector<NamedPlot>> tune_plots(const std::string& measurements) {
   for (const Count tokens : {Count{8192}, Count{64}})
     for (const TunedShape& shape : *shapes)
       if (shape.layer == kLayer && shape.tokens() == tokens) shown.push_back(&shape);
-  if (shown.empty()) return error("the sweep has no shape of " + std::string(kLayer));
+  if (shown.empty())
+    return error("the sweep has no shape of " + std::string(kLayer),
+                 "h200_fused_moe.csv.gz of data/measurements has it");
   const auto configurations = configuration_plot(shown, *gpu);
   if (!configurations) return configurations.error();
   const auto gains = gain_plot(*shapes, *gpu);

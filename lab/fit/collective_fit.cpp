@@ -325,7 +325,8 @@ Result<std::vector<CollectiveOutcome>> forecast_rows_of(const std::vector<Collec
   outcomes.reserve(rows.size());
   for (const CollectiveRow& row : rows) {
     const Cluster* cluster = built_in_cluster_of(row.gpu);
-    if (!cluster) return error("no built-in cluster has " + row.gpu);
+    if (!cluster)
+      return error("no built-in cluster has " + row.gpu, "describe one in data/clusters (docs/clusters.md)");
     if (row.exchange && !wide.contains(row.gpu)) wide.emplace(row.gpu, *cluster).first->second.nodes = kMostNodes;
     const auto forecast = row.exchange ? forecast_exchange(*row.exchange, wide.at(row.gpu), constants, row.source)
                                        : forecast_collective(row.call, *cluster, constants, row.source);

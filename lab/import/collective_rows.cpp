@@ -51,7 +51,8 @@ class Table {
   Result<double> number(std::size_t i) const {
     const auto value = to_double((*this)[i]);
     if (!value || !(*value > 0))
-      return Error{csv_.place(), "", "is no positive number: '" + std::string((*this)[i]) + "'", ""};
+      return Error{csv_.place(), "", "is no positive number: '" + std::string((*this)[i]) + "'",
+                   "ranks, sizes and times stand there: mend the row, or leave it out"};
     return *value;
   }
 

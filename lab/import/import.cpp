@@ -37,7 +37,8 @@ Format Cells::format(std::string_view name) {
 }
 
 void Cells::fail(Column c, std::string problem) {
-  fail(field_error(std::string(c.name), fmt::format("{}, not '{}'", problem, text(c))));
+  fail(
+      field_error(std::string(c.name), fmt::format("{}, not '{}'", problem, text(c)), "mend the row, or leave it out"));
 }
 
 Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fill, Names& names,
@@ -52,7 +53,7 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
     if (!*more) return report;
     row.line = csv.line();
     std::string_view left_out;
-    if (!csv.problem().empty()) cells.fail(error(csv.problem()));
+    if (!csv.problem().empty()) cells.fail(error(csv.problem(), "mend the line, or leave it out"));
     else left_out = fill(cells, row);
     std::optional<Error> failure = cells.take_failure();
     // An unknown name comes first: what else a row of another world says is not for us to judge.
@@ -63,7 +64,8 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
       continue;
     }
     if (!failure && !(row.latency > seconds(0) && row.latency < seconds(1e6)))
-      failure = field_error("latency", fmt::format("must be positive, not {} us", in_microseconds(row.latency)));
+      failure = field_error("latency", fmt::format("must be positive, not {} us", in_microseconds(row.latency)),
+                            "is the column in the unit that the source's mapping says?");
     if (!failure) {
       auto checked = std::visit([](const auto& shape) { return shape.check(); }, row.kernel.shape);
       if (!checked) failure = std::move(checked).error();

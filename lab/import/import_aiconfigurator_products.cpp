@@ -43,8 +43,9 @@ void read_distribution(Cells& c, Column column, Moe& shape) {
   if (text == "balanced") return;
   const auto alpha = text.starts_with(kPowerLaw) ? to_double(text.substr(kPowerLaw.size())) : std::nullopt;
   if (!alpha)
-    return c.fail(
-        field_error("distribution", "must be balanced or power_law_<exponent>, not '" + std::string(text) + "'"));
+    return c.fail(field_error("distribution",
+                              "must be balanced or power_law_<exponent>, not '" + std::string(text) + "'",
+                              "another one needs a line in lab/import/import_aiconfigurator_products.cpp"));
   shape.distribution = ExpertDistribution::power_law;
   shape.alpha = *alpha;
 }

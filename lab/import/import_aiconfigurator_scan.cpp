@@ -48,7 +48,7 @@ bool set_kernel(Scan& shape, std::string_view source) {
 void set_phase(Cells& c, Column column, Scan& shape) {
   for (std::size_t i = 0; i < kScanPhaseNames.size(); ++i)
     if (c.text(column) == kScanPhaseNames[i]) return void(shape.phase = static_cast<ScanPhase>(i));
-  c.fail(field_error("phase", "unknown phase '" + std::string(c.text(column)) + "'"));
+  c.fail(field_error("phase", "unknown phase '" + std::string(c.text(column)) + "'", "context, generation or verify"));
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ Result<std::vector<Published>> read_published(const std::string& folder, Names& 
     if (!more) return std::move(more).error();
     const auto gpu = find_gpu((*csv)[at[0]]);
     const auto time = to_double((*csv)[at[6]]);
-    if (!gpu || !time) return Error{csv->place(), "", "has an unknown device or no prediction", ""};
+    if (!gpu || !time)
+      return Error{csv->place(), "", "has an unknown device or no prediction",
+                   "devices are those of `tilecast gpus`, predictions numbers"};
     std::array<double, 4> dims{};
     for (std::size_t i = 0; i < 4; ++i) dims[i] = to_double((*csv)[at[2 + i]]).value_or(0);
     theirs[{gpu->name, std::string((*csv)[at[1]]), dims}] = milliseconds(*time);
@@ -162,7 +164,8 @@ Result<std::string> papers_report(const std::string& folder, const PapersOptions
     text += *report;
   }
   if (text.empty())
-    return Error{"", "only", "must be neusight, cards, amd, synperf, conv or moe, not '" + options.only + "'", ""};
+    return Error{"", "only", "must be neusight, cards, amd, synperf, conv or moe, not '" + options.only + "'",
+                 "leave it out for all"};
   return text;
 }
 

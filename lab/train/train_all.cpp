@@ -136,7 +136,8 @@ Result<LeaveOut> leave_out_from(std::string_view name) {
   if (name == "gpu") return LeaveOut::gpu;
   if (name == "architecture") return LeaveOut::architecture;
   if (name == "source") return LeaveOut::source;
-  return Error{"", "leave-one-out", "must be gpu, architecture or source, not '" + std::string(name) + "'", ""};
+  return Error{"", "leave-one-out", "must be gpu, architecture or source, not '" + std::string(name) + "'",
+               "for example --leave-one-out gpu"};
 }
 
 std::string fold_of(const Measurement& row, LeaveOut by) {

@@ -119,6 +119,7 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
     json["release"] = best.release;
     json["launch"] = best.launch;
   }
+  if (!p.best) json["problem"] = no_deployment(q, p).problem;
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   return json_text(json);

@@ -107,9 +107,10 @@ Result<DiagnosisReport> diagnose(const DiagnoseQuery& query) {
 }
 
 const Question& diagnose_question() {
-  static const Question question{"diagnose",
-                                 "a profiler's trace: where the time goes, what falls short, what to try",
-                                 {"diagnose trace.json.gz --gpu H200-SXM --html report.html"}};
+  static const Question question{
+      "diagnose",
+      "a profiler's trace: where the time goes, what falls short, what to try",
+      {"diagnose data/measurements/traces/h200_serving.json.gz --gpu H200-SXM --html report.html"}};
   return question;
 }
 

@@ -54,12 +54,7 @@ void add_choices(Declare& list, PlanServeQuery& q) {
            {.name = "layout",
             .help = "layouts of a replica to try: 1, tp4, tp8pp2, tp8ep8, dp8ep8 (default: all that make sense)",
             .example = "tp2,tp4"});
-  list.add(q.context_limit, {.name = "max-model-len",
-                             .help = "longest prompt and answer (default: the model's)",
-                             .unit = "tokens",
-                             .example = "8192",
-                             .least = 1,
-                             .most = kMostCount});
+  declare_context_limit(list, q.context_limit);
   list.add(q.aggregated, {.name = "aggregated", .help = "only deployments that serve prompts and answers together"});
   list.add(q.disaggregated,
            {.name = "disaggregated", .help = "only deployments with separate pools for prompts and answers"});

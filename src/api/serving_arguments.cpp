@@ -110,12 +110,7 @@ void add_limits(Declare& list, SimulateQuery& q) {
                             .example = "16",
                             .least = 1,
                             .most = 65536});
-  list.add(q.context_limit, {.name = "max-model-len",
-                             .help = "longest prompt and answer (default: the model's)",
-                             .unit = "tokens",
-                             .example = "8192",
-                             .least = 1,
-                             .most = kMostCount});
+  declare_context_limit(list, q.context_limit);
 }
 
 void add_scheduling(Declare& list, SimulateQuery& q) {

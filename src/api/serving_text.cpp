@@ -125,6 +125,15 @@ void declare_load(Declare& list, LoadQuery& load) {
       {.name = "seed", .help = "the same seed gives the same result", .example = "1", .least = 0, .most = kMostSeed});
 }
 
+void declare_context_limit(Declare& list, std::optional<Count>& limit) {
+  list.add(limit, {.name = "max-model-len",
+                   .help = "longest prompt and answer (default: the model's)",
+                   .unit = "tokens",
+                   .example = "8192",
+                   .least = 1,
+                   .most = kMostCount});
+}
+
 void declare_served_model(Declare& list, std::string& model) {
   list.add(model, {.name = "model",
                    .help = "a model's name (`tilecast models`), a Hugging Face config.json or its folder",

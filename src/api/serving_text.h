@@ -36,6 +36,7 @@ inline const Scope kNoTrace{
 void declare_load(Declare& list, LoadQuery& load);
 // A model by name or configuration; no graph serves.
 void declare_served_model(Declare& list, std::string& model);
+void declare_context_limit(Declare& list, std::optional<Count>& limit);
 void declare_method(Declare& list, Method& method, std::string& weights);
 
 EngineKind kind_of(ServingEngine engine);

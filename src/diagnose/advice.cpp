@@ -134,7 +134,7 @@ Found plain_fp32(const Case& c) {
   if (!tf32 || !math_path(*tf32, c.gpu)) return std::nullopt;
   Seconds time, better;
   for (const WorkGroup& g : c.found.groups) {
-    if (g.family != WorkFamily::gemm || !g.comparison || g.comparison->kernel.format.name != "fp32") continue;
+    if (g.family != WorkFamily::gemm || !g.comparison || g.comparison->kernel.format.id != FormatId::fp32) continue;
     const auto other = compare({{g.comparison->kernel.shape, *tf32}, g.comparison->from}, g.library, c.gpu, c.weights);
     if (!other || other->forecast >= g.per_call()) continue;
     time += g.total;
@@ -259,7 +259,7 @@ bool tunable(const WorkGroup& g) {
 std::string tune_command(const Case& c, const Kernel& kernel) {
   const Moe& moe = std::get<Moe>(kernel.shape);
   const std::string& gpu = c.found.gpu_given;
-  const std::string dtype = kernel.format.name == "bf16" ? "" : fmt::format(" --dtype {}", kernel.format.name);
+  const std::string dtype = kernel.format.id == FormatId::bf16 ? "" : fmt::format(" --dtype {}", kernel.format.name);
   return fmt::format("tilecast tune fused-moe --gpu {}{} --experts {} --hidden {} --inter {} --topk {} -o tuned",
                      contains(gpu, " ") ? "'" + gpu + "'" : gpu, dtype, moe.local_experts(), moe.hidden,
                      moe.local_inter(), moe.topk);

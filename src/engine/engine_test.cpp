@@ -166,7 +166,7 @@ TEST(Engine, TheFallbackOfAttentionIsInFullPrecision) {
     if (!call.name.starts_with("attention.prefill")) continue;
     attention.push_back(call.name.substr(18));
     const bool bmm = std::holds_alternative<Bmm>(call.kernel.shape);
-    EXPECT_TRUE(!bmm || call.kernel.format.name == "fp32") << call.name;
+    EXPECT_TRUE(!bmm || call.kernel.format.id == FormatId::fp32) << call.name;
   }
   EXPECT_EQ(attention,
             (std::vector<std::string>{"q_float", "q_scale", "q", "k_float", "k_scale", "k", "v_float", "v", "scores",

@@ -43,16 +43,16 @@ ChosenPath fp8_experts_vllm_hopper() {
 }
 
 ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
-  if (format.name == "mxfp4" && nvidia(gpu)) return mxfp4_experts(gpu, engine);
-  if (format.name == "mxfp4") return {named("w4a16_mxfp4"), engine};
-  if (format.name == "nvfp4" && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
+  if (format.id == FormatId::mxfp4 && nvidia(gpu)) return mxfp4_experts(gpu, engine);
+  if (format.id == FormatId::mxfp4) return {named("w4a16_mxfp4"), engine};
+  if (format.id == FormatId::nvfp4 && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
     return {named("w4a16_mxfp4"), engine};
   // TensorRT-LLM's own kernels beside CUTLASS and DeepGEMM (moe_config.backend TRTLLM, deployment guide for DeepSeek R1,
   // 1.2). With scales of blocks AIConfigurator's collector ran DeepGEMM under TensorRT-LLM, which takes up to three times
   // as long where tokens are few; FlashInfer packs the same kernels, and SGLang was measured with them.
-  if (format.name == "nvfp4" && blackwell(gpu) && engine == Launcher::trtllm)
+  if (format.id == FormatId::nvfp4 && blackwell(gpu) && engine == Launcher::trtllm)
     return {format, engine, KernelSource::moe_torch_flow_min_latency, "moe_config.backend: TRTLLM"};
-  if (format.name == "fp8_block" && blackwell(gpu) && engine == Launcher::trtllm)
+  if (format.id == FormatId::fp8_block && blackwell(gpu) && engine == Launcher::trtllm)
     return {format, Launcher::sglang, KernelSource::named("sglang_flashinfer_trtllm_moe"), "moe_config.backend: TRTLLM"};
   if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == Launcher::vllm)
     return fp8_experts_vllm_hopper();
@@ -61,7 +61,7 @@ ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& en
 
 // vLLM and SGLang read four-bit floats on cards without such products as weights alone (Marlin).
 ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
-  const bool four = format.name == "nvfp4" || format.name == "mxfp4";
+  const bool four = format.id == FormatId::nvfp4 || format.id == FormatId::mxfp4;
   if (four && !gpu.has_tensor(DType::fp4, DType::fp32)) {
     Format weights = named("int4_wo");
     weights.weight_bits = format.weight_bits;
@@ -75,7 +75,7 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& eng
 ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine) {
   if (!serving(engine)) {
     // Hugging Face's mxfp4 runs OpenAI's Triton kernels.
-    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.name == "mxfp4")
+    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.id == FormatId::mxfp4)
       return {named("w4a16_mxfp4"), engine};
     return {kernel.format, engine};
   }
@@ -115,7 +115,7 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
   for (const PartPath& part : parts_of_run(p, has_experts)) {
     const ChosenPath path = path_on(gpu, Kernel{part.shape, *part.format}, measured_as(engine));
     std::string note;
-    if (path.format.name != part.format->name)
+    if (path.format.id != part.format->id)
       note = fmt::format("{}: {} is priced as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
     if (note.empty() && !path.flag.empty()) note = fmt::format("{}: {}", part.name, part.format->name);
     if (!path.flag.empty()) note += fmt::format(", with {}", path.flag);

@@ -28,7 +28,7 @@ Precision uniform(const Format& format) {
   Precision p;
   p.set_products(format);
   // TF32 is how products read fp32 tensors; what lies between them is fp32.
-  if (format.name == "tf32") p.activation = full_precision();
+  if (format.id == FormatId::tf32) p.activation = full_precision();
   else p.activation = plain(format) ? format : *format_from(format.output == DType::fp16 ? "fp16" : "bf16");
   p.attention = plain(format) ? format : p.activation;
   p.head = p.activation;
@@ -63,8 +63,9 @@ Status set_cache(Precision& p, std::string_view cache_dtype, bool fp8_by_default
 
 // Scales of 16 bits, one a group.
 Format grouped(Format format, Count group) {
-  if (group > 0 && format.unpack_weights && format.math == DType::bf16 && format.name.starts_with("int"))
-    format.weight_bits = (format.name == "int4_wo" ? 4 : 8) + 16.0 / static_cast<double>(group);
+  const bool whole_numbers = format.id == FormatId::int8_wo || format.id == FormatId::int4_wo;
+  if (group > 0 && whole_numbers)
+    format.weight_bits = (format.id == FormatId::int4_wo ? 4 : 8) + 16.0 / static_cast<double>(group);
   return format;
 }
 

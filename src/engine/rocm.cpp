@@ -33,7 +33,7 @@ KernelSource rocm_2024_attention(const Shape& shape) {
 // single row has a kernel of its own (LLMM1).
 Seconds untuned_product(const Kernel& kernel, const Gpu& gpu) {
   const auto* p = std::get_if<Gemm>(&kernel.shape);
-  const bool halves = kernel.format.name == "bf16" || kernel.format.name == "fp16";
+  const bool halves = kernel.format.id == FormatId::bf16 || kernel.format.id == FormatId::fp16;
   if (!p || !halves || p->m <= 1 || p->m > kUntunedMost) return seconds(0);
   const Count row_bytes = 2 * p->k;
   const Count rows = row_bytes % kUntunedStride == 0 ? kUntunedStridedRows : kUntunedRows;

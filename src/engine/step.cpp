@@ -35,14 +35,14 @@ Reach reach_of(const CallForecast& c, double times, bool up) {
 // How far the sum's interval reaches to one side.
 Seconds joint_reach(const Program& program, const std::vector<CallForecast>& calls, bool up) {
   double common = 0, own = 0, all = 0;
-  std::map<std::pair<std::size_t, std::string_view>, double> by_family;
+  std::map<std::pair<std::size_t, FormatId>, double> by_family;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Reach reach = reach_of(calls[i], static_cast<double>(program.calls[i].times), up);
     const Kernel& kernel = program.calls[i].kernel;
     common += reach.shared;
     own += reach.rest * reach.rest;
     all += reach.rest;
-    by_family[{kernel.shape.index(), kernel.format.name}] += reach.rest;
+    by_family[{kernel.shape.index(), kernel.format.id}] += reach.rest;
   }
   double alike = 0;
   for (const auto& [family, sum] : by_family) alike += sum * sum;

@@ -26,9 +26,9 @@ inline const ClockedTime& longer(const ClockedTime& a, const ClockedTime& b) { r
 inline ClockedTime p_norm(const ClockedTime& a, const ClockedTime& b, double p) {
   const ClockedTime &most = longer(a, b), &least = a.time < b.time ? a : b;
   if (!(least.time > 0)) return most;
-  const double part = std::pow(least.time / most.time, p), whole = 1 + part;
+  const double part = plain_power(least.time / most.time, p), whole = 1 + part;
   const double apart = most.share - least.share;
-  return {most.time * std::pow(whole, 1 / p), (most.share + part * least.share) / whole,
+  return {most.time * plain_power(whole, 1 / p), (most.share + part * least.share) / whole,
           (most.bend + part * least.bend) / whole - p * part / (whole * whole) * apart * apart};
 }
 

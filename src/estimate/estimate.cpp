@@ -91,7 +91,7 @@ struct LoopTime {
   // Not above zero where DRAM alone takes as long.
   double clock_for(double time) const {
     if (!(time > dram)) return 0;
-    const double part = dram > 0 ? std::pow(1 - std::pow(dram / time, exponent), -1 / exponent) : 1;
+    const double part = dram > 0 ? plain_power(1 - plain_power(dram / time, exponent), -1 / exponent) : 1;
     return on_chip / time * part;
   }
   double clocked() const { return on_chip; }
@@ -138,10 +138,9 @@ Clocked clocked(PowerWork& work, const LaunchParts& parts, const Launch& launch,
   return found;
 }
 
-LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
-                               const Physics& physics, const Simplified& simplified) {
+void estimate_launch(LaunchEstimate& e, const Plan& plan, std::size_t index, const Gpu& gpu, const Context& context,
+                     const Physics& physics, const Simplified& simplified) {
   const Launch& launch = plan.launches[index];
-  LaunchEstimate e;
   e.load = schedule(launch, gpu);
   e.least_traffic = least_traffic(launch, gpu, context);
   e.at_peak = peak_times(launch, e.load, e.least_traffic, gpu);
@@ -162,7 +161,6 @@ LaunchEstimate estimate_launch(const Plan& plan, std::size_t index, const Gpu& g
   e.achieved = at_clock(e.achieved, launch, e.clock);
   const Seconds joined = e.clock == 1 ? clock.at_highest : join_times(e.achieved, launch, physics.overlap);
   e.latency = std::max(joined, e.assumed_bound);
-  return e;
 }
 
 }  // namespace
@@ -187,7 +185,8 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
   Seconds longest;
   Character character = Character::streaming;  // of the longest launch
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    LaunchEstimate e = estimate_launch(plan, i, gpu, context, physics, simplified);
+    LaunchEstimate& e = total.launches.emplace_back();
+    estimate_launch(e, plan, i, gpu, context, physics, simplified);
     total.bound += e.bound;
     total.assumed_bound += e.assumed_bound;
     if (method == Method::roofline) {
@@ -210,7 +209,6 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       total.limited_by = e.limited_by;
       character = plan.launches[i].character;
     }
-    total.launches.push_back(e);
   }
   if (const Seconds host = host_time(plan, context); method != Method::roofline && host > total.latency) {
     total.latency = host;

@@ -1,6 +1,7 @@
 #include "estimate/features.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -13,6 +14,18 @@ namespace {
 float log_ratio(double value, double least = -14, double most = 14) {
   if (!(value > 0)) return static_cast<float>(least);
   return std::clamp(std::log2(static_cast<float>(value)), static_cast<float>(least), static_cast<float>(most));
+}
+
+// The same of a whole number, which is small more often than not.
+float log_count(Count n, double least = -14) {
+  constexpr std::size_t kSmall = 512;
+  static const std::array<float, kSmall> logs = [] {
+    std::array<float, kSmall> all;
+    for (std::size_t i = 0; i < kSmall; ++i) all[i] = std::log2(static_cast<float>(i));
+    return all;
+  }();
+  if (n <= 0) return static_cast<float>(least);
+  return n < Count{kSmall} ? logs[static_cast<std::size_t>(n)] : log_ratio(static_cast<double>(n), least);
 }
 
 // Times far below a microsecond's thousandth say no more than "none".
@@ -45,18 +58,18 @@ void add_shape(Features& f, const Shape& shape) {
 }
 
 void add_schedule(Features& f, const Launch& launch, const Load& load, double sms) {
-  f[Feature::waves] = log_ratio(static_cast<double>(load.waves));
+  f[Feature::waves] = log_count(load.waves);
   const double exact = static_cast<double>(launch.ctas) / (sms * load.occupancy);
   f[Feature::last_wave_fullness] = static_cast<float>(exact / std::ceil(std::max(exact, 1e-9)));
-  f[Feature::occupancy] = log_ratio(load.occupancy);
+  f[Feature::occupancy] = log_count(load.occupancy);
   f[Feature::balance] = static_cast<float>(load.balance);
   f[Feature::sms_used] = static_cast<float>(static_cast<double>(load.sms_used) / sms);
-  f[Feature::busiest_tasks] = log_ratio(static_cast<double>(load.tasks_busiest));
+  f[Feature::busiest_tasks] = log_count(load.tasks_busiest);
   f[Feature::steps_per_task] =
       log_ratio(load.steps_busiest / std::max<double>(1, static_cast<double>(load.tasks_busiest)));
-  f[Feature::split] = log_ratio(launch.split);
-  f[Feature::tile_m] = log_ratio(launch.tile.m, -1);
-  f[Feature::tile_n] = log_ratio(launch.tile.n, -1);
+  f[Feature::split] = log_count(launch.split);
+  f[Feature::tile_m] = log_count(launch.tile.m, -1);
+  f[Feature::tile_n] = log_count(launch.tile.n, -1);
   f[Feature::ctas_per_sm] = log_ratio(static_cast<double>(launch.ctas) / sms);
 }
 

@@ -51,7 +51,7 @@ SynperfDemand scaled_product(const Gemm& shape, const MathPath& math, const Synp
 
 bool is_scaled_product(const Kernel& kernel) {
   return std::holds_alternative<Gemm>(kernel.shape) &&
-         (kernel.format.name == "fp8_static" || kernel.format.name == "fp8_block");
+         (kernel.format.id == FormatId::fp8_static || kernel.format.id == FormatId::fp8_block);
 }
 
 struct Totals {

@@ -123,7 +123,7 @@ const FamilyModel* Weights::find(std::string_view key) const {
 const FamilyModel* ModelSource::find(const Kernel& kernel) const {
   if (const FamilyModel* model = find(model_key(kernel))) return model;
   // Both run at the same rate through the same kernels; nearly all measurements are of bf16.
-  if (kernel.format.name == "fp16") return find(std::string(family_of(kernel.shape)) + "/bf16");
+  if (kernel.format.id == FormatId::fp16) return find(std::string(family_of(kernel.shape)) + "/bf16");
   return nullptr;
 }
 

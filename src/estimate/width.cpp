@@ -70,7 +70,20 @@ Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kern
 }  // namespace
 
 Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
-  return stranger_width(loop, doubt, wider(of(kProtocolWidth, loop), kNoise), kernel_known);
+  // Every forecast asks, and there are thirty answers.
+  using Answers = std::array<std::array<std::array<Width, 2>, kDoubtNames.size()>, kLoopNames.size()>;
+  static const Answers answers = [] {
+    Answers all;
+    for (std::size_t l = 0; l < all.size(); ++l)
+      for (std::size_t d = 0; d < all[l].size(); ++d)
+        for (const bool known : {false, true}) {
+          const auto of_loop = static_cast<MainLoop>(l);
+          const Width nearest = wider(of(kProtocolWidth, of_loop), kNoise);
+          all[l][d][known ? 1 : 0] = stranger_width(of_loop, static_cast<Doubt>(d), nearest, known);
+        }
+    return all;
+  }();
+  return answers[static_cast<std::size_t>(loop)][static_cast<std::size_t>(doubt)][kernel_known ? 1 : 0];
 }
 
 Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known) {

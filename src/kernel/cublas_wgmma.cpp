@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "constants/product.h"
 
@@ -45,7 +46,19 @@ class Search {
         row_bytes_(depth_ * bits_of(math.input) / 8.0),
         split_clocks_(static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * kSplitBytes *
                       clocks_per_l2_byte_),
-        most_split_(batched ? 1 : static_cast<int>(std::min<Count>(kMostSplit, steps_ / kLeastSteps))) {}
+        most_split_(batched ? 1 : static_cast<int>(std::min<Count>(kMostSplit, steps_ / kLeastSteps))) {
+    for (std::size_t i = 0; i < kFills.size(); ++i)
+      rooms_[i] = static_cast<Count>(kFills[i] * static_cast<double>(sms_) + 0.5);
+  }
+
+  // Looks at the tile that most large products take, so that hopeless ones are known from the beginning. Whether it is
+  // the best, and the first of equals, is left to the search proper.
+  void aim() {
+    constexpr int kUsualRows = 192, kUsualColumns = 192;
+    if (p_.m <= kUsualRows - 64 || p_.n <= kUsualColumns - 8) return;  // not among those searched
+    attempt({kUsualRows, p_.batch * ceil_div(p_.m, kUsualRows), p_.n, true}, kUsualColumns);
+    least_ /= kSurely;
+  }
 
   void over_rows(bool swapped) {
     const Count along = swapped ? p_.m : p_.n, across = swapped ? p_.n : p_.m;
@@ -55,7 +68,7 @@ class Search {
       const Count lines = p_.batch * ceil_div(along, side.rows);
       if (prune && side.rows <= 128 && lines * across > kMostRounds * sms_ * side.most_columns) continue;
       if (prune && results_clocks(static_cast<double>(lines * across) * side.rows) >= least_) continue;
-      over_columns(side, lines, across, swapped);
+      over_columns({side.rows, lines, across, swapped}, side.most_columns, std::make_index_sequence<kColumns.size()>());
     }
   }
 
@@ -63,57 +76,82 @@ class Search {
   bool prune = true;  // leave out tiles that would need very many rounds
 
  private:
-  void over_columns(const Rows& side, Count lines, Count across, bool swapped) {
-    for (const int columns : kColumns) {
-      if (columns > side.most_columns || (columns > 8 && columns - 8 >= across)) break;
-      if (prune && columns < 64 && lines * across > kMostNarrowRounds * sms_ * columns) continue;
-      attempt(side.rows, columns, lines, across, swapped);
-    }
+  // `lines` of tiles side by side, each over `across` columns of the result.
+  struct Lines {
+    int rows;
+    Count lines, across;
+    bool swapped;
+  };
+
+  template <std::size_t... kIndex>
+  void over_columns(const Lines& side, int most_columns, std::index_sequence<kIndex...>) {
+    (attempt_listed<kColumns[kIndex]>(side, most_columns), ...);
+    const Count cells = side.lines * side.across;
+    if (rooms_.back() * most_columns < cells) return;  // not even the widest fill so few rounds
     Count last = 0;
-    for (const double fill : kFills) {
-      const auto room = static_cast<Count>(fill * static_cast<double>(sms_) + 0.5);
-      if (room < lines || room * side.most_columns < lines * across) continue;  // not even the widest
-      const Count columns = round_up(ceil_div(across, room / lines), 8);
-      if (columns > side.most_columns || columns == last) continue;
+    for (const Count room : rooms_) {
+      if (room < side.lines || room * most_columns < cells) continue;
+      const Count columns = round_up(ceil_div(side.across, room / side.lines), 8);
+      if (columns > most_columns || columns == last) continue;
       last = columns;
-      attempt(side.rows, static_cast<int>(columns), lines, across, swapped);
+      attempt(side, static_cast<int>(columns));
     }
   }
 
-  // `lines` of tiles side by side, each over `across` columns of the result.
-  void attempt(int rows, int columns, Count lines, Count across, bool swapped) {
-    const double work = rows * std::max<double>(columns, kLeastColumns) * clocks_per_result_;
-    const double tile_bytes = (rows + columns) * row_bytes_;
+  // A width known here is divided by without a division.
+  template <int kWidth>
+  void attempt_listed(const Lines& side, int most_columns) {
+    if (kWidth > most_columns || (kWidth > 8 && kWidth - 8 >= side.across)) return;
+    if (kWidth < 64 && prune && side.lines * side.across > kMostNarrowRounds * sms_ * kWidth) return;
+    consider(side, kWidth, side.lines * ceil_div(side.across, kWidth));
+  }
+  void attempt(const Lines& side, int columns) {
+    consider(side, columns, side.lines * ceil_div(side.across, columns));
+  }
+
+  struct Step {
+    double tile_bytes, fed;  // what it loads, and its clocks were L2 never in the way
+    double factor;           // on the clocks of the whole
+  };
+
+  // Were L2 never in the way, neither the whole tile nor any split of it would take less than this: most need no closer
+  // look.
+  [[gnu::always_inline]] void consider(const Lines& side, int columns, Count tiles) {
+    const double work = side.rows * std::max<double>(columns, kLeastColumns) * clocks_per_result_;
+    const double tile_bytes = (side.rows + columns) * row_bytes_;
     const double fed = std::max(work, tile_bytes * (1 / kFeed));
     double factor = columns % 32 != 0 ? kOddColumns : columns % 64 != 0 ? (1 + kOddColumns) / 2 : 1;
     if (columns > 128) factor *= kWide;
-    if (swapped) factor *= rows >= 256 ? kSwapped * kSwappedTall : kSwapped;
-    const double results = 1.0 * rows * columns;
-    // Were L2 never in the way, neither the whole tile nor any split of it would take less than this: most need no
-    // closer look.
-    const Count tiles = lines * ceil_div(across, columns);
+    if (side.swapped) factor *= side.rows >= 256 ? kSwapped * kSwappedTall : kSwapped;
+    const double results = 1.0 * side.rows * columns;
     const double all_steps = static_cast<double>(steps_) * step_of(fed);
     const auto more_rounds = static_cast<double>(static_cast<Count>(static_cast<double>(tiles) * round_of_a_tile_));
     const auto hopeless = [&](double clocks) { return (clocks + results * kEpilogue) * factor * kSurely >= least_; };
     const bool whole = !hopeless(all_steps + more_rounds * (all_steps + results * kNextEpilogue));
     const bool in_parts = most_split_ > 1 && 2 * tiles <= sms_ && !hopeless(split_at_least(all_steps));
-    if (!whole && !in_parts) return;
-    for (int parts = whole ? 1 : 2; parts <= (in_parts ? most_split_ : 1); ++parts) {
+    if (whole || in_parts)
+      look_closer(side, columns, tiles, {tile_bytes, fed, factor}, whole ? 1 : 2, in_parts ? most_split_ : 1);
+  }
+
+  [[gnu::noinline]] void look_closer(const Lines& side, int columns, Count tiles, const Step& alone, int fewest_parts,
+                                     int most_parts) {
+    const double results = 1.0 * side.rows * columns;
+    for (int parts = fewest_parts; parts <= most_parts; ++parts) {
       const Count units = tiles * parts;
       if (parts > 1 && units > sms_) break;
       const double busy = static_cast<double>(std::min(units, sms_)) * clocks_per_l2_byte_;
-      const double l2 = tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
-      const double step = step_of(std::max(fed, l2));
+      const double l2 = alone.tile_bytes * (units <= cluster_room_ ? kClusterShare : kPairShare) * busy;
+      const double step = step_of(std::max(alone.fed, l2));
       const double rounds = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       double clocks = rounds * static_cast<double>(parts == 1 ? steps_ : ceil_div(steps_, parts)) * step +
                       results * (kEpilogue + (rounds - 1) * kNextEpilogue);
       if (parts > 1) clocks += kSplitClocks + parts * split_clocks_;
-      clocks *= factor;
-      if (swapped) clocks += kSwappedClocks;
+      clocks *= alone.factor;
+      if (side.swapped) clocks += kSwappedClocks;
       if (clocks >= least_) continue;
       least_ = clocks;
-      tile_m = swapped ? rows : columns;
-      tile_n = swapped ? columns : rows;
+      tile_m = side.swapped ? side.rows : columns;
+      tile_n = side.swapped ? columns : side.rows;
       split = parts;
     }
   }
@@ -142,6 +180,7 @@ class Search {
   Count steps_;
   double clocks_per_result_, clocks_per_l2_byte_, row_bytes_, split_clocks_;
   int most_split_;
+  std::array<Count, kFills.size()> rooms_{};  // SMs of whole rounds, and of the shares that clusters leave
   double least_ = std::numeric_limits<double>::infinity();
 };
 
@@ -179,6 +218,7 @@ Cluster cluster_for(const GemmProblem& p, int tile_m, int tile_n, int split, con
 
 GemmChoice choose_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& gpu, bool batched) {
   Search search(p, math, gpu, batched);
+  search.aim();
   search.over_rows(false);
   search.over_rows(true);
   if (search.tile_m == 0) {  // few tokens and a very wide result: every tile needs many rounds

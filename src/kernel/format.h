@@ -17,8 +17,32 @@ enum class Quantise : std::uint8_t {
   dynamic,  // a kernel quantises the activations before the product (and finds their scale)
 };
 
+enum class FormatId : std::uint8_t {
+  unnamed,
+  bf16,
+  fp16,
+  tf32,
+  fp32,
+  fp64,
+  fp8,
+  fp8_static,
+  fp8_token,
+  fp8_block,
+  fp8_block_static,
+  nvfp4,
+  mxfp6,
+  mxfp4,
+  w4a16_mxfp4,
+  w4a8_mxfp4_mxfp8,
+  int8,
+  int8_static,
+  int8_wo,
+  int4_wo,
+};
+
 struct Format {
-  std::string_view name;
+  std::string_view name;            // at the borders: what users and tables write
+  FormatId id = FormatId::unnamed;  // what the library compares
   DType math = DType::bf16;        // type the multiplier sees
   DType accumulate = DType::fp32;  // type it accumulates in
   double weight_bits = 16;         // per weight in memory, scales included

@@ -64,7 +64,7 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   Quantize shape;
   shape.rows = p.batch * p.m;
   shape.cols = p.k;
-  if (context.engine == Launcher::sglang && format.name == "fp8")
+  if (context.engine == Launcher::sglang && format.id == FormatId::fp8)
     shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
   return plan(shape, format, gpu, context);
 }

@@ -89,39 +89,75 @@ std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu) {
 
 namespace {
 
-// The least cost over the tiles offered.
+// What running a product in one tile costs, at the split that suits it best.
+class ListedCost {
+ public:
+  ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element)
+      : problem_(problem),
+        latency_(pipeline_latency(gpu)),
+        sms_(gpu.sms),
+        depth_(depth),
+        element_(element),
+        rate_(math.ops_per_clock * product_efficiency(gpu)),
+        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks : latency_.step_clocks * depth / kReferenceDepth),
+        all_steps_(ceil_div(problem.k, depth)),
+        reduce_clocks_(static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 /
+                       in_bytes(gpu.l2.per_clock)) {}
+
+  struct Split {
+    double clocks = std::numeric_limits<double>::infinity();
+    int split = 1;
+  };
+  // Nothing where every split takes more than `most` clocks: whatever the split, all SMs together run all steps.
+  Split of(const GemmTile& tile, double most) const {
+    constexpr double kSurely = 1 - 1e-9;  // more than the rounding of a few products
+    const Count tiles = problem_.batch * ceil_div(problem_.m, tile.m) * ceil_div(problem_.n, tile.n);
+    const double rows = static_cast<double>(std::min<Count>(tile.m, problem_.m));
+    const double columns = static_cast<double>(std::min<Count>(tile.n, problem_.n));
+    const double step = std::max({2.0 * tile.m * tile.n * depth_ / rate_,
+                                  (rows + columns) * depth_ * element_ / latency_.feed, step_latency_});
+    const double everything = static_cast<double>(tiles) * static_cast<double>(all_steps_) * step;
+    Split best;
+    if (everything * kSurely > most * static_cast<double>(sms_)) return best;
+    for (const int split : kSplits) {
+      if (split > 1 && all_steps_ < split * kLeastStepsPerSplit) break;
+      const Count units = tiles * split;
+      const double waves = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
+      const Count steps = split > 1 ? ceil_div(all_steps_, split) : all_steps_;
+      double clocks =
+          waves * static_cast<double>(steps) * step + latency_.task_clocks * (1 + latency_.wave_share * (waves - 1));
+      if (split > 1) clocks += latency_.split_clocks + split * reduce_clocks_;
+      if (clocks < best.clocks) best = {clocks, split};
+      if (units >= 4 * sms_) break;  // more splits only add waves
+    }
+    return best;
+  }
+
+ private:
+  const GemmProblem& problem_;
+  PipelineLatency latency_;
+  Count sms_;
+  int depth_;
+  double element_, rate_, step_latency_;
+  Count all_steps_;
+  double reduce_clocks_;  // of one part of a split
+};
+
+// The least cost over the tiles offered; of equal ones the first. Large tiles stand last and are looked at first: few
+// others come near them where there is much to do.
 GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
-  const PipelineLatency latency = pipeline_latency(gpu);
-  const double rate = math.ops_per_clock * product_efficiency(gpu);
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const double step_latency =
-      math.pipe == Pipe::tensor ? latency.step_clocks : latency.step_clocks * depth / kReferenceDepth;
-  const Count all_steps = ceil_div(problem.k, depth);
-  const double reduce_clocks_per_split =
-      static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 / in_bytes(gpu.l2.per_clock);
-
+  const ListedCost cost(problem, math, gpu, depth, element);
   GemmChoice best;
   double least = std::numeric_limits<double>::infinity();
-  for (const GemmTile& tile : gemm_tiles(math, gpu)) {
-    const Count tiles = problem.batch * ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n);
-    const double rows = static_cast<double>(std::min<Count>(tile.m, problem.m));
-    const double columns = static_cast<double>(std::min<Count>(tile.n, problem.n));
-    const double step = std::max(
-        {2.0 * tile.m * tile.n * depth / rate, (rows + columns) * depth * element / latency.feed, step_latency});
-    for (const int split : kSplits) {
-      if (split > 1 && all_steps < split * kLeastStepsPerSplit) break;
-      const double waves = static_cast<double>(ceil_div(tiles * split, gpu.sms));
-      double clocks = waves * static_cast<double>(ceil_div(all_steps, split)) * step +
-                      latency.task_clocks * (1 + latency.wave_share * (waves - 1));
-      if (split > 1) clocks += latency.split_clocks + split * reduce_clocks_per_split;
-      if (clocks < least) {
-        least = clocks;
-        best.tile = tile;
-        best.split = split;
-      }
-      if (tiles * split >= 4 * gpu.sms) break;  // more splits only add waves
-    }
+  const std::span<const GemmTile> tiles = gemm_tiles(math, gpu);
+  for (auto tile = tiles.rbegin(); tile != tiles.rend(); ++tile) {
+    const auto [clocks, split] = cost.of(*tile, least);
+    if (clocks > least) continue;
+    least = clocks;
+    best.tile = *tile;
+    best.split = split;
   }
   best.tile_k = depth;
   // Four stages where shared memory has room for them.

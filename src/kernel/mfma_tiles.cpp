@@ -45,7 +45,9 @@ GemmTile tile_of(int m, int n, const Gpu& gpu) {
   return tile;
 }
 
-bool is_block_scaled(const Format& format) { return format.name.starts_with("fp8_block"); }
+bool is_block_scaled(const Format& format) {
+  return format.id == FormatId::fp8_block || format.id == FormatId::fp8_block_static;
+}
 
 // All that the cost of a tile depends on.
 struct Work {

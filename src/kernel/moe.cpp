@@ -249,10 +249,10 @@ bool named(const Context& context, KernelSource::Word part) { return context.ker
 // SGLang's Triton experts have no fp4: it widens mxfp4 weights to bf16 when it loads them. Its rows on H100, H200 and
 // L40S take four times what the packed weights would.
 bool widened(const Format& format, const Context& context) {
-  return format.name == "w4a16_mxfp4" && named(context, KernelSource::Word::sglang_fused_moe_triton);
+  return format.id == FormatId::w4a16_mxfp4 && named(context, KernelSource::Word::sglang_fused_moe_triton);
 }
 
-bool narrow(const Format& format) { return format.weight_bits < 8 || format.name == "fp8_block"; }
+bool narrow(const Format& format) { return format.weight_bits < 8 || format.id == FormatId::fp8_block; }
 
 int helpers_of(const Format& format, const Context& context) {
   if (!narrow(format) || context.kernel_source.empty()) return 0;

@@ -48,13 +48,13 @@ bool chooses_by_experts(const Context& context) {
 
 TritonBlock block_by_experts(const Moe& s, const Format& format, DType input) {
   const bool few = s.tokens <= s.local_experts();
-  if (format.name == "fp8_block") return {64, 128, 128, 4, 3};
+  if (format.id == FormatId::fp8_block) return {64, 128, 128, 4, 3};
   if (bits_of(input) == 8) return few ? TritonBlock{64, 128, 128, 4, 4} : TritonBlock{128, 256, 128, 8, 4};
   return few ? TritonBlock{16, 32, 64} : TritonBlock{64, 64, 32};
 }
 
 TritonBlock block_by_tokens(const Moe& s, const Format& format, DType input) {
-  if (format.name == "fp8_block") return {s.tokens <= 64 ? 16 : 64, 128, 128, 4, 3};
+  if (format.id == FormatId::fp8_block) return {s.tokens <= 64 ? 16 : 64, 128, 128, 4, 3};
   const bool eight_bit = bits_of(input) == 8;
   TritonBlock block{128, s.tokens <= 64 ? 64 : 128, eight_bit || s.tokens <= 64 ? 128 : 64, s.tokens <= 128 ? 4 : 8,
                     s.tokens <= 32 ? 4 : 3};
@@ -92,7 +92,7 @@ GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& forma
   // is 128 x 16 (cutlass_heuristic.cpp, get_candidate_configs_sm90): rows four times slower than TensorRT-LLM's, which
   // tunes the same kernels, and equally so on H100 and H200. Block scales go another way.
   const bool untuned = context.kernel_source.says(KernelSource::Word::flashinfer_cutlass) &&
-                       format.name != "fp8_block" && gpu.tensor_generation() == TensorGeneration::wgmma;
+                       format.id != FormatId::fp8_block && gpu.tensor_generation() == TensorGeneration::wgmma;
   if (untuned)
     choice.tile = {.m = 128, .n = 16, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 16};
   return choice;

@@ -1,9 +1,9 @@
 #include "kernel/pipeline.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "constants/product.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 
@@ -26,7 +26,7 @@ double relative_clock(const Gpu& gpu) { return in_gigahertz(gpu.clock.max) / kRe
 PipelineLatency pipeline_latency(const Gpu& gpu) {
   const PipelineConstants& p = pipeline_of(gpu);
   const Tunable& split = gpu.cdna3_or_later() ? kMfmaSplitClocks : kSplitClocks;
-  const double stretch = std::pow(relative_clock(gpu), gpu.tuned(kLatencyExponent));
+  const double stretch = plain_power(relative_clock(gpu), gpu.tuned(kLatencyExponent));
   return {gpu.tuned(p.step_clocks) * stretch, gpu.tuned(p.task_clocks) * stretch, gpu.tuned(p.wave_share),
           gpu.tuned(split) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
 }
@@ -38,13 +38,13 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
   const double fitted_rate = pipeline_of(gpu).rate;
-  return rate > 0 && rate < fitted_rate ? std::pow(rate / fitted_rate, gpu.tuned(kSlowPipeExponent)) : 1;
+  return rate > 0 && rate < fitted_rate ? power(rate / fitted_rate, gpu.tuned(kSlowPipeExponent)) : 1;
 }
 
 double product_efficiency(const Gpu& gpu) {
   const double at_reference = gpu.tuned(pipeline_of(gpu).efficiency);
   const double reached =
-      std::min<double>(kMostEfficiency, at_reference * std::pow(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
+      std::min<double>(kMostEfficiency, at_reference * power(relative_clock(gpu), gpu.tuned(kEfficiencyExponent)));
   return 1 / (1 + (1 / reached - 1) * slower_pipe(gpu));
 }
 

@@ -38,7 +38,7 @@ Result<ScaleOf> resolve_scale(const Quantize& s, const Format& format) {
       return field_error("scale", "'" + std::string(format.name) + "' carries a scale per block", "leave it out");
     return ScaleOf::block;
   }
-  if (format.name == "fp8_token" && s.scale == ScaleOf::tensor) return ScaleOf::token;
+  if (format.id == FormatId::fp8_token && s.scale == ScaleOf::tensor) return ScaleOf::token;
   return s.scale;
 }
 

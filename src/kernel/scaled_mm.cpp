@@ -129,10 +129,10 @@ std::optional<ScaledKernels> scaled_kernels(const Format& format, const Gpu& gpu
   const bool vllm = context.engine == Launcher::vllm, sglang = context.engine == Launcher::sglang;
   // DeepGEMM's and TensorRT-LLM's block-scaled kernels do not split k either; from Hopper on their tiles are about
   // these.
-  if (format.name == "fp8_block" && !context.engine.empty())
+  if (format.id == FormatId::fp8_block && !context.engine.empty())
     return context.engine == Launcher::trtllm ? ScaledKernels::trtllm_blocks : ScaledKernels::sglang;
-  if (format.name == "nvfp4" && !context.engine.empty() && is_sm120(gpu)) return ScaledKernels::fp4;
-  if ((format.name == "fp8" || format.name == "fp8_token") && (vllm || sglang))
+  if (format.id == FormatId::nvfp4 && !context.engine.empty() && is_sm120(gpu)) return ScaledKernels::fp4;
+  if ((format.id == FormatId::fp8 || format.id == FormatId::fp8_token) && (vllm || sglang))
     return vllm ? ScaledKernels::vllm : ScaledKernels::sglang;
   return std::nullopt;
 }

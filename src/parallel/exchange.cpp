@@ -156,7 +156,7 @@ class ExchangeWriter {
     e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
     const Format& format = at_.engine.precision.experts;
     // Tokens for mxfp4 experts travel as they are and are quantised where they arrive, if at all.
-    const double bits = format.name == "mxfp4" ? 16 : format.activation_bits;
+    const double bits = format.id == FormatId::mxfp4 ? 16 : format.activation_bits;
     e.element_bytes = !there || bits >= 16 ? kBf16Element : bits >= 8 ? kFp8Element : kNvfp4Element;
     exchanges_.back().experts = e;
   }

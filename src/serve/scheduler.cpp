@@ -68,17 +68,12 @@ void Scheduler::preempt(Sequence& s, bool at_front) {
   ++s.preemptions;
   now_waits(s, true);
   if (limits_.by_priority) enqueue_by_priority(s);
-  else if (at_front) waiting_.push_front(&s);
-  else waiting_.push_back(&s);
+  else s.place = at_front ? waiting_.push_front(s) : waiting_.push_back(s);
 }
 
 void Scheduler::cancel(Sequence& s) {
   s.gone = true;
-  if (s.waits) {
-    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &s));
-    now_waits(s, false);
-    return;
-  }
+  if (s.waits) return leave_queue(s);
   std::erase(running_, &s);
   forget(s);
   if (s.in_plans == 0) finish(s);

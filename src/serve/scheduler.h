@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "engine/kinds.h"
 #include "serve/kv_cache.h"
 #include "serve/step_cost.h"
+#include "serve/waiting_queue.h"
 #include "serve/workload.h"
 #include "support/random.h"
 
@@ -36,7 +36,8 @@ struct Sequence {
   Seconds sent, scheduled, first, last;       // when it was sent, first planned, its first and latest token came
   bool started = false, first_given = false;  // `scheduled` and `first` are set
   bool in_flight = false;                     // its next token is being computed (pipelines)
-  bool waits = false;                         // it stands in a queue
+  bool waits = false;                         // it stands in a queue, at `place`
+  QueuePlace place;
   bool encoded = false;                       // its images or clips are
   bool gone = false;                          // its client has given up
   std::int32_t replica = -1;                  // that has it; -1: none
@@ -125,7 +126,7 @@ class Scheduler {
 
   void add(Sequence& sequence) {
     if (limits_.by_priority) enqueue_by_priority(sequence);
-    else waiting_.push_back(&sequence);
+    else sequence.place = waiting_.push_back(sequence);
     now_waits(sequence, true);
   }
   // The client has gone. Blocks come back at once, or with the last step that has the request (finish()).
@@ -162,11 +163,10 @@ class Scheduler {
   bool put(StepPlan& plan, Sequence& s, Count tokens);
   // The request loses its blocks and waits again, to compute everything anew.
   void preempt(Sequence& s, bool at_front);
-  // The waiting request at `place` is admitted: it leaves the queue.
-  void leave_queue(std::size_t place = 0) {
-    now_waits(*waiting_[place], false);
-    if (place == 0) waiting_.pop_front();
-    else waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  // A waiting request is admitted, or no longer wanted.
+  void leave_queue(Sequence& s) {
+    now_waits(s, false);
+    waiting_.erase(s.place);
   }
   // A request that neither waits nor runs is no longer wanted.
   virtual void forget(const Sequence&) {}
@@ -204,7 +204,7 @@ class Scheduler {
 
   SchedulerLimits limits_;
   KvCache& cache_;
-  std::deque<Sequence*> waiting_;
+  WaitingQueue waiting_;
   std::vector<Sequence*> running_;
   bool hold_ = false;  // this step
 

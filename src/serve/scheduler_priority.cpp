@@ -1,22 +1,17 @@
 // vLLM's --scheduling-policy priority (vllm/v1/core/sched/scheduler.py and request_queue.py, 0.14): who waits stands by
 // priority, then by arrival; who has to go where blocks are lacking is the least urgent that runs, the latest of them.
 #include <algorithm>
-#include <tuple>
 
 #include "serve/scheduler.h"
 
 namespace tilecast {
 namespace {
 
-bool more_urgent(const Sequence* a, const Sequence* b) {
-  return std::tie(a->request.priority, a->entered, a->id) < std::tie(b->request.priority, b->entered, b->id);
-}
+QueuePlace urgency_of(const Sequence& s) { return {s.request.priority, s.entered, s.id}; }
 
 }  // namespace
 
-void Scheduler::enqueue_by_priority(Sequence& s) {
-  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &s, more_urgent), &s);
-}
+void Scheduler::enqueue_by_priority(Sequence& s) { s.place = waiting_.insert(s, urgency_of(s)); }
 
 // A request that was to run in this step and has to go after all: its books are as before.
 Count Scheduler::take_back(StepPlan& plan, Sequence& s) {
@@ -51,7 +46,7 @@ Count Scheduler::go_on_by_priority(StepPlan& plan, Count budget) {
     while (!cache_.grow(s.kv, s.computed + tokens)) {
       Sequence* victim = nullptr;
       for (Sequence* other : running_)
-        if (!held(*other) && (!victim || more_urgent(victim, other))) victim = other;
+        if (!held(*other) && (!victim || urgency_of(*victim) < urgency_of(*other))) victim = other;
       if (!victim) return budget;
       const auto place = std::find(running_.begin(), running_.end(), victim);
       if (static_cast<std::size_t>(place - running_.begin()) < i) --i;

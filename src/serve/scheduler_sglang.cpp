@@ -25,7 +25,7 @@ void SglangScheduler::join_received() {
     const bool alone = running_.empty();
     if (static_cast<double>(s.received + promised) >= room() && !alone) return;
     if (!AdapterRoom(*this).fits(s) || !admission(s, s.received + turn()).fits) return;
-    leave_queue();
+    leave_queue(s);
     admit(s, s.received);
     running_.push_back(&s);
   }
@@ -89,7 +89,7 @@ void SglangScheduler::fill_prompts(StepPlan& plan) {
     if (fresh > input_left && !plan.items.empty()) return;
     const Count tokens = std::min(fresh, chunk_left);
     if (!admission(s, there + tokens).fits) return;
-    leave_queue();
+    leave_queue(s);
     adapters.join(s);
     admit(s, there + tokens);
     if (tokens < fresh) cut_ = &s;

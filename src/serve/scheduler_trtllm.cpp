@@ -21,7 +21,7 @@ void TrtllmScheduler::fill(StepPlan& plan) {
 bool TrtllmScheduler::keeps_waiting(Count budget) {
   if (limits_.wait_steps == 0 || waiting_.empty() || running_.empty()) return false;
   Count tokens = limits_.max_tokens - budget;
-  for (const Sequence* s : waiting_) {
+  for (const auto& [place, s] : waiting_) {
     tokens += s->request.input + s->generated;
     if (tokens >= limits_.max_tokens) break;
   }
@@ -53,7 +53,7 @@ void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
     if (!admission(s, there + tokens).fits) return;
     const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.longest());
     if (no_evict && whole + reserved > cache_.available()) return;
-    leave_queue();
+    leave_queue(s);
     admit(s, there + tokens);
     if (no_evict) reserved += cache_.lacking(s.kv, s.request.input + s.request.longest());
     running_.push_back(&s);
@@ -71,7 +71,7 @@ void StaticScheduler::fill(StepPlan& plan) {
       const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.longest());
       if (promised + whole > cache_.available()) break;
       promised += whole;
-      leave_queue();
+      leave_queue(s);
       running_.push_back(&s);
     }
     for (Sequence* s : running_) {

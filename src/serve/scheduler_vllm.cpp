@@ -12,22 +12,19 @@ void VllmScheduler::fill(StepPlan& plan) {
 }
 
 void VllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
-  std::size_t place = 0;  // those whose adapter has no room are passed over
   AdapterRoom adapters(*this);
-  while (place < waiting_.size() && adapters.somebody_may() && budget > 0 &&
+  auto next = waiting_.begin();
+  while (next != waiting_.end() && adapters.somebody_may() && budget > 0 &&
          static_cast<Count>(running_.size()) < limits_.max_sequences) {
-    Sequence& s = *waiting_[place];
-    if (!adapters.fits(s)) {
-      ++place;
-      continue;
-    }
+    Sequence& s = *(next++)->second;
+    if (!adapters.fits(s)) continue;  // passed over until its adapter has room
     const Count known = s.request.input + s.generated;
     const Count there = s.received > 0 ? s.received : cache_.cached(s.key(), known);
     Count tokens = known - there;
     if (!limits_.chunked_prefill && s.preemptions == 0 && tokens > budget) return;
     tokens = std::min(tokens, budget);
     if (!admission(s, there + tokens).fits) return;
-    leave_queue(place);
+    leave_queue(s);
     adapters.join(s);
     admit(s, there + tokens);
     running_.push_back(&s);

@@ -38,6 +38,8 @@ struct SimulationOptions {
   // Clients give up a request whose first token, or whose last, has not come in that time; nothing: they wait.
   std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
   const SharedPaths* paths = nullptr;  // of requests that have one; outlives the simulation
+
+  const PoolOptions& front() const { return prefill ? *prefill : pool; }  // the pool that requests enter
 };
 
 // `progress` is called now and then with the share of requests that ended.

@@ -111,7 +111,7 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
 // SGLang's own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
 bool slow_collector(const KernelCall& call, EngineKind engine, Architecture architecture) {
   return engine == EngineKind::sglang && architecture == Architecture::blackwell &&
-         std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.name == "fp8_block";
+         std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.id == FormatId::fp8_block;
 }
 
 // Where few tokens are computed, shared experts run on a stream of their own beside the routed ones, which take longer:

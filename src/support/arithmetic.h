@@ -23,12 +23,16 @@ inline double power(double base, double exponent) {
   return exponent < 0 ? 1 / product : product;
 }
 
+// A power whose logarithm is no larger than about one, or which is only added to something larger: there a logarithm and
+// an exponential lose no more than std::pow does, in two thirds of its time.
+inline double plain_power(double base, double exponent) { return std::exp(exponent * std::log(base)); }
+
 // p-norm of two times or amounts: p = 1 adds them, large p takes the longer. What is not above zero adds nothing. The
 // longer is taken out of the powers, so that they neither overflow nor vanish.
 inline double p_norm(double a, double b, double p) {
   const double longer = std::max(a, b), shorter = std::min(a, b);
   if (!(shorter > 0)) return longer;
-  return longer * std::pow(1 + std::pow(shorter / longer, p), 1 / p);
+  return longer * plain_power(1 + plain_power(shorter / longer, p), 1 / p);
 }
 
 }  // namespace tilecast

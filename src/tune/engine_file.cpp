@@ -10,17 +10,18 @@ namespace {
 
 // _get_config_dtype_str of both engines. bf16 and fp16 have no name: they share a file.
 struct DtypeName {
-  std::string_view format, name;
+  FormatId format;
+  std::string_view name;
   bool blocks = false;
 };
-constexpr std::array<DtypeName, 8> kDtypeNames = {{{"bf16", ""},
-                                                   {"fp16", ""},
-                                                   {"fp8", "fp8_w8a8"},
-                                                   {"fp8_static", "fp8_w8a8"},
-                                                   {"fp8_token", "fp8_w8a8"},
-                                                   {"fp8_block", "fp8_w8a8", true},
-                                                   {"int8_wo", "int8_w8a16"},
-                                                   {"int4_wo", "int4_w4a16"}}};
+constexpr std::array<DtypeName, 8> kDtypeNames = {{{FormatId::bf16, ""},
+                                                   {FormatId::fp16, ""},
+                                                   {FormatId::fp8, "fp8_w8a8"},
+                                                   {FormatId::fp8_static, "fp8_w8a8"},
+                                                   {FormatId::fp8_token, "fp8_w8a8"},
+                                                   {FormatId::fp8_block, "fp8_w8a8", true},
+                                                   {FormatId::int8_wo, "int8_w8a16"},
+                                                   {FormatId::int4_wo, "int4_w4a16"}}};
 
 std::string with_underscores(std::string text) {
   std::replace_if(
@@ -32,7 +33,7 @@ std::string with_underscores(std::string text) {
 
 Result<EngineFileName> engine_file_name(Count experts, Count inter, const std::string& device, const Format& format) {
   const auto* found = std::find_if(kDtypeNames.begin(), kDtypeNames.end(),
-                                   [&](const DtypeName& one) { return one.format == format.name; });
+                                   [&](const DtypeName& one) { return one.format == format.id; });
   if (found == kDtypeNames.end())
     return Error{"", "dtype", "the engines have no tuned files for " + std::string(format.name),
                  "bf16, fp16, fp8, fp8_block, int8_wo or int4_wo"};

@@ -70,7 +70,7 @@ std::string why_illegal(const TritonConfig& c, const Format& format, const Gpu& 
   if (c.m < 16 || c.n < 16 || c.k < 16) return "a block side is under 16, the least of the tensor pipe";
   if (accumulators(c) > kMostRegisters) return fmt::format("{} accumulators a thread", accumulators(c));
   // One scale per block of weights and step: vLLM's benchmark_moe.py drops other N, and its kernel cuts longer K.
-  if (format.name == "fp8_block" && (c.n % 128 != 0 || c.k != 128))
+  if (format.id == FormatId::fp8_block && (c.n % 128 != 0 || c.k != 128))
     return "fp8 blocks need BLOCK_SIZE_N in steps of 128 and BLOCK_SIZE_K 128";
   const TritonFootprint found = footprint_of(c, format, gpu);
   if (found.cta.shared_memory > gpu.shared_memory.per_cta)
@@ -106,7 +106,7 @@ TritonConfig vllm_default(const Moe& shape, const Format& format, DType input) {
 TritonConfig sglang_default(const Moe& shape, const Format& format, DType input) {
   const TritonBlock block = block_by_experts(shape, format, input);
   const bool few = shape.tokens <= shape.local_experts();
-  const int group = few && format.name != "fp8_block" ? 1 : bits_of(input) == 8 ? 32 : 8;
+  const int group = few && format.id != FormatId::fp8_block ? 1 : bits_of(input) == 8 ? 32 : 8;
   return {block.m, block.n, block.k, group, block.warps, block.stages};
 }
 

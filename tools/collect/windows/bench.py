@@ -155,8 +155,8 @@ class Bench:
         sample.busy = sum(times) / 1e6 / passed
         return sample
 
-    def _timed(self, graph, replays):
-        """Microseconds between the events, the host queueing ahead of the device."""
+    def _queued(self, graph, replays):
+        """The events around the replays, the host queueing ahead of the device."""
         start, end = _event(), _event()
         torch.cuda._sleep(HEAD_START)
         self.cycles.stamp(0)
@@ -165,18 +165,17 @@ class Bench:
             graph.replay()
         end.record()
         self.cycles.stamp(1)
+        return start, end
+
+    def _timed(self, graph, replays):
+        """Microseconds between the events."""
+        start, end = self._queued(graph, replays)
         torch.cuda.synchronize()
         return 1e3 * start.elapsed_time(end)
 
     def _watched(self, graph, replays):
-        start, end = _event(), _event()
-        torch.cuda._sleep(HEAD_START)
-        self.cycles.stamp(0)
-        start.record()
-        for _ in range(replays):
-            graph.replay()
-        end.record()
-        self.cycles.stamp(1)
+        """The same, and what the card says of itself while it works."""
+        start, end = self._queued(graph, replays)
         time.sleep(0.012)
         seen = self.card.read(), self.card.instant_watts(), self.card.throttle_reasons()
         torch.cuda.synchronize()

@@ -1,0 +1,103 @@
+// Every command's help ends in examples of that very command, and every one of them runs as it is printed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/cli_testing.h"
+#include "test_paths.h"
+
+namespace tilecast {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// Names below "Subcommands:", two spaces in.
+std::vector<std::string> subcommands_of(const std::vector<std::string>& help) {
+  std::vector<std::string> names;
+  bool listed = false;
+  for (const std::string& line : help) {
+    if (line == "Subcommands:") listed = true;
+    else if (line.empty()) listed = false;
+    else if (listed && line.starts_with("  ") && line[2] != ' ')
+      names.push_back(line.substr(2, line.find_first_of(" ,", 2) - 2));
+  }
+  return names;
+}
+
+// Lines of the last part that begin with the program's name; what follows a backslash belongs to them.
+std::vector<std::string> examples_of(const std::vector<std::string>& help) {
+  std::vector<std::string> examples;
+  for (const std::string& line : help) {
+    if (!examples.empty() && examples.back().ends_with("\\")) {
+      examples.back().pop_back();
+      examples.back() += line;
+    } else if (line.starts_with("  tilecast ")) {
+      examples.push_back(line.substr(2));
+    }
+  }
+  return examples;
+}
+
+// A folder that looks as the repository does from where examples are typed, and takes what they write.
+class Workplace {
+ public:
+  Workplace() : folder_(scratch_path("examples")) {
+    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directory_symlink(TILECAST_SOURCE_DIR "/data", folder_ + "/data");
+    std::ofstream(folder_ + "/requests.csv") << "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                                                "2026-01-01 00:00:00.0,100,20\n2026-01-01 00:00:01.5,200,30\n";
+  }
+  ~Workplace() { std::filesystem::remove_all(folder_); }
+  Ran run(const std::string& example) const {
+    return run_shell("cd '" + folder_ + "' && '" TILECAST_BINARY "' " +
+                     example.substr(std::string("tilecast ").size()));
+  }
+
+ private:
+  std::string folder_;
+};
+
+std::vector<std::string> help_lines(const std::string& command) {
+  const Ran ran = run_tilecast(command + " --help");
+  EXPECT_EQ(ran.code, 0) << command;
+  return lines_of(ran.out);
+}
+
+void expect_examples(const std::string& command, std::vector<std::string>& all) {
+  const std::vector<std::string> help = help_lines(command);
+  const std::vector<std::string> examples = examples_of(help);
+  ASSERT_FALSE(examples.empty()) << command;
+  for (const std::string& example : examples) {
+    const std::string own = command.empty() ? "tilecast " : "tilecast " + command + " ";
+    EXPECT_TRUE((example + " ").starts_with(own)) << command << ": " << example;
+  }
+  ASSERT_FALSE(help.empty());
+  EXPECT_TRUE(help.back().starts_with("  ")) << command << " ends in: " << help.back();
+  all.insert(all.end(), examples.begin(), examples.end());
+  for (const std::string& sub : subcommands_of(help)) expect_examples(command.empty() ? sub : command + " " + sub, all);
+}
+
+TEST(Help, EndsInExamplesThatRun) {
+  std::vector<std::string> examples;
+  expect_examples("", examples);
+  EXPECT_GT(examples.size(), 50u);
+  std::sort(examples.begin(), examples.end());
+  examples.erase(std::unique(examples.begin(), examples.end()), examples.end());
+  const Workplace place;
+  for (const std::string& example : examples) {
+    if (example.find("--measure") != std::string::npos) continue;  // takes a GPU
+    const Ran ran = place.run(example);
+    EXPECT_EQ(ran.code, 0) << example << "\n" << ran.err;
+    EXPECT_FALSE(ran.out.empty()) << example;
+  }
+}
+
+}  // namespace
+}  // namespace tilecast
