@@ -15,7 +15,7 @@ struct TestOperator {
   std::string name;
   std::string arguments;  // JSON: [["self","tensor",0]]
   std::string results;    // JSON: [1]
-  std::string reads, writes;  // storages, JSON
+  std::string reads = {}, writes = {};  // storages, JSON
 };
 
 inline std::string test_layout(const std::string& dtype, const std::string& shape, const std::string& strides) {
