@@ -215,5 +215,28 @@ TEST(StepApi, ArgumentsRefuseWhatTheyDoNotTake) {
   EXPECT_EQ(refusal_of<StepQuery>("sharding", "fsdp"), "taken");
 }
 
+TEST(StepFramework, GivesDefaultsThatArgumentsOverride) {
+  StepQuery query;
+  query.model = "Llama-3.1-8B", query.cluster = "hgx-h100", query.mode = Mode::train, query.seq = 512;
+  query.method = Method::roofline;
+  query.layout.tp = 2, query.layout.dp = 4, query.global_batch = 8, query.micro_batch = 1;
+  query.framework = Framework::torchtitan;
+  const auto recipe = forecast(query);
+  ASSERT_TRUE(recipe) << recipe.error().line();
+  EXPECT_EQ(recipe->setting.layout.sharding, Sharding::parameters);
+  EXPECT_TRUE(recipe->setting.layout.sequence_parallel);
+  StepQuery own = query;
+  for (const auto& [name, value] : {std::pair("sharding", "none"), {"sequence-parallel", "no"}, {"recompute", "none"}})
+    ASSERT_TRUE(set_argument(arguments_of(own), name, value)) << name;
+  const auto changed = forecast(own);
+  ASSERT_TRUE(changed) << changed.error().line();
+  EXPECT_EQ(changed->setting.layout.sharding, Sharding::none);
+  EXPECT_FALSE(changed->setting.layout.sequence_parallel);
+  EXPECT_GT(changed->memory.need.total(), recipe->memory.need.total());
+  EXPECT_FALSE(set_argument(arguments_of(own), "framework", "horovod"));
+  query.mode = Mode::prefill, query.micro_batch = {}, query.global_batch = {};
+  EXPECT_FALSE(forecast(query)) << "a recipe is a training's";
+}
+
 }  // namespace
 }  // namespace tilecast
