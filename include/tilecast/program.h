@@ -22,8 +22,8 @@
 namespace tilecast {
 
 struct ProgramQuery {
-  std::string program;  // a file of tilecast.torch, plain or gzip
-  std::string gpu;
+  std::string program = {};  // a file of tilecast.torch, plain or gzip
+  std::string gpu = {};
   EngineKind engine = EngineKind::pytorch;  // pytorch, which runs it as recorded, or compile, which fuses it
   Method method = Method::tilecast;
   std::string weights = {};  // a weight file in place of the shipped ones

@@ -119,7 +119,9 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
     json["release"] = best.release;
     json["launch"] = best.launch;
   }
-  if (!p.best) json["problem"] = no_deployment(q, p).problem;
+  if (!p.best)
+    json["problem"] = fmt::format("none of {} deployments: {} set-ups do not fit, {} miss with any number of GPUs allowed",
+                                  p.tried, p.too_large, p.too_slow);
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   return json_text(json);

@@ -15,8 +15,8 @@ using namespace constants;
 namespace {
 
 // What a product multiplies whose operands were cast by kernels of their own.
-constexpr Format ready(std::string_view name, DType math, double bits) {
-  return {name, math, DType::fp32, bits, bits, DType::bf16, Quantise::none};
+constexpr Format ready(std::string_view name, FormatId id, DType math, double bits) {
+  return {name, id, math, DType::fp32, bits, bits, DType::bf16, Quantise::none};
 }
 
 // Bytes of four: bf16 is read, fp8 written; twice where both ways. Scales of blocks: fp32 for 128 numbers, eight bits
@@ -31,37 +31,37 @@ constexpr std::string_view kTeDocs =
 // maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so that both directions are cast from bf16. nvfp4's second
 // level needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
 constexpr std::array<NarrowRecipe, 6> kRecipes = {{
-    {TrainPrecision::fp8_delayed, ready("fp8_static", DType::fp8, 8), {written(8, 1), written(8, 2)}, 1, 1, 1, kTeDocs},
+    {TrainPrecision::fp8_delayed, ready("fp8_static", FormatId::fp8_static, DType::fp8, 8), {written(8, 1), written(8, 2)}, 1, 1, 1, kTeDocs},
     {TrainPrecision::fp8_current,
-     ready("fp8_static", DType::fp8, 8),
+     ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),
      {written(8, 1), written(8, 2), false, true},
      1,
      1,
      1,
      kTeDocs},
     {TrainPrecision::fp8_row,
-     ready("fp8_static", DType::fp8, 8),
+     ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),
      {written(8, 1), 2 * written(8, 1), true},
      1,
      1,
      1,
      "torchao/float8/config.py, rowwise"},
     {TrainPrecision::fp8_block,
-     ready("fp8_static", DType::fp8, kBlockBits),
+     ready("fp8_static", FormatId::fp8_static, DType::fp8, kBlockBits),
      {written(kBlockBits, 1), written(kBlockBits, 2), true},
      kBlockForward.value,
      kBlockInput.value,
      kBlockWeight.value,
      kTeDocs},
     {TrainPrecision::mxfp8,
-     ready("fp8_static", DType::fp8, kMxBits),
+     ready("fp8_static", FormatId::fp8_static, DType::fp8, kMxBits),
      {written(kMxBits, 1), written(kMxBits, 2), true},
      1,
      1,
      1,
      kTeDocs},
     {TrainPrecision::nvfp4,
-     ready("nvfp4", DType::fp4, kNvBits),
+     ready("nvfp4", FormatId::nvfp4, DType::fp4, kNvBits),
      {written(kNvBits, 1), written(kNvBits, 2), true, true},
      1,
      1,
