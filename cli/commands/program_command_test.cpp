@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/json_value.h"
 #include "test_paths.h"
 
 namespace tilecast {

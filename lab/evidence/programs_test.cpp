@@ -59,7 +59,9 @@ TEST(Programs, ErrorsAreOfTheHalfAndEngineAskedFor) {
 TEST(Programs, ThePageIsFresh) {
   ASSERT_TRUE(judged()) << judged().error().line();
   const std::string page = programs_report(*judged());
-  if (std::getenv("TILECAST_UPDATE_DOCS")) ASSERT_TRUE(write_text_file(kPage, page));
+  if (std::getenv("TILECAST_UPDATE_DOCS")) {
+    ASSERT_TRUE(write_text_file(kPage, page));
+  }
   const auto there = read_text_file(kPage, 1 << 20);
   ASSERT_TRUE(there) << there.error().line();
   EXPECT_EQ(*there, page) << "TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evidence --gtest_filter='Programs.*'";

@@ -120,7 +120,7 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
     json["launch"] = best.launch;
   }
   if (!p.best)
-    json["problem"] = fmt::format("none of {} deployments: {} set-ups do not fit, {} miss with any number of GPUs allowed",
+    json["problem"] = fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed)",
                                   p.tried, p.too_large, p.too_slow);
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
