@@ -126,6 +126,23 @@ Result<std::string> blind_only(const AccuracyCommand& command) {
   return "wrote " + command.out + "\n";
 }
 
+Result<std::vector<EndToEndResult>> whole_models_of(const AccuracyCommand& command) {
+  EndToEndCommand models;
+  models.data = command.data, models.measurements = command.measurements;
+  return judge_end_to_end(models);
+}
+
+// The page of whole models alone.
+Result<std::string> whole_models_only(const AccuracyCommand& command) {
+  AccuracyInputs inputs;
+  auto whole = whole_models_of(command);
+  if (!whole) return std::move(whole).error();
+  inputs.end_to_end = *std::move(whole);
+  if (auto written = write_text_file(command.out, accuracy_page_head() + section::whole_models(inputs)); !written)
+    return std::move(written).error();
+  return "wrote " + command.out + "\n";
+}
+
 // The blind test beside what this run judged; the figures are kept for blind_only().
 Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const KernelErrors& kernels) {
   if (!something_at(command.evidence + std::string(kBlind))) return Ok{};
@@ -149,6 +166,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   if (command.trees < 1 || command.trees > 5000)
     return Error{"", "trees", "must lie between 1 and 5000", "200 are usual"};
   if (command.only == "blind") return blind_only(command);
+  if (command.only == "whole-models") return whole_models_only(command);
   if (command.data.empty())
     return Error{"", "data", "is missing: the folder of measured tables",
                  "for example --data ../data: one folder a source"};
@@ -169,7 +187,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
   if (!command.only.empty())
-    return Error{"", "only", "must be calibration or blind, not '" + command.only + "'", "leave it out for every page"};
+    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'", "leave it out for every page"};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
@@ -183,9 +201,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
     inputs->collectives = *std::move(judged);
   }
   if (something_at(command.data + "/e2e") && !command.analytic) {
-    EndToEndCommand models;
-    models.data = command.data, models.measurements = command.measurements;
-    auto whole = judge_end_to_end(models);
+    auto whole = whole_models_of(command);
     if (!whole) return std::move(whole).error();
     inputs->end_to_end = *std::move(whole);
     CoverageCommand coverage;

@@ -16,7 +16,7 @@ struct AccuracyCommand {
   std::vector<std::string> families;               // empty: all
   Count sample = 2000;
   Count trees = 200;
-  std::string only;                        // "calibration" or "blind": that page alone
+  std::string only;                        // "calibration", "blind" or "whole-models": that page alone
   bool analytic = false;                   // nothing learned
   std::string evidence = "data/evidence";  // a blind test's figures; those to stand beside them are written there
   std::string keep = "build/coverage";     // where `coverage --train` left errors with something left out, if it ran

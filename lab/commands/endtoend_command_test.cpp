@@ -31,10 +31,10 @@ TEST(EndToEndCommandTest, HelpListsEverySource) {
   std::string help = run_tilecast("endtoend --help").out;
   std::replace(help.begin(), help.end(), '\n', ' ');
   for (const char* source : {"h200,", "argonne,", "trtllm,", "synperf,", "mosaic,", "megatron,", "bridge,", "nemo,",
-                             "ultrascale,", "neusight,", "llmservingsim,", "gpustack,", "silicon,", "inferencex "})
+                             "ultrascale,", "mlperf,", "neusight,", "llmservingsim,", "gpustack,", "silicon,", "inferencex "})
     EXPECT_THAT(help, HasSubstr(source));
   const std::string wrong = run_tilecast("endtoend --only all").err;
-  EXPECT_THAT(wrong, HasSubstr("megatron, bridge, nemo, ultrascale, neusight"));
+  EXPECT_THAT(wrong, HasSubstr("megatron, bridge, nemo, ultrascale, mlperf, neusight"));
 }
 
 // A table of which nothing is known is no success.

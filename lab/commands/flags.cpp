@@ -120,7 +120,7 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       ->capture_default_str();
   accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
   accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
-  accuracy->add_option("--only", options.accuracy.only, "calibration or blind: write that page alone, in minutes");
+  accuracy->add_option("--only", options.accuracy.only, "calibration, blind or whole-models: write that page alone, in minutes");
   accuracy->add_option("--evidence", options.accuracy.evidence, "folder of a blind test's figures and those beside it")
       ->capture_default_str();
   accuracy->add_option("--keep", options.accuracy.keep, "folder where `coverage --train` kept what it found")

@@ -160,8 +160,10 @@ std::string programs_report(const std::vector<JudgedProgram>& programs) {
       "`TILECAST_UPDATE_DOCS=1 build/release/lab/test_lab_evidence --gtest_filter='Programs.*'`.\n\n"
       "Kinds of programs are halved by a hash of their names: rules and constants of src/constants/program.h were chosen on "
       "`choose`. Of `judge` the totals were seen while rules were written, its kernels were not; operators that occur there "
-      "alone (depthwise convolutions channels first, interpolation, training norms of cuDNN) have rules from the sources of "
-      "PyTorch. In the half to judge by, the least recognised is the program with an operator of its own in Triton. Mean absolute errors in per cent; wall time without programs that wait for the host; recognised: the least "
+      "alone (depthwise convolutions channels first, interpolation, training norms of cuDNN) got rules because those totals "
+      "were far off, so the half is not blind. In the half to judge by, the least recognised is the program with an operator "
+      "of its own in Triton. Mean absolute errors in per cent; wall time without programs that wait for the host; recognised: "
+      "the least "
       "share of a program's profiled time whose operators have a rule.\n\n"
       "| engine | half | programs | sum of kernels | wall time | peak memory | recognised |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n";

@@ -207,8 +207,8 @@ Result<RetimeReport> retime(const RetimeQuery& query) {
 const Question& retime_question() {
   static const Question question{"retime",
                                  "a profiler's trace of one rank, re-timed for another GPU or cluster",
-                                 {"retime trace.json.gz --from H100-SXM --gpu B200 --output b200.json.gz",
-                                  "retime trace.json.gz --from-cluster hgx-h100:4 --cluster hgx-b200:4"}};
+                                 {"retime data/measurements/traces/h200_eager.json.gz --gpu B200 --output b200.json.gz",
+                                  "retime data/measurements/traces/h200_eager.json.gz --from-cluster hgx-h200 --cluster hgx-b200"}};
   return question;
 }
 

@@ -85,7 +85,7 @@ const NamedSource* likeliest(const FamilyModel& model, const Context& context, c
     return most_measured(model, context.engine.empty() ? names.generation : names.engine);
   if (context.engine.empty() || find(model, names.kernel_anywhere)) return nullptr;
   if (algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic) return nullptr;  // the plans know it ...
-  if (torch_walk(context) != TorchWalk::vectorized) return nullptr;                             // ... and these
+  if (torch_walk(context) == TorchWalk::transposed) return nullptr;                             // ... and this
   if (const NamedSource* kin = kin_of(model, context.kernel_source, names.generation)) return kin;
   return most_measured(model, names.engine);
 }

@@ -158,7 +158,7 @@ class Search {
       else fails = rate, failed = *metrics;
       return Ok{};
     };
-    for (int i = 0; i < 8 && fails == 0; ++i)
+    for (int i = 0; i < 16 && fails == 0; ++i)
       if (auto done = ask(passes * 1.25); !done) return done;
     if (fails == 0) return Ok{};
     for (int i = 0; i < 4; ++i)
