@@ -67,6 +67,21 @@ class Questions(unittest.TestCase):
         self.assertAlmostEqual(sum(step.breakdown.values()), step.step_ms, places=6)
         self.assertTrue(step.fits)
 
+    def test_recorded_programs(self):
+        file = ROOT / "data" / "programs" / "bert-training-eager-batch16_length128_layers4.json.gz"
+        step = tilecast.predict(file, gpu="H100-SXM")
+        self.assertIsInstance(step, tilecast.ProgramForecast)
+        self.assertTrue(step.interval_ms.low <= step.step_ms <= step.interval_ms.high)
+        self.assertAlmostEqual(step.step_ms, max(step.gpu_ms, step.host_ms))
+        self.assertAlmostEqual(sum(step.breakdown.values()), step.gpu_ms)
+        self.assertEqual([phase["name"] for phase in step.phases], ["forward", "backward", "optimizer"])
+        self.assertEqual(step.peak_bytes, step.to_dict()["memory_bytes"]["peak"])
+        self.assertEqual(step.modules[0]["path"], "")
+        self.assertTrue(step.fits and step.details() and "<svg" in step._repr_html_())
+        table = tilecast.predict(str(file), gpu=["H100-SXM", "B200"], engine=["pytorch", "compile"])
+        self.assertEqual(table[0].answer, step)
+        self.assertEqual([row.answer.engine for row in table], ["pytorch", "compile"] * 2)
+
     def test_lists_make_tables_in_order(self):
         table = tilecast.kernel("gemm", gpu=["H100-SXM", "B200"], m=[1, 64], n=256, k=256)
         self.assertEqual([(row.arguments["gpu"], row.arguments["m"]) for row in table],
@@ -105,6 +120,16 @@ class Questions(unittest.TestCase):
     def test_arguments_of_the_package(self):
         self.assertIn("context", tilecast.arguments("predict"))
         self.assertIn("kv_len", tilecast.arguments("kernel", "attention_decode"))
+        for name in ("tune_moe", "tune_fused_moe", "tune fused-moe"):
+            self.assertIn("experts", tilecast.arguments(name))
+        for name in ("memory", "collective", "simulate", "plan_serve", "plan_train", "diagnose", "retime", "calibrate"):
+            self.assertTrue(tilecast.arguments(name))
+        for given, field, remedy in ((("tune",), "question", "tune_moe"), (("kernel", "gem"), "family", "gemm"),
+                                     (("predict", "gemm"), "family", "kernels")):
+            with self.assertRaises(tilecast.QueryError) as caught:
+                tilecast.arguments(*given)
+            self.assertEqual(caught.exception.field, field)
+            self.assertIn(remedy, caught.exception.remedy)
 
 
 @needs_package
@@ -176,9 +201,18 @@ class BadInput(unittest.TestCase):
         self.refused("decode", lambda: steps.step_time())
         self.refused("decode", lambda: steps.step_time(decode=[-1]))
         self.refused("prefill", lambda: steps.step_time(prefill=[(0, 0)]))
-        with self.assertRaises((TypeError, OverflowError)):
-            steps.step_time(decode=[2**70])
+        for wrong in ([2**70], [1.5], ["5"], "5", bytes(8), 5, None, numpy.array([1.5]), numpy.array([[1, 2]])):
+            self.refused("decode", lambda: steps.step_time(decode=wrong))
+        for wrong in ([5], [(1, 2, 3)], [(1.5, 0)], [(2**70, 0)], [(1, "0")], 5, None):
+            self.refused("prefill", lambda: steps.step_time(prefill=wrong))
         self.refused("mode", lambda: tilecast.StepPredictor("Llama-3.2-1B", gpu="H100-SXM", mode="decode"))
+
+    def test_steps_of_iterators(self):
+        steps = tilecast.StepPredictor("Llama-3.2-1B", gpu="H100-SXM")
+        expected = steps.step_time(prefill=[(64, 0), (128, 32)], decode=[100, 200])
+        self.assertEqual(steps.step_time(prefill=zip([64, 128], [0, 32]), decode=iter([100, 200])), expected)
+        narrow = numpy.array([100, 200], dtype=numpy.int32)
+        self.assertEqual(steps.step_time(prefill=numpy.array([[64, 0], [128, 32]]), decode=narrow), expected)
 
     def test_foreign_libraries(self):
         run = "import tilecast; tilecast.gpus()"

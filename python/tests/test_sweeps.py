@@ -64,6 +64,51 @@ class Sweeps(unittest.TestCase):
             with self.assertRaises(tilecast.QueryError):
                 tilecast.sweep(QUERY, {**GRID, "n": [64]}, file=file)
 
+    def test_foreign_files_stay_as_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "sweep.jsonl"
+            tilecast.sweep(QUERY, GRID, chunk=4, file=file)
+            header, *parts = file.read_bytes().splitlines(keepends=True)
+            for text in (b"notes without a newline", b"[]\n", b"5", b"\xff\xfe", header[:-1] + b" ", header + b"7\n",
+                         header + b"[1]\n", header + b'"part"\n', header + b'{"part":0}\n', header + b'{"part":[0],"outcome":{}}\n',
+                         header + b'{"part":99,"outcome":{}}\n', header + b"not JSON\n" + parts[0]):
+                with self.subTest(text):
+                    file.write_bytes(text)
+                    with self.assertRaises(tilecast.QueryError) as caught:
+                        tilecast.sweep(QUERY, GRID, chunk=4, file=file)
+                    self.assertEqual((caught.exception.field, caught.exception.place), ("file", str(file)))
+                    self.assertEqual(file.read_bytes(), text)
+            for text in (b"", header[:1], header[:-1], header):
+                with self.subTest(text):
+                    file.write_bytes(text)
+                    tilecast.sweep(QUERY, GRID, chunk=4, file=file)
+                    self.assertEqual(file.read_bytes(), header + b"".join(parts))
+
+    def test_usual_figures_are_those_that_documents_have(self):
+        query = {"question": "predict", "model": "Llama-3.1-8B", "cluster": "hgx-h100", "mode": "decode", "context": 512}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "sweep.jsonl"
+            for _ in range(2):  # asked, then read from the file
+                found = tilecast.sweep(query, {"tp": [2, 3, 8], "batch": [1, 8]}, chunk=2, file=file)
+                self.assertEqual(list(found.columns), ["step_ms", "tokens_per_second", "mfu"])
+                self.assertEqual(sorted(found.errors), [2, 3])
+        self.assertEqual(found["step_ms"][2, 1],
+                         tilecast.predict("Llama-3.1-8B", cluster="hgx-h100", mode="decode", context=512, tp=8, batch=8).step_ms)
+        with self.assertRaises(tilecast.QueryError) as caught:
+            tilecast.sweep(query, {"tp": [2]}, figures=["memory_bytes.total"])
+        self.assertEqual(caught.exception.field, "figures")
+        nothing = tilecast.sweep(query, {"tp": [3]})
+        self.assertIn("step_ms", nothing.columns)
+        self.assertEqual(len(nothing.errors), 1)
+
+    def test_figures_are_numbers(self):
+        query = {"question": "predict", "model": "Llama-3.2-1B", "gpu": "L4", "mode": "prefill"}
+        for figure in ("engine", "kernels", "memory_bytes", "engine.0", "step_ms.total"):
+            with self.subTest(figure), self.assertRaises(tilecast.QueryError) as caught:
+                tilecast.sweep(query, {"seq": [5]}, figures=[figure])
+            self.assertEqual(caught.exception.field, "figures")
+        self.assertEqual(tilecast.sweep(query, {"seq": [5]}, figures=["memory_bytes.fits"])["memory_bytes.fits"][0], 1)
+
     def test_a_killed_process_leaves_a_file_to_go_on_from(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "sweep.jsonl"

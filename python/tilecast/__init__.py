@@ -13,7 +13,7 @@ import types as _types
 
 from ._library import VERSION as __version__
 from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, Interval, KernelForecast, Memory, MemoryForecast, Model,
-                      MoeTuning, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
+                      MoeTuning, ProgramForecast, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
 from .batches import batch
 from .errors import LibraryError, QueryError, TilecastError
 from .predictor import StepPredictor
@@ -24,8 +24,8 @@ from .tables import Row, Table
 
 __all__ = [
     "Answer", "Calibration", "CollectiveForecast", "Diagnosis", "Gpu", "Interval", "KernelForecast", "LibraryError", "Memory",
-    "MemoryForecast", "Model", "MoeTuning", "QueryError", "Retiming", "Row", "ServingPlan", "Simulation", "StepForecast", "StepPredictor", "Sweep",
-    "Table", "TilecastError", "TrainingPlan", "__version__", "arguments", "batch", "calibrate", "clusters", "collective", "diagnose",
+    "MemoryForecast", "Model", "MoeTuning", "ProgramForecast", "QueryError", "Retiming", "Row", "ServingPlan", "Simulation", "StepForecast",
+    "StepPredictor", "Sweep", "Table", "TilecastError", "TrainingPlan", "__version__", "arguments", "batch", "calibrate", "clusters", "collective", "diagnose",
     "gpu", "gpus", "kernel", "memory", "models", "plan_serve", "plan_train", "predict", "retime", "simulate", "sweep", "tune_moe",
 ]
 

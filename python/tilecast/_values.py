@@ -28,6 +28,12 @@ def _lists_of(question: str) -> FrozenSet[str]:
     return frozenset(names)
 
 
+def question_of(name: Any) -> str:
+    """The library's name of a question: ``plan_serve`` is "plan serve", ``tune_moe`` "tune fused-moe"."""
+    words = str(name).replace("_", " ").replace("-", " ")
+    return {"tune moe": "tune fused-moe", "tune fused moe": "tune fused-moe"}.get(words, words)
+
+
 def plain(name: str, value: Any) -> Any:
     """A value as JSON has it."""
     if value is None or isinstance(value, (bool, int, str)):

@@ -211,6 +211,56 @@ def _parts_of_many(document: Mapping[str, Any]) -> Dict[str, float]:
 
 
 @dataclass(frozen=True)
+class ProgramForecast(Answer):
+    """One step of a recorded PyTorch program (docs/program.md) on one GPU."""
+
+    program: str
+    gpu: str
+    engine: str
+    step_ms: float
+    interval_ms: Interval
+    bound_ms: float
+    kernels_ms: float  # the kernels' own times, as a profiler shows them
+    gpu_ms: float  # kernels back to back under load
+    host_ms: float
+    host_bound: bool  # whether the host takes longer than the GPU
+    launches: int
+    mfu: float
+    seen: str  # "yes", "sibling", "no" or "calibrated"
+    recognised: float  # share of the kernels' time of operators that have a rule
+    peak_bytes: float  # handed out by the allocator at most
+    reserved_bytes: float
+    fits: bool
+    phases: List[Dict[str, Any]] = field(repr=False, compare=False)  # forward, backward ... : name, time_ms, calls, launches
+    breakdown: Dict[str, float] = field(repr=False, compare=False)  # milliseconds by class of operators
+    operators: List[Dict[str, Any]] = field(repr=False, compare=False)  # those that take longest first
+    modules: List[Dict[str, Any]] = field(repr=False, compare=False)  # path, forward_ms, backward_ms ...
+
+    @classmethod
+    def from_document(cls, document: Dict[str, Any]) -> "ProgramForecast":
+        memory = document["memory_bytes"]
+        parts = {one["name"]: one["time_ms"] for one in document["classes"]}
+        return cls(document, document["program"], document["gpu"], document["engine"], document["step_ms"],
+                   Interval(*document["interval_ms"]), document["bound_ms"], document["kernels_ms"], document["gpu_ms"],
+                   document["host_ms"], document["host_bound"], document["launches"], document["mfu"], document["seen"],
+                   document["recognised"], memory["peak"], memory["reserved"], memory["fits"], document["phases"], parts,
+                   document["operators"], document["modules"])
+
+    def figures(self) -> Dict[str, Any]:
+        return {"gpu": self.gpu, "engine": self.engine, "step_ms": self.step_ms, "low_ms": self.interval_ms.low,
+                "high_ms": self.interval_ms.high, "gpu_ms": self.gpu_ms, "host_ms": self.host_ms, "host_bound": self.host_bound,
+                "mfu": self.mfu, "memory_gib": self.peak_bytes / 2**30, "fits": self.fits, "recognised": self.recognised,
+                "seen": self.seen}
+
+    def details(self) -> List[Dict[str, Any]]:
+        return [dict(one) for one in self.operators]
+
+    def picture(self) -> Picture:
+        bars = sorted(self.breakdown.items(), key=lambda part: -part[1])
+        return Picture.of_bars(f"{self.program} on {self.gpu}", "ms", bars + [("host", self.host_ms)], mark=self.step_ms, mark_words="step")
+
+
+@dataclass(frozen=True)
 class MemoryForecast(StepForecast):
     """What a step needs of a GPU's memory. Its times are the roofline's: memory does not ask how long."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from typing import Any, Dict, Iterable, Sequence, Tuple
+from typing import Any, Dict, Iterable, Tuple
 
 from . import _library, _values
+from .errors import QueryError
 
 
 def _address(values: Any) -> Tuple[int, int, Any]:
@@ -14,9 +15,31 @@ def _address(values: Any) -> Tuple[int, int, Any]:
     interface = getattr(values, "__array_interface__", None)
     if interface is not None and interface["typestr"] == "<i8" and interface["strides"] is None and len(interface["shape"]) == 1:
         return interface["data"][0], interface["shape"][0], values
-    kept = values if isinstance(values, array) and values.typecode == "q" else array("q", values)
+    kept = values if isinstance(values, array) and values.typecode == "q" else _whole("decode", values, "tokens cached of each request")
     place, count = kept.buffer_info()
     return place, count, kept
+
+
+def _whole(field: str, values: Any, remedy: str) -> "array[int]":
+    if isinstance(values, (bytes, bytearray)):  # an array would take them for the numbers' memory
+        raise QueryError(f"takes no {type(values).__name__}", remedy, field)
+    try:
+        return array("q", values)
+    except (TypeError, ValueError) as problem:
+        raise QueryError(f"must hold whole numbers: {problem}", remedy, field) from problem
+    except OverflowError as problem:
+        raise QueryError("does not fit 64 bits", remedy, field) from problem
+
+
+_PAIRS = "(new tokens, tokens cached before them) of each prompt"
+
+
+def _pairs(values: Any) -> Tuple["array[int]", "array[int]"]:
+    try:
+        pairs = [(new, old) for new, old in values]  # walked once: it may be an iterator
+    except (TypeError, ValueError) as problem:
+        raise QueryError(f"must hold pairs: {problem}", _PAIRS, "prefill") from problem
+    return _whole("prefill", [new for new, _ in pairs], _PAIRS), _whole("prefill", [old for _, old in pairs], _PAIRS)
 
 
 class StepPredictor:
@@ -45,18 +68,16 @@ class StepPredictor:
         self._handle = handle
         self._step = self._library.tilecast_predictor_step
 
-    def step_time(self, prefill: Sequence[Tuple[int, int]] = (), decode: Iterable[int] = ()) -> float:
+    def step_time(self, prefill: Iterable[Tuple[int, int]] = (), decode: Iterable[int] = ()) -> float:
         """Seconds of a step with these prompts, (new tokens, tokens cached before them) each, and these requests that decode a
         token, the tokens cached of each. Arrays of 64-bit integers for ``decode`` are read where they lie."""
         cached, decodes, kept = _address(decode)
-        seconds, error = ctypes.c_double(), None
-        fresh, before = array("q", [new for new, _ in prefill]), array("q", [old for _, old in prefill])
+        fresh, before = _pairs(prefill)
+        seconds, error = ctypes.c_double(), _library.new_error()
         status = self._step(self._handle, len(fresh), fresh.buffer_info()[0], before.buffer_info()[0], decodes, cached,
-                            ctypes.addressof(seconds), error)
+                            ctypes.addressof(seconds), ctypes.byref(error))
         if status != 0:
-            problem = _library.new_error()
-            _library.check(self._step(self._handle, len(fresh), fresh.buffer_info()[0], before.buffer_info()[0], decodes, cached,
-                                      ctypes.addressof(seconds), ctypes.byref(problem)), problem)
+            _library.check(status, error)
         del kept
         return seconds.value
 

@@ -6,8 +6,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, 
 
 from . import _library, _values
 from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, KernelForecast, MemoryForecast, Model, MoeTuning,
-                      Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
-from .errors import from_document
+                      ProgramForecast, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
+from .errors import QueryError, from_document
 from .tables import Row, Table
 
 A = TypeVar("A", bound=Answer)
@@ -55,7 +55,8 @@ def kernel(family: Any, gpu: Any = None, **arguments: Any) -> Any:
 
 
 def predict(model: Any, gpu: Any = None, **arguments: Any) -> Any:
-    """A model's prefill, decode or training step: a :class:`StepForecast`, or a table of them.
+    """A model's prefill, decode or training step: a :class:`StepForecast`, or a table of them. Of a recorded PyTorch program
+    (docs/program.md), a file like ``"step.json.gz"``: a :class:`ProgramForecast`.
 
     >>> import tilecast
     >>> step = tilecast.predict("Llama-3.1-8B", gpu="H100-SXM", mode="decode", batch=32, context=2048)
@@ -67,7 +68,13 @@ def predict(model: Any, gpu: Any = None, **arguments: Any) -> Any:
     >>> print(table[3].error.field)
     dtype
     """
-    return _ask("predict", _first(StepForecast), {"model": model, "gpu": gpu, **arguments})
+    return _ask("predict", _step, {"model": model, "gpu": gpu, **arguments})
+
+
+def _step(document: Any) -> Answer:
+    if "program" in document[0]:
+        return ProgramForecast.from_document(document[0])
+    return StepForecast.from_document(document[0])
 
 
 def memory(model: Any, gpu: Any = None, **arguments: Any) -> Any:
@@ -187,18 +194,29 @@ def clusters() -> List[Dict[str, Any]]:
 
 
 def arguments(question: str, family: Optional[str] = None) -> Dict[str, str]:
-    """The arguments of a question with what they mean; of a kernel's family, its dimensions.
+    """The arguments of a question, named as its function is, with what they mean; of a kernel's family, its dimensions.
 
     >>> import tilecast
     >>> {"m", "n", "k"} <= set(tilecast.arguments("kernel", "gemm"))
     True
     """
-    wanted = question.replace("_", " ")
-    for one in _library.questions():
-        if one["name"].replace("-", " ") not in (wanted, question):
-            continue
-        for described in one.get("families", []):
-            if described["name"] == family:
-                return {dim["name"].replace("-", "_"): dim["help"] for dim in described["dims"]}
-        return {argument["name"].replace("-", "_"): argument["help"] for argument in one["arguments"]}
-    raise KeyError(question)
+    known = {one["name"]: one for one in _library.questions()}
+    found = known.get(_values.question_of(question))
+    if found is None:
+        names = ", ".join(_function_of(name) for name in known)
+        raise QueryError(f"unknown question '{question}'", f"one of {names}", "question")
+    if family is None:
+        return _meanings(found["arguments"])
+    families = {one["name"]: one for one in found.get("families", [])}
+    if family not in families:
+        remedy = f"one of {', '.join(families)}" if families else "leave it out: kernels alone have families"
+        raise QueryError(f"unknown family '{family}'", remedy, "family")
+    return _meanings(families[family]["dims"])
+
+
+def _function_of(question: str) -> str:
+    return "tune_moe" if question == "tune fused-moe" else question.replace(" ", "_")
+
+
+def _meanings(described: List[Dict[str, Any]]) -> Dict[str, str]:
+    return {one["name"].replace("-", "_"): one["help"] for one in described}

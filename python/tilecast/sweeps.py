@@ -9,7 +9,7 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from . import _library, _values
 from .batches import batch
@@ -79,10 +79,12 @@ def sweep(query: Union[str, Mapping[str, Any]], grid: Mapping[str, Any], executo
     ``query`` holds the question and the arguments that do not vary, ``{"question": "predict", "model": "Llama-3.1-8B"}``, or is the
     question alone; ``grid`` the values of those that do. Chunks of combinations go to ``executor`` (processes, threads, a dask
     client's ``get_executor()``), ``in_flight`` at a time; without one they are asked here, on all cores. Finished chunks are
-    appended to ``file``: the same call after an interruption goes on from there. A chunk whose worker died is handed out again,
-    ``retries`` times. The answer does not depend on who computed what.
+    appended to ``file``: the same call after an interruption goes on from there. A chunk that fails is handed out again,
+    ``retries`` times, where the executor survives its workers (dask); a ``ProcessPoolExecutor`` breaks with its first dead worker,
+    and the same call with a new one goes on from the file. The answer does not depend on who computed what.
 
-    ``figures`` are paths into the answers' documents, ``"memory_bytes.total"``. Kernels whose grid has whole-number dimensions only,
+    ``figures`` are paths into the answers' documents, ``"memory_bytes.total"``; they must be numbers. Where none are given, the
+    usual ones that the documents have are kept. Kernels whose grid has whole-number dimensions only,
     beside ``gpu`` and ``dtype``, are asked in columns, hundreds of thousands a second, unless other figures are wanted.
 
     >>> import tilecast
@@ -111,9 +113,10 @@ def sweep(query: Union[str, Mapping[str, Any]], grid: Mapping[str, Any], executo
 class _Task:
     """What every chunk needs; small, and the same wherever it is read."""
 
-    def __init__(self, question: str, fixed: Dict[str, Any], grid: Dict[str, Sequence[Any]], figures: List[str], chunk: int,
+    def __init__(self, question: str, fixed: Dict[str, Any], grid: Dict[str, Sequence[Any]], figures: List[str], usual: bool, chunk: int,
                  columns: bool) -> None:
         self.question, self.fixed, self.grid, self.figures, self.columns = question, fixed, grid, figures, columns
+        self.usual = usual  # figures that nobody named: those that documents lack are left out
         self.count = math.prod(len(values) for values in grid.values())
         self.chunk = min(chunk, max(1, self.count))
         self.chunks = -(-self.count // self.chunk)
@@ -121,7 +124,7 @@ class _Task:
     @classmethod
     def of(cls, query: Union[str, Mapping[str, Any]], grid: Mapping[str, Any], figures: Optional[Sequence[str]], chunk: int) -> "_Task":
         given = {"question": query} if isinstance(query, str) else dict(query)
-        question = str(given.pop("question", "")).replace("_", " ")
+        question = _values.question_of(given.pop("question", ""))
         if not question:
             raise QueryError("is missing", 'for example {"question": "predict", ...}', "question")
         axes: Dict[str, Sequence[Any]] = {}
@@ -139,7 +142,7 @@ class _Task:
         whole = all(isinstance(values, range) or all(type(value) is int for value in values)
                     for name, values in axes.items() if name not in ("gpu", "dtype"))
         columns = question == "kernel" and wanted == ["latency_us"] and whole and any(name not in ("gpu", "dtype") for name in axes)
-        return cls(question, _values.query_of(given), axes, wanted, chunk or _PER_CHUNK.get(question if columns else "", _FEW), columns)
+        return cls(question, _values.query_of(given), axes, wanted, figures is None, chunk or _PER_CHUNK.get(question if columns else "", _FEW), columns)
 
     def places(self, number: int) -> range:
         return range(number * self.chunk, min(self.count, (number + 1) * self.chunk))
@@ -147,7 +150,7 @@ class _Task:
     def mark(self) -> str:
         """Tells sweeps apart: a file of another one is refused."""
         grid = {name: str(values) if isinstance(values, range) else values for name, values in self.grid.items()}
-        text = json.dumps([self.question, self.fixed, grid, self.figures, self.chunk, _library.VERSION], sort_keys=True)
+        text = json.dumps([self.question, self.fixed, grid, self.figures, self.usual, self.chunk, _library.VERSION], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -175,6 +178,8 @@ def _one_by_one(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any
 
     outcomes = _library.ask_many(task.question, [{**task.fixed, **point(task.grid, place)} for place in places], threads)
     values = {name: numpy.full(len(places), numpy.nan) for name in task.figures}
+    had: Set[str] = set()
+    lacked: Set[str] = set()
     errors = {}
     for i, outcome in enumerate(outcomes):
         if "error" in outcome:
@@ -182,18 +187,28 @@ def _one_by_one(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any
             errors[places[i]] = ": ".join(part for part in (error["field"], error["problem"]) if part)
             continue
         for name in task.figures:
-            values[name][i] = _figure(outcome["answer"], name)
-    return values, errors
+            figure = _figure(outcome["answer"], name)
+            if figure is None and not task.usual:
+                raise QueryError(f"the document has no '{name}'", "docs/json.md lists what it has", "figures")
+            (lacked if figure is None else had).add(name)
+            values[name][i] = math.nan if figure is None else figure
+    return {name: column for name, column in values.items() if name in had or name not in lacked}, errors
 
 
-def _figure(document: Any, path: str) -> float:
+def _figure(document: Any, path: str) -> Optional[float]:
+    """None where the document has no such place."""
     found = document[0] if isinstance(document, list) else document
     for part in path.split("."):
         try:
             found = found[int(part)] if isinstance(found, list) else found[part]
-        except (KeyError, IndexError, ValueError):
-            raise QueryError(f"the document has no '{path}'", "docs/json.md lists what it has", "figures") from None
-    return math.nan if found is None else float(found)
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    if found is None:
+        return math.nan
+    if not isinstance(found, (int, float)):
+        kind = "a text" if isinstance(found, str) else "a list" if isinstance(found, list) else "an object"
+        raise QueryError(f"'{path}' is {kind} in the document", "name numbers; docs/json.md lists them", "figures")
+    return float(found)
 
 
 def _in_columns(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any], Dict[int, str]]:
@@ -271,6 +286,10 @@ def _reporter(progress: Union[None, bool, Progress], chunks: int) -> Callable[[i
     return lambda done: print(f"\r{done} of {chunks} chunks", end="\n" if done == chunks else "", flush=True)
 
 
+def _line(entry: Dict[str, Any]) -> bytes:
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+
+
 class _File:
     """Lines of JSON: which sweep it is, then a line for every chunk that is done. The last may be cut off."""
 
@@ -278,12 +297,13 @@ class _File:
         self._task = task
         self._done: Dict[int, Outcome] = {}
         self._path = Path(path)
+        self._header = _line({"sweep": task.mark(), "count": task.count, "chunk": task.chunk})
         size = self._read() if self._path.exists() else 0
         self._out = open(self._path, "r+b" if size else "wb")
         self._out.seek(size)
         self._out.truncate()
         if not size:
-            self._write({"sweep": task.mark(), "count": task.count, "chunk": task.chunk})
+            self._write(self._header)
 
     def _read(self) -> int:
         """Remembers whole lines, and answers with where they end."""
@@ -291,30 +311,49 @@ class _File:
         with open(self._path, "rb") as lines:
             for line in lines:
                 if not line.endswith(b"\n"):
+                    if size == 0 and not self._header.startswith(line):
+                        raise self._foreign()
                     break
-                try:
-                    entry = json.loads(line)
-                except ValueError:
-                    raise self._foreign() from None
-                if size == 0 and (not isinstance(entry, dict) or entry.get("sweep") != self._task.mark()):
-                    raise self._foreign()
-                if "part" in entry:
-                    self._done[entry["part"]] = entry["outcome"]
+                if size == 0:
+                    self._check_header(line)
+                else:
+                    self._keep(line)
                 size += len(line)
         return size
+
+    def _check_header(self, line: bytes) -> None:
+        entry = self._entry(line)
+        if entry.get("sweep") != self._task.mark():
+            raise self._foreign()
+
+    def _keep(self, line: bytes) -> None:
+        entry = self._entry(line)
+        part, outcome = entry.get("part"), entry.get("outcome")
+        if type(part) is not int or not 0 <= part < self._task.chunks or not isinstance(outcome, dict):
+            raise self._foreign()
+        self._done[part] = outcome
+
+    def _entry(self, line: bytes) -> Dict[str, Any]:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise self._foreign() from None
+        if not isinstance(entry, dict):
+            raise self._foreign()
+        return entry
 
     def _foreign(self) -> QueryError:
         return QueryError("holds another sweep", "name another file, or remove it", "file", str(self._path))
 
-    def _write(self, entry: Dict[str, Any]) -> None:
-        self._out.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+    def _write(self, line: bytes) -> None:
+        self._out.write(line)
         self._out.flush()
 
     def finished(self) -> Dict[int, Outcome]:
         return dict(self._done)
 
     def append(self, number: int, outcome: Outcome) -> None:
-        self._write({"part": number, "outcome": outcome})
+        self._write(_line({"part": number, "outcome": outcome}))
 
     def close(self) -> None:
         self._out.close()
@@ -323,7 +362,12 @@ class _File:
 def _joined(task: _Task, done: Mapping[int, Outcome]) -> Sweep:
     import numpy
 
-    columns = {name: numpy.concatenate([numpy.frombuffer(base64.b64decode(done[i]["columns"][name])) for i in range(task.chunks)])
-               for name in task.figures}
+    columns = {}
+    for name in task.figures:
+        parts = [done[i]["columns"].get(name) for i in range(task.chunks)]
+        column = numpy.concatenate([numpy.full(len(task.places(i)), numpy.nan) if part is None else numpy.frombuffer(base64.b64decode(part))
+                                    for i, part in enumerate(parts)])
+        if None not in parts or not numpy.isnan(column).all():  # absent from every document: left out
+            columns[name] = column
     errors = {int(place): text for i in range(task.chunks) for place, text in done[i]["errors"].items()}
     return Sweep(task.grid, columns, errors)
