@@ -9,7 +9,7 @@
  *   tilecast_text_free(answer);
  *
  * Functions answer with TILECAST_OK or say why not in `error`, which may be NULL; what they should have filled is left
- * as it was. Texts are UTF-8 and end with a zero byte; nothing that is handed in is kept. Handles belong to whoever
+ * as it was (the columns of tilecast_kernel_times may be filled in part). Texts are UTF-8 and end with a zero byte; nothing that is handed in is kept. Handles belong to whoever
  * called the function that made them and are given back by the function named ..._free, which takes NULL. Any number of
  * threads may call anything, with the same handles too, unless one of them frees it. No exception leaves the library.
  */

@@ -21,12 +21,12 @@ using Answer = Result<std::string>;
 
 // A question with one query and one answer.
 template <class Query>
-Status read(Given& given, Query& query) {
+Status read(GivenArguments& given, Query& query) {
   if (auto filled = given.fill(arguments_of(query)); !filled) return filled;
   return given.check_all_taken();
 }
 
-Result<KernelQuery> kernel_from(Given& given) {
+Result<KernelQuery> kernel_from(GivenArguments& given) {
   KernelQuery query;
   auto family = given.take_text("family");
   if (!family) return std::move(family).error();
@@ -38,7 +38,7 @@ Result<KernelQuery> kernel_from(Given& given) {
   return query;
 }
 
-Answer ask_kernel(Given& given) {
+Answer ask_kernel(GivenArguments& given) {
   const auto gpus = given.take_list("gpu");
   if (!gpus) return gpus.error();
   if (gpus->empty()) return field_error("gpu", "is missing", "for example H100-SXM");
@@ -54,7 +54,7 @@ Answer ask_kernel(Given& given) {
   return forecast_json(forecasts);
 }
 
-Result<std::vector<StepQuery>> steps_asked(Given& given, StepQuery query) {
+Result<std::vector<StepQuery>> steps_asked(GivenArguments& given, StepQuery query) {
   StepLists lists;
   for (const auto& [name, values] : {std::pair("gpu", &lists.gpus),
                                      {"dtype", &lists.dtypes},
@@ -82,7 +82,7 @@ Answer ask_program(const std::vector<StepQuery>& asked) {
   return program_json(steps, queries);
 }
 
-Answer ask_predict(Given& given) {
+Answer ask_predict(GivenArguments& given) {
   const auto queries = steps_asked(given, {});
   if (!queries) return queries.error();
   if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
@@ -91,7 +91,7 @@ Answer ask_predict(Given& given) {
   return queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
 }
 
-Answer ask_memory(Given& given) {
+Answer ask_memory(GivenArguments& given) {
   const auto queries = steps_asked(given, {});
   if (!queries) return queries.error();
   std::vector<StepQuery> quick;
@@ -99,12 +99,12 @@ Answer ask_memory(Given& given) {
   return memory_document(quick);
 }
 
-Answer ask_gpus(Given& given) {
+Answer ask_gpus(GivenArguments& given) {
   if (auto fine = given.check_all_taken(); !fine) return fine.error();
   return gpus_json(known_gpus());
 }
 
-Answer ask_gpu(Given& given) {
+Answer ask_gpu(GivenArguments& given) {
   GpuQuery query;
   const auto constants = given.take_yes_no("constants");
   if (!constants) return constants.error();
@@ -121,7 +121,7 @@ Answer ask_gpu(Given& given) {
   return card ? Answer(gpu_json(*card)) : Answer(card.error());
 }
 
-Answer ask_models(Given& given) {
+Answer ask_models(GivenArguments& given) {
   ModelQuery query;
   const auto classes = given.take_yes_no("classes");
   if (!classes) return classes.error();
@@ -132,12 +132,12 @@ Answer ask_models(Given& given) {
   return model ? Answer(model_json(*model)) : Answer(model.error());
 }
 
-Answer ask_clusters(Given& given) {
+Answer ask_clusters(GivenArguments& given) {
   if (auto fine = given.check_all_taken(); !fine) return fine.error();
   return clusters_json(known_clusters());
 }
 
-Answer ask_collective(Given& given) {
+Answer ask_collective(GivenArguments& given) {
   std::vector<CollectiveQuery> queries(1);
   std::vector<std::pair<const char*, std::vector<std::string>>> lists = {{"cluster", {}}, {"bytes", {}}, {"tokens", {}}};
   for (auto& [name, values] : lists) {
@@ -156,7 +156,7 @@ Answer ask_collective(Given& given) {
   return collective_json(answers);
 }
 
-Answer ask_simulate(Given& given) {
+Answer ask_simulate(GivenArguments& given) {
   SimulateQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto run = simulate(query);
@@ -164,14 +164,14 @@ Answer ask_simulate(Given& given) {
 }
 
 // Where nothing meets, the document has no "best", and says what comes nearest.
-Answer ask_plan_serve(Given& given) {
+Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto plan = plan_serve(query);
   return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
 }
 
-Answer ask_plan_train(Given& given) {
+Answer ask_plan_train(GivenArguments& given) {
   PlanTrainQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto plan = plan_train(query);
@@ -182,21 +182,21 @@ Answer ask_plan_train(Given& given) {
   return plan_train_json(*plan);
 }
 
-Answer ask_diagnose(Given& given) {
+Answer ask_diagnose(GivenArguments& given) {
   DiagnoseQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto report = diagnose(query);
   return report ? Answer(diagnose_json(*report)) : Answer(report.error());
 }
 
-Answer ask_retime(Given& given) {
+Answer ask_retime(GivenArguments& given) {
   RetimeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto report = retime(query);
   return report ? Answer(retime_json(*report)) : Answer(report.error());
 }
 
-Answer ask_tune_moe(Given& given) {
+Answer ask_tune_moe(GivenArguments& given) {
   MoeTuneQuery query;
   Measuring measuring;
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
@@ -205,7 +205,7 @@ Answer ask_tune_moe(Given& given) {
   return tuning ? Answer(moe_tuning_json(*tuning, {})) : Answer(tuning.error());
 }
 
-Answer ask_tune_gemm(Given& given) {
+Answer ask_tune_gemm(GivenArguments& given) {
   GemmTuneQuery query;
   Measuring measuring;
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
@@ -214,7 +214,7 @@ Answer ask_tune_gemm(Given& given) {
   return tuning ? Answer(gemm_tuning_json(*tuning)) : Answer(tuning.error());
 }
 
-Answer ask_calibrate(Given& given) {
+Answer ask_calibrate(GivenArguments& given) {
   const auto began = std::chrono::steady_clock::now();
   CalibrateQuery query;
   const auto out = given.take_text("out");
@@ -242,7 +242,7 @@ std::vector<Argument> no_arguments() { return {}; }
 struct Asked {
   std::string_view name;
   const Question& about;
-  Answer (*ask)(Given& given);
+  Answer (*ask)(GivenArguments& given);
   std::vector<Argument> (*arguments)();
 };
 
@@ -318,7 +318,7 @@ std::string outcome_text(const Answer& answer) {
 Answer ask(std::string_view question, std::string_view query) {
   const auto found = question_named(question);
   if (!found) return found.error();
-  auto given = Given::from(query);
+  auto given = GivenArguments::from(query);
   if (!given) return std::move(given).error();
   return (*found)->ask(*given);
 }
@@ -333,7 +333,7 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Workers workers(std::min(threads > 0 ? threads : cores, static_cast<int>(std::max<std::size_t>(1, answers.size()))));
   workers.each(answers.size(), [&](std::size_t i) {
-    auto given = Given::from(std::move((*list)[i]));
+    auto given = GivenArguments::from(std::move((*list)[i]));
     answers[i] = outcome_text(given ? (*found)->ask(*given) : Answer(std::move(given).error()));
   });
   return "[" + join(answers, ",\n") + "]\n";
@@ -355,13 +355,13 @@ std::string questions_json() {
 }
 
 Result<KernelQuery> kernel_query(std::string_view text) {
-  auto given = Given::from(text);
+  auto given = GivenArguments::from(text);
   if (!given) return std::move(given).error();
   return kernel_from(*given);
 }
 
 Result<StepQuery> step_query(std::string_view text) {
-  auto given = Given::from(text);
+  auto given = GivenArguments::from(text);
   if (!given) return std::move(given).error();
   StepQuery query;
   if (auto fine = read(*given, query); !fine) return fine.error();

@@ -45,15 +45,15 @@ Result<std::string> whole_text(const std::string& name, const Value& value) {
 
 }  // namespace
 
-Result<Given> Given::from(std::string_view query) {
+Result<GivenArguments> GivenArguments::from(std::string_view query) {
   auto parsed = parse_json(query, "query");
   if (!parsed) return std::move(parsed).error();
   return from(*std::move(parsed));
 }
 
-Result<Given> Given::from(Value query) {
+Result<GivenArguments> GivenArguments::from(Value query) {
   if (!query.is_object()) return Error{"query", "", "must be a JSON object", R"(for example {"gpu": "H100-SXM"})"};
-  Given given;
+  GivenArguments given;
   for (auto& [name, value] : query.items()) {
     if (value.is_null()) continue;
     if (given.members_.contains(hyphened(name))) return field_error(name, "is given twice", "leave one of them out");
@@ -62,13 +62,13 @@ Result<Given> Given::from(Value query) {
   return given;
 }
 
-const Value* Given::find(const std::string& name) {
+const Value* GivenArguments::find(const std::string& name) {
   known_.insert(name);
   const auto found = members_.find(name);
   return found == members_.end() ? nullptr : &*found;
 }
 
-Result<std::vector<std::string>> Given::take_list(const std::string& name) {
+Result<std::vector<std::string>> GivenArguments::take_list(const std::string& name) {
   std::vector<std::string> values;
   const Value* given = find(name);
   if (!given) return values;
@@ -82,19 +82,19 @@ Result<std::vector<std::string>> Given::take_list(const std::string& name) {
   return values;
 }
 
-Result<std::string> Given::take_text(const std::string& name) {
+Result<std::string> GivenArguments::take_text(const std::string& name) {
   const Value* given = find(name);
   return given ? plain_text(name, *given) : Result<std::string>(std::string());
 }
 
-Result<bool> Given::take_yes_no(const std::string& name) {
+Result<bool> GivenArguments::take_yes_no(const std::string& name) {
   const Value* given = find(name);
   if (!given) return false;
   if (given->is_boolean()) return given->get<bool>();
   return field_error(name, "must be true or false", "leave it out for its default");
 }
 
-Status Given::fill(const std::vector<BoundArgument>& arguments) {
+Status GivenArguments::fill(const std::vector<BoundArgument>& arguments) {
   for (const BoundArgument& argument : arguments) {
     if (known_.contains(argument.about.name)) continue;  // taken apart before
     std::vector<std::string> names = argument.about.aliases;
@@ -110,7 +110,7 @@ Status Given::fill(const std::vector<BoundArgument>& arguments) {
   return Ok{};
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> Given::take_rest() {
+Result<std::vector<std::pair<std::string, std::string>>> GivenArguments::take_rest() {
   std::vector<std::pair<std::string, std::string>> rest;
   for (const auto& [name, value] : members_.items()) {
     if (known_.contains(name)) continue;
@@ -122,7 +122,7 @@ Result<std::vector<std::pair<std::string, std::string>>> Given::take_rest() {
   return rest;
 }
 
-Status Given::check_all_taken() const {
+Status GivenArguments::check_all_taken() const {
   for (const auto& [name, value] : members_.items()) {
     if (known_.contains(name)) continue;
     const std::vector<std::string> names(known_.begin(), known_.end());

@@ -12,10 +12,10 @@
 
 namespace tilecast {
 
-class Given {
+class GivenArguments {
  public:
-  static Result<Given> from(std::string_view query);
-  static Result<Given> from(nlohmann::json query);
+  static Result<GivenArguments> from(std::string_view query);
+  static Result<GivenArguments> from(nlohmann::json query);
 
   // Values of an argument that may be asked for several times over; none where it was not given.
   Result<std::vector<std::string>> take_list(const std::string& name);

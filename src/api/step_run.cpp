@@ -233,8 +233,9 @@ RankLayout layout_of(const StepQuery& q) {
   if (!q.given.sharding && layout.sharding == Sharding::none && layout.replicas() > 1) layout.sharding = recipe.sharding;
   if (!q.given.sequence_parallel && layout.tp > 1) layout.sequence_parallel = recipe.sequence_parallel;
   if (!q.given.tensor_overlap) layout.tensor_overlap = recipe.tensor_overlap;
-  if (!q.given.overlap) layout.overlap = recipe.overlap;
-  layout.gather_overlap = recipe.gather_overlap;
+  const bool beside_shards = recipe.shard_overlap && layout.sharding == Sharding::parameters;
+  if (!q.given.overlap) layout.overlap = recipe.overlap || beside_shards;
+  layout.gather_overlap = recipe.gather_overlap || beside_shards;
   return layout;
 }
 

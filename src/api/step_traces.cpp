@@ -89,6 +89,10 @@ Result<ChakraTraces> chakra_traces(const StepForecast& step) {
 }
 
 Status write_chakra(const ChakraTraces& traces, const std::string& folder, const std::string& prefix) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  if (prefix.empty() || prefix.find_first_not_of(kPlain) != std::string::npos)
+    return field_error("prefix", "must be made of letters, digits, '.', '_' and '-': a script names the files by it",
+                       "for example step");
   std::vector<NamedText> beside;
   if (traces.beside)
     for (ChakraTraces::File& file : traces.beside(prefix)) beside.push_back({std::move(file.name), std::move(file.text)});

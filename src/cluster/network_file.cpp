@@ -121,11 +121,11 @@ Status lay_fabric(Json& description, const std::string& place) {
   }
   const auto per_card = inter->find("gpus_per_card");
   if (per_card == inter->end()) return Ok{};
-  if (!per_card->is_number_integer() || per_card->get<int>() < 1 || per_card->get<int>() > 1024)
+  if (!per_card->is_number_integer() || per_card->get<std::int64_t>() < 1 || per_card->get<std::int64_t>() > 1024)
     return Error{place, "inter.gpus_per_card", "must be a whole number from 1 to 1024", "1 for a card a GPU"};
   const auto gpus = description.find("gpus_per_node");
   if (!inter->contains("rails") && gpus != description.end() && gpus->is_number_integer())
-    (*inter)["rails"] = std::clamp(gpus->get<int>() / per_card->get<int>(), 1, 1024);
+    (*inter)["rails"] = std::clamp<std::int64_t>(gpus->get<std::int64_t>() / per_card->get<std::int64_t>(), 1, 1024);
   inter->erase("gpus_per_card");
   return Ok{};
 }

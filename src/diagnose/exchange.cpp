@@ -87,26 +87,26 @@ std::vector<int> members_of(std::string_view text, int ranks) {
 
 }  // namespace
 
-int Exchange::gpus_needed() const {
+int RecordedExchange::gpus_needed() const {
   const auto last = std::max_element(members.begin(), members.end());
   return std::max(ranks, last == members.end() ? 0 : *last + 1);
 }
 
-int Exchange::local_on(int gpus_per_node) const {
+int RecordedExchange::local_on(int gpus_per_node) const {
   if (members.size() < 2 || members[1] - members[0] == 1) return 0;
   const int node = members[0] / gpus_per_node;
   const auto beside = std::count_if(members.begin(), members.end(), [&](int r) { return r / gpus_per_node == node; });
   return static_cast<int>(beside);
 }
 
-std::optional<Exchange> exchange_from(std::string_view text) {
+std::optional<RecordedExchange> exchange_from(std::string_view text) {
   const std::vector<std::string> part = split(text, '|');
   if (part.size() != 6) return std::nullopt;
   const auto op = op_of(part[0]);
   const ScalarWidth* width = width_of_scalar(part[3]);
   const auto ranks = number_or_zero<int>(part[4]);
   if (!op || !width || ranks < 2 || ranks > kMostRank) return std::nullopt;
-  Exchange exchange;
+  RecordedExchange exchange;
   exchange.op = *op, exchange.integers = width->integer;
   exchange.ranks = *op == CollectiveOp::send_recv ? 2 : ranks;
   const auto sent = number_or_zero<double>(part[1]), received = number_or_zero<double>(part[2]);

@@ -10,7 +10,7 @@
 
 namespace tilecast {
 
-struct Exchange {
+struct RecordedExchange {
   CollectiveOp op = CollectiveOp::all_reduce;
   Bytes bytes;      // as nccl-tests' size (cluster/collective.h)
   bool integers = false;
@@ -26,6 +26,6 @@ struct Exchange {
 
 // Of WorkKind::exchange: "allreduce|1024|1024|BFloat16|8|[0, 1, 2, 3, 4, 5, 6, 7]". Nothing for what we do not forecast
 // (barriers, gathers to one rank) or what does not say enough.
-std::optional<Exchange> exchange_from(std::string_view text);
+std::optional<RecordedExchange> exchange_from(std::string_view text);
 
 }  // namespace tilecast

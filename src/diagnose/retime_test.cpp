@@ -131,7 +131,7 @@ TEST(Retime, KernelsTakeTheRatioOfTheirForecasts) {
   EXPECT_EQ(found, 5);
 }
 
-TEST(Exchange, SizesAreThoseOfNcclTests) {
+TEST(RecordedExchange, SizesAreThoseOfNcclTests) {
   const auto reduce = exchange_from("allreduce|1024|1024|BFloat16|8|[0, 1, 2, 3, 4, 5, 6, 7]");
   ASSERT_TRUE(reduce);
   EXPECT_EQ(reduce->op, CollectiveOp::all_reduce);

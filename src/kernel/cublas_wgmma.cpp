@@ -198,21 +198,21 @@ bool takes_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& gpu) {
   return p.n % 8 == 0 && p.k * bits_of(math.input) % 128 == 0;
 }
 
-Cluster cluster_for(const GemmProblem& p, int tile_m, int tile_n, int split, const Gpu& gpu) {
-  static constexpr std::array<Cluster, 4> kLarge = {{{1, 4}, {4, 1}, {4, 2}, {2, 4}}};
-  static constexpr std::array<Cluster, 2> kPairs = {{{1, 2}, {2, 1}}};
+CtaCluster cluster_for(const GemmProblem& p, int tile_m, int tile_n, int split, const Gpu& gpu) {
+  static constexpr std::array<CtaCluster, 4> kLarge = {{{1, 4}, {4, 1}, {4, 2}, {2, 4}}};
+  static constexpr std::array<CtaCluster, 2> kPairs = {{{1, 2}, {2, 1}}};
   const Count tiles_m = ceil_div(p.m, tile_m), tiles_n = ceil_div(p.n, tile_n);
-  Cluster best;
+  CtaCluster best;
   double least = std::numeric_limits<double>::infinity();
-  const auto attempt = [&](Cluster c, Count room) {
+  const auto attempt = [&](CtaCluster c, Count room) {
     const Count units = round_up(tiles_m, c.m) * round_up(tiles_n, c.n) * p.batch * split;
     if (units > room) return;
     const double asked = (1.0 * tile_m / c.n + 1.0 * tile_n / c.m) * static_cast<double>(units);
     if (asked < least) least = asked, best = c;
   };
-  for (const Cluster& c : kLarge) attempt(c, cluster_room(gpu));
+  for (const CtaCluster& c : kLarge) attempt(c, cluster_room(gpu));
   if (least == std::numeric_limits<double>::infinity())
-    for (const Cluster& c : kPairs) attempt(c, std::numeric_limits<Count>::max());
+    for (const CtaCluster& c : kPairs) attempt(c, std::numeric_limits<Count>::max());
   return best;
 }
 
@@ -226,7 +226,7 @@ GemmChoice choose_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& g
     search.over_rows(false);
     search.over_rows(true);
   }
-  const Cluster cluster = cluster_for(p, search.tile_m, search.tile_n, search.split, gpu);
+  const CtaCluster cluster = cluster_for(p, search.tile_m, search.tile_n, search.split, gpu);
   GemmChoice choice;
   // One warp group issues loads, two multiply; 168 registers a thread on average. 64 rows a wgmma, the other side
   // whole.

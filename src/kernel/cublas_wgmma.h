@@ -18,9 +18,9 @@ bool takes_wgmma(const GemmProblem& problem, const MathPath& math, const Gpu& gp
 
 // CTAs that share loads by multicast, along the rows and the columns of the result: four or eight where the launch
 // leaves an eleventh of the SMs free (GPCs have odd sizes: clusters of four fill 120 of 132 SMs), else two.
-struct Cluster {
+struct CtaCluster {
   int m = 1, n = 1;
 };
-Cluster cluster_for(const GemmProblem& problem, int tile_m, int tile_n, int split, const Gpu& gpu);
+CtaCluster cluster_for(const GemmProblem& problem, int tile_m, int tile_n, int split, const Gpu& gpu);
 
 }  // namespace tilecast

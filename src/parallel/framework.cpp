@@ -73,7 +73,7 @@ constexpr FrameworkRecipe deepspeed() {
   r.fused_optimizer = true;  // FusedAdam
   r.mixed = MixedPrecision::master;
   r.tensor_overlap = TensorOverlap::none;
-  r.overlap = r.gather_overlap = false;  // overlap_comm, off but for stage 3
+  r.overlap = r.gather_overlap = false, r.shard_overlap = true;  // overlap_comm, off but for stage 3
   return r;
 }
 

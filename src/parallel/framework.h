@@ -33,6 +33,7 @@ struct FrameworkRecipe {
   TensorOverlap tensor_overlap = TensorOverlap::inputs;
   bool overlap = true;         // gradients are exchanged beside the backward pass
   bool gather_overlap = true;  // updated weights are gathered beside the next forward pass
+  bool shard_overlap = false;  // both, where weights are sharded, whatever they are otherwise
   bool balanced_stages = false;  // layers are shared out so that the head counts as what it costs
 };
 

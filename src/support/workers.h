@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,8 +16,12 @@ namespace tilecast {
 
 class Workers {
  public:
+  // As many as can be started: a system may allow fewer.
   explicit Workers(int threads) {
-    for (int i = 1; i < threads; ++i) pool_.emplace_back([this] { serve(); });
+    try {
+      for (int i = 1; i < threads; ++i) pool_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+    }
   }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
