@@ -10,7 +10,8 @@ namespace tilecast::constants {
 namespace sources {
 inline constexpr std::string_view kNccl220 = "NCCL 2.20.3 src/graph/tuning.cc (commit b647562)";
 inline constexpr std::string_view kRccl = "RCCL src/graph/tuning.cc (commit 0023b9b)";
-inline constexpr std::string_view kNetworkPrior = "a judgement, where data/collectives/constants.txt has no fitted one; `tilecast-lab collectives --fit` starts from it";
+inline constexpr std::string_view kNetworkPrior =
+    "a judgement, where data/collectives/constants.txt has no fitted one; `tilecast-lab collectives --fit` starts from it";
 }  // namespace sources
 
 struct ProtocolConstants {
