@@ -1,32 +1,8 @@
-// The fuzz targets over their corpora, without libFuzzer. A crash that was found and fixed leaves its input there.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
-#include "targets.h"
-#include "test_paths.h"
+// The fuzz targets of the library's and the command line's readers over their corpora.
+#include "corpus_testing.h"
 
 namespace tilecast {
 namespace {
-
-using Target = std::string (*)(std::string_view);
-
-int run_corpus(const char* name, Target target) {
-  int inputs = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TILECAST_SOURCE_DIR "/fuzz/corpus/") + name)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(target(text), "") << entry.path();
-    // Cut anywhere it must still end well.
-    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 64)
-      EXPECT_EQ(target(std::string_view(text).substr(0, length)), "") << entry.path() << " cut to " << length;
-    ++inputs;
-  }
-  return inputs;
-}
 
 TEST(FuzzCorpus, GpuFile) { EXPECT_GT(run_corpus("gpu_file", fuzz_gpu_file), 0); }
 TEST(FuzzCorpus, ClusterFile) { EXPECT_GT(run_corpus("cluster_file", fuzz_cluster_file), 0); }
@@ -41,9 +17,6 @@ TEST(FuzzCorpus, TraceFile) { EXPECT_GT(run_corpus("trace_file", fuzz_trace_file
 TEST(FuzzCorpus, Weights) { EXPECT_GT(run_corpus("weights", fuzz_weights), 0); }
 TEST(FuzzCorpus, CommConstants) { EXPECT_GT(run_corpus("comm_constants", fuzz_comm_constants), 0); }
 TEST(FuzzCorpus, Prices) { EXPECT_GT(run_corpus("prices", fuzz_prices), 0); }
-TEST(FuzzCorpus, ImportedTable) { EXPECT_GT(run_corpus("imported_table", fuzz_imported_table), 0); }
-TEST(FuzzCorpus, WholeModelTable) { EXPECT_GT(run_corpus("whole_model_table", fuzz_whole_model_table), 0); }
-TEST(FuzzCorpus, FlagText) { EXPECT_GT(run_corpus("flag_text", fuzz_flag_text), 0); }
 TEST(FuzzCorpus, Protobuf) { EXPECT_GT(run_corpus("protobuf", fuzz_protobuf), 0); }
 TEST(FuzzCorpus, PrintableText) { EXPECT_GT(run_corpus("printable_text", fuzz_printable_text), 0); }
 TEST(FuzzCorpus, MeasuredConfigs) { EXPECT_GT(run_corpus("measured_configs", fuzz_measured_configs), 0); }
