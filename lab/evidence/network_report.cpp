@@ -163,7 +163,8 @@ std::string by_band(const NetworkJudgement& judged, const CommConstants& constan
 }
 
 std::string figures_text(const NetworkJudgement& judged) {
-  std::vector<std::string> names = {};
+  std::vector<std::string> names;
+  names.reserve(std::size(kNetworkFigures));
   for (const auto& [name, member] : kNetworkFigures) names.push_back(fmt::format("{}", name));
   Table table({"fitted without"}, names);
   const auto add = [&](const std::string& label, const NetworkConstants& c) {

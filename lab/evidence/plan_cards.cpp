@@ -199,6 +199,7 @@ Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_length
   }
   if (best.empty()) return Error{table, "", "holds none of the models", ""};
   std::vector<CardRow> rows;
+  rows.reserve(best.size());
   for (auto& [key, row] : best) rows.push_back(std::move(row));
   return rows;
 }

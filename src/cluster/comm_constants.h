@@ -57,7 +57,7 @@ struct SpreadKey {
   std::string library;   // with "-eager" where the host launches
   std::string link;      // nvlink or pcie; network of exchanges and between nodes; "any" for GPUs that were measured
   std::string standing;  // the source a GPU was measured by; else kAkin or kAlone; between nodes kBetween or kNetwork
-  auto operator<=>(const SpreadKey&) const = default;
+  auto operator<=>(const SpreadKey&) const = default;  // NOLINT(modernize-use-nullptr): there is no pointer
 };
 // GPUs that were not measured: another of the architecture was, or none.
 inline constexpr const char *kAkin = "akin", *kAlone = "alone";
@@ -74,7 +74,7 @@ struct NetworkConstants {
   struct Key {
     std::string network, op;
     int nodes = 2, local = 1;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): there is no pointer
   };
   std::map<Key, Curve> own;
   // Zero where the network did not run such calls.

@@ -25,7 +25,7 @@ class SectionRewriter {
     return out;
   }
   // The last piece of `whole`: writes what it wrote and owns what it owned.
-  void finish(const Operator& whole, std::string piece, Shape shape, std::vector<int> inputs) {
+  void finish(const Operator& whole, const std::string& piece, Shape shape, std::vector<int> inputs) {
     out_.operators.push_back({whole.name + piece, std::move(shape), std::move(inputs), whole.outputs, whole.weights});
     last().role = part_of(whole.role);
   }

@@ -165,14 +165,15 @@ void lower_nll(const OperatorView& view, KernelList& list) {
   if (!in || in->shape.size() < 2) return;
   const auto rows = static_cast<double>(in->shape[0]);
   constexpr double kSector = 32;
+  constexpr Count kThreads = 1024;
   if (operator_base(view.name()) == "nll_loss_forward") {
-    list.add_grid("loss", 1, 32 * 32, rows * kSector, element_bytes(in->dtype), rows / (32 * 32));
+    list.add_grid("loss", 1, kThreads, rows * kSector, element_bytes(in->dtype), rows / kThreads);
     return;
   }
   list.add_pass("fill", 0, bytes_of(*in), element_bytes(in->dtype), TorchWalk::vectorized, PointwiseOp::copy,
                 Manner::write_only);
   constexpr double kEach = 4;  // rows that one thread goes through one after the other: the kernel has one CTA
-  list.add_grid("loss gradient", 1, 32 * 32, rows * kSector, rows * kSector, rows / (32 * 32) * kEach);
+  list.add_grid("loss gradient", 1, kThreads, rows * kSector, rows * kSector, rows / kThreads * kEach);
 }
 
 }  // namespace
