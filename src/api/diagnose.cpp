@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "api/chosen_method.h"
 #include "api/declare.h"
 #include "diagnose/diagnose.h"
-#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 
 namespace tilecast {
@@ -92,14 +92,9 @@ Result<DiagnosisReport> diagnose(const DiagnoseQuery& query) {
   if (!recording) return recording.error();
   const auto gpu = card_of(query, *recording);
   if (!gpu) return gpu.error();
-  std::optional<Weights> given;
-  if (!query.weights.empty()) {
-    auto loaded = load_weights(query.weights);
-    if (!loaded) return std::move(loaded).error();
-    given = *std::move(loaded);
-  }
-  const ModelSource& models = given ? static_cast<const ModelSource&>(*given) : shipped_models();
-  DiagnosisReport report = report_of(diagnose(*recording, *gpu, &models, query.gpu));
+  const auto chosen = chosen_method(Method::tilecast, query.weights);
+  if (!chosen) return chosen.error();
+  DiagnosisReport report = report_of(diagnose(*recording, *gpu, chosen->weights(), query.gpu));
   if (!recording->gpu.empty() && !query.gpu.empty())
     if (const auto named = find_gpu(recording->gpu); named && named->name != gpu->name && gpu->built_in)
       report.notes.push_back("the file was recorded on " + named->name + ", the forecasts are for " + gpu->name);

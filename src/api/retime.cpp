@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "api/chosen_method.h"
 #include "api/declare.h"
 #include "cluster/registry.h"
 #include "diagnose/retime.h"
-#include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "support/file.h"
 
@@ -179,16 +179,11 @@ Result<RetimeReport> retime(const RetimeQuery& query) {
   const int gpus = gpus_of_exchanges(work);
   const auto places = places_of(query, *recording, gpus);
   if (!places) return places.error();
-  std::optional<Weights> given;
-  if (!query.weights.empty()) {
-    auto loaded = load_weights(query.weights);
-    if (!loaded) return std::move(loaded).error();
-    given = *std::move(loaded);
-  }
-  const ModelSource& models = given ? static_cast<const ModelSource&>(*given) : shipped_models();
+  const auto chosen = chosen_method(Method::tilecast, query.weights);
+  if (!chosen) return chosen.error();
   const auto cluster = [](const std::optional<Cluster>& c) { return c ? &*c : nullptr; };
   std::vector<RetimedGroup> groups = retime_groups(
-      work, {places->from, places->to, cluster(places->from_cluster), cluster(places->to_cluster), &models});
+      work, {places->from, places->to, cluster(places->from_cluster), cluster(places->to_cluster), chosen->weights()});
   const auto times = retime(*recording, work, groups);
   if (!times) return times.error();
   if (!query.output.empty())

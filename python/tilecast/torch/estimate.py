@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import QueryError
 from .ask import ask
 from .program import Program
-from .record import Recorder, Watch
+from .record import Recorder, Watch, tensors_in
 from .surroundings import CARD
 
 ENGINES = {"eager": "pytorch", "pytorch": "pytorch", "compile": "compile"}
@@ -90,7 +90,7 @@ class TakeOver(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if any(isinstance(t, FakeTensor) and t.device.type == "cuda" for t in _tensors((args, kwargs))):
+        if any(isinstance(t, FakeTensor) and t.device.type == "cuda" for t in tensors_in((args, kwargs))):
             args, kwargs = self.estimate.moved(args), self.estimate.moved(kwargs)
         return func(*args, **kwargs)
 
@@ -290,18 +290,7 @@ def _loss_of(out: Any) -> Tensor:
     own = getattr(out, "loss", None)
     if isinstance(own, Tensor):
         return own
-    found = [tensor for tensor in _tensors(out) if tensor.is_floating_point() and tensor.requires_grad]
+    found = [tensor for tensor in tensors_in(out) if tensor.is_floating_point() and tensor.requires_grad]
     if not found:
         raise QueryError("the model returns nothing that has a gradient", "give a function of its result", "loss")
     return found[0].mean()
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)

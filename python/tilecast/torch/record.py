@@ -106,7 +106,7 @@ class Watch(TorchDispatchMode):
         return out
 
     def _storages(self, *values: Any) -> list[int]:
-        return [self._storage(tensor) for tensor in _tensors(values)]
+        return [self._storage(tensor) for tensor in tensors_in(values)]
 
     def _storage(self, tensor: Tensor, role: str = "other", born: int = NEVER) -> int:
         storage = tensor.untyped_storage()
@@ -130,7 +130,7 @@ class Watch(TorchDispatchMode):
         program = self.program
         born = len(program.calls)
         phase, path = self.paths.where()
-        writes = [self._storage(tensor, "other", born) for tensor in _tensors(out)]
+        writes = [self._storage(tensor, "other", born) for tensor in tensors_in(out)]
         operator = self._operator(func, args, kwargs, out)
         program.calls.append(Call(operator, program.modules.place(path), program.phases.place(phase),
                                   self._storages(args, kwargs) if reads is None else reads, writes))
@@ -138,7 +138,7 @@ class Watch(TorchDispatchMode):
     def _operator(self, func: Any, args: Any, kwargs: Any, out: Any) -> int:
         name, view = self.describer.name_of(func)
         arguments = self.describer.arguments(func, args, kwargs)
-        results = tuple(self.describer.layout(tensor) for tensor in _tensors(out))
+        results = tuple(self.describer.layout(tensor) for tensor in tensors_in(out))
         operator = Operator(name, view, arguments, results)
         return self.program.operator_table.place(operator)
 
@@ -151,13 +151,13 @@ class Watch(TorchDispatchMode):
         self.known.clear()
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors_in(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _tensors(item)
+            yield from tensors_in(item)
 
