@@ -88,7 +88,7 @@ Result<ChartData> chart_data(const AnswerRows& rows, const std::string& y_column
   });
   const auto y = rows.find(y_column);
   const auto ends = interval_columns(rows, y_column);
-  const auto fits = rows.find("memory_fits");
+  const auto in_memory = rows.find("memory_fits"), fits = in_memory ? in_memory : rows.find("fits");
   const std::vector<std::size_t> telling = telling_columns(rows, x);
   ChartData data{rows.columns[x], x < rows.units.size() ? rows.units[x] : "", {}, ends.has_value(), true};
   std::map<std::string, std::size_t> places;

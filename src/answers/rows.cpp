@@ -15,17 +15,23 @@ namespace {
 using Value = nlohmann::ordered_json;
 using Cells = std::vector<std::pair<std::string, RowCell>>;
 
-// Where a question's rows stand in a document that is an object; the plain members beside them stand in every row where
-// `shared` says so.
+// Where a question's rows stand in a document that is an object, and which of the plain members beside them stand in
+// every row: those of this list, or all.
 struct RowPlace {
-  std::string_view question, member;
-  bool shared = true;
+  std::string_view question, member, shared;
+  bool shares(std::string_view name) const { return shared == "all" || contains(shared, name); }
 };
 constexpr std::array kPlaces = {
-    RowPlace{"simulate", "loads"},           RowPlace{"plan serve", "finalists"}, RowPlace{"plan train", "ranked"},
-    RowPlace{"diagnose", "kernels", false},  RowPlace{"retime", "kernels", false}, RowPlace{"tune fused-moe", "tuned"},
-    RowPlace{"tune gemm", "best"},           RowPlace{"gpu", "constants"},         RowPlace{"models", "classes", false},
-    RowPlace{"calibrate", "families", false},
+    RowPlace{"simulate", "loads", "all"},
+    RowPlace{"plan serve", "finalists", "all"},
+    RowPlace{"plan train", "ranked", "model cluster gpus tokens"},  // the rest is about the first of them
+    RowPlace{"diagnose", "kernels", ""},
+    RowPlace{"retime", "kernels", ""},
+    RowPlace{"tune fused-moe", "tuned", "all"},
+    RowPlace{"tune gemm", "best", "all"},
+    RowPlace{"gpu", "constants", "all"},
+    RowPlace{"models", "classes", ""},
+    RowPlace{"calibrate", "families", ""},
 };
 
 // Members that group others without saying more about them.
@@ -136,6 +142,16 @@ Cells cells_of(const Value& row) {
   return cells;
 }
 
+// A row's own cells say more than those it shares.
+Cells joined_cells(Cells shared, Cells own) {
+  for (auto& cell : own) {
+    const auto same = std::find_if(shared.begin(), shared.end(), [&](const auto& s) { return s.first == cell.first; });
+    if (same != shared.end()) same->second = std::move(cell.second);
+    else shared.push_back(std::move(cell));
+  }
+  return shared;
+}
+
 }  // namespace
 
 std::optional<std::size_t> AnswerRows::find(std::string_view column) const {
@@ -167,12 +183,10 @@ void add_rows(AnswerRows& rows, std::string_view question, const Value& document
   if (place == kPlaces.end()) return add_row(rows, arguments, cells_of(document), combination);
   Cells shared;
   for (const auto& [name, value] : document.items())
-    if (place->shared && is_plain(value)) add_cells(shared, "", name, value);
+    if (is_plain(value) && place->shares(name)) add_cells(shared, "", name, value);
   const Value& list = document[std::string(place->member)];
   for (const Value& row : list) {
-    Cells cells = shared;
-    for (auto& cell : cells_of(row)) cells.push_back(std::move(cell));
-    add_row(rows, arguments, cells, combination);
+    add_row(rows, arguments, joined_cells(shared, cells_of(row)), combination);
   }
   if (list.empty() && !shared.empty()) add_row(rows, arguments, shared, combination);
 }

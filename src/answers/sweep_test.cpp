@@ -79,14 +79,16 @@ TEST(QuerySweep, KeepsDocumentsOfListsThatCollectivesHaveAlwaysTaken) {
 }
 
 TEST(QuerySweep, SaysWhatCannotBeAskedBesideTheRest) {
-  // One token of context is too few for nothing; more than a model was made for is said in a note, and a batch of none
-  // is no batch at all.
-  const auto none = ask("predict", R"({"model": "gpt2", "gpu": "H100-SXM", "mode": "decode", "batch": "0..2"})");
-  ASSERT_FALSE(none.ok());
-  const json query = {{"family", "gemm"}, {"m", 64},     {"n", 64},
-                      {"k", "32,64"},     {"split-k", 1}, {"gpu", "H100-SXM"}};
-  const auto wrong = ask("kernel", query.dump());
-  if (!wrong.ok()) EXPECT_EQ(wrong.error().field, "split-k");
+  // Eight heads share four of keys and values, but not three.
+  json query = {{"family", "attention_decode"}, {"batch", 1}, {"kv-len", 128}, {"heads", 8}, {"gpu", "H100-SXM"}};
+  query["kv_heads"] = "3,4";
+  const json swept = answer("kernel", query);
+  ASSERT_EQ(swept.size(), 2u);
+  EXPECT_EQ(swept[0]["arguments"], (json{{"kv_heads", 3}}));
+  EXPECT_THAT(swept[0]["error"].get<std::string>(), HasSubstr("kv-heads"));
+  EXPECT_TRUE(swept[1].contains("latency_us"));
+  query["kv_heads"] = "3,5";
+  EXPECT_FALSE(ask("kernel", query.dump()).ok());  // none of them
 }
 
 TEST(QuerySweep, IsRefusedWhereItMakesNoSense) {
