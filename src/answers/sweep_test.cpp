@@ -55,6 +55,20 @@ TEST(QuerySweep, OneValueIsNoSweep) {
   EXPECT_EQ(answer("kernel", gemm(json::array({8}))), answer("kernel", gemm(8)));
 }
 
+TEST(QuerySweep, TakesLengthsOfRequestsThatArePlainNumbers) {
+  json query = {{"model", "gpt2"}, {"gpu", "H100-SXM"}, {"num-prompts", 2}, {"input", "32..64*2"}, {"output", 8}};
+  EXPECT_EQ(answer("simulate", query).size(), 2u);
+  query["input"] = "uniform:32:0.5";
+  EXPECT_TRUE(answer("simulate", query).is_object());
+}
+
+TEST(QuerySweep, SpellsOutRangesOfLists) {
+  json query = {{"gpu", "H200"}, {"experts", 8}, {"hidden", 512}, {"inter", 512}, {"topk", 2}, {"tokens", "16..64*2"}};
+  EXPECT_EQ(answer("tune fused-moe", query)["tuned"].size(), 3u);
+  query["tokens"] = "64..16";
+  EXPECT_FALSE(ask("tune fused-moe", query.dump()).ok());
+}
+
 TEST(QuerySweep, TakesEveryCombinationOfSeveral) {
   json query = gemm("1,2");
   query["k"] = json::array({64, 128, 256});
