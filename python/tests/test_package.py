@@ -89,6 +89,14 @@ class Questions(unittest.TestCase):
         self.assertEqual(table[3].answer.latency_us, tilecast.kernel("gemm", gpu="B200", m=64, n=256, k=256).latency_us)
         self.assertEqual(len(table[1:]), 3)
 
+    def test_ranges_make_tables_too(self):
+        table = tilecast.kernel("gemm", m="16,64..128:64", n=64, k=64, gpu=["H100-SXM", "B200"])
+        self.assertEqual([row.arguments["m"] for row in table], [16, 64, 128] * 2)
+        self.assertEqual(table[1].answer, tilecast.kernel("gemm", m=64, n=64, k=64, gpu="H100-SXM"))
+        heads = tilecast.kernel("attention_decode", batch=1, kv_len=128, heads=8, kv_heads="3,4", gpu="H100-SXM")
+        self.assertIn("kv-heads", str(heads[0].error))
+        self.assertEqual(len(tilecast.simulate("gpt2", gpu="H100-SXM", num_prompts=2, input=64, output=8, rate="1,2")), 2)
+
     def test_lists_that_are_one_value(self):
         one = tilecast.tune_moe("H200-SXM", experts=8, hidden=1024, inter=512, topk=2, tokens=[1, 64])
         self.assertEqual(list(one.picks), [1, 64])

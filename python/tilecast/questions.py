@@ -23,20 +23,43 @@ def _whole(kind: Type[A]) -> Read[A]:
     return kind.from_document
 
 
+# Questions whose document is a list of one object where one thing was asked.
+_LISTED = ("kernel", "predict", "memory", "collective")
+
+
 def _ask(question: str, read: Read[A], arguments: Mapping[str, Any]) -> Union[A, Table[A]]:
     grid = _values.varied(question, arguments)
     fixed = _values.query_of({name: value for name, value in arguments.items() if name not in grid})
     if not grid:
-        return read(_library.ask(question, fixed))
+        document = _library.ask(question, fixed)
+        return Table(_swept(question, {}, document, read)) if _is_swept(document) else read(document)
     combinations = [dict(zip(grid, values)) for values in _values.combinations(grid)]
     outcomes = _library.ask_many(question, [{**fixed, **_values.query_of(varied)} for varied in combinations])
-    return Table([_row(varied, outcome, read) for varied, outcome in zip(combinations, outcomes)])
+    return Table([row for varied, outcome in zip(combinations, outcomes) for row in _rows(question, varied, outcome, read)])
 
 
-def _row(varied: Dict[str, Any], outcome: Mapping[str, Any], read: Read[A]) -> Row[A]:
+def _is_swept(document: Any) -> bool:
+    """Whether a number was a range, "1,8..64": each object then says what it was asked for."""
+    return isinstance(document, list) and bool(document) and "arguments" in document[0]
+
+
+def _swept(question: str, varied: Dict[str, Any], document: List[Any], read: Read[A]) -> List[Row[A]]:
+    rows = []
+    for one in document:
+        where = {**varied, **one["arguments"]}
+        if set(one) == {"arguments", "error"}:
+            rows.append(Row(where, None, QueryError(one["error"], "")))
+        else:
+            rows.append(Row(where, read([one] if question in _LISTED else one), None))
+    return rows
+
+
+def _rows(question: str, varied: Dict[str, Any], outcome: Mapping[str, Any], read: Read[A]) -> List[Row[A]]:
     if "error" in outcome:
-        return Row(varied, None, from_document(outcome["error"]))
-    return Row(varied, read(outcome["answer"]), None)
+        return [Row(varied, None, from_document(outcome["error"]))]
+    if _is_swept(outcome["answer"]):
+        return _swept(question, varied, outcome["answer"], read)
+    return [Row(varied, read(outcome["answer"]), None)]
 
 
 def kernel(family: Any, gpu: Any = None, **arguments: Any) -> Any:

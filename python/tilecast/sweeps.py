@@ -197,6 +197,8 @@ def _one_by_one(task: _Task, places: range, threads: int) -> Tuple[Dict[str, Any
 
 def _figure(document: Any, path: str) -> Optional[float]:
     """None where the document has no such place."""
+    if isinstance(document, list) and document and "arguments" in document[0]:
+        raise QueryError("holds a range beside the grid", "give its values in the grid")
     found = document[0] if isinstance(document, list) else document
     for part in path.split("."):
         try:
