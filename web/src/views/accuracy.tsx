@@ -1,0 +1,3 @@
+export function Accuracy() {
+  return <p>Accuracy</p>;
+}

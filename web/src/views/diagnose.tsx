@@ -1,0 +1,3 @@
+export function Diagnose() {
+  return <p>Diagnose</p>;
+}

@@ -1,0 +1,3 @@
+export function Forecast() {
+  return <p>Forecast</p>;
+}

@@ -1,0 +1,3 @@
+export function Kernel() {
+  return <p>Kernel</p>;
+}

@@ -1,0 +1,3 @@
+export function Serve() {
+  return <p>Serve</p>;
+}

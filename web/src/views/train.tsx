@@ -1,0 +1,3 @@
+export function Train() {
+  return <p>Train</p>;
+}
