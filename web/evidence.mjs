@@ -12,6 +12,7 @@ export function tablesOf(markdown) {
   const tables = [];
   const headings = [];
   let paragraph = '';
+  let ended = true; // a blank line stands behind the paragraph
   let table;
   for (const line of markdown.split('\n')) {
     const heading = /^(#+) (.*)$/.exec(line);
@@ -25,8 +26,11 @@ export function tablesOf(markdown) {
       else if (!/^\|[\s:|-]+\|$/.test(line)) table.rows.push(cellsOf(line));
     } else {
       table = undefined;
-      if (!heading && line.trim() !== '') paragraph = line.startsWith('- ') ? '' : `${paragraph} ${plain(line.trim())}`.trim();
-      else if (line.trim() === '') paragraph = '';
+      if (line.trim() === '') ended = true;
+      else if (!heading) {
+        paragraph = line.startsWith('- ') ? '' : `${ended ? '' : paragraph} ${plain(line.trim())}`.trim();
+        ended = false;
+      }
     }
   }
   return tables;
@@ -64,16 +68,19 @@ const bulletsBefore = (markdown, heading) =>
 
 // Of whole models, the rows that sum up a table.
 function wholeModels(tables) {
-  const all = [];
+  const all = new Map(); // the same rows grouped another way are summed up once
   for (const table of tables) {
     const mean = table.columns.indexOf('mean'), rows = table.columns.indexOf('rows');
     if (mean < 0 || rows < 0) continue;
     for (const row of table.rows)
-      if (row[0]?.startsWith('**'))
-        all.push([table.headings.at(-1), [plain(row[0]), ...row.slice(1, rows).map(plain)].filter(Boolean).join(', '),
-          ...['rows', 'mean', 'median', 'p90', 'bias'].map((column) => numberOf(plain(row[table.columns.indexOf(column)] ?? '')))]);
+      if (row[0]?.startsWith('**')) {
+        const figures = ['rows', 'mean', 'median', 'p90', 'bias'].map((column) => numberOf(plain(row[table.columns.indexOf(column)] ?? '')));
+        const key = [table.headings.at(-1), ...figures].join(' ');
+        const label = table.paragraph.endsWith(':') && table.paragraph.length < 120 ? table.paragraph.slice(0, -1) : '';
+        if (!all.has(key)) all.set(key, [table.headings.at(-1), [plain(row[0]), ...row.slice(1, rows).map(plain), label].filter(Boolean).join(', '), ...figures]);
+      }
   }
-  return all;
+  return [...all.values()];
 }
 
 export async function readEvidence(docs) {
