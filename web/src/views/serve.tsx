@@ -49,9 +49,9 @@ function argumentsOf(tab: Tab, args: Values, declared: Set<string>): Values {
 }
 
 const mainOf: Record<Tab, string[]> = {
-  load: ['sweep', 'slo', 'input', 'output', 'engine', 'dtype', 'tp', 'dp', 'num_prompts'],
-  run: ['rate', 'slo', 'input', 'output', 'engine', 'dtype', 'tp', 'dp', 'num_prompts'],
-  plan: ['objective', 'slo', 'rate', 'input', 'output', 'dtype', 'max_gpus', 'budget'],
+  load: ['sweep', 'slo', 'input', 'output', 'engine', 'tp'],
+  run: ['rate', 'slo', 'input', 'output', 'engine', 'tp'],
+  plan: ['objective', 'slo', 'rate', 'input', 'output', 'budget'],
 };
 
 // Simulations follow the controls by themselves, as they take a fraction of a second; a search waits for its button,

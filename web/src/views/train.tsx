@@ -17,8 +17,8 @@ import { LayoutDetail } from './train_layout';
 import { type RankedLayout, type ScalingPoint, type SpreadStep, type TrainingPlan, detailText, layoutText } from './training';
 
 const fields = { rank: number(1), part: number(1), curve: oneOf(['strong', 'weak'], 'strong') };
-const opening: Values = { model: 'Llama-3.1-8B', gpus: '16xH100-SXM', global_batch: '64', seq: '4096', tokens: '1T', scaling: 'true' };
-const main = ['gpus', 'global_batch', 'seq', 'tokens', 'framework', 'train_precision', 'deadline', 'budget', 'scaling'];
+const opening: Values = { model: 'Llama-3.1-70B', gpus: '32xH100-SXM', global_batch: '128', seq: '4096', tokens: '1T' };
+const main = ['gpus', 'global_batch', 'seq', 'tokens', 'framework', 'train_precision', 'deadline', 'budget'];
 
 // The step of a ranked layout as `predict` is asked for it: what `plan train` takes for granted, written out.
 export function stepQuery(plan: Query, gpus: number, ranked: RankedLayout): Query {
@@ -119,9 +119,14 @@ export function Train() {
   const [{ args, own }, change] = useLinkState('train', fields, opening);
   const [model, setModel] = useState<GivenModel>();
   const question = useQuestion('plan train');
-  const job = useJob<TrainingPlan>('plan train');
+  const job = useJob<TrainingPlan>('plan train'), curve = useJob<TrainingPlan>('plan train');
   const query = question && queryOf(args, question.arguments, { lists: [], given: { model } });
   const key = query && JSON.stringify(query);
+  // Other numbers of GPUs take several times as long as those asked for: their curve comes after the rest.
+  const answered = job.answer && job.query;
+  useEffect(() => {
+    if (answered) curve.start({ ...answered, scaling: true });
+  }, [answered && JSON.stringify(answered)]);
   // The first answer comes by itself, so that a link shows what it was made from; later ones wait for the button.
   const [started, setStarted] = useState(false);
   useEffect(() => {
@@ -141,12 +146,13 @@ export function Train() {
         if (query) job.start(query);
       }}>
         <ModelPicker value={args.model ?? ''} given={model} onName={(name) => change({ args: { model: name } })} onGiven={setModel} />
-        <ArgumentForm declared={question?.arguments} values={args} onChange={(given) => change({ args: given })} error={job.error} main={main} skip={['model', 'prices']} />
+        <ArgumentForm declared={question?.arguments} values={args} onChange={(given) => change({ args: given })} error={job.error} main={main} skip={['model', 'prices', 'scaling']} />
         <button type="submit" class="go" disabled={!query || job.busy}>Plan the training</button>
       </form>
       <div class="results">
         <Busy busy={job.busy} progress={job.progress} onCancel={job.cancel} />
         <ErrorNote error={job.error} />
+        {!plan && job.busy && <p class="note">Every way to spread the step over the GPUs is forecast.</p>}
         {plan && (
           <div class={stale ? 'results stale' : 'results'}>
             <WholeRun plan={plan} />
@@ -158,7 +164,9 @@ export function Train() {
                 {step && !step.error && <LayoutDetail step={step} part={own.part - 1} onPart={(part) => change({ own: { part: part + 1 } })} />}
               </section>
             )}
-            {plan.strong_scaling && <Scaling plan={plan} curve={own.curve as 'strong' | 'weak'} onCurve={(curve) => change({ own: { curve } })} />}
+            {curve.busy && <div class="figure"><h3>Days against GPUs</h3><Busy busy progress={curve.progress} onCancel={curve.cancel} /></div>}
+            {!curve.busy && curve.answer?.strong_scaling && <Scaling plan={curve.answer} curve={own.curve as 'strong' | 'weak'} onCurve={(picked_) => change({ own: { curve: picked_ } })} />}
+            {!curve.busy && <ErrorNote error={curve.error} />}
             {plan.advice.length > 0 && (
               <Panel title="What would shorten it">
                 <ul>{plan.advice.map((one) => <li>{one.what}: {percent(one.gain)} less time a token</li>)}</ul>
@@ -166,7 +174,7 @@ export function Train() {
             )}
           </div>
         )}
-        <Commands question={question} query={query} />
+        <Commands question={question} query={query && { ...query, scaling: true }} />
       </div>
     </div>
   );
