@@ -80,6 +80,43 @@ Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
   return json;
 }
 
+Json pareto_json(const PlanPictures& pictures) {
+  Json points = Json::array();
+  for (const ParetoPoint& p : pictures.pareto)
+    if (p.front || p.layout_front)
+      points.push_back({{"gpu", p.gpu},
+                        {"layout", p.layout},
+                        {"what", p.what},
+                        {"output_tokens_per_second_per_user", p.tokens_per_user},
+                        {"interval_per_user", {p.low_per_user, p.high_per_user}},
+                        {"output_tokens_per_second_per_gpu", p.tokens_per_gpu},
+                        {"concurrency", p.concurrency},
+                        {"front", p.front}});
+  return points;
+}
+
+// What drawings show: the Pareto front, latency against load, the run over time.
+Json pictures_json(const PlanPictures& pictures) {
+  Json loads = Json::array(), slices = Json::array();
+  const auto ends = [](const Interval& i) { return Json{in_milliseconds(i.low), in_milliseconds(i.high)}; };
+  for (const LoadPoint& p : pictures.loads)
+    loads.push_back({{"rate", p.rate},
+                     {"ttft_ms", in_milliseconds(p.ttft)},
+                     {"ttft_interval_ms", ends(p.ttft_interval)},
+                     {"tpot_ms", in_milliseconds(p.tpot)},
+                     {"tpot_interval_ms", ends(p.tpot_interval)},
+                     {"e2el_ms", in_milliseconds(p.e2el)},
+                     {"e2el_interval_ms", ends(p.e2el_interval)}});
+  for (const Slice& s : pictures.slices)
+    slices.push_back({{"time_s", s.time},
+                      {"cache", s.cache},
+                      {"busy", s.busy},
+                      {"running", s.running},
+                      {"waiting", s.waiting},
+                      {"power_w", or_null(s.watts)}});
+  return {{"pareto", pareto_json(pictures)}, {"loads", loads}, {"over_time", slices}};
+}
+
 }  // namespace
 
 std::string planned_json(const PlanServeQuery& q, const ServingPlan& p, const PlannedServing& d) {
@@ -90,6 +127,32 @@ std::string planned_json(const PlanServeQuery& q, const ServingPlan& p, const Pl
   json["launch"] = d.launch;
   return json_text(json);
 }
+
+namespace {
+
+std::string_view media_type_of(std::string_view name) {
+  if (name.ends_with(".json")) return "application/json";
+  if (name.ends_with(".yaml")) return "application/yaml";
+  return name.ends_with(".sh") ? "text/x-shellscript" : "text/plain";
+}
+
+// As --save-dir would write them: plan-1 is the best, each has all it takes to start it.
+Json files_json(const PlanServeQuery& q, const ServingPlan& p) {
+  Json files = Json::array();
+  Count number = 0;
+  const auto add = [&](const std::string& name, const std::string& text) {
+    files.push_back({{"name", fmt::format("plan-{}/{}", number, name)}, {"media_type", media_type_of(name)}, {"text", text}});
+  };
+  for (const PlannedServing& d : p.finalists) {
+    if (!d.meets || number == q.list_files) continue;
+    ++number;
+    add("plan.json", planned_json(q, p, d));
+    for (const LaunchFile& file : d.files) add(file.name, file.text);
+  }
+  return files;
+}
+
+}  // namespace
 
 std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
   Json json = {{"model", p.model},
@@ -124,6 +187,8 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
                                   p.tried, p.too_large, p.too_slow);
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
+  if (p.pictures) json["pictures"] = pictures_json(*p.pictures);
+  if (q.list_files > 0) json["files"] = files_json(q, p);
   return json_text(json);
 }
 
