@@ -86,13 +86,14 @@ export function Flow({ sections, classes, picked, onPick, label }: FlowProps) {
             const before = layout.boxes[i - 1];
             const follows = before && before.section === section && before.y === y;
             return (
-              <g {...marks.props(i)}>
+              <g class={marks.item(i)}>
                 {follows && <path class="arrow" d={`M${before.x + before.width + 2} ${y + boxHeight / 2}H${x - 3}m-4 -3l4 3l-4 3`} />}
                 <rect x={x} y={y} width={wide} height={boxHeight} rx={4} class="paper" />
                 <rect x={x} y={y} width={wide} height={boxHeight} rx={4} class="span" style={{ fill: colour(classes.indexOf(operator.class)), fillOpacity: 0.1 + 0.45 * Math.sqrt(operator.share) }} />
                 <rect x={x} y={y + boxHeight - 4} width={Math.max(1, wide * operator.share)} height={4} style={{ fill: colour(classes.indexOf(operator.class)) }} />
                 <text x={x + 7} y={y + 15} class="name">{operator.name}</text>
                 <text x={x + 7} y={y + 29} class="small">{percent(operator.share)} · {operator.limited_by}</text>
+                <rect x={x} y={y} width={wide} height={boxHeight} {...marks.props(i)} />
               </g>
             );
           })}

@@ -11,7 +11,6 @@ import type { Column } from '../table';
 const kernelColumns: Column<StepKernel>[] = [
   { name: 'kernel', value: (row) => row.name },
   { name: 'family', value: (row) => row.family },
-  { name: 'shape', value: (row) => Object.entries(row.dims).map(([name, value]) => `${name}=${value}`).join(' ') },
   { name: 'format', value: (row) => row.dtype },
   { name: 'times', number: true, value: (row) => row.times },
   { name: 'each (µs)', number: true, value: (row) => row.latency_us, text: (row) => microseconds(row.latency_us) },
@@ -21,6 +20,7 @@ const kernelColumns: Column<StepKernel>[] = [
   { name: 'bound (µs)', number: true, value: (row) => row.bound_us, text: (row) => microseconds(row.bound_us) },
   { name: 'limited by', value: (row) => row.limited_by },
   { name: 'seen', value: (row) => seenText(row.seen) },
+  { name: 'shape', value: (row) => Object.entries(row.dims).map(([name, value]) => `${name}=${value}`).join(' ') },
 ];
 
 const kernelLink = (kernel: StepKernel, gpu: string): string => {
@@ -32,7 +32,7 @@ function Detail({ operator, gpu }: { operator: Operator; gpu: string }) {
   const bound = operator.kernels.reduce((sum, kernel) => sum + kernel.bound_us * kernel.times, 0);
   return (
     <div class="detail">
-      <h4>{operator.block ? `${operator.block} ` : ''}{operator.name}</h4>
+      <h3>{operator.block ? `${operator.block} ` : ''}{operator.name}</h3>
       <dl class="facts">
         <Fact name="in the step" more={percent(operator.share)}>{microseconds(operator.time_us)}</Fact>
         <Fact name="no run beats" more={`${percent(bound / operator.time_us)} reached`}>{microseconds(bound)}</Fact>

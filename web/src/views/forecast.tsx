@@ -5,10 +5,10 @@ import type { Query } from '../api';
 import type { ProgramStep, Step } from '../documents';
 import { ArgumentForm } from '../forms/form';
 import { GpusPicker } from '../forms/gpus';
-import { type GivenModel, ModelPicker } from '../forms/model';
+import { type GivenModel, ModelPicker, nameOfGiven } from '../forms/model';
 import { queryOf } from '../forms/query';
 import { json, number, oneOf } from '../link';
-import { Busy, Commands, ErrorNote } from '../parts';
+import { Busy, Commands, ErrorNote, Inputs } from '../parts';
 import { useLinkState } from '../state';
 import { Breakdown } from './breakdown';
 import { Memory } from './memory';
@@ -46,11 +46,11 @@ export function Forecast() {
   };
   return (
     <div class="split">
-      <form aria-label="What to forecast" onSubmit={(event) => event.preventDefault()}>
+      <Inputs label="What to forecast" summary={`${given ? nameOfGiven(given) : args.model ?? ''}, ${args.mode ?? 'prefill'}, ${args.cluster ?? args.gpu ?? ''}`}>
         <ModelPicker value={args.model ?? ''} given={given} onName={(model) => change({ args: { model }, own: { operator: -1 } })} onGiven={take} />
         <GpusPicker value={args.gpu ?? ''} onChange={(gpu) => change({ args: { gpu }, own: { card: 0 } })} />
         <ArgumentForm declared={question?.arguments} values={args} onChange={(values) => change({ args: values })} error={error} main={main} skip={['model', 'gpu']} />
-      </form>
+      </Inputs>
       <div class={busy && answer ? 'results stale' : 'results'} aria-busy={busy}>
         <ErrorNote error={error} />
         {!answer && <Busy busy={busy} />}

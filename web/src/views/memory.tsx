@@ -74,7 +74,7 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
       </dl>
       {!memory.fits && (
         <>
-          <h4>What to try</h4>
+          <h3>What to try</h3>
           <ul>
             {triesOf(query, step).map((attempt) => <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />)}
             <li>{cards} cards or more: give a cluster and a layout under “All settings”, or ask <a href={step.mode === 'train' ? '#/train' : '#/serve'}>for a plan</a></li>
@@ -96,7 +96,7 @@ export function Memory({ steps, query, picked, gpuOf }: { steps: Step[]; query: 
   return (
     <Figure title="Memory" file="memory" columns={columns} rows={rows}
       note={<>The dark line is what a card leaves to fill.</>}>
-      <Stacks parts={parts.map(([, name]) => name)} text={bytes} title="memory of one card" label="Memory by what it holds, by card" limitName="usable"
+      <Stacks parts={parts.map(([, name]) => name)} text={bytes} data title="memory of one card" label="Memory by what it holds, by card" limitName="usable"
         stacks={rows.map((row) => ({ name: row.name, parts: parts.map(([key]) => row.memory[key] as number), limit: row.memory.usable, total: row.memory.total, note: row.memory.fits ? 'fits' : 'does not fit' }))} />
       {!shown.cluster && <Advice key={`${picked}`} step={shown} query={query} gpu={gpuOf(picked)} name={names[picked]!} />}
     </Figure>

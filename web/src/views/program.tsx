@@ -56,7 +56,7 @@ export function ProgramResults({ steps, picked, onPick }: { steps: ProgramStep[]
       <Parts step={shown} />
       <Figure title={`Memory over the step on ${shown.gpu}`} file={`program-memory-${shown.gpu}`} rows={points}
         columns={[{ name: 'call', value: (row) => row.x }, { name: 'allocated (bytes)', number: true, value: (row) => row.y, text: (row) => bytes(row.y) }]}>
-        <Lines label="Memory handed out over the program’s calls" lines={[{ name: 'allocated', points }]} xText={grouped} yText={bytes} xTitle="call" yTitle="allocated" steps
+        <Lines label="Memory handed out over the program’s calls" lines={[{ name: 'allocated', points }]} xText={grouped} yText={bytes} xTitle="call" yTitle="allocated" steps data
           limits={shown.memory_bytes.peak > 0.5 * shown.memory_bytes.card ? [{ y: shown.memory_bytes.card, name: 'the card’s memory' }] : []} />
       </Figure>
     </>
