@@ -18,6 +18,7 @@
 #include "cli/commands/tune_command.h"
 #include "cli/flags/arguments.h"
 #include "cli/terminal/program.h"
+#include "service/http/run.h"
 #include "support/text.h"
 #include "tilecast/model.h"
 #include "tilecast/version.h"
@@ -264,6 +265,18 @@ void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chos
   sub->callback([&] { chosen = answered(options.refusal, [&options] { return run_simulate(options); }); });
 }
 
+void add_http_command(CLI::App& app, HttpOptions& options, Refusal& refusal, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("http", http_question().summary);
+  add_arguments(*sub, arguments_of(options), refusal);
+  sub->footer(examples_text(http_question()));
+  sub->callback([&] {
+    chosen = answered(refusal, [&options]() -> Answer {
+      const auto served = run_http(options);
+      return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
+    });
+  });
+}
+
 }  // namespace
 
 int run_tilecast(int argc, char** argv) {
@@ -297,6 +310,9 @@ int run_tilecast(int argc, char** argv) {
   add_cluster_commands(app, collective_options, chosen);
   CalibrateOptions calibrate_options;
   add_calibrate_command(app, calibrate_options, chosen);
+  HttpOptions http_options;
+  Refusal http_refusal;
+  add_http_command(app, http_options, http_refusal, chosen);
   return run_program(app, chosen, argc, argv);
 }
 

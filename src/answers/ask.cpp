@@ -354,6 +354,15 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   return "[" + join(answers, ",\n") + "]\n";
 }
 
+const std::vector<std::string>& question_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Asked& one : all_questions()) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string questions_json() {
   Json list = Json::array();
   for (const Asked& one : all_questions()) {
