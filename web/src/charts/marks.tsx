@@ -1,6 +1,6 @@
 // What the charts share: their width, and marks that show their figures under the pointer and to the keyboard. A chart
 // is one stop of the tab key; arrow keys go from mark to mark.
-import type { ComponentChildren, RefObject, SVGAttributes } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export function useWidth(fallback = 640): [RefObject<HTMLDivElement | null>, number] {
@@ -25,7 +25,7 @@ interface Shown {
 
 export interface Marks {
   item(index: number): string; // class of the group around a mark and what it stands for
-  props(index: number): SVGAttributes<SVGElement>; // of the shape that the pointer and the focus meet; it has no text in it
+  props(index: number): Record<string, unknown>; // of the shape that the pointer and the focus meet; it has no text in it
   tooltip: ComponentChildren;
 }
 
@@ -70,7 +70,7 @@ export function useMarks(labels: string[], box: RefObject<HTMLDivElement | null>
       onMouseLeave: () => setShown(undefined),
       onKeyDown: (event: KeyboardEvent) => move(event, index),
       onClick: () => onPick?.(index),
-    }) as SVGAttributes<SVGElement>,
+    }),
     tooltip: shown && labels[shown.index] !== undefined && (
       <div class="tooltip" style={{ left: `${shown.x}px`, top: `${shown.y}px` }} aria-hidden="true">
         {labels[shown.index]!.split('\n').map((line, i) => (i === 0 ? <strong>{line}</strong> : <span>{line}</span>))}
