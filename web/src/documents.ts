@@ -110,12 +110,15 @@ export interface Launch {
   bound_us: number;
   limited_by: string;
   plan: { tile: [number, number, number]; split: number; ctas: number; threads: number; ctas_per_sm: number; waves: number; known: boolean };
+  schedule?: { dispatch: string; sms_used: number; tasks_busiest: number; balance: number };
+  roofline?: { ops_per_byte: number; reached_ops_per_s: number; peak_ops_per_s: number; feed_bytes_per_s: number; feed: 'dram' | 'l2' } | null;
   demand: Record<'tensor_ops' | 'vector_ops' | 'xu_ops' | 'shared_bytes' | 'l2_load_bytes' | 'l2_store_bytes' | 'dram_load_bytes' | 'dram_store_bytes', number>;
   peak_us: Resources;
   forecast_us: Resources;
 }
 export interface KernelForecast {
   gpu: string;
+  sms?: number;
   kernel: { family: string; dtype: string; dims: Record<string, string> };
   method: string;
   latency_us: number;
