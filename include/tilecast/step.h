@@ -224,6 +224,7 @@ struct StepForecast {
   double tokens_per_second = 0;        // or images, clips: `setting.item`; of all GPUs
   double flops = 0;                    // model FLOPs: products, convolutions and attention; of one rank
   double mfu = 0;                      // model FLOPs over the time and the dense peak of all GPUs
+  std::optional<double> joules;        // of all GPUs; nothing where their power is not known
   std::optional<Resource> limited_by;  // most of the time; see host_bound too
   Seen seen = Seen::no;                // the weakest claim of more than half of it
   StepMemory memory;                   // over many GPUs, of the fullest stage

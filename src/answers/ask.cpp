@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -292,12 +293,26 @@ std::string_view kind_name(ArgumentKind kind) {
   return "";
 }
 
+Json scopes_json(const std::vector<Scope>& scopes) {
+  Json list = Json::array();
+  for (const Scope& scope : scopes) list.push_back({{"argument", scope.argument}, {"values", scope.values}});
+  return list;
+}
+
+// Ranges, headings and scopes stand there only where an argument has them.
 Json argument_json(const Argument& about) {
-  return Json{{"name", about.name},       {"kind", kind_name(about.kind)},
-              {"help", about.help},       {"unit", about.unit},
-              {"example", about.example}, {"default", about.fallback},
-              {"choices", about.choices}, {"aliases", about.aliases},
-              {"required", about.required}};
+  Json json{{"name", about.name},       {"kind", kind_name(about.kind)},
+            {"help", about.help},       {"unit", about.unit},
+            {"example", about.example}, {"default", about.fallback},
+            {"choices", about.choices}, {"aliases", about.aliases},
+            {"required", about.required}};
+  if (std::isfinite(about.least)) json["least"] = about.least;
+  if (std::isfinite(about.most)) json["most"] = about.most;
+  if (about.positional) json["positional"] = true;
+  if (about.repeated) json["repeated"] = true;
+  if (!about.group.empty()) json["group"] = about.group;
+  if (!about.scopes.empty()) json["scopes"] = scopes_json(about.scopes);
+  return json;
 }
 
 Json arguments_json(const std::vector<Argument>& arguments) {

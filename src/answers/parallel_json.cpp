@@ -89,6 +89,7 @@ Json parallel_row_json(const Row<StepForecast>& row) {
               {"tokens_per_second", f.tokens_per_second},
               {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
               {"mfu", f.mfu},
+              {"energy_j", f.joules ? Json(*f.joules) : Json()},
               {"compute_ms", in_milliseconds(many.compute)},
               {"bubble_ms", in_milliseconds(many.bubble)},
               {"optimizer_ms", in_milliseconds(many.optimizer)},

@@ -48,7 +48,7 @@ export function Figure<Row>({ title, file, columns, rows, children, note, open }
   return (
     <section class="figure" ref={box} aria-label={title}>
       <div class="figurehead">
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <div class="exports">
           <button type="button" onClick={() => download(`${file}.csv`, 'text/csv', csvOf(columns, rows))} aria-label={`${title} as CSV`}>CSV</button>
           <button type="button" onClick={saveSvg} aria-label={`${title} as SVG`}>SVG</button>

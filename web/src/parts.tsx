@@ -1,6 +1,6 @@
 // Small pieces that every view uses.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, type Progress, type Query, type Question, setToken } from './api';
 import { asCurl, asPython, asShell } from './commands';
 import { seenMeaning, seenText } from './format';
@@ -83,7 +83,7 @@ export function Commands({ question, query }: { question: Question | undefined; 
   return (
     <section class="commands" aria-label="The same as a command">
       <div class="figurehead">
-        <h3>The same as a command</h3>
+        <h2>The same as a command</h2>
         <Tabs label="Kind of command" picked={kind} onPick={setKind}
           tabs={[{ id: 'shell', title: 'CLI' }, { id: 'curl', title: 'curl' }, { id: 'python', title: 'Python' }]} />
       </div>
@@ -94,8 +94,29 @@ export function Commands({ question, query }: { question: Question | undefined; 
   );
 }
 
+// A view's controls: beside the results, and on a phone folded above them under one line that says what is asked.
+export function Inputs({ label, summary, children, onSubmit }: { label: string; summary: string; children: ComponentChildren; onSubmit?: () => void }) {
+  const [open] = useState(() => matchMedia('(min-width: 821px)').matches);
+  const box = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const wide = matchMedia('(min-width: 821px)');
+    const follow = () => wide.matches && box.current && (box.current.open = true);
+    wide.addEventListener('change', follow);
+    return () => wide.removeEventListener('change', follow);
+  }, []);
+  return (
+    <details class="inputs" ref={box} open={open}>
+      <summary>{summary}</summary>
+      <form aria-label={label} onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit?.();
+      }}>{children}</form>
+    </details>
+  );
+}
+
 export function Panel({ title, children }: { title: string; children: ComponentChildren }) {
-  return <section class="panel" aria-label={title}><h3>{title}</h3>{children}</section>;
+  return <section class="panel" aria-label={title}><h2>{title}</h2>{children}</section>;
 }
 
 // A figure that stands for itself: "step 9.52 ms".

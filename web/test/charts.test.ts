@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linear, logarithmic } from '../src/charts/scale';
+import { binary, linear, logarithmic } from '../src/charts/scale';
 import { eventsOf } from '../src/api';
 import { csvOf } from '../src/table';
 
@@ -10,6 +10,11 @@ test('a linear axis: ends, round ticks', () => {
   assert.equal(scale.at(37.9), 500);
   assert.deepEqual(scale.ticks, [0, 10, 20, 30]);
   assert.deepEqual(linear(0, 0, 0, 1).ticks[0], 0);
+});
+
+test('an axis of data has round GiB', () => {
+  assert.deepEqual(binary(0, 76304388980, 0, 1, 4).ticks.map((tick) => tick / 2 ** 30), [0, 20, 40, 60]);
+  assert.equal(binary(0, 2 ** 30, 0, 100).at(2 ** 29), 50);
 });
 
 test('a logarithmic axis', () => {

@@ -21,8 +21,11 @@ test('scopes', () => {
   const adapters = argument('lora-rank', { scopes: [{ argument: 'adapters', values: [] }] });
   assert.equal(inScope(seq, {}, [mode, seq]), true);
   assert.equal(inScope(seq, { mode: 'decode' }, [mode, seq]), false);
-  assert.equal(inScope(adapters, {}, [adapters]), false);
-  assert.equal(inScope(adapters, { adapters: '4' }, [adapters]), true);
+  const count = argument('adapters');
+  assert.equal(inScope(adapters, {}, [adapters, count]), false);
+  assert.equal(inScope(adapters, { adapters: '4' }, [adapters, count]), true);
+  assert.equal(inScope(adapters, {}, [adapters]), true);
+  assert.deepEqual(queryOf({ mode: 'decode', seq: '2048', batch: '1' }, [mode, seq]), { mode: 'decode', batch: '1' });
 });
 
 test('ranges as text', () => {

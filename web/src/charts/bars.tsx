@@ -29,8 +29,8 @@ function Row({ bar, y, x, labelWidth, text, marks, index }:
   { bar: Bar; y: number; x: (value: number) => number; labelWidth: number; text: (value: number) => string; marks: Marks; index: number }) {
   const middle = y + rowHeight / 2, end = Math.max(x(bar.value), x(bar.interval?.[1] ?? 0));
   return (
-    <g {...marks.props(index)}>
-      <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} class="row" />
+    <g class={marks.item(index)}>
+      <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} rx={3} class="row" />
       <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">{bar.name}</text>
       <rect x={x(0)} y={middle - 9} width={Math.max(1, x(bar.value) - x(0))} height={18} rx={2}
         style={{ fill: colour(bar.colour ?? 0) }} class={bar.faint ? 'bar faint' : 'bar'} />
@@ -43,6 +43,7 @@ function Row({ bar, y, x, labelWidth, text, marks, index }:
         </g>
       )}
       <text x={end + 7} y={middle + 4} class="figure">{text(bar.value)}{bar.note && <tspan class="note" dx={6}>{bar.note}</tspan>}</text>
+      <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} {...marks.props(index)} />
     </g>
   );
 }

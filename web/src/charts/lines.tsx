@@ -1,7 +1,7 @@
 // Lines over a shared axis, each with the band of its 80 % intervals; limits as dashed lines with the far side shaded.
 import { BottomAxis, LeftAxis, Legend } from './axis';
 import { colour, useMarks, useWidth } from './marks';
-import { type Scale, largest, least, linear, logarithmic } from './scale';
+import { type Scale, binary, largest, least, linear, logarithmic } from './scale';
 
 export interface Point {
   x: number;
@@ -32,6 +32,7 @@ export interface LinesProps {
   base?: number; // of a logarithmic x axis: 2 or 10
   limits?: Limit[]; // an objective: what lies above it is shaded
   height?: number;
+  data?: boolean; // y is an amount of data, whose round figures are powers of 1024
   steps?: boolean; // a value holds until the next one
   onPick?: (line: number, point: number) => void;
 }
@@ -51,7 +52,7 @@ function band(points: Point[], x: Scale, y: Scale): string {
   return `M${upper.join('L')}L${lower.join('L')}Z`;
 }
 
-export function Lines({ lines, xText, yText, xTitle, yTitle, label, logX, logY, base = 10, limits = [], height = 260, steps = false, onPick }: LinesProps) {
+export function Lines({ lines, xText, yText, xTitle, yTitle, label, logX, logY, base = 10, limits = [], height = 260, steps = false, data = false, onPick }: LinesProps) {
   const [box, width] = useWidth();
   const all = lines.flatMap((line, i) => line.points.map((point, j) => ({ line, i, j, point })));
   const labels = all.map(({ line, point }) => [
@@ -64,7 +65,7 @@ export function Lines({ lines, xText, yText, xTitle, yTitle, label, logX, logY, 
   const ys = all.flatMap(({ point }) => [point.y, ...(point.interval ?? [])]).concat(limits.map((limit) => limit.y));
   const left = 58, right = width - 14, top = 22, bottom = height - 40;
   const x = logX ? logarithmic(least(xs), largest(xs), left, right, width < 480 ? 5 : 8, base) : linear(Math.min(0, least(xs)), largest(xs) || 1, left, right, width < 480 ? 4 : 8);
-  const y = logY ? logarithmic(least(ys.filter((value) => value > 0)), largest(ys) * 1.1, bottom, top, 5) : linear(0, largest(ys) * 1.06 || 1, bottom, top);
+  const y = logY ? logarithmic(least(ys.filter((value) => value > 0)), largest(ys) * 1.1, bottom, top, 5) : (data ? binary : linear)(0, largest(ys) * 1.06 || 1, bottom, top);
   const many = all.length > 200; // dots would be a second line
   return (
     <div class="chart" ref={box}>
@@ -86,9 +87,9 @@ export function Lines({ lines, xText, yText, xTitle, yTitle, label, logX, logY, 
           </g>
         ))}
         {all.map(({ line, i, point }, index) => (
-          <g {...marks.props(index)} style={{ color: colour(line.colour ?? i) }}>
+          <g class={marks.item(index)} style={{ color: colour(line.colour ?? i) }}>
             <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 1 : 3.5} class="dot" />
-            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 3 : 10} class="reach" />
+            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 3 : 10} {...marks.props(index)} />
           </g>
         ))}
       </svg>

@@ -1,6 +1,6 @@
 // What the charts share: their width, and marks that show their figures under the pointer and to the keyboard. A chart
 // is one stop of the tab key; arrow keys go from mark to mark.
-import type { ComponentChildren, RefObject, SVGAttributes } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export function useWidth(fallback = 640): [RefObject<HTMLDivElement | null>, number] {
@@ -17,10 +17,6 @@ export function useWidth(fallback = 640): [RefObject<HTMLDivElement | null>, num
   return [box, width];
 }
 
-export interface Mark {
-  label: string; // lines of the tooltip; also what a screen reader says
-}
-
 interface Shown {
   index: number;
   x: number;
@@ -28,7 +24,8 @@ interface Shown {
 }
 
 export interface Marks {
-  props(index: number): SVGAttributes<SVGGElement>;
+  item(index: number): string; // class of the group around a mark and what it stands for
+  props(index: number): Record<string, unknown>; // of the shape that the pointer and the focus meet; it has no text in it
   tooltip: ComponentChildren;
 }
 
@@ -52,14 +49,15 @@ export function useMarks(labels: string[], box: RefObject<HTMLDivElement | null>
     if (to === index || to < 0 || to >= labels.length) return;
     event.preventDefault();
     setActive(to);
-    box.current!.querySelector<SVGGElement>(`[data-mark="${to}"]`)?.focus();
+    box.current!.querySelector<SVGElement>(`[data-mark="${to}"]`)?.focus();
   };
   const focusable = Math.min(active, Math.max(0, labels.length - 1));
   return {
+    item: (index) => (picked === index ? 'item picked' : 'item'),
     props: (index) => ({
       'data-mark': index,
-      class: picked === index ? 'mark picked' : 'mark',
-      tabIndex: index === focusable ? 0 : -1,
+      class: 'mark',
+      tabindex: index === focusable ? 0 : -1, // attributes of SVG keep their case
       role: onPick ? 'button' : 'img',
       ...(onPick ? { 'aria-pressed': picked === index } : {}),
       'aria-label': labels[index],
@@ -72,7 +70,7 @@ export function useMarks(labels: string[], box: RefObject<HTMLDivElement | null>
       onMouseLeave: () => setShown(undefined),
       onKeyDown: (event: KeyboardEvent) => move(event, index),
       onClick: () => onPick?.(index),
-    }) as SVGAttributes<SVGGElement>,
+    }),
     tooltip: shown && labels[shown.index] !== undefined && (
       <div class="tooltip" style={{ left: `${shown.x}px`, top: `${shown.y}px` }} aria-hidden="true">
         {labels[shown.index]!.split('\n').map((line, i) => (i === 0 ? <strong>{line}</strong> : <span>{line}</span>))}

@@ -19,6 +19,13 @@ export function linear(low: number, high: number, from: number, to: number, want
   return { at: (value) => from + ((value - low) / span) * (to - from), ticks, low, high: low + span };
 }
 
+// Of amounts of data: round in KiB, MiB or GiB rather than in bytes.
+export function binary(low: number, high: number, from: number, to: number, wanted = 5): Scale {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, high)) / Math.log(1024)));
+  const scale = linear(low / unit, high / unit, from, to, wanted);
+  return { at: (value) => scale.at(value / unit), ticks: scale.ticks.map((tick) => tick * unit), low, high: scale.high * unit };
+}
+
 // Powers of ten, or of two where `base` says so; thinned to what is wanted.
 export function logarithmic(low: number, high: number, from: number, to: number, wanted = 6, base = 10): Scale {
   const bottom = Math.max(low, Number.MIN_VALUE), top = Math.max(high, bottom * 1.0001);

@@ -52,11 +52,11 @@ export function Scatter({ dots, xText, yText, xTitle, yTitle, label, logX, logY,
         <BottomAxis scale={x} text={xText} title={xTitle} y={bottom} from={left} to={right} top={top} />
         {front.length > 1 && <path class="front" d={front.map((dot, i) => `${i ? 'L' : 'M'}${x.at(dot.x)} ${y.at(dot.y)}`).join('')} />}
         {dots.map((dot, i) => (
-          <g {...marks.props(i)} style={{ color: colour(groups.indexOf(dot.group)) }}>
+          <g class={marks.item(i)} style={{ color: colour(groups.indexOf(dot.group)) }}>
             {dot.xInterval && <line x1={x.at(dot.xInterval[0])} x2={x.at(dot.xInterval[1])} y1={y.at(dot.y)} y2={y.at(dot.y)} class="reachline" />}
             {dot.yInterval && <line y1={y.at(dot.yInterval[0])} y2={y.at(dot.yInterval[1])} x1={x.at(dot.x)} x2={x.at(dot.x)} class="reachline" />}
             <circle cx={x.at(dot.x)} cy={y.at(dot.y)} r={dot.front ? 5 : 4} class={dot.faint ? 'dot faint' : 'dot'} />
-            <circle cx={x.at(dot.x)} cy={y.at(dot.y)} r={10} class="reach" />
+            <circle cx={x.at(dot.x)} cy={y.at(dot.y)} r={10} {...marks.props(i)} />
           </g>
         ))}
       </svg>

@@ -1,7 +1,7 @@
 // Stacked horizontal bars with a limit each: memory by what it holds, against what a card has.
 import { BottomAxis, Legend } from './axis';
 import { colour, useMarks, useWidth } from './marks';
-import { largest, linear } from './scale';
+import { binary, largest, linear } from './scale';
 
 export interface Stack {
   name: string;
@@ -18,11 +18,12 @@ export interface StacksProps {
   title: string;
   label: string;
   limitName?: string;
+  data?: boolean; // amounts of data, whose round figures are powers of 1024
 }
 
 const rowHeight = 36;
 
-export function Stacks({ stacks, parts, text, title, label, limitName = 'limit' }: StacksProps) {
+export function Stacks({ stacks, parts, text, title, label, limitName = 'limit', data = false }: StacksProps) {
   const [box, width] = useWidth();
   const used = parts.map((_, i) => stacks.some((stack) => (stack.parts[i] ?? 0) > 0));
   const labels = stacks.map((stack) => [
@@ -33,7 +34,7 @@ export function Stacks({ stacks, parts, text, title, label, limitName = 'limit' 
   const marks = useMarks(labels, box);
   const labelWidth = Math.min(width * 0.34, 14 + 7.2 * largest(stacks.map((stack) => stack.name.length)));
   const most = largest(stacks.flatMap((stack) => [stack.limit ?? 0, stack.parts.reduce((sum, part) => sum + part, 0)])) || 1;
-  const scale = linear(0, most * 1.02, labelWidth, width - 10, width < 480 ? 3 : 6);
+  const scale = (data ? binary : linear)(0, most * 1.02, labelWidth, width - 10, width < 480 ? 3 : 6);
   const height = stacks.length * rowHeight;
   return (
     <div class="chart" ref={box}>
@@ -44,8 +45,8 @@ export function Stacks({ stacks, parts, text, title, label, limitName = 'limit' 
           const middle = row * rowHeight + rowHeight / 2;
           let before = 0;
           return (
-            <g {...marks.props(row)}>
-              <rect x={0} y={row * rowHeight + 1} width="100%" height={rowHeight - 2} class="row" />
+            <g class={marks.item(row)}>
+              <rect x={0} y={row * rowHeight + 1} width="100%" height={rowHeight - 2} rx={3} class="row" />
               <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">{stack.name}</text>
               {stack.parts.map((part, i) => {
                 const from = scale.at(before);
@@ -58,6 +59,7 @@ export function Stacks({ stacks, parts, text, title, label, limitName = 'limit' 
                   {row === 0 && <text x={scale.at(stack.limit) - 4} y={middle - 11} text-anchor="end">{limitName}</text>}
                 </g>
               )}
+              <rect x={0} y={row * rowHeight + 1} width="100%" height={rowHeight - 2} {...marks.props(row)} />
             </g>
           );
         })}

@@ -37,9 +37,9 @@ export function Timeline({ lanes, spans, kinds, text, title, label, laneHeight =
         <BottomAxis scale={scale} text={text} title={title} y={height + 2} from={labelWidth} to={width - 4} top={0} />
         {lanes.map((lane, i) => <text x={labelWidth - 8} y={i * laneHeight + laneHeight / 2 + 4} text-anchor="end" class="name">{lane}</text>)}
         {spans.map((span, i) => (
-          <g {...marks.props(i)}>
-            <rect x={scale.at(span.start)} y={span.lane * laneHeight + 3} width={Math.max(0.6, scale.at(span.end) - scale.at(span.start))}
-              height={laneHeight - 6} style={{ fill: colour(span.kind) }} class="bar span" />
+          <g class={marks.item(i)}>
+            <rect {...marks.props(i)} x={scale.at(span.start)} y={span.lane * laneHeight + 3} width={Math.max(0.6, scale.at(span.end) - scale.at(span.start))}
+              height={laneHeight - 6} style={{ fill: colour(span.kind) }} class="mark span" />
           </g>
         ))}
       </svg>

@@ -39,7 +39,7 @@ export function ArgumentForm({ declared, values, onChange, error, main, skip = [
   const others = declared.filter((argument) => {
     const key = keyOf(argument);
     if (main.includes(key) || skip.includes(key) || never.includes(key)) return false;
-    return (inScope(argument, values, declared) || (values[key] ?? '') !== '') && (search === '' || `${argument.name} ${argument.help}`.toLowerCase().includes(search.toLowerCase()));
+    return inScope(argument, values, declared) && (search === '' || `${argument.name} ${argument.help}`.toLowerCase().includes(search.toLowerCase()));
   });
   const groups = [...new Set(others.map((argument) => argument.group || 'More settings'))];
   return (

@@ -11,6 +11,8 @@ export interface GpuSummary {
   dram_bytes: number;
   dram_bytes_per_s: number;
   peak_tflops: Record<string, number>;
+  usd_per_hour?: number | null;
+  price_source?: string;
 }
 
 export function useGpus(): GpuSummary[] {

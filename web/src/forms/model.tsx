@@ -35,9 +35,10 @@ export interface ModelPickerProps {
   given: GivenModel | undefined;
   onName: (name: string) => void;
   onGiven: (given: GivenModel | undefined) => void;
+  namesOnly?: boolean;
 }
 
-export function ModelPicker({ value, given, onName, onGiven }: ModelPickerProps) {
+export function ModelPicker({ value, given, onName, onGiven, namesOnly = false }: ModelPickerProps) {
   const id = useId();
   const [over, setOver] = useState(false);
   const [problem, setProblem] = useState('');
@@ -56,6 +57,7 @@ export function ModelPicker({ value, given, onName, onGiven }: ModelPickerProps)
     const file = event.dataTransfer?.files[0];
     if (file) void take(() => modelFromFile(file));
   };
+  if (namesOnly) return <Combo label="Model" value={value} offers={models.map((model) => ({ value: model.name }))} onPick={onName} />;
   return (
     <div class={over ? 'dropzone over' : 'dropzone'} onDragOver={(event) => {
       event.preventDefault();

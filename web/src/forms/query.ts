@@ -15,11 +15,14 @@ export interface QueryOptions {
 const isYes = (text: string): boolean => ['true', '1', 'yes', 'on'].includes(text);
 
 export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'], given = {} }: QueryOptions = {}): Query {
+  const known = new Map(declared.map((argument) => [keyOf(argument), argument]));
   const kinds = new Map(declared.map((argument) => [keyOf(argument), argument.kind]));
   const query: Query = {};
   for (const [name, value] of Object.entries(values)) {
     const text = value.trim();
-    if (text === '') continue;
+    const argument = known.get(name);
+    // What means nothing now waits in the form until it does again.
+    if (text === '' || (argument && !inScope(argument, values, declared))) continue;
     if (kinds.get(name) === 'yes_no') {
       if (isYes(text)) query[name] = true;
     } else if (lists.includes(name) && text.includes(',')) query[name] = text.split(',').map((one) => one.trim()).filter(Boolean);
@@ -33,7 +36,8 @@ export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'],
 export function inScope(argument: Argument, values: Values, declared: Argument[]): boolean {
   return (argument.scopes ?? []).every((scope) => {
     const other = declared.find((one) => one.name === scope.argument);
-    const value = values[scope.argument.replace(/-/g, '_')] ?? other?.default ?? '';
+    if (!other) return true; // a matter of the model or the card, which only the program knows
+    const value = values[scope.argument.replace(/-/g, '_')] ?? other.default;
     return scope.values.length === 0 ? value !== '' : scope.values.includes(value);
   });
 }
