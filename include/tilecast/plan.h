@@ -66,7 +66,6 @@ struct PlanServeQuery {
   Method method = Method::tilecast;
   std::string weights;    // a weight file in place of the shipped ones
   bool pictures = false;  // also what drawings are made of, which takes more runs
-  Count list_files = 0;   // plans whose files the answer holds
 };
 
 // Copies of one layout.

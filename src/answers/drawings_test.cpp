@@ -127,17 +127,6 @@ TEST(Drawings, PlansHaveAFrontAndACurveWithIntervals) {
   EXPECT_FALSE(pictures["over_time"].empty());
 }
 
-TEST(Drawings, PlansHandOutTheFilesThatStartThem) {
-  const Document query = {{"model", "gpt2"}, {"slo", "ttft=500ms,tpot=30ms"}, {"rate", 20}, {"gpus", {"L40S"}}, {"engine", "vllm"},
-                          {"num_prompts", 60}, {"method", "analytic"}, {"list_files", 1}};
-  const Document plan = answered("plan serve", query);
-  std::map<std::string, std::string> files;
-  for (const Document& file : plan["files"]) files[file["name"]] = file["text"];
-  EXPECT_THAT(files["plan-1/launch.sh"], testing::HasSubstr("vllm serve"));
-  EXPECT_EQ(Document::parse(files["plan-1/plan.json"])["gpu"], "L40S");
-  for (const auto& [name, text] : files) EXPECT_TRUE(name.starts_with("plan-1/") && !text.empty()) << name;
-}
-
 TEST(Drawings, ScalingHasTheIntervalOfItsSteps) {
   const Document plan = answered("plan train", {{"model", "gpt2"}, {"gpus", "8xH100-SXM"}, {"global_batch", 64}, {"seq", 512},
                                                {"tokens", 1e9}, {"scaling", true}, {"method", "analytic"}});

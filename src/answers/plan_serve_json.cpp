@@ -128,32 +128,6 @@ std::string planned_json(const PlanServeQuery& q, const ServingPlan& p, const Pl
   return json_text(json);
 }
 
-namespace {
-
-std::string_view media_type_of(std::string_view name) {
-  if (name.ends_with(".json")) return "application/json";
-  if (name.ends_with(".yaml")) return "application/yaml";
-  return name.ends_with(".sh") ? "text/x-shellscript" : "text/plain";
-}
-
-// As --save-dir would write them: plan-1 is the best, each has all it takes to start it.
-Json files_json(const PlanServeQuery& q, const ServingPlan& p) {
-  Json files = Json::array();
-  Count number = 0;
-  const auto add = [&](const std::string& name, const std::string& text) {
-    files.push_back({{"name", fmt::format("plan-{}/{}", number, name)}, {"media_type", media_type_of(name)}, {"text", text}});
-  };
-  for (const PlannedServing& d : p.finalists) {
-    if (!d.meets || number == q.list_files) continue;
-    ++number;
-    add("plan.json", planned_json(q, p, d));
-    for (const LaunchFile& file : d.files) add(file.name, file.text);
-  }
-  return files;
-}
-
-}  // namespace
-
 std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
   Json json = {{"model", p.model},
                {"objective", name_of(p.objective)},
@@ -188,7 +162,6 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   if (p.pictures) json["pictures"] = pictures_json(*p.pictures);
-  if (q.list_files > 0) json["files"] = files_json(q, p);
   return json_text(json);
 }
 

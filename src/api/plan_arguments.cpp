@@ -141,11 +141,6 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   list.add(q.pictures, {.name = "pictures",
                         .help = "JSON: also what drawings show: the Pareto front, latency against load and the run over "
                                 "time, which takes more simulations"});
-  list.add(q.list_files, {.name = "list-files",
-                          .help = "JSON: also the files that start so many of the best plans",
-                          .example = "1",
-                          .least = 0,
-                          .most = 16});
   declare_method(list, q.method, q.weights);
   return list.take();
 }

@@ -94,12 +94,12 @@ function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own'
   const [model, setModel] = useState<GivenModel>();
   const name = own.tab === 'plan' ? 'plan serve' : 'simulate';
   const question = useQuestion(name);
-  const job = useJob<Simulation & ServingPlan>(name);
+  const job = useJob<Simulation & ServingPlan>(name, own.tab === 'plan');
   const declared = new Set((question?.arguments ?? []).map(keyOf));
   const values = argumentsOf(own.tab, args, declared);
   const asked = question && queryOf(values, question.arguments, { lists: ['gpus', 'engine', 'dtype', 'layout'], given: { model } });
   const query = asked && (own.tab === 'run' ? { ...asked, list_steps: stepsListed, ...(own.from > 0 ? { list_from: own.from } : {}) }
-    : own.tab === 'plan' ? { ...asked, slo_at: own.at, pictures: true, list_files: 1 } : asked);
+    : own.tab === 'plan' ? { ...asked, slo_at: own.at, pictures: true } : asked);
   useFollowing(job, query, own.tab !== 'plan');
   const answered = job.query && own.tab === tabOf(job.query, name);
   const stale = JSON.stringify(job.query) !== JSON.stringify(query);
@@ -127,7 +127,7 @@ function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own'
           </div>
         )}
         <ArgumentForm declared={question?.arguments} values={values} onChange={set} error={job.error} main={mainOf[own.tab]}
-          skip={['model', 'gpu', 'gpus', 'slo_at', 'pictures', 'list_files', 'list_steps', 'list_from', 'trace', 'prices', ...leftOut[own.tab].filter((one) => one !== 'engine' && one !== 'num_prompts')]} />
+          skip={['model', 'gpu', 'gpus', 'slo_at', 'pictures', 'list_steps', 'list_from', 'trace', 'prices', ...leftOut[own.tab].filter((one) => one !== 'engine' && one !== 'num_prompts')]} />
         <button type="submit" class="go" disabled={!query || job.busy}>{own.tab === 'plan' ? 'Look for the best' : 'Simulate'}</button>
       </form>
       <div class="results">

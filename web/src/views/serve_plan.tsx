@@ -111,17 +111,21 @@ const save = (file: PlanFile) => {
   else download(name, file.media_type, file.text ?? '');
 };
 
+const ordinals = ['second', 'third', 'fourth'];
 function Files({ plan }: { plan: ServingPlan }) {
   if (!plan.launch) return null;
   return (
     <Panel title={`Start it${plan.release ? ` (${plan.release})` : ''}`}>
       <pre tabIndex={0}><code>{plan.launch.join('\n')}</code></pre>
       <CopyButton text={plan.launch.join('\n')} label="Copy the commands" />
-      {plan.files && (
-        <ul class="files" aria-label="Files that start the plan">
-          {plan.files.map((file) => <li><button type="button" onClick={() => save(file)}>{file.name.replace(/^plan-1\//, '')}</button></li>)}
-        </ul>
-      )}
+      {[...new Set((plan.files ?? []).map((file) => file.name.split('/')[0]!))].map((folder, i) => (
+        <>
+          <h4>{i === 0 ? 'Files of the best' : `Files of the ${ordinals[i - 1] ?? 'next'}`}</h4>
+          <ul class="files" aria-label={`Files that start ${folder}`}>
+            {plan.files!.filter((file) => file.name.startsWith(`${folder}/`)).map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => save(file)}>{file.name.slice(folder.length + 1)}</button></li>)}
+          </ul>
+        </>
+      ))}
     </Panel>
   );
 }
