@@ -76,8 +76,8 @@ function wholeModels(tables) {
       if (row[0]?.startsWith('**')) {
         const figures = ['rows', 'mean', 'median', 'p90', 'bias'].map((column) => numberOf(plain(row[table.columns.indexOf(column)] ?? '')));
         const key = [table.headings.at(-1), ...figures].join(' ');
-        const label = table.paragraph.endsWith(':') && table.paragraph.length < 120 ? table.paragraph.slice(0, -1) : '';
-        if (!all.has(key)) all.set(key, [table.headings.at(-1), [plain(row[0]), ...row.slice(1, rows).map(plain), label].filter(Boolean).join(', '), ...figures]);
+        const label = /^.*?(?=[.:](?: |$)|$)/.exec(table.paragraph)[0];
+        if (!all.has(key)) all.set(key, [table.headings.at(-1), label.length < 110 ? label : '', ...figures]);
       }
   }
   return [...all.values()];

@@ -93,12 +93,14 @@ const modelColumns: Column<ModelRow>[] = [
   ...['mean', 'median', 'p90', 'bias'].map((name, i): Column<ModelRow> => ({ name: `${name} error %`, value: (row) => row[i + 3], text: (row) => percent(row[i + 3] as number | null), number: true })),
 ];
 
+const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
+
 function Models() {
   return (
     <Figure title="Whole models: mean error" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
       note="Each row sums up a table of docs/accuracy/whole-models.md. Bars are medians, whiskers reach to the 90th percentile.">
       <IntervalBars label="Median error of whole models" title="median error, whiskers to the 90th percentile" text={(value) => `${value.toFixed(1)} %`}
-        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: `${row[0].slice(0, 38)}${row[0].length > 38 ? '…' : ''}`, value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: row[2] === null ? '' : `${row[2]} rows`, more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
+        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: [row[2] === null ? '' : `${row[2]} rows`, row[1].slice(0, 60)].filter(Boolean).join(', '), more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
     </Figure>
   );
 }
@@ -107,7 +109,7 @@ function Blind() {
   return (
     <>
       {evidence.blind.about.map((text) => <p class="prose">{text}</p>)}
-      {evidence.blind.sections.map((section) => <Panel title={section.title}><TextTable table={section} caption={section.title} /></Panel>)}
+      {evidence.blind.sections.map((section) => <Panel title={section.title}><TextTable table={section} caption={`${section.title}: the table`} /></Panel>)}
     </>
   );
 }
@@ -141,7 +143,7 @@ function Coverage() {
     return { width: width === '–' ? 'kernels, nothing added' : width, rows: all, tables: mine.length, share: mine.reduce((sum, row) => sum + row.share * row.rows, 0) / Math.max(1, all), least: Math.min(...shares), most: Math.max(...shares) };
   });
   return (
-    <Figure title="What 80 % intervals hold" file="tilecast-coverage" columns={coverageColumns} rows={rows} open note="Share of measured rows inside their interval, by what the interval is of; whiskers go from the table that it holds least of to the one it holds most of. The thin line is 80 %.">
+    <Figure title="What 80 % intervals hold" file="tilecast-coverage" columns={coverageColumns} rows={rows} note="Share of measured rows inside their interval, by what the interval is of; whiskers go from the table that it holds least of to the one it holds most of. The thin line is 80 %.">
       <IntervalBars label="Share of rows inside 80 % intervals" title="inside the interval" text={(value) => `${value.toFixed(0)} %`}
         bars={widths.map((one) => ({ name: one.width, value: one.share, bound: 80, interval: [one.least, one.most] as const, colour: 5, note: `${one.rows} rows`, more: [`${one.tables} tables`] }))} />
     </Figure>
