@@ -46,7 +46,7 @@ export function Control({ argument, value, onChange, error, label = labelOf(argu
     );
   return (
     <div class={mine ? 'control wrong' : 'control'}>
-      <label for={id}>{label}{argument.unit && <span class="unit"> {argument.unit}</span>}</label>
+      <label for={id} class={label === argument.name ? 'exact' : undefined}>{label}{argument.unit && <span class="unit"> {argument.unit}</span>}</label>
       <Input argument={argument} value={value} onChange={onChange} id={id} describedBy={`${id}-help`} invalid={mine !== undefined} />
       <small id={`${id}-help`} title={help}>{mine ? `${mine.message}${mine.remedy ? `: ${mine.remedy}` : ''}` : help}</small>
     </div>

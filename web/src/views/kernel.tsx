@@ -70,7 +70,7 @@ export function Kernel() {
         <ErrorNote error={error} />
         {!answer && <Busy busy={busy} />}
         {answer && <Results forecasts={answer} own={own} change={change} />}
-        <Commands question={question} query={{ ...query, ...(query.family ? { explain: true } : {}) }} />
+        <Commands question={question} query={query} flags={['--explain']} />
       </div>
     </div>
   );
