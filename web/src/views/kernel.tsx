@@ -33,7 +33,7 @@ function FamilyForm({ families, args, onFamily, onChange, error }:
   const family = families.find((one) => one.name === args.family);
   const choice: Argument = { name: 'family', kind: 'choice', help: family?.summary ?? '', unit: '', example: '', default: '', choices: families.map((one) => one.name), aliases: [], required: true };
   const needed = family?.dims.filter((dim) => dim.required) ?? [], others = family?.dims.filter((dim) => !dim.required) ?? [];
-  const show = (dim: Argument) => <Control key={`${args.family} ${dim.name}`} argument={dim} label={dim.name} value={args[keyOf(dim)] ?? ''} error={error} onChange={(text) => onChange({ [keyOf(dim)]: text })} />;
+  const show = (dim: Argument) => <Control key={`${args.family} ${dim.name}`} argument={dim} label={dim.name} exact value={args[keyOf(dim)] ?? ''} error={error} onChange={(text) => onChange({ [keyOf(dim)]: text })} />;
   const shown = others.filter((dim) => (args[keyOf(dim)] ?? '') !== ''), folded = others.filter((dim) => !shown.includes(dim));
   return (
     <>
