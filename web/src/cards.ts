@@ -41,7 +41,14 @@ export function unitOf(path: string): string {
   if (path.includes('_ops_per_clock_per_sm.')) return 'operations a clock and SM';
   return units[path.slice(path.lastIndexOf('.') + 1)] ?? '';
 }
-export const titleOf = (path: string): string => path.replace(/_per_clock_per_sm/, '').replace(/[_.]/g, ' ');
+const titles: Record<string, string> = {
+  sms: 'SMs', 'clock_mhz.quoted': 'quoted clock', 'clock_mhz.quoted_vector': 'quoted clock, vector', 'clock_mhz.max': 'highest clock', power_w: 'power limit',
+  'shared_memory.per_sm_kib': 'shared memory of an SM', 'shared_memory.per_cta_kib': 'shared memory of a CTA', 'shared_memory.bytes_per_clock_per_sm': 'shared memory rate',
+  'l2.mib': 'L2', 'l2.bytes_per_clock': 'L2 rate', 'dram.gib': 'DRAM', 'dram.gb_per_s': 'DRAM bandwidth', 'dram.type': 'DRAM type', 'dram.ecc': 'DRAM with ECC',
+  'links.nvlink_gb_per_s': 'NVLink', 'links.pcie_gb_per_s': 'PCIe', registers_per_sm: 'registers of an SM',
+};
+export const titleOf = (path: string): string =>
+  titles[path] ?? path.replace(/^(tensor|vector)_ops_per_clock_per_sm\./, '$1 ').replace(/[_.]/g, ' ');
 
 // What a slider goes through: from an eighth to four times a figure, in steps that look round.
 export function rangeOf(value: number): { min: number; max: number; step: number } {

@@ -22,17 +22,24 @@ function shellText(name: string, value: unknown): string {
   return String(value);
 }
 
-export function asShell(question: Pick<Question, 'name' | 'arguments'>, query: Query): string {
+// Descriptions given by value, as files of one's own beside the command.
+function filesOf(query: Query): string[] {
+  return Object.entries(query).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).filter(isDescription)
+    .map((one) => `echo ${shellQuoted(JSON.stringify(one))} > ${shellQuoted(fileOf(name, one))}\n`));
+}
+
+// `flags`: what only the command line has.
+export function asShell(question: Pick<Question, 'name' | 'arguments'>, query: Query, flags: string[] = []): string {
   const positional = new Set(question.arguments.filter((one) => one.positional).map((one) => one.name.replace(/-/g, '_')));
   if (question.name === 'kernel') positional.add('family');
   const words = ['tilecast', ...question.name.split(' ')];
-  const flags: string[] = [];
+  const named: string[] = [];
   for (const [name, value] of Object.entries(query)) {
     if (positional.has(name)) words.push(shellQuoted(shellText(name, value)));
-    else if (value === true) flags.push(`--${name.replace(/_/g, '-')}`);
-    else if (value !== false) flags.push(`--${name.replace(/_/g, '-')} ${shellQuoted(shellText(name, value))}`);
+    else if (value === true) named.push(`--${name.replace(/_/g, '-')}`);
+    else if (value !== false) named.push(`--${name.replace(/_/g, '-')} ${shellQuoted(shellText(name, value))}`);
   }
-  return [...words, ...flags].join(' ');
+  return filesOf(query).join('') + [...words, ...named, ...flags].join(' ');
 }
 
 export function asCurl(question: string, query: Query, origin: string): string {
@@ -65,5 +72,6 @@ export function asPython(question: string, query: Query): string {
   const leading = first[question] ?? ('model' in query ? 'model' : 'trace' in query ? 'trace' : '');
   const parts = Object.entries(query).map(([name, value]) => 
     name === leading ? pythonText(value) : reserved.has(name) ? `**{"${name}": ${pythonText(value)}}` : `${name}=${pythonText(value)}`);
-  return `import tilecast\nanswer = tilecast.${question.replace(/[ -]/g, '_')}(${parts.join(', ')})\nprint(answer)`;
+  const call = question === 'tune fused-moe' ? 'tune_moe' : question.replace(/[ -]/g, '_');
+  return `import tilecast\nanswer = tilecast.${call}(${parts.join(', ')})\nprint(answer)`;
 }

@@ -95,6 +95,11 @@ export const times = (ratio: number): string => `${ratio.toFixed(2)}×`;
 export function seenText(seen: boolean | string): string {
   return seen === true ? 'yes' : seen === false ? 'no' : seen;
 }
+// The same as a mark beside a figure.
+export function seenMark(seen: boolean | string): string {
+  const marks: Record<string, string> = { yes: 'seen', no: 'not seen', sibling: 'sibling seen' };
+  return marks[seenText(seen)] ?? seenText(seen);
+}
 export const seenMeaning: Record<string, string> = {
   yes: 'The weights were trained on measurements of this kind of card.',
   sibling: 'The weights were trained on measurements of a card of the same architecture.',

@@ -22,8 +22,9 @@ export interface Section {
 
 const timeOf = (kernel: StepKernel): number => kernel.latency_us * kernel.times;
 
-// The first part of a name is an operator by itself where all its kernels are of one class (mixer_norm.pow,
-// mixer_norm.mean), and a block of operators elsewhere (attention.q, attention.rope).
+// The first part of a name is a block of operators where it computes products among other things (attention.q,
+// attention.rope), and an operator by itself elsewhere (mixer_norm.pow, mixer_norm.mean).
+const heavy = ['linear', 'attention', 'experts', 'convolution', 'scan'];
 function blocksOf(kernels: StepKernel[]): Set<string> {
   const classes = new Map<string, Set<string>>();
   for (const kernel of kernels) {
@@ -32,7 +33,7 @@ function blocksOf(kernels: StepKernel[]): Set<string> {
     const known = classes.get(first) ?? new Set();
     classes.set(first, known.add(kernel.class));
   }
-  return new Set([...classes].filter(([, kinds]) => kinds.size > 1).map(([name]) => name));
+  return new Set([...classes].filter(([, kinds]) => kinds.size > 1 && heavy.some((kind) => kinds.has(kind))).map(([name]) => name));
 }
 
 function limitOf(kernels: StepKernel[]): string {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, type Progress, type Query, type Question, setToken } from './api';
 import { asCurl, asPython, asShell } from './commands';
-import { seenMeaning, seenText } from './format';
+import { seenMark, seenMeaning, seenText } from './format';
 
 export function ErrorNote({ error }: { error: ApiError | undefined }) {
   if (!error) return null;
@@ -48,7 +48,7 @@ export function Busy({ busy, progress, onCancel }: { busy: boolean; progress?: P
 
 export function Seen({ seen }: { seen: boolean | string }) {
   const text = seenText(seen);
-  return <span class={`seen seen-${text.replace(/ /g, '-')}`} title={seenMeaning[text] ?? ''}>{text === 'yes' ? 'seen' : text === 'no' ? 'not seen' : text}</span>;
+  return <span class={`seen seen-${text.replace(/ /g, '-')}`} title={seenMeaning[text] ?? ''}>{seenMark(seen)}</span>;
 }
 
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
@@ -76,10 +76,10 @@ export function Tabs<T extends string>({ tabs, picked, onPick, label }: { tabs: 
 }
 
 // The view's question for the shell, for curl and in Python, and the link that shows this very view.
-export function Commands({ question, query }: { question: Question | undefined; query: Query | undefined }) {
+export function Commands({ question, query, flags }: { question: Question | undefined; query: Query | undefined; flags?: string[] }) {
   const [kind, setKind] = useState<'shell' | 'curl' | 'python'>('shell');
   if (!question || !query) return null;
-  const texts = { shell: asShell(question, query), curl: asCurl(question.name, query, location.origin), python: asPython(question.name, query) };
+  const texts = { shell: asShell(question, query, flags), curl: asCurl(question.name, query, location.origin), python: asPython(question.name, query) };
   return (
     <section class="commands" aria-label="The same as a command">
       <div class="figurehead">

@@ -12,7 +12,8 @@ test('for the shell', () => {
     'tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --new-tokens 2 --dropout');
   assert.equal(asShell({ name: 'kernel', arguments: [] }, { family: 'gemm', m: '8' }), 'tilecast kernel gemm --m 8');
   assert.equal(asShell(predict, { model: { name: 'step.json.gz', base64: 'AA' } }), 'tilecast predict step.json.gz');
-  assert.equal(asShell(predict, { model: 'm', gpu: { name: 'H100-wide', sms: 200 } }), 'tilecast predict m --gpu H100-wide.json');
+  assert.equal(asShell(predict, { model: 'm', gpu: { name: 'H100-wide', sms: 200 } }), `echo '{"name":"H100-wide","sms":200}' > H100-wide.json\ntilecast predict m --gpu H100-wide.json`);
+  assert.equal(asShell(predict, { model: 'm' }, ['--explain']), 'tilecast predict m --explain');
 });
 
 test('quotes that a shell leaves alone', () => {

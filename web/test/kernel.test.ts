@@ -42,7 +42,7 @@ const kernel = (name: string, kind: string, latency: number, times = 32, section
 test('kernels as the graph of a layer', () => {
   const sections = sectionsOf([
     kernel('embedding.tokens', 'embedding', 32, 1, 'embedding'),
-    kernel('mixer_norm.pow', 'norm', 1), kernel('mixer_norm.mean', 'norm', 1),
+    kernel('mixer_norm.pow', 'pointwise', 1), kernel('mixer_norm.mean', 'norm', 2),
     kernel('attention.q', 'linear', 3), kernel('attention.rope.k', 'pointwise', 1), kernel('attention.rope.q', 'pointwise', 1), kernel('attention.decode', 'attention', 2),
   ]);
   assert.deepEqual(sections.map((section) => [section.name, section.repeats]), [['embedding', 1], ['layer', 32]]);

@@ -36,7 +36,7 @@ export function layOut(sections: Section[], width: number): FlowLayout {
   let y = 0;
   for (const section of sections) {
     const repeats = section.repeats > 1 ? ` × ${section.repeats}` : '';
-    frames.push({ name: `${section.pass === 'forward' ? '' : `${section.pass} `}${section.name}${repeats} · ${percent(section.share)}`, x: 0, y, width, title: true });
+    frames.push({ name: `${section.pass === 'forward' || section.pass === section.name ? '' : `${section.pass} `}${section.name}${repeats} · ${percent(section.share)}`, x: 0, y, width, title: true });
     y += headHeight + 12;
     let x = 0;
     for (const operator of section.operators) {

@@ -9,6 +9,7 @@ export interface ControlProps {
   onChange: (text: string) => void;
   error?: ApiError | undefined;
   label?: string;
+  exact?: boolean; // the label is a name, whose case matters
 }
 
 const isYes = (text: string): boolean => text === 'true' || text === '1';
@@ -31,7 +32,7 @@ function Input({ argument, value, onChange, id, describedBy, invalid }:
   );
 }
 
-export function Control({ argument, value, onChange, error, label = labelOf(argument) }: ControlProps) {
+export function Control({ argument, value, onChange, error, label = labelOf(argument), exact = false }: ControlProps) {
   const id = useId();
   const mine = error?.field === keyOf(argument) ? error : undefined;
   const range = rangeText(argument);
@@ -46,7 +47,7 @@ export function Control({ argument, value, onChange, error, label = labelOf(argu
     );
   return (
     <div class={mine ? 'control wrong' : 'control'}>
-      <label for={id}>{label}{argument.unit && <span class="unit"> {argument.unit}</span>}</label>
+      <label for={id} class={exact ? 'exact' : undefined}>{label}{argument.unit && <span class="unit"> {argument.unit}</span>}</label>
       <Input argument={argument} value={value} onChange={onChange} id={id} describedBy={`${id}-help`} invalid={mine !== undefined} />
       <small id={`${id}-help`} title={help}>{mine ? `${mine.message}${mine.remedy ? `: ${mine.remedy}` : ''}` : help}</small>
     </div>

@@ -7,7 +7,7 @@ import { IntervalBars } from '../charts/bars';
 import { type Figures, costOf, energyOf, rateOf, timeOf } from '../costs';
 import type { Step } from '../documents';
 import { Figure } from '../figure';
-import { count, dollars, grouped, joules, milliseconds, seenText, times } from '../format';
+import { count, dollars, grouped, joules, milliseconds, seenMark, seenText, times } from '../format';
 import { ArgumentForm } from '../forms/form';
 import { type GpuSummary, GpusPicker, useGpus } from '../forms/gpus';
 import { ModelPicker } from '../forms/model';
@@ -56,11 +56,11 @@ function cardsOf(names: string[], known: GpuSummary[], own: { prices: Record<str
   const cards = names.map((key): Card => {
     const listed = about(key)?.usd_per_hour ?? undefined, limit = about(key)?.power_w ?? 0, power = own.powers[key] ?? limit;
     const capped = power !== limit && limit > 0;
-    const name = capped ? `${key} at ${power} W` : key;
+    const name = capped ? `${key}-${power}W` : key;
     return { key, name, asked: capped ? descriptionOf(key, name, { power_w: power }) : key, listed, price: own.prices[key] ?? listed, power, limit, source: about(key)?.price_source ?? '', hypothetical: false };
   });
   if (own.like && Object.keys(own.changes).length > 0) {
-    const name = `${own.like}, changed`, parent = about(own.like);
+    const name = `${own.like}-changed`, parent = about(own.like);
     const limit = Number(own.changes.power_w ?? parent?.power_w ?? 0);
     cards.push({ key: name, name, asked: descriptionOf(own.like, name, own.changes), listed: parent?.usd_per_hour ?? undefined, price: own.prices[name] ?? own.prices[own.like] ?? parent?.usd_per_hour ?? undefined,
       power: limit, limit, source: `as ${own.like}`, hypothetical: true });
@@ -171,7 +171,7 @@ function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
         <IntervalBars label={`${title} by card`} text={text} title={axis}
           bars={rows.map((row) => ({
             name: row.name, value: row.figures.value, interval: row.figures.interval, colour: row.hypothetical ? 1 : 0, faint: row.step.memory_bytes?.fits === false,
-            note: [row.note, seenText(row.step.seen) === 'yes' ? 'seen' : seenText(row.step.seen) === 'no' ? 'not seen' : seenText(row.step.seen), row.step.memory_bytes?.fits === false ? 'does not fit' : ''].filter(Boolean).join(', '),
+            note: [row.note, seenMark(row.step.seen), row.step.memory_bytes?.fits === false ? 'does not fit' : ''].filter(Boolean).join(', '),
             more: [`${milliseconds(row.step.step_ms)} a step, ${grouped(row.step.tokens_per_second)} tokens/s, limited by ${row.step.host_bound ? 'the host' : row.step.limited_by}`,
               `${row.price === undefined ? 'no price' : `${dollars(row.price)} an hour`}, ${row.power} W at most`, ...(best && best !== row ? [`${times(row.figures.value / best.figures.value)} of ${best.name}`] : [])],
           }))} />

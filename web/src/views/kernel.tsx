@@ -33,7 +33,7 @@ function FamilyForm({ families, args, onFamily, onChange, error }:
   const family = families.find((one) => one.name === args.family);
   const choice: Argument = { name: 'family', kind: 'choice', help: family?.summary ?? '', unit: '', example: '', default: '', choices: families.map((one) => one.name), aliases: [], required: true };
   const needed = family?.dims.filter((dim) => dim.required) ?? [], others = family?.dims.filter((dim) => !dim.required) ?? [];
-  const show = (dim: Argument) => <Control key={`${args.family} ${dim.name}`} argument={dim} label={dim.name} value={args[keyOf(dim)] ?? ''} error={error} onChange={(text) => onChange({ [keyOf(dim)]: text })} />;
+  const show = (dim: Argument) => <Control key={`${args.family} ${dim.name}`} argument={dim} label={dim.name} exact value={args[keyOf(dim)] ?? ''} error={error} onChange={(text) => onChange({ [keyOf(dim)]: text })} />;
   const shown = others.filter((dim) => (args[keyOf(dim)] ?? '') !== ''), folded = others.filter((dim) => !shown.includes(dim));
   return (
     <>
@@ -70,7 +70,7 @@ export function Kernel() {
         <ErrorNote error={error} />
         {!answer && <Busy busy={busy} />}
         {answer && <Results forecasts={answer} own={own} change={change} />}
-        <Commands question={question} query={{ ...query, ...(query.family ? { explain: true } : {}) }} />
+        <Commands question={question} query={query} flags={['--explain']} />
       </div>
     </div>
   );

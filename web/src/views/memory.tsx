@@ -5,6 +5,7 @@ import { Stacks } from '../charts/stack';
 import { type MemoryBytes, type Step, variantNames } from '../documents';
 import { Figure } from '../figure';
 import { bytes, grouped } from '../format';
+import { type GpuSummary, useGpus } from '../forms/gpus';
 import { Fact } from '../parts';
 import type { Column } from '../table';
 
@@ -26,25 +27,36 @@ interface Try {
   change: Query;
 }
 
-// What people try when a step does not fit, by mode; one that changes nothing is left out by its figures.
-function triesOf(query: Query, step: Step): Try[] {
-  const batch = Number(query.batch ?? 1);
-  const smaller: Try[] = batch > 1 ? [{ name: `batch ${Math.max(1, Math.floor(batch / 2))}`, change: { batch: String(Math.max(1, Math.floor(batch / 2))) } }] : [];
+// What people try when a step does not fit, by mode. Formats that a card has no pipe for are not among them.
+function triesOf(query: Query, step: Step, narrow: string): Try[] {
+  const batch = Number(query.batch ?? 1), half = String(Math.max(1, Math.floor(batch / 2)));
+  const smaller: Try[] = batch > 1 ? [{ name: `batch ${half}`, change: { batch: half } }] : [];
   if (step.mode === 'train')
     return [
       { name: 'recompute whole layers in the backward pass', change: { recompute: 'full' } },
-      { name: 'optimizer in the host’s memory', change: { offload: 'optimizer' } },
       { name: 'adapters instead of all weights (LoRA)', change: { tune: 'lora' } },
       { name: 'adapters beside 4-bit weights (QLoRA)', change: { tune: 'qlora' } },
       ...smaller,
     ];
+  if ((step.memory_bytes?.cache ?? 0) === 0) return smaller;
   return [
-    { name: 'fp8 weights', change: { dtype: 'fp8' } },
+    { name: '8-bit weights', change: { dtype: narrow } },
     { name: 'fp8 KV cache', change: { kv_dtype: 'fp8' } },
-    { name: 'fp8 weights and KV cache', change: { dtype: 'fp8', kv_dtype: 'fp8' } },
-    { name: '4-bit weights (int4)', change: { dtype: 'int4' } },
+    { name: '8-bit weights, fp8 KV cache', change: { dtype: narrow, kv_dtype: 'fp8' } },
+    { name: '4-bit weights', change: { dtype: 'int4_wo' } },
+    { name: '4-bit weights, fp8 KV cache', change: { dtype: 'int4_wo', kv_dtype: 'fp8' } },
     ...smaller,
   ];
+}
+
+// Known cards with more memory, the smallest that fit first.
+function Larger({ query, step, known }: { query: Query; step: Step; known: GpuSummary[] }) {
+  const memory = step.memory_bytes!;
+  const own = known.find((gpu) => gpu.name === step.gpu);
+  const more = known.filter((gpu) => gpu.dram_bytes >= memory.total && gpu.dram_bytes > (own?.dram_bytes ?? 0)).sort((a, b) => a.dram_bytes - b.dram_bytes).slice(0, 6).map((gpu) => gpu.name);
+  const { answer } = useAnswer<Step[]>('memory', more.length ? { ...query, gpu: more } : undefined);
+  const fitting = (answer ?? []).filter((row) => row.memory_bytes?.fits).map((row) => row.gpu);
+  return fitting.length ? <li class="good">another card: fits {fitting.join(', ')}</li> : null;
 }
 
 function Suggestion({ query, gpu, attempt }: { query: Query; gpu: unknown; attempt: Try }) {
@@ -59,10 +71,12 @@ function largestPart(memory: MemoryBytes): string {
 }
 
 function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unknown; name: string }) {
+  const known = useGpus();
   const { answer } = useAnswer<Step[]>('memory', { ...query, gpu });
   const full = answer?.[0], memory = full?.memory_bytes ?? step.memory_bytes;
   if (!memory) return null;
   const cards = Math.ceil(memory.total / memory.usable);
+  const hasFp8 = Object.keys(known.find((one) => one.name === step.gpu)?.peak_tflops ?? {}).some((mode) => mode.startsWith('tensor fp8'));
   return (
     <div class="advice">
       <dl class="facts">
@@ -72,11 +86,12 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
         {full && memory.fits && <Fact name={step.mode === 'decode' ? 'longest context' : 'longest sequence'}>{grouped(full.longest_sequence ?? 0)}</Fact>}
         {memory.cache_room_tokens ? <Fact name="tokens that the cache has room for">{grouped(memory.cache_room_tokens)}</Fact> : null}
       </dl>
-      {!memory.fits && (
+      {!memory.fits && known.length > 0 && (
         <>
           <h3>What to try</h3>
           <ul>
-            {triesOf(query, step).map((attempt) => <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />)}
+            {triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo').map((attempt) => <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />)}
+            <Larger query={query} step={step} known={known} />
             <li>{cards} cards or more: give a cluster and a layout under “All settings”, or ask <a href={step.mode === 'train' ? '#/train' : '#/serve'}>for a plan</a></li>
           </ul>
         </>

@@ -3,7 +3,7 @@ import { IntervalBars } from '../charts/bars';
 import { Lines } from '../charts/lines';
 import { type ProgramPart, type ProgramStep, variantNames } from '../documents';
 import { Figure } from '../figure';
-import { bytes, grouped, milliseconds, percent, seenText } from '../format';
+import { bytes, grouped, milliseconds, percent, seenMark, seenText } from '../format';
 import { Fact } from '../parts';
 import type { Column } from '../table';
 
@@ -45,7 +45,7 @@ export function ProgramResults({ steps, picked, onPick }: { steps: ProgramStep[]
     <>
       <Figure title={`Step of ${shown.program}`} file={`program-${shown.program}`} columns={columns} rows={steps} note="Whiskers are 80 % intervals.">
         <IntervalBars label="Time of a step by card" text={milliseconds} title="time of a step" picked={picked} onPick={onPick}
-          bars={steps.map((step, i) => ({ name: names[i]!, value: step.step_ms, interval: [step.interval_ms[0], step.interval_ms[1]], bound: step.bound_ms, note: seenText(step.seen) === 'yes' ? 'seen' : 'not seen', faint: !step.memory_bytes.fits, more: [step.host_bound ? 'the host holds it back' : 'the GPU holds it back'] }))} />
+          bars={steps.map((step, i) => ({ name: names[i]!, value: step.step_ms, interval: [step.interval_ms[0], step.interval_ms[1]], bound: step.bound_ms, note: seenMark(step.seen), faint: !step.memory_bytes.fits, more: [step.host_bound ? 'the host holds it back' : 'the GPU holds it back'] }))} />
         <dl class="facts">
           <Fact name="recognised" more="share of kernels’ time">{percent(shown.recognised)}</Fact>
           <Fact name="operators called">{grouped(shown.calls)}</Fact>

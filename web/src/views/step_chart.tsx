@@ -2,7 +2,7 @@
 import { IntervalBars } from '../charts/bars';
 import { type Step, variantNames } from '../documents';
 import { Figure } from '../figure';
-import { bytes, grouped, interval, milliseconds, percent, seenText, times } from '../format';
+import { bytes, grouped, interval, milliseconds, percent, seenMark, seenText, times } from '../format';
 import { Tabs } from '../parts';
 import type { Column } from '../table';
 
@@ -48,7 +48,7 @@ export function StepChart({ steps, item, measure, onMeasure, picked, onPick }: S
     interval: (rate ? [row.tokens_per_second * row.step_ms / row.interval_ms[1], row.tokens_per_second * row.step_ms / row.interval_ms[0]] : [row.interval_ms[0], row.interval_ms[1]]) as [number, number],
     ...(rate ? {} : { bound: row.bound_ms }),
     faint: memoryOf(row)?.fits === false,
-    note: [seenText(row.seen) === 'yes' ? 'seen' : seenText(row.seen) === 'no' ? 'not seen' : seenText(row.seen), memoryOf(row)?.fits === false ? 'does not fit' : ''].filter(Boolean).join(', '),
+    note: [seenMark(row.seen), memoryOf(row)?.fits === false ? 'does not fit' : ''].filter(Boolean).join(', '),
     more: [
       rate ? `step ${milliseconds(row.step_ms)}, ${interval([row.interval_ms[0], row.interval_ms[1]], milliseconds)}` : `${grouped(row.tokens_per_second)} ${item}/s, no run is faster than ${milliseconds(row.bound_ms)}`,
       `limited by ${row.host_bound ? 'the host' : row.limited_by ?? 'nothing'}, ${times(row.speed)} the speed of ${rows[0]!.label}`,
