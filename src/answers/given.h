@@ -36,4 +36,7 @@ class GivenArguments {
   std::set<std::string> known_;                        // names that were asked for
 };
 
+// The answer to a question (answers/ask.h) with these arguments.
+Result<std::string> ask_given(std::string_view question, GivenArguments given);
+
 }  // namespace tilecast
