@@ -80,18 +80,18 @@ Json plain_schema(const Argument& about) {
   return schema;
 }
 
-Json reference(const std::string& refs, const char* name) { return Json{{"$ref", refs + name}}; }
+Json reference(const SchemaForm& as, const char* name) { return Json{{"$ref", as.refs + name}}; }
 
 // One value of the argument.
-Json value_schema(const Argument& about, Naming naming, const std::string& refs) {
+Json value_schema(const Argument& about, Naming naming, const SchemaForm& as) {
   const Json name{{"type", "string"}};
   switch (naming) {
-    case Naming::gpu: return Json{{"anyOf", Json{name, reference(refs, "GpuDescription")}}};
-    case Naming::cluster: return Json{{"anyOf", Json{name, reference(refs, "ClusterDescription")}}};
-    case Naming::model:
-      return Json{{"anyOf", Json{name, reference(refs, "ModelDescription"), reference(refs, "File")}}};
+    case Naming::gpu: return Json{{"anyOf", Json{name, reference(as, "GpuDescription")}}};
+    case Naming::cluster: return Json{{"anyOf", Json{name, reference(as, "ClusterDescription")}}};
+    case Naming::model: return Json{{"anyOf", Json{name, reference(as, "ModelDescription"), reference(as, "File")}}};
     case Naming::input: {
-      const Json file = reference(refs, "File");
+      Json file = reference(as, "File");
+      if (as.paths) file = Json{{"anyOf", Json{file, name}}};
       if (about.kind != ArgumentKind::list) return file;
       return Json{{"anyOf", Json{file, Json{{"type", "array"}, {"items", file}, {"minItems", 1}}}}};
     }
@@ -102,8 +102,8 @@ Json value_schema(const Argument& about, Naming naming, const std::string& refs)
   return plain_schema(about);
 }
 
-Json argument_schema(const Argument& about, Naming naming, bool several, const std::string& refs) {
-  const Json one = value_schema(about, naming, refs);
+Json argument_schema(const Argument& about, Naming naming, bool several, const SchemaForm& as) {
+  const Json one = value_schema(about, naming, as);
   Json schema = one;
   if (several) schema = Json{{"anyOf", Json{one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
   schema["description"] = description_of(about) + (several ? " A list asks once for each." : "");
@@ -123,14 +123,14 @@ std::string underscored(std::string name) {
 }
 
 // Dimensions mean different things in different families: what a family takes stands behind an "if".
-void add_families(Json& schema, const std::string& refs) {
+void add_families(Json& schema, const SchemaForm& as) {
   Json names = Json::array(), cases = Json::array();
   Json& properties = schema["properties"];
   for (const KernelFamily& family : kernel_families()) {
     names.push_back(family.name);
     Json dims = Json::object(), needed = Json::array();
     for (const Argument& dim : family.dims) {
-      dims[underscored(dim.name)] = argument_schema(dim, Naming::nothing, false, refs);
+      dims[underscored(dim.name)] = argument_schema(dim, Naming::nothing, false, as);
       if (dim.required) needed.push_back(underscored(dim.name));
       Json& anywhere = properties[underscored(dim.name)];
       const bool first = anywhere.is_null();
@@ -148,7 +148,7 @@ void add_families(Json& schema, const std::string& refs) {
 
 }  // namespace
 
-Json question_schema(const QuestionForm& form, const std::string& refs) {
+Json question_schema(const QuestionForm& form, const SchemaForm& as) {
   Json schema{{"type", "object"}, {"description", form.summary}};
   Json& properties = schema["properties"] = Json::object();
   Json needed = Json::array();
@@ -156,7 +156,7 @@ Json question_schema(const QuestionForm& form, const std::string& refs) {
   for (const Argument& about : form.arguments) {
     const Naming naming = naming_of(form.name, about.name);
     if (naming == Naming::output) continue;  // what would be written comes in the answer
-    const Json one = argument_schema(about, naming, form.takes_several(about.name), refs);
+    const Json one = argument_schema(about, naming, form.takes_several(about.name), as);
     properties[underscored(about.name)] = one;
     for (const std::string& alias : about.aliases) {
       Json& other = properties[underscored(alias)] = one;
@@ -164,7 +164,7 @@ Json question_schema(const QuestionForm& form, const std::string& refs) {
     }
     if (about.required) needed.push_back(underscored(about.name));
   }
-  if (form.name == "kernel") add_families(schema, refs);
+  if (form.name == "kernel") add_families(schema, as);
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;
@@ -190,9 +190,9 @@ Json shared_schemas() {
   return all;
 }
 
-Json standalone_schema(const QuestionForm& form) {
+Json standalone_schema(const QuestionForm& form, bool paths) {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
-  schema.update(question_schema(form, kInDefs));
+  schema.update(question_schema(form, {kInDefs, paths}));
   const std::string text = schema.dump();
   const Json all = shared_schemas();
   Json used = Json::object();

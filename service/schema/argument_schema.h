@@ -12,13 +12,18 @@ namespace tilecast {
 inline constexpr const char* kInDefs = "#/$defs/";                     // a schema by itself
 inline constexpr const char* kInComponents = "#/components/schemas/";  // OpenAPI
 
-// An object with the question's arguments. `refs` is one of the above.
-Json question_schema(const QuestionForm& form, const std::string& refs);
+struct SchemaForm {
+  std::string refs = kInDefs;  // one of the above
+  bool paths = false;          // files may also be paths of this machine
+};
+
+// An object with the question's arguments.
+Json question_schema(const QuestionForm& form, const SchemaForm& as);
 
 // What those refer to, by name: a file by value; descriptions of GPUs, clusters and models.
 Json shared_schemas();
 
 // The same as a document of its own: with "$schema" and the "$defs" it refers to.
-Json standalone_schema(const QuestionForm& form);
+Json standalone_schema(const QuestionForm& form, bool paths = false);
 
 }  // namespace tilecast

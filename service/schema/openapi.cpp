@@ -176,7 +176,7 @@ Json components() {
   Json schemas = job_schemas();
   schemas.update(shared_schemas());
   for (const QuestionForm& form : question_forms()) {
-    if (!form.arguments.empty()) schemas[type_name_of(form) + "Query"] = question_schema(form, kInComponents);
+    if (!form.arguments.empty()) schemas[type_name_of(form) + "Query"] = question_schema(form, {kInComponents});
     schemas[type_name_of(form) + "Answer"] = answer_schema(form);
   }
   const auto refusal = [](const char* description) {

@@ -162,7 +162,7 @@ Answer ask_collective(GivenArguments& given) {
 Answer ask_simulate(GivenArguments& given) {
   SimulateQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto run = simulate(query);
+  const auto run = simulate(query, given.progress());
   return run ? Answer(simulate_json(*run)) : Answer(run.error());
 }
 
@@ -170,14 +170,14 @@ Answer ask_simulate(GivenArguments& given) {
 Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_serve(query);
+  const auto plan = plan_serve(query, given.progress());
   return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
 }
 
 Answer ask_plan_train(GivenArguments& given) {
   PlanTrainQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_train(query);
+  const auto plan = plan_train(query, given.progress());
   if (!plan) return plan.error();
   if (plan->ranked.empty())
     return field_error("gpus", "none of " + std::to_string(plan->tried) + " layouts fits",

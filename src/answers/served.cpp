@@ -57,6 +57,16 @@ Status check_harmless(const std::string& question, const std::string& argument) 
   return Ok{};
 }
 
+// Whoever hears progress says by an exception that nobody waits any more: it leaves loops of many rooms that know of no
+// such thing, and ends here.
+Result<std::string> ask_watched(std::string_view question, GivenArguments given) {
+  try {
+    return ask_given(question, std::move(given));
+  } catch (const AskCancelled&) {
+    return error("was cancelled", "ask again");
+  }
+}
+
 Error without_folders(Error problem, const std::vector<GivenFile>& files) {
   for (const GivenFile& file : files)
     for (std::string* text : {&problem.place, &problem.field, &problem.problem, &problem.remedy})
@@ -66,7 +76,7 @@ Error without_folders(Error problem, const std::vector<GivenFile>& files) {
 
 }  // namespace
 
-Result<std::string> ask_served(std::string_view question, Value query) {
+Result<std::string> ask_served(std::string_view question, Value query, const AskWatch& watch) {
   const std::string name(question);
   std::vector<GivenFile> files;
   if (query.is_object())
@@ -80,16 +90,17 @@ Result<std::string> ask_served(std::string_view question, Value query) {
     }
   auto given = GivenArguments::from(std::move(query));
   if (!given) return std::move(given).error();
-  auto answer = ask_given(question, *std::move(given));
+  given->set_watch(watch);
+  auto answer = ask_watched(question, *std::move(given));
   if (!answer) return without_folders(std::move(answer).error(), files);
   for (const GivenFile& file : files) *answer = file.as_sent(*std::move(answer));
   return answer;
 }
 
-Result<std::string> ask_served(std::string_view question, std::string_view query) {
+Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch) {
   auto parsed = parse_json(query, "query");
   if (!parsed) return std::move(parsed).error();
-  return ask_served(question, *std::move(parsed));
+  return ask_served(question, *std::move(parsed), watch);
 }
 
 }  // namespace tilecast

@@ -3,7 +3,9 @@
 // restrict_inputs() (support/input.h) says so.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -11,7 +13,13 @@
 
 namespace tilecast {
 
-Result<std::string> ask_served(std::string_view question, std::string_view query);
-Result<std::string> ask_served(std::string_view question, nlohmann::json query);
+// What somebody who waits for a long answer may want.
+struct AskWatch {
+  std::function<void(double share)> progress = {};  // called on the asking thread, shares ascend
+  std::stop_token cancel = {};                      // simulations and plans end soon after, with an error
+};
+
+Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch = {});
+Result<std::string> ask_served(std::string_view question, nlohmann::json query, const AskWatch& watch = {});
 
 }  // namespace tilecast
