@@ -19,6 +19,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/manual_commands.h"
 #include "cli/terminal/program.h"
+#include "service/http/run.h"
 #include "service/mcp/run.h"
 #include "support/text.h"
 #include "tilecast/build.h"
@@ -266,6 +267,18 @@ void add_simulate_command(CLI::App& app, SimulateOptions& options, Command& chos
   sub->callback([&] { chosen = answered(options.refusal, [&options] { return run_simulate(options); }); });
 }
 
+void add_http_command(CLI::App& app, HttpOptions& options, Refusal& refusal, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("http", http_question().summary);
+  add_arguments(*sub, arguments_of(options), refusal);
+  sub->footer(examples_text(http_question()));
+  sub->callback([&] {
+    chosen = answered(refusal, [&options]() -> Answer {
+      const auto served = run_http(options);
+      return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
+    });
+  });
+}
+
 void add_mcp_command(CLI::App& app, McpOptions& options, Refusal& refusal, Command& chosen) {
   CLI::App* sub = app.add_subcommand("mcp", mcp_question().summary);
   add_arguments(*sub, arguments_of(options), refusal);
@@ -311,6 +324,9 @@ int run_tilecast(int argc, char** argv) {
   add_cluster_commands(app, collective_options, chosen);
   CalibrateOptions calibrate_options;
   add_calibrate_command(app, calibrate_options, chosen);
+  HttpOptions http_options;
+  Refusal http_refusal;
+  add_http_command(app, http_options, http_refusal, chosen);
   McpOptions mcp_options;
   Refusal mcp_refusal;
   add_mcp_command(app, mcp_options, mcp_refusal, chosen);

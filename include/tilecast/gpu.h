@@ -79,6 +79,9 @@ std::vector<GpuInfo> known_gpus();
 // One of them, or one that is described; errors name the file and its field.
 Result<GpuInfo> describe_gpu(const GpuQuery& query);
 
+// The description itself, as a file of data/gpus: edited and given back as `name`, it is another card.
+Result<std::string> gpu_description(const GpuQuery& query);
+
 // A constant of the physics, as a forecast of a card uses it.
 struct ConstantInfo {
   std::string name;  // "pipeline.step_clocks"

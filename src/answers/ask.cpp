@@ -399,6 +399,15 @@ const std::vector<QuestionForm>& question_forms() {
   return all;
 }
 
+const std::vector<std::string>& question_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Asked& one : all_questions()) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string questions_json() {
   Json list = Json::array();
   for (const QuestionForm& one : question_forms()) {

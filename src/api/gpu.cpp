@@ -75,6 +75,11 @@ Result<GpuInfo> describe_gpu(const GpuQuery& query) {
   return info_of(*gpu);
 }
 
+Result<std::string> gpu_description(const GpuQuery& query) {
+  if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
+  return built_in_gpu_text(query.name);
+}
+
 Result<GpuConstants> gpu_constants(const GpuQuery& query) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   const auto gpu = load_gpu(query.name);
