@@ -40,8 +40,8 @@ export interface Argument {
   aliases: string[];
   required: boolean;
   // Later additions, absent where they say nothing.
-  least?: number;
-  most?: number;
+  least?: number | null;
+  most?: number | null;
   positional?: boolean;
   group?: string;
   scopes?: Scope[];
