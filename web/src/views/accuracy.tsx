@@ -8,6 +8,7 @@ import { list, oneOf } from '../link';
 import { CopyButton, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import type { Column } from '../table';
+import { type Cell, cellsOf } from './cells';
 
 type Protocol = keyof typeof evidence.kernels;
 type KernelRow = (typeof evidence.kernels)['seen'][number];
@@ -27,25 +28,6 @@ const fields = {
 
 const percent = (value: number | null): string => (value === null || Number.isNaN(value) ? '–' : `${value.toFixed(1)} %`);
 const unique = (texts: string[]): string[] => [...new Set(texts)];
-
-// Sources and number formats of a cell together, weighed by their rows.
-interface Cell {
-  card: string;
-  family: string;
-  rows: number;
-  mean: number;
-  inInterval: number;
-}
-export function cellsOf(rows: KernelRow[]): Cell[] {
-  const cells = new Map<string, Cell>();
-  for (const [, family, , card, , count, mean, , , , inInterval] of rows) {
-    const key = `${card} ${family}`;
-    const before = cells.get(key) ?? { card, family, rows: 0, mean: 0, inInterval: 0 };
-    const all = before.rows + count;
-    cells.set(key, { card, family, rows: all, mean: (before.mean * before.rows + mean * count) / all, inInterval: (before.inInterval * before.rows + inInterval * count) / all });
-  }
-  return [...cells.values()];
-}
 
 const cellColumns: Column<Cell>[] = [
   { name: 'card', value: (row) => row.card },
