@@ -6,12 +6,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
+import { evidencePlugin } from './evidence.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, 'dist');
 const largestCompressed = 300_000; // bytes of everything that opening the page loads
 
 const common = {
+  plugins: [evidencePlugin(join(here, '..', 'docs'))],
   bundle: true,
   target: ['es2021'],
   jsx: 'automatic',
@@ -64,7 +66,7 @@ const page = {
   write: false,
   metafile: true,
   define: { 'process.env.NODE_ENV': '"production"' },
-  plugins: [{
+  plugins: [...common.plugins, {
     name: 'write-page',
     setup: (build) => build.onEnd((result) => (result.errors.length ? undefined : writePage(result.outputFiles))),
   }],

@@ -65,7 +65,7 @@ export interface Running<T> extends Asked<T> {
 }
 
 // A question asked by a button, as a job.
-export function useJob<T>(question: string): Running<T> {
+export function useJob<T>(question: string, files = false): Running<T> {
   const [asked, setAsked] = useState<Asked<T> & { progress?: Progress; query?: Query }>({ busy: false });
   const stop = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => stop.current?.abort(), []);
@@ -77,7 +77,7 @@ export function useJob<T>(question: string): Running<T> {
     stop.current?.abort();
     const mine = (stop.current = new AbortController());
     setAsked((before) => ({ ...before, error: undefined, progress: undefined, busy: true }));
-    askAsJob<T>(question, query, (progress) => mine === stop.current && setAsked((before) => ({ ...before, progress })), mine.signal).then(
+    askAsJob<T>(question, query, (progress) => mine === stop.current && setAsked((before) => ({ ...before, progress })), mine.signal, files).then(
       (answer) => mine === stop.current && setAsked({ answer, query, busy: false }),
       (problem) => !isAbort(problem) && mine === stop.current && setAsked((before) => ({ ...before, error: asError(problem), busy: false, progress: undefined })));
   };

@@ -40,8 +40,8 @@ export interface Argument {
   aliases: string[];
   required: boolean;
   // Later additions, absent where they say nothing.
-  least?: number;
-  most?: number;
+  least?: number | null;
+  most?: number | null;
   positional?: boolean;
   group?: string;
   scopes?: Scope[];
@@ -168,10 +168,11 @@ async function* textOf(response: Response): AsyncGenerator<string> {
 }
 
 // Asks a question that may take long. Aborting the signal cancels the job on the server as well.
+// `files`: the answer also holds what the command line would write to files.
 export async function askAsJob<T>(
-  question: string, query: Query, onProgress: (progress: Progress) => void, signal: AbortSignal,
+  question: string, query: Query, onProgress: (progress: Progress) => void, signal: AbortSignal, files = false,
 ): Promise<T> {
-  const { job } = (await (await send('POST', `${pathOf(question)}?job=1`, query, signal)).json()) as { job: string };
+  const { job } = (await (await send('POST', `${pathOf(question)}?job=1${files ? '&files=1' : ''}`, query, signal)).json()) as { job: string };
   const place = `/v1/jobs/${encodeURIComponent(job)}`;
   const cancel = () => void send('DELETE', place).catch(() => undefined);
   signal.addEventListener('abort', cancel, { once: true });

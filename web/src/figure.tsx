@@ -59,7 +59,7 @@ export function Figure<Row>({ title, file, columns, rows, children, note, open }
       {note && <div class="note">{note}</div>}
       <details open={open}>
         <summary>Figures as a table</summary>
-        <DataTable columns={columns} rows={rows} caption={title} />
+        <DataTable columns={columns} rows={rows} caption={`${title}: the figures`} />
       </details>
     </section>
   );

@@ -44,9 +44,9 @@ export function inScope(argument: Argument, values: Values, declared: Argument[]
 
 export function rangeText({ least, most, kind }: Argument): string {
   if (kind !== 'count' && kind !== 'number' && kind !== 'size') return '';
-  if (least !== undefined && most !== undefined) return `${least} to ${most}`;
-  if (least !== undefined) return `at least ${least}`;
-  return most === undefined ? '' : `at most ${most}`;
+  if (least != null && most != null) return `${least} to ${most}`;
+  if (least != null) return `at least ${least}`;
+  return most == null ? '' : `at most ${most}`;
 }
 
 export function labelOf(argument: Argument): string {
