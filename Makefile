@@ -39,7 +39,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@echo "fetching what the page is built with"
 	@cd web && npm ci --silent --no-fund --no-audit || { echo "tilecast: npm could not fetch them; 'tilecast http' answers programs without the page" >&2; exit 1; }
 	@touch $@
-web/dist/index.html: web/node_modules/.package-lock.json $(wildcard web/src/* web/src/*/*) web/build.mjs web/evidence.mjs $(wildcard docs/accuracy.md docs/accuracy/*)
+web/dist/index.html: web/node_modules/.package-lock.json $(wildcard web/src/* web/src/*/* web/*.mjs docs/accuracy.md docs/accuracy/*.md)
 	@cd web && npm run --silent build
 
 # The page in a browser: builds it and the program, serves both and says the address. Ctrl-C ends it.

@@ -4,6 +4,7 @@ import { ApiError, type Progress, type Query, type Question, ask, askAsJob, get,
 
 export interface Asked<T> {
   answer?: T; // stays while a newer one is asked for
+  asked?: Query; // what the answer is to
   error?: ApiError;
   busy: boolean;
 }
@@ -24,7 +25,7 @@ export function useAnswer<T>(question: string, query: Query | undefined): Asked<
     const wait = setTimeout(() => {
       setAsked((before) => ({ ...before, busy: true }));
       ask<T>(question, query, stop.signal).then(
-        (answer) => setAsked({ answer, busy: false }),
+        (answer) => setAsked({ answer, asked: query, busy: false }),
         (problem) => isAbort(problem) || setAsked((before) => ({ ...before, error: asError(problem), busy: false })));
     }, first.current ? 0 : settleMs);
     first.current = false;

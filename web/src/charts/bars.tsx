@@ -53,7 +53,7 @@ export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsP
   const labels = bars.map((bar) =>
     [bar.name, `${text(bar.value)}${bar.interval ? `, 80 % interval ${text(bar.interval[0])} – ${text(bar.interval[1])}` : ''}`, ...(bar.more ?? [])].join('\n'));
   const marks = useMarks(labels, box, onPick, picked);
-  const labelWidth = Math.min(width * 0.34, 14 + 7.2 * largest(bars.map((bar) => bar.name.length)));
+  const labelWidth = Math.min(width * 0.34, 18 + 7.2 * largest(bars.map((bar) => bar.name.length)));
   const noteWidth = 66 + 6.4 * largest(bars.map((bar) => bar.note?.length ?? 0));
   const height = bars.length * rowHeight;
   const scale = linear(0, largest(bars.flatMap((bar) => [bar.value, bar.interval?.[1] ?? 0])) || 1, labelWidth, Math.max(labelWidth + 60, width - noteWidth), width < 480 ? 3 : 6);

@@ -2,6 +2,7 @@
 // the deeper in colour the longer they take. Blocks (attention, mlp) are framed; rows wrap at the chart's width.
 import type { Operator, Section } from '../layers';
 import { microseconds, percent } from '../format';
+import { Legend } from './axis';
 import { colour, useMarks, useWidth } from './marks';
 
 export interface Placed {
@@ -77,6 +78,7 @@ export function Flow({ sections, classes, picked, onPick, label }: FlowProps) {
   const marks = useMarks(labels, box, onPick, picked);
   return (
     <div class="chart flow" ref={box}>
+      <Legend names={classes} colours={classes.map((_, i) => colour(i))} />
       <svg width={width} height={layout.height} role="group" aria-label={label}>
         <g transform="translate(5 0)">
           {layout.frames.map((frame) => frame.title

@@ -32,7 +32,7 @@ export function Stacks({ stacks, parts, text, title, label, limitName = 'limit',
     ...(stack.note ? [stack.note] : []),
   ].join('\n'));
   const marks = useMarks(labels, box);
-  const labelWidth = Math.min(width * 0.34, 14 + 7.2 * largest(stacks.map((stack) => stack.name.length)));
+  const labelWidth = Math.min(width * 0.34, 18 + 7.2 * largest(stacks.map((stack) => stack.name.length)));
   const most = largest(stacks.flatMap((stack) => [stack.limit ?? 0, stack.parts.reduce((sum, part) => sum + part, 0)])) || 1;
   const scale = (data ? binary : linear)(0, most * 1.02, labelWidth, width - 10, width < 480 ? 3 : 6);
   const height = stacks.length * rowHeight;

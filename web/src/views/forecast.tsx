@@ -38,7 +38,7 @@ export function Forecast() {
     const { model, ...rest } = args;
     return queryOf({ ...(given ? {} : { model: model ?? '' }), ...rest }, question?.arguments ?? [], { given: given ? { model: given } : {} });
   }, [args, given, question]);
-  const { answer, error, busy } = useAnswer<(Step | ProgramStep)[]>('predict', query.model && (query.gpu || query.cluster) ? query : undefined);
+  const { answer, asked, error, busy } = useAnswer<(Step | ProgramStep)[]>('predict', query.model && (query.gpu || query.cluster) ? query : undefined);
   const take = (value: GivenModel | undefined) => {
     const short = value && !('base64' in value) && JSON.stringify(value).length < largestInLink;
     setFile(short ? undefined : value);
@@ -54,7 +54,7 @@ export function Forecast() {
       <div class={busy && answer ? 'results stale' : 'results'} aria-busy={busy}>
         <ErrorNote error={error} />
         {!answer && <Busy busy={busy} />}
-        {answer && <Results rows={answer} query={query} own={own} change={change} />}
+        {answer && <Results rows={answer} query={asked ?? query} own={own} change={change} />}
         <Commands question={question} query={query} />
       </div>
     </div>
