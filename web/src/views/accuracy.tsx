@@ -79,10 +79,10 @@ const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0,
 
 function Models() {
   return (
-    <Figure title="Whole models: mean error" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
+    <Figure title="Whole models: errors" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
       note="Each row sums up a table of docs/accuracy/whole-models.md. Bars are medians, whiskers reach to the 90th percentile.">
       <IntervalBars label="Median error of whole models" title="median error, whiskers to the 90th percentile" text={(value) => `${value.toFixed(1)} %`}
-        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: [row[2] === null ? '' : `${row[2]} rows`, row[1].slice(0, 60)].filter(Boolean).join(', '), more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
+        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: row[2] === null ? '' : `${row[2]} rows`, more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
     </Figure>
   );
 }

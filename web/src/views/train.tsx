@@ -9,7 +9,7 @@ import { ArgumentForm } from '../forms/form';
 import { type GivenModel, ModelPicker } from '../forms/model';
 import { queryOf } from '../forms/query';
 import { type Values, number, oneOf } from '../link';
-import { Busy, Commands, ErrorNote, Fact, Panel, Tabs } from '../parts';
+import { Busy, Commands, ErrorNote, Fact, Inputs, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import type { Column } from '../table';
 import { LayoutDetail } from './train_layout';
@@ -115,14 +115,11 @@ export function Train() {
   const stale = plan !== undefined && JSON.stringify(job.query) !== key;
   return (
     <div class="split">
-      <form aria-label="What is trained" onSubmit={(event) => {
-        event.preventDefault();
-        if (query) job.start(query);
-      }}>
+      <Inputs label="What is trained" summary={[args.model, args.gpus, `${args.global_batch ?? '?'} × ${args.seq ?? '?'} tokens`].filter(Boolean).join(', ')} onSubmit={() => query && job.start(query)}>
         <ModelPicker value={args.model ?? ''} given={model} onName={(name) => change({ args: { model: name } })} onGiven={setModel} />
         <ArgumentForm declared={question?.arguments} values={args} onChange={(given) => change({ args: given })} error={job.error} main={main} skip={['model', 'prices', 'scaling']} />
         <button type="submit" class="go" disabled={!query || job.busy}>Plan the training</button>
-      </form>
+      </Inputs>
       <div class="results">
         <Busy busy={job.busy} progress={job.progress} onCancel={job.cancel} />
         <ErrorNote error={job.error} />
