@@ -59,7 +59,12 @@ class Guard extends Component<{ children: ComponentChildren }, { problem?: Error
   override render() {
     if (!this.state.problem) return this.props.children;
     console.error(this.state.problem);
-    return <div class="error" role="alert"><strong>This view failed: {this.state.problem.message}</strong><p>Another setting, or the view from its menu entry, starts afresh.</p></div>;
+    return (
+      <div class="error" role="alert">
+        <strong>This view failed: {this.state.problem.message}</strong>
+        <p>Another setting, or the view from its menu entry, starts afresh.</p>
+      </div>
+    );
   }
 }
 
@@ -77,20 +82,36 @@ function Page() {
   const Shown = view.show;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        main.current?.focus();
-      }}>Skip to the view</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to the view
+      </a>
       <header class="top">
-        <a class="brand" href="#/forecast">Tilecast</a>
+        <a class="brand" href="#/forecast">
+          Tilecast
+        </a>
         <nav aria-label="Views">
-          {views.map((one) => <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>{one.title}</a>)}
+          {views.map((one) => (
+            <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>
+              {one.title}
+            </a>
+          ))}
         </nav>
         <ThemeSwitch />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <h1>{view.title} <small>{view.about}</small></h1>
-        <Guard key={view.id}><Shown /></Guard>
+        <h1>
+          {view.title} <small>{view.about}</small>
+        </h1>
+        <Guard key={view.id}>
+          <Shown />
+        </Guard>
       </main>
     </>
   );
