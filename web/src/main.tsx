@@ -2,8 +2,8 @@
 import './page.css';
 import { Component, type ComponentChildren, type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { placeOf } from './link';
-import { useHash } from './state';
+import { hashOf, placeOf } from './link';
+import { lastQuery, useHash } from './state';
 import { Accuracy } from './views/accuracy';
 import { Compare } from './views/compare';
 import { Diagnose } from './views/diagnose';
@@ -68,6 +68,14 @@ class Guard extends Component<{ children: ComponentChildren }, { problem?: Error
   }
 }
 
+// To another view as it was left; the link of the one that is shown starts it afresh.
+function goBackTo(event: MouseEvent, to: View, from: View) {
+  const query = lastQuery(to.id);
+  if (to === from || query === '' || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.hash = hashOf({ view: to.id, query });
+}
+
 function Page() {
   const place = placeOf(useHash());
   const view = views.find((one) => one.id === place.view) ?? views[0]!;
@@ -98,7 +106,7 @@ function Page() {
         </a>
         <nav aria-label="Views">
           {views.map((one) => (
-            <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>
+            <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined} onClick={(event) => goBackTo(event, one, view)}>
               {one.title}
             </a>
           ))}
