@@ -46,6 +46,7 @@ function Folded({
 
 export function ArgumentForm({ declared, values, onChange, error, main, skip = [] }: FormProps) {
   const [search, setSearch] = useState('');
+  const [open, setOpen] = useState(false);
   const byKey = useMemo(() => new Map((declared ?? []).map((argument) => [keyOf(argument), argument])), [declared]);
   if (!declared) return <div class="control waiting" />;
   const first = main
@@ -59,6 +60,9 @@ export function ArgumentForm({ declared, values, onChange, error, main, skip = [
       (search === '' || `${argument.name} ${argument.help}`.toLowerCase().includes(search.toLowerCase()))
     );
   });
+  const set = others.filter((argument) => (values[keyOf(argument)] ?? '') !== '').length;
+  const wrong = error !== undefined && others.some((argument) => keyOf(argument) === error.field);
+  const shown = open || wrong; // dozens of controls, made when somebody wants them
   const groups = [...new Set(others.map((argument) => argument.group || 'More settings'))];
   return (
     <>
@@ -71,25 +75,26 @@ export function ArgumentForm({ declared, values, onChange, error, main, skip = [
           onChange={(text) => onChange({ [keyOf(argument)]: text })}
         />
       ))}
-      <details
-        class="more"
-        open={search !== '' || (error !== undefined && others.some((argument) => keyOf(argument) === error.field))}
-      >
-        <summary>All settings</summary>
-        <label class="search">
-          Find a setting <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
-        </label>
-        {groups.map((group) => (
-          <Folded
-            key={group}
-            title={group}
-            open={search !== '' || groups.length === 1}
-            list={others.filter((argument) => (argument.group || 'More settings') === group)}
-            values={values}
-            onChange={onChange}
-            error={error}
-          />
-        ))}
+      <details class="more" open={shown} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>All settings{set > 0 && <span class="count"> {set} set</span>}</summary>
+        {shown && (
+          <>
+            <label class="search">
+              Find a setting <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+            </label>
+            {groups.map((group) => (
+              <Folded
+                key={group}
+                title={group}
+                open={search !== '' || groups.length === 1}
+                list={others.filter((argument) => (argument.group || 'More settings') === group)}
+                values={values}
+                onChange={onChange}
+                error={error}
+              />
+            ))}
+          </>
+        )}
       </details>
     </>
   );
