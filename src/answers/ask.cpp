@@ -1,13 +1,16 @@
 #include "answers/ask.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <thread>
 
 #include "answers/ask_each.h"
 #include "answers/documents.h"
 #include "answers/given.h"
+#include "answers/question_forms.h"
 #include "support/file.h"
 #include "support/json.h"
 #include "support/json_value.h"
@@ -159,7 +162,7 @@ Answer ask_collective(GivenArguments& given) {
 Answer ask_simulate(GivenArguments& given) {
   SimulateQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto run = simulate(query);
+  const auto run = simulate(query, given.progress());
   return run ? Answer(simulate_json(*run)) : Answer(run.error());
 }
 
@@ -167,14 +170,14 @@ Answer ask_simulate(GivenArguments& given) {
 Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_serve(query);
+  const auto plan = plan_serve(query, given.progress());
   return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
 }
 
 Answer ask_plan_train(GivenArguments& given) {
   PlanTrainQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_train(query);
+  const auto plan = plan_train(query, given.progress());
   if (!plan) return plan.error();
   if (plan->ranked.empty())
     return field_error("gpus", "none of " + std::to_string(plan->tried) + " layouts fits",
@@ -239,19 +242,39 @@ std::vector<Argument> arguments_for() {
 }
 std::vector<Argument> no_arguments() { return {}; }
 
+// Questions that take more here than their queries say, or can do without what those need.
+std::vector<Argument> gpu_arguments() {
+  std::vector<Argument> all = arguments_for<GpuQuery>();
+  all.push_back({.name = "constants",
+                 .kind = ArgumentKind::yes_no,
+                 .help = "the constants of the physics that its forecasts use"});
+  return all;
+}
+std::vector<Argument> models_arguments() {
+  std::vector<Argument> all = arguments_for<ModelQuery>();
+  for (Argument& argument : all) argument.required = false;  // none: all of them
+  all.push_back({.name = "classes",
+                 .kind = ArgumentKind::yes_no,
+                 .help = "the classes whose config.json is understood, instead"});
+  return all;
+}
+
 struct Asked {
   std::string_view name;
   const Question& about;
   Answer (*ask)(GivenArguments& given);
   std::vector<Argument> (*arguments)();
+  std::vector<std::string> several = {};
 };
+const std::vector<std::string> kStepLists = {"gpu", "dtype", "engine", "cluster"};
 
 const std::vector<Asked>& all_questions() {
   static const std::vector<Asked> all = {
-      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>},
-      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>},
-      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>},
-      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>},
+      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, {"gpu"}},
+      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, kStepLists},
+      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, kStepLists},
+      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>,
+       {"cluster", "bytes", "tokens"}},
       {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>},
       {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>},
       {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>},
@@ -261,8 +284,8 @@ const std::vector<Asked>& all_questions() {
       {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>},
       {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
       {"gpus", gpus_question(), &ask_gpus, &no_arguments},
-      {"gpu", gpu_question(), &ask_gpu, &arguments_for<GpuQuery>},
-      {"models", models_question(), &ask_models, &arguments_for<ModelQuery>},
+      {"gpu", gpu_question(), &ask_gpu, &gpu_arguments},
+      {"models", models_question(), &ask_models, &models_arguments},
       {"clusters", clusters_question(), &ask_clusters, &no_arguments},
   };
   return all;
@@ -292,12 +315,36 @@ std::string_view kind_name(ArgumentKind kind) {
   return "";
 }
 
-Json argument_json(const Argument& about) {
-  return Json{{"name", about.name},       {"kind", kind_name(about.kind)},
-              {"help", about.help},       {"unit", about.unit},
-              {"example", about.example}, {"default", about.fallback},
-              {"choices", about.choices}, {"aliases", about.aliases},
-              {"required", about.required}};
+std::string_view naming_name(Naming naming) {
+  constexpr std::array<std::string_view, 7> kNames = {"", "gpu", "gpus", "cluster", "model", "input", "output"};
+  return kNames[static_cast<std::size_t>(naming)];
+}
+
+Json scopes_json(const std::vector<Scope>& scopes) {
+  Json list = Json::array();
+  for (const Scope& scope : scopes) list.push_back(Json{{"argument", scope.argument}, {"values", scope.values}});
+  return list;
+}
+
+Json argument_json(const Argument& about, Naming naming = Naming::nothing, bool several = false) {
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return Json{{"name", about.name},
+              {"kind", kind_name(about.kind)},
+              {"help", about.help},
+              {"unit", about.unit},
+              {"example", about.example},
+              {"default", about.fallback},
+              {"least", bound(about.least)},
+              {"most", bound(about.most)},
+              {"choices", about.choices},
+              {"aliases", about.aliases},
+              {"required", about.required},
+              {"positional", about.positional},
+              {"repeated", about.repeated},
+              {"several", several},
+              {"names", naming_name(naming)},
+              {"group", about.group},
+              {"scopes", scopes_json(about.scopes)}};
 }
 
 Json arguments_json(const std::vector<Argument>& arguments) {
@@ -315,12 +362,16 @@ std::string outcome_text(const Answer& answer) {
 
 }  // namespace
 
-Answer ask(std::string_view question, std::string_view query) {
+Answer ask_given(std::string_view question, GivenArguments given) {
   const auto found = question_named(question);
-  if (!found) return found.error();
+  return found ? (*found)->ask(given) : Answer(found.error());
+}
+
+Answer ask(std::string_view question, std::string_view query) {
+  if (const auto found = question_named(question); !found) return found.error();
   auto given = GivenArguments::from(query);
   if (!given) return std::move(given).error();
-  return (*found)->ask(*given);
+  return ask_given(question, *std::move(given));
 }
 
 Answer ask_many(std::string_view question, std::string_view queries, int threads) {
@@ -339,10 +390,33 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   return "[" + join(answers, ",\n") + "]\n";
 }
 
+const std::vector<QuestionForm>& question_forms() {
+  static const std::vector<QuestionForm> all = [] {
+    std::vector<QuestionForm> forms;
+    for (const Asked& one : all_questions())
+      forms.push_back({std::string(one.name), one.about.name, one.about.summary, one.about.examples, one.arguments(),
+                       one.several});
+    return forms;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& question_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Asked& one : all_questions()) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string questions_json() {
   Json list = Json::array();
-  for (const Asked& one : all_questions()) {
-    Json json{{"name", one.name}, {"summary", one.about.summary}, {"arguments", arguments_json(one.arguments())}};
+  for (const QuestionForm& one : question_forms()) {
+    Json arguments = Json::array();
+    for (const Argument& about : one.arguments)
+      arguments.push_back(argument_json(about, naming_of(one.name, about.name), one.takes_several(about.name)));
+    Json json{{"name", one.name}, {"summary", one.summary}, {"examples", one.examples}, {"arguments", arguments}};
     if (one.name == "kernel")
       for (const KernelFamily& family : kernel_families())
         json["families"].push_back(Json{{"name", family.name},

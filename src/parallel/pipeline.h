@@ -37,6 +37,7 @@ inline constexpr int kMostMicroBatches = 1'000'000, kMostVirtualStages = 100'000
 inline constexpr Count kMostInAV = 1'000'000;  // micro-batches times ranks: a V is gone through task by task
 
 enum class PipelinePhase : std::uint8_t { forward, backward, backward_input, backward_weight };
+std::string_view name_of(PipelinePhase phase);
 struct PipelineTask {
   int rank = 0, chunk = 0, micro_batch = 0;
   PipelinePhase phase = PipelinePhase::forward;
