@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from typing import Any, Iterator, Optional
 
@@ -12,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .arguments import Describer
 from .backward import Backward
+from .compiled import Compiler
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
 from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
@@ -31,6 +33,8 @@ class Recorder:
         self.capability = capability
         self.mode = Fakes(allow_non_fake_inputs=True)
         self.backward = Backward(lambda: ChooseKernels(capability))
+        self.compiler = Compiler(capability, self._modes)
+        self.watch: Optional["Watch"] = None
         self._open: Optional[contextlib.ExitStack] = None
 
     def __enter__(self) -> "Recorder":
@@ -47,8 +51,19 @@ class Recorder:
         assert self._open is not None
         self._open.close()
 
+    @contextlib.contextmanager
+    def _modes(self) -> Iterator[None]:
+        with self.mode, Numbers(), Convolutions(), self.watch or contextlib.nullcontext():
+            yield
+
     def fake(self, module: nn.Module) -> nn.Module:
         return to_fakes(module, self.mode)
+
+    def compile(self, module: nn.Module) -> nn.Module:
+        """From here on calls of the module are recorded as `torch.compile` would run them."""
+        self.program.about["graphs"] = "inductor"
+        module._compiled_call_impl = functools.partial(self.compiler, module)
+        return module
 
     @contextlib.contextmanager
     def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = (),
@@ -59,9 +74,11 @@ class Recorder:
         """
         watch = Watch(self.program, self.backward)
         watch.know(modules, optimizers)
+        self.watch = watch
         self.backward.on_gradient = watch.gradient
         with contextlib.nullcontext() if traced else untraced(), watch.paths.watching(modules), watch:
             yield watch
+        self.watch = None
         self.backward.on_gradient = lambda gradient: None
         watch.finish()
 
