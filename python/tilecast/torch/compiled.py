@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections import OrderedDict
 from typing import Any, Callable, Iterator
 from unittest import mock
@@ -19,6 +20,8 @@ from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_m
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .attention import attention
+from .backward import Backward
+from .program import NO_GRAPH
 from .surroundings import ATTENTION
 
 # Products are padded by what a benchmark on the card says; the reader of the record pads them by its own rule.
@@ -29,9 +32,10 @@ class Compiler:
     """Runs modules as compiled ones. `modes` are those that hold on the card and record: Dynamo does not work under them, so
     they are left for it and entered again while graphs run."""
 
-    def __init__(self, capability: tuple[int, int], modes: Callable[[], Any]) -> None:
-        self.capability, self.modes = capability, modes
-        self.graphs, self.left = 0, False
+    def __init__(self, capability: tuple[int, int], modes: Callable[[], Any], backward: Backward) -> None:
+        self.capability, self.modes, self.backward = capability, modes, backward
+        self.graphs, self.running, self.left = 0, NO_GRAPH, False
+        self.path = ""  # the module that the node at hand comes from
         self.compiled: dict[int, tuple[nn.Module, Any]] = {}
 
     def __call__(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +71,7 @@ class Compiler:
         from torch._inductor import config
         from torch._inductor.compile_fx import compile_fx
         self._choose_attention(graph)
-        with config.patch(SETTINGS), _constants_on_host():
+        with config.patch(SETTINGS), _constants_on_host(), mock.patch.object(torch.autograd, "grad", self.backward.grad):
             return compile_fx(graph, inputs, inner_compile=self._inner)
 
     def _choose_attention(self, graph: Any) -> None:
@@ -91,9 +95,15 @@ class Compiler:
         with self._outside(), torch.no_grad(), V.set_fake_mode(fake_tensor_prop(graph, inputs)):
             _recursive_post_grad_passes(graph, is_inference=options.get("is_inference", False))
 
+        number = self.graphs - 1
+
         def run(values: list[Any]) -> Any:
-            with torch.no_grad(), self._inside():
-                return torch.fx.Interpreter(graph).boxed_run(values)
+            before, self.running = self.running, number
+            try:
+                with torch.no_grad(), self._inside():
+                    return Run(graph, self).boxed_run(values)
+            finally:
+                self.running, self.path = before, ""
 
         run._boxed_call = True  # type: ignore[attr-defined]
         return run
@@ -122,6 +132,25 @@ def _as_without_card() -> Iterator[None]:
         for hooks in ("_global_forward_pre_hooks", "_global_forward_hooks", "_global_forward_hooks_always_called"):
             stack.enter_context(mock.patch.object(nn.modules.module, hooks, OrderedDict()))
         yield
+
+
+class Run(torch.fx.Interpreter):
+    """A graph's run that says where each node comes from."""
+
+    def __init__(self, graph: Any, compiler: Compiler) -> None:
+        super().__init__(graph)
+        self.compiler = compiler
+
+    def run_node(self, n: Any) -> Any:
+        stack = n.meta.get("nn_module_stack") or n.meta.get("fwd_nn_module_stack") or {}
+        self.compiler.path = module_path(next(reversed(stack.values()))[0]) if stack else ""
+        return super().run_node(n)
+
+
+def module_path(said: str) -> str:
+    """`L['self'].model.layers[0]` or `L['self']._modules['model']` as `named_modules` has it."""
+    plain = re.sub(r"^L\['\w+'\]\.?", "", said).replace("._modules", "").replace("_modules", "")
+    return re.sub(r"\[['\"]?([^\]'\"]+)['\"]?\]", r".\1", plain).strip(".")
 
 
 class OnHost(TorchDispatchMode):
