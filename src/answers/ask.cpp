@@ -320,38 +320,6 @@ Result<QuerySweep> sweep_of(const Asked& asked, nlohmann::json query) {
   return QuerySweep::from(std::move(query), arguments, lists);
 }
 
-std::string_view naming_name(Naming naming) {
-  constexpr std::array<std::string_view, 7> kNames = {"", "gpu", "gpus", "cluster", "model", "input", "output"};
-  return kNames[static_cast<std::size_t>(naming)];
-}
-
-Json scopes_json(const std::vector<Scope>& scopes) {
-  Json list = Json::array();
-  for (const Scope& scope : scopes) list.push_back(Json{{"argument", scope.argument}, {"values", scope.values}});
-  return list;
-}
-
-Json argument_json(const Argument& about, Naming naming = Naming::nothing, bool several = false) {
-  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return Json{{"name", about.name},
-              {"kind", kind_name(about.kind)},
-              {"help", about.help},
-              {"unit", about.unit},
-              {"example", about.example},
-              {"default", about.fallback},
-              {"least", bound(about.least)},
-              {"most", bound(about.most)},
-              {"choices", about.choices},
-              {"aliases", about.aliases},
-              {"required", about.required},
-              {"positional", about.positional},
-              {"repeated", about.repeated},
-              {"several", several},
-              {"names", naming_name(naming)},
-              {"group", about.group},
-              {"scopes", scopes_json(about.scopes)}};
-}
-
 AskOne asker_of(const Asked& asked, const AskWatch& watch = {}) {
   return [&asked, &watch](nlohmann::json query) -> Answer {
     auto given = GivenArguments::from(std::move(query));
