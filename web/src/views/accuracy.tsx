@@ -8,6 +8,7 @@ import { list, oneOf } from '../link';
 import { CopyButton, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import type { Column } from '../table';
+import { type Cell, cellsOf } from './cells';
 
 type Protocol = keyof typeof evidence.kernels;
 type KernelRow = (typeof evidence.kernels)['seen'][number];
@@ -27,25 +28,6 @@ const fields = {
 
 const percent = (value: number | null): string => (value === null || Number.isNaN(value) ? '–' : `${value.toFixed(1)} %`);
 const unique = (texts: string[]): string[] => [...new Set(texts)];
-
-// Sources and number formats of a cell together, weighed by their rows.
-interface Cell {
-  card: string;
-  family: string;
-  rows: number;
-  mean: number;
-  inInterval: number;
-}
-export function cellsOf(rows: KernelRow[]): Cell[] {
-  const cells = new Map<string, Cell>();
-  for (const [, family, , card, , count, mean, , , , inInterval] of rows) {
-    const key = `${card} ${family}`;
-    const before = cells.get(key) ?? { card, family, rows: 0, mean: 0, inInterval: 0 };
-    const all = before.rows + count;
-    cells.set(key, { card, family, rows: all, mean: (before.mean * before.rows + mean * count) / all, inInterval: (before.inInterval * before.rows + inInterval * count) / all });
-  }
-  return [...cells.values()];
-}
 
 const cellColumns: Column<Cell>[] = [
   { name: 'card', value: (row) => row.card },
@@ -97,10 +79,10 @@ const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0,
 
 function Models() {
   return (
-    <Figure title="Whole models: mean error" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
+    <Figure title="Whole models: errors" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
       note="Each row sums up a table of docs/accuracy/whole-models.md. Bars are medians, whiskers reach to the 90th percentile.">
       <IntervalBars label="Median error of whole models" title="median error, whiskers to the 90th percentile" text={(value) => `${value.toFixed(1)} %`}
-        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: [row[2] === null ? '' : `${row[2]} rows`, row[1].slice(0, 60)].filter(Boolean).join(', '), more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
+        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: row[2] === null ? '' : `${row[2]} rows`, more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
     </Figure>
   );
 }

@@ -8,7 +8,7 @@ import { GpuPicker, GpusPicker } from '../forms/gpus';
 import { type GivenModel, ModelPicker } from '../forms/model';
 import { keyOf, queryOf } from '../forms/query';
 import { type Values, number, oneOf } from '../link';
-import { Busy, Commands, ErrorNote, Tabs } from '../parts';
+import { Busy, Commands, ErrorNote, Inputs, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import { LoadCharts } from './serve_load';
 import { Plan } from './serve_plan';
@@ -106,10 +106,7 @@ function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own'
   const set = (change_: Values) => change({ args: own.tab === 'plan' && 'engine' in change_ ? { engines: change_.engine ?? '' } : change_ });
   return (
     <div class="split">
-      <form aria-label="What is served" onSubmit={(event) => {
-        event.preventDefault();
-        if (query) job.start(query);
-      }}>
+      <Inputs label="What is served" summary={summaryOf(own.tab, args)} onSubmit={() => query && job.start(query)}>
         <ModelPicker value={args.model ?? ''} given={model} onName={(picked) => change({ args: { model: picked } })} onGiven={setModel} />
         {own.tab === 'plan'
           ? <GpusPicker value={args.gpus ?? ''} label="GPUs to choose from" onChange={(gpus) => change({ args: { gpus } })} />
@@ -129,7 +126,7 @@ function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own'
         <ArgumentForm declared={question?.arguments} values={values} onChange={set} error={job.error} main={mainOf[own.tab]}
           skip={['model', 'gpu', 'gpus', 'slo_at', 'pictures', 'list_steps', 'list_from', 'trace', 'prices', ...leftOut[own.tab].filter((one) => one !== 'engine' && one !== 'num_prompts')]} />
         <button type="submit" class="go" disabled={!query || job.busy}>{own.tab === 'plan' ? 'Look for the best' : 'Simulate'}</button>
-      </form>
+      </Inputs>
       <div class="results">
         <div class="tabrow">
           <Tabs label="What to look at" tabs={[...tabs]} picked={own.tab} onPick={(tab) => change({ own: { tab } })} />
@@ -145,5 +142,8 @@ function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own'
     </div>
   );
 }
+
+const summaryOf = (tab: Tab, args: Values): string =>
+  [args.model, tab === 'plan' ? args.gpus : args.gpu, tab === 'load' ? args.sweep : `${args.rate ?? 'all'} requests/s`].filter(Boolean).join(', ');
 
 const tabOf = (query: Query, name: string): Tab => (name === 'plan serve' ? 'plan' : 'sweep' in query ? 'load' : 'run');

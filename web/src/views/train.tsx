@@ -1,7 +1,6 @@
 // Training: layouts ranked, what the whole run takes, and one layout in detail.
 import { useEffect, useState } from 'preact/hooks';
 import { useAnswer, useJob, useQuestion } from '../answer';
-import type { Query } from '../api';
 import { IntervalBars } from '../charts/bars';
 import { Lines } from '../charts/lines';
 import { Figure } from '../figure';
@@ -10,41 +9,16 @@ import { ArgumentForm } from '../forms/form';
 import { type GivenModel, ModelPicker } from '../forms/model';
 import { queryOf } from '../forms/query';
 import { type Values, number, oneOf } from '../link';
-import { Busy, Commands, ErrorNote, Fact, Panel, Tabs } from '../parts';
+import { Busy, Commands, ErrorNote, Fact, Inputs, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import type { Column } from '../table';
 import { LayoutDetail } from './train_layout';
+import { stepQuery } from './train_query';
 import { type RankedLayout, type ScalingPoint, type SpreadStep, type TrainingPlan, detailText, layoutText } from './training';
 
 const fields = { rank: number(1), part: number(1), curve: oneOf(['strong', 'weak'], 'strong') };
 const opening: Values = { model: 'Llama-3.1-70B', gpus: '32xH100-SXM', global_batch: '128', seq: '4096', tokens: '1T' };
 const main = ['gpus', 'global_batch', 'seq', 'tokens', 'framework', 'train_precision', 'deadline', 'budget'];
-
-// The step of a ranked layout as `predict` is asked for it: what `plan train` takes for granted, written out.
-export function stepQuery(plan: Query, gpus: number, ranked: RankedLayout): Query {
-  const { layout } = ranked;
-  const query: Query = { model: plan.model, cluster: String(plan.gpus).includes('x') ? plan.gpus : `${gpus}x${String(plan.gpus)}`, mode: 'train',
-    seq: plan.seq, global_batch: plan.global_batch, micro_batch: ranked.micro_batch, list_tasks: true };
-  for (const name of ['framework', 'engine', 'attention', 'mixed', 'dtype', 'optimizer', 'train_precision', 'fp8_attention', 'wide_layers', 'tune', 'lora_rank', 'lora_targets', 'objective'])
-    if (name in plan) query[name] = plan[name];
-  if (!('framework' in plan)) {
-    query.engine ??= 'cudagraph';
-    query.mixed ??= 'master';
-    query.fp32_gradients = true;
-  }
-  if (query.mixed !== 'none') query.dtype ??= 'bf16';
-  for (const axis of ['tp', 'cp', 'dp', 'pp', 'ep'] as const) if (layout[axis] > 1) query[axis] = layout[axis];
-  if (layout.ep > 1 && layout.expert_tp > 0) query.expert_tp = layout.expert_tp;
-  if (layout.tp > 1) query.sequence_parallel = layout.sequence_parallel;
-  if (layout.cp > 1) query.context_scheme = layout.context;
-  if (layout.pp > 1) query.schedule = layout.schedule;
-  if (layout.chunks > 1) query.chunks = layout.chunks;
-  query.sharding = layout.sharding;
-  if (layout.shard_group > 0) query.shard_group = layout.shard_group;
-  if (!layout.overlap) query.no_overlap = true;
-  if (ranked.recompute !== 'none') query.recompute = ranked.recompute;
-  return query;
-}
 
 const rankedColumns: Column<RankedLayout>[] = [
   { name: 'layout', value: (row) => layoutText(row.layout) },
@@ -141,14 +115,11 @@ export function Train() {
   const stale = plan !== undefined && JSON.stringify(job.query) !== key;
   return (
     <div class="split">
-      <form aria-label="What is trained" onSubmit={(event) => {
-        event.preventDefault();
-        if (query) job.start(query);
-      }}>
+      <Inputs label="What is trained" summary={[args.model, args.gpus, `${args.global_batch ?? '?'} × ${args.seq ?? '?'} tokens`].filter(Boolean).join(', ')} onSubmit={() => query && job.start(query)}>
         <ModelPicker value={args.model ?? ''} given={model} onName={(name) => change({ args: { model: name } })} onGiven={setModel} />
         <ArgumentForm declared={question?.arguments} values={args} onChange={(given) => change({ args: given })} error={job.error} main={main} skip={['model', 'prices', 'scaling']} />
         <button type="submit" class="go" disabled={!query || job.busy}>Plan the training</button>
-      </form>
+      </Inputs>
       <div class="results">
         <Busy busy={job.busy} progress={job.progress} onCancel={job.cancel} />
         <ErrorNote error={job.error} />
