@@ -1,6 +1,6 @@
 // Horizontal bars with their 80 % intervals: one bar a row, its figure written beside it.
 import { BottomAxis } from './axis';
-import { type Marks, colour, useMarks, useWidth } from './marks';
+import { type Marks, colour, fitted, useMarks, useWidth } from './marks';
 import { largest, linear } from './scale';
 
 export interface Bar {
@@ -48,7 +48,7 @@ function Row({
     <g class={marks.item(index)}>
       <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} rx={3} class="row" />
       <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">
-        {bar.name}
+        {fitted(bar.name, labelWidth)}
       </text>
       <rect
         x={x(0)}
@@ -92,7 +92,7 @@ export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsP
     ].join('\n'),
   );
   const marks = useMarks(labels, box, onPick, picked);
-  const labelWidth = Math.min(width * 0.34, 18 + 7.2 * largest(bars.map((bar) => bar.name.length)));
+  const labelWidth = Math.min(width * 0.36, 18 + 7.2 * largest(bars.map((bar) => bar.name.length)));
   const noteWidth = 66 + 6.4 * largest(bars.map((bar) => bar.note?.length ?? 0));
   const height = bars.length * rowHeight;
   const scale = linear(

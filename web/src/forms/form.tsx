@@ -12,6 +12,7 @@ export interface FormProps {
   onChange: (change: Values) => void;
   error?: ApiError | undefined;
   main: string[]; // keys shown first, in this order
+  facts?: Values; // what scopes ask for beside arguments
   skip?: string[]; // keys that the view has its own controls for, or that make no sense in a page
 }
 
@@ -44,19 +45,19 @@ function Folded({
   );
 }
 
-export function ArgumentForm({ declared, values, onChange, error, main, skip = [] }: FormProps) {
+export function ArgumentForm({ declared, values, onChange, error, main, facts = {}, skip = [] }: FormProps) {
   const [search, setSearch] = useState('');
   const [open, setOpen] = useState(false);
   const byKey = useMemo(() => new Map((declared ?? []).map((argument) => [keyOf(argument), argument])), [declared]);
   if (!declared) return <div class="control waiting" />;
   const first = main
     .map((key) => byKey.get(key))
-    .filter((argument): argument is Argument => argument !== undefined && inScope(argument, values, declared));
+    .filter((argument): argument is Argument => argument !== undefined && inScope(argument, values, declared, facts));
   const others = declared.filter((argument) => {
     const key = keyOf(argument);
     if (main.includes(key) || skip.includes(key) || never.includes(key)) return false;
     return (
-      inScope(argument, values, declared) &&
+      inScope(argument, values, declared, facts) &&
       (search === '' || `${argument.name} ${argument.help}`.toLowerCase().includes(search.toLowerCase()))
     );
   });

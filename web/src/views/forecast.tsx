@@ -5,9 +5,9 @@ import type { Query } from '../api';
 import type { ProgramStep, Step } from '../documents';
 import { ArgumentForm } from '../forms/form';
 import { GpusPicker } from '../forms/gpus';
-import { type GivenModel, ModelPicker, nameOfGiven } from '../forms/model';
+import { type GivenModel, type ModelKind, ModelPicker, kindOf, nameOfGiven } from '../forms/model';
 import { queryOf } from '../forms/query';
-import { json, number, oneOf } from '../link';
+import { type Values, json, number, oneOf } from '../link';
 import { Busy, Commands, ErrorNote, Inputs } from '../parts';
 import { useLinkState } from '../state';
 import { Breakdown } from './breakdown';
@@ -35,17 +35,43 @@ const largestInLink = 6000; // characters; longer links are cut by programs that
 
 const isProgram = (row: Step | ProgramStep): row is ProgramStep => 'program' in row;
 
+const programTakes = ['engine', 'method'];
+const parallel = ['cluster', 'tp', 'pp', 'dp', 'ep', 'cp'];
+
+// What scopes ask for beside arguments: whether the model's shapes are free, whether there are many GPUs.
+const factsOf = (args: Values, kind: ModelKind): Values => ({
+  shapes: kind === 'free' ? 'free' : 'fixed',
+  gpus: parallel.some((name) => (args[name] ?? '1') !== '1') ? 'many' : 'one',
+});
+
+// Arguments that the model and the cards leave open.
+function argsFor(args: Values, kind: ModelKind): Values {
+  const { model: _, ...rest } = args;
+  if (kind === 'program') return Object.fromEntries(Object.entries(rest).filter(([name]) => name === 'gpu' || programTakes.includes(name)));
+  if (kind === 'fixed' && rest.mode !== 'train') delete rest.mode;
+  if (rest.cluster) delete rest.gpu;
+  return rest;
+}
+
 export function Forecast() {
   const [{ args, own }, change] = useLinkState('forecast', fields, opening);
   const [file, setFile] = useState<GivenModel>();
   const question = useQuestion('predict');
   const given = file ?? own.config ?? undefined;
-  const query: Query = useMemo(() => {
-    const { model, ...rest } = args;
-    return queryOf({ ...(given ? {} : { model: model ?? '' }), ...rest }, question?.arguments ?? [], {
-      given: given ? { model: given } : {},
-    });
-  }, [args, given, question]);
+  const kind = kindOf(given);
+  const facts = factsOf(args, kind);
+  const declared = useMemo(
+    () => (kind === 'program' ? question?.arguments.filter((one) => programTakes.includes(one.name)) : question?.arguments),
+    [question, kind],
+  );
+  const query: Query = useMemo(
+    () =>
+      queryOf({ ...(given ? {} : { model: args.model ?? '' }), ...argsFor(args, kind) }, question?.arguments ?? [], {
+        given: given ? { model: given } : {},
+        facts,
+      }),
+    [args, given, question],
+  );
   const { answer, asked, error, busy } = useAnswer<(Step | ProgramStep)[]>(
     'predict',
     query.model && (query.gpu || query.cluster) ? query : undefined,
@@ -69,8 +95,9 @@ export function Forecast() {
         />
         <GpusPicker value={args.gpu ?? ''} onChange={(gpu) => change({ args: { gpu }, own: { card: 0 } })} />
         <ArgumentForm
-          declared={question?.arguments}
+          declared={declared}
           values={args}
+          facts={facts}
           onChange={(values) => change({ args: values })}
           error={error}
           main={main}
