@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test web ui web-test test-web screenshots install wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
+.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -87,6 +87,23 @@ PREFIX ?= /usr/local
 install: build/release/build.ninja
 	@cmake --build --preset release --target tilecast tilecast_library tilecast_shared -j $(JOBS)
 	@cmake --install build/release --prefix $(PREFIX)
+
+# Debian packages, checked by lintian (docs/install.md). `make check-deb` installs them into a clean root and tries them there; `make image` makes an
+# OCI image of them. The last two need root and mmdebstrap.
+deb: build/.packages
+	@packaging/build-deb
+check-deb: deb
+	@packaging/check-deb
+image: deb
+	@packaging/build-image
+
+# The OpenAPI document by another's validator, from PyPI, and every example in it asked.
+check-openapi: build/release/build.ninja
+	@cmake --build --preset release --target tilecast test_service_schema -j $(JOBS)
+	@TILECAST_ALL_EXAMPLES=1 TILECAST_OPENAPI_FILE=build/openapi.json build/release/service/test_service_schema --gtest_brief=1
+	@test -d build/venv-openapi || python3 -m venv build/venv-openapi
+	@build/venv-openapi/bin/pip install --quiet openapi-spec-validator
+	@build/venv-openapi/bin/python -m openapi_spec_validator build/openapi.json
 
 # The Python package with the library inside: one file for every Python from 3.9 on (docs/python.md).
 wheel: build/release/build.ninja

@@ -11,6 +11,7 @@
 #include "support/given_file.h"
 #include "support/input.h"
 #include "support/json.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -48,6 +49,13 @@ Status take_files(const std::string& argument, Naming naming, Value& value, std:
   return Ok{};
 }
 
+// As the lists have it, however it is spelled.
+std::string plain_name(std::string_view question) {
+  for (const QuestionForm& form : question_forms())
+    if (name_key(form.name) == name_key(question)) return form.name;
+  return std::string(question);
+}
+
 // What the program does for its user alone.
 Status check_harmless(const std::string& question, const std::string& argument) {
   if (naming_of(question, argument) == Naming::output)
@@ -59,9 +67,9 @@ Status check_harmless(const std::string& question, const std::string& argument) 
 
 // Whoever hears progress says by an exception that nobody waits any more: it leaves loops of many rooms that know of no
 // such thing, and ends here.
-Result<std::string> ask_watched(std::string_view question, GivenArguments given) {
+Result<std::string> ask_watched(std::string_view question, Value query, const AskWatch& watch) {
   try {
-    return ask_given(question, std::move(given));
+    return ask_given(question, std::move(query), watch);
   } catch (const AskCancelled&) {
     return error("was cancelled", "ask again");
   }
@@ -77,7 +85,7 @@ Error without_folders(Error problem, const std::vector<GivenFile>& files) {
 }  // namespace
 
 Result<std::string> ask_served(std::string_view question, Value query, const AskWatch& watch) {
-  const std::string name(question);
+  const std::string name = plain_name(question);
   std::vector<GivenFile> files;
   if (query.is_object())
     for (auto& [key, value] : query.items()) {
@@ -88,10 +96,7 @@ Result<std::string> ask_served(std::string_view question, Value query, const Ask
       if (naming == Naming::nothing || naming == Naming::gpus) continue;
       if (auto fine = take_files(argument, naming, value, files); !fine) return fine.error();
     }
-  auto given = GivenArguments::from(std::move(query));
-  if (!given) return std::move(given).error();
-  given->set_watch(watch);
-  auto answer = ask_watched(question, *std::move(given));
+  auto answer = ask_watched(question, std::move(query), watch);
   if (!answer) return without_folders(std::move(answer).error(), files);
   for (const GivenFile& file : files) *answer = file.as_sent(*std::move(answer));
   return answer;

@@ -334,7 +334,7 @@ void declare_layout(Declare& list, StepQuery& q) {
                         .example = "zero-bubble",
                         .group = group,
                         .scopes = {kPipeline}});
-  ranks(l.chunks, "chunks", "interleaved schedule: model chunks per rank", 1, {kPipeline});
+  ranks(l.chunks, "chunks", "model chunks per rank: more than one are interleaved; zero-bubble-v has two", 1, {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
   Declare overlap;
   overlap.add_opposite(l.overlap, {.name = "no-overlap",

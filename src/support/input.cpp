@@ -121,7 +121,7 @@ std::filesystem::path real_path(const std::string& path) {
 
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
   const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end() && rest != path.end();
+  return !folder.empty() && end == folder.end() && rest != path.end();
 }
 
 }  // namespace

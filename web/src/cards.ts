@@ -15,7 +15,8 @@ export function leavesOf(description: Record<string, unknown>, prefix = ''): Lea
   return Object.entries(description).flatMap(([key, value]): Leaf[] => {
     if (prefix === '' && about.has(key)) return [];
     const path = prefix + key;
-    if (typeof value === 'object' && value !== null) return Array.isArray(value) ? [] : leavesOf(value as Record<string, unknown>, `${path}.`);
+    if (typeof value === 'object' && value !== null)
+      return Array.isArray(value) ? [] : leavesOf(value as Record<string, unknown>, `${path}.`);
     return typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean' ? [{ path, value }] : [];
   });
 }
@@ -33,8 +34,18 @@ export function descriptionOf(like: string, name: string, changes: Changes): Rec
 }
 
 const units: Record<string, string> = {
-  sms: 'SMs', power_w: 'W', registers_per_sm: '32-bit registers', mib: 'MiB', gib: 'GiB', gb_per_s: 'GB/s', bytes_per_clock: 'bytes a clock',
-  bytes_per_clock_per_sm: 'bytes a clock and SM', per_sm_kib: 'KiB', per_cta_kib: 'KiB', nvlink_gb_per_s: 'GB/s each way', pcie_gb_per_s: 'GB/s each way',
+  sms: 'SMs',
+  power_w: 'W',
+  registers_per_sm: '32-bit registers',
+  mib: 'MiB',
+  gib: 'GiB',
+  gb_per_s: 'GB/s',
+  bytes_per_clock: 'bytes a clock',
+  bytes_per_clock_per_sm: 'bytes a clock and SM',
+  per_sm_kib: 'KiB',
+  per_cta_kib: 'KiB',
+  nvlink_gb_per_s: 'GB/s each way',
+  pcie_gb_per_s: 'GB/s each way',
 };
 export function unitOf(path: string): string {
   if (path.startsWith('clock_mhz.')) return 'MHz';
@@ -42,10 +53,23 @@ export function unitOf(path: string): string {
   return units[path.slice(path.lastIndexOf('.') + 1)] ?? '';
 }
 const titles: Record<string, string> = {
-  sms: 'SMs', 'clock_mhz.quoted': 'quoted clock', 'clock_mhz.quoted_vector': 'quoted clock, vector', 'clock_mhz.max': 'highest clock', power_w: 'power limit',
-  'shared_memory.per_sm_kib': 'shared memory of an SM', 'shared_memory.per_cta_kib': 'shared memory of a CTA', 'shared_memory.bytes_per_clock_per_sm': 'shared memory rate',
-  'l2.mib': 'L2', 'l2.bytes_per_clock': 'L2 rate', 'dram.gib': 'DRAM', 'dram.gb_per_s': 'DRAM bandwidth', 'dram.type': 'DRAM type', 'dram.ecc': 'DRAM with ECC',
-  'links.nvlink_gb_per_s': 'NVLink', 'links.pcie_gb_per_s': 'PCIe', registers_per_sm: 'registers of an SM',
+  sms: 'SMs',
+  'clock_mhz.quoted': 'quoted clock',
+  'clock_mhz.quoted_vector': 'quoted clock, vector',
+  'clock_mhz.max': 'highest clock',
+  power_w: 'power limit',
+  'shared_memory.per_sm_kib': 'shared memory of an SM',
+  'shared_memory.per_cta_kib': 'shared memory of a CTA',
+  'shared_memory.bytes_per_clock_per_sm': 'shared memory rate',
+  'l2.mib': 'L2',
+  'l2.bytes_per_clock': 'L2 rate',
+  'dram.gib': 'DRAM',
+  'dram.gb_per_s': 'DRAM bandwidth',
+  'dram.type': 'DRAM type',
+  'dram.ecc': 'DRAM with ECC',
+  'links.nvlink_gb_per_s': 'NVLink',
+  'links.pcie_gb_per_s': 'PCIe',
+  registers_per_sm: 'registers of an SM',
 };
 export const titleOf = (path: string): string =>
   titles[path] ?? path.replace(/^(tensor|vector)_ops_per_clock_per_sm\./, '$1 ').replace(/[_.]/g, ' ');
@@ -57,4 +81,14 @@ export function rangeOf(value: number): { min: number; max: number; step: number
   return { min: Math.max(step, Math.round(value / 8 / step) * step), max: Math.round((value * 4) / step) * step, step };
 }
 // The fields that people ask about first.
-export const leading = ['sms', 'clock_mhz.max', 'dram.gb_per_s', 'dram.gib', 'l2.mib', 'power_w', 'links.nvlink_gb_per_s', 'tensor_ops_per_clock_per_sm.bf16/fp32', 'tensor_ops_per_clock_per_sm.fp8/fp32'];
+export const leading = [
+  'sms',
+  'clock_mhz.max',
+  'dram.gb_per_s',
+  'dram.gib',
+  'l2.mib',
+  'power_w',
+  'links.nvlink_gb_per_s',
+  'tensor_ops_per_clock_per_sm.bf16/fp32',
+  'tensor_ops_per_clock_per_sm.fp8/fp32',
+];

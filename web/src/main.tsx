@@ -2,8 +2,8 @@
 import './page.css';
 import { Component, type ComponentChildren, type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { placeOf } from './link';
-import { useHash } from './state';
+import { hashOf, placeOf } from './link';
+import { lastQuery, useHash } from './state';
 import { Accuracy } from './views/accuracy';
 import { Compare } from './views/compare';
 import { Diagnose } from './views/diagnose';
@@ -59,8 +59,21 @@ class Guard extends Component<{ children: ComponentChildren }, { problem?: Error
   override render() {
     if (!this.state.problem) return this.props.children;
     console.error(this.state.problem);
-    return <div class="error" role="alert"><strong>This view failed: {this.state.problem.message}</strong><p>Another setting, or the view from its menu entry, starts afresh.</p></div>;
+    return (
+      <div class="error" role="alert">
+        <strong>This view failed: {this.state.problem.message}</strong>
+        <p>Another setting, or the view from its menu entry, starts afresh.</p>
+      </div>
+    );
   }
+}
+
+// To another view as it was left; the link of the one that is shown starts it afresh.
+function goBackTo(event: MouseEvent, to: View, from: View) {
+  const query = lastQuery(to.id);
+  if (to === from || query === '' || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.hash = hashOf({ view: to.id, query });
 }
 
 function Page() {
@@ -77,20 +90,36 @@ function Page() {
   const Shown = view.show;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        main.current?.focus();
-      }}>Skip to the view</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to the view
+      </a>
       <header class="top">
-        <a class="brand" href="#/forecast">Tilecast</a>
+        <a class="brand" href="#/forecast">
+          Tilecast
+        </a>
         <nav aria-label="Views">
-          {views.map((one) => <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>{one.title}</a>)}
+          {views.map((one) => (
+            <a href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined} onClick={(event) => goBackTo(event, one, view)}>
+              {one.title}
+            </a>
+          ))}
         </nav>
         <ThemeSwitch />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <h1>{view.title} <small>{view.about}</small></h1>
-        <Guard key={view.id}><Shown /></Guard>
+        <h1>
+          {view.title} <small>{view.about}</small>
+        </h1>
+        <Guard key={view.id}>
+          <Shown />
+        </Guard>
       </main>
     </>
   );

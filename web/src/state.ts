@@ -12,6 +12,10 @@ export function useHash(): string {
   return hash;
 }
 
+// What each view was last asked in this tab, so that a look at another view loses nothing.
+const last = new Map<string, string>();
+export const lastQuery = (view: string): string => last.get(view) ?? '';
+
 export type Change<F extends Fields> = (change: { args?: Values; own?: Partial<State<F>['own']> }) => void;
 
 // State of the view `name`. `change` merges: an argument set to '' is taken out. The link is rewritten without a new
@@ -19,6 +23,7 @@ export type Change<F extends Fields> = (change: { args?: Values; own?: Partial<S
 export function useLinkState<F extends Fields>(name: string, fields: F, fallback: Values): [State<F>, Change<F>] {
   const read = () => {
     const place = placeOf(location.hash);
+    if (place.view === name) last.set(name, place.query);
     return readState(fields, place.view === name ? place.query : '', fallback);
   };
   const [state, setState] = useState(read);
@@ -27,6 +32,7 @@ export function useLinkState<F extends Fields>(name: string, fields: F, fallback
     const follow = () => {
       const place = placeOf(location.hash);
       if (place.view !== name || place.query === writeState(fields, latest.current)) return;
+      last.set(name, place.query);
       latest.current = readState(fields, place.query, fallback);
       setState(latest.current);
     };
@@ -38,7 +44,9 @@ export function useLinkState<F extends Fields>(name: string, fields: F, fallback
     for (const [key, value] of Object.entries(args)) if (value === '') delete args[key];
     latest.current = { args, own: { ...latest.current.own, ...given.own } };
     setState(latest.current);
-    history.replaceState(null, '', hashOf({ view: name, query: writeState(fields, latest.current) }));
+    const query = writeState(fields, latest.current);
+    last.set(name, query);
+    history.replaceState(null, '', hashOf({ view: name, query }));
   }, []);
   return useMemo(() => [state, change], [state]);
 }

@@ -8,6 +8,21 @@ export interface Column<Row> {
   number?: boolean; // aligned right
 }
 
+// A column of numbers, aligned right.
+export const figure = <Row>(
+  name: string,
+  value: (row: Row) => number | undefined,
+  text: (value: number) => string = String,
+): Column<Row> => ({
+  name,
+  number: true,
+  value,
+  text: (row) => {
+    const found = value(row);
+    return found === undefined ? '–' : text(found);
+  },
+});
+
 const quoted = (cell: Cell): string => {
   const given = cell === null || cell === undefined ? '' : String(cell);
   return /[",\r\n]/.test(given) ? `"${given.replace(/"/g, '""')}"` : given;
@@ -16,5 +31,6 @@ const quoted = (cell: Cell): string => {
 // RFC 4180.
 export function csvOf<Row>(columns: Column<Row>[], rows: Row[]): string {
   return [columns.map((column) => quoted(column.name)), ...rows.map((row) => columns.map((column) => quoted(column.value(row))))]
-    .map((line) => line.join(',') + '\r\n').join('');
+    .map((line) => line.join(',') + '\r\n')
+    .join('');
 }

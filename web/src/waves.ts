@@ -24,5 +24,10 @@ export function wavesOf(launch: Launch, sms: number, most = 14): Waves {
     const row = i === Math.min(of, most) - 1 ? of - 1 : i;
     return { busy: Math.max(0, Math.min(sms, total - row * sms)), name: `${persistent ? 'task' : 'wave'} ${row + 1}` };
   });
-  return { rows, of, unit: persistent ? 'tasks of the busiest SM' : of === 1 ? 'wave' : 'waves', lastShare: (rows[rows.length - 1]?.busy ?? 0) / sms };
+  return {
+    rows,
+    of,
+    unit: persistent ? 'tasks of the busiest SM' : of === 1 ? 'wave' : 'waves',
+    lastShare: (rows[rows.length - 1]?.busy ?? 0) / sms,
+  };
 }

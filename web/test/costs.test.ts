@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { descriptionOf, leavesOf, rangeOf, unitOf } from '../src/cards';
 import { costOf, energyOf, rateOf } from '../src/costs';
 import type { Step } from '../src/documents';
-import { tokensIn } from '../src/views/compare';
+import { tokensIn } from '../src/views/compare_rows';
 
 // A step of 10 ms that makes 32 tokens.
 const step = { step_ms: 10, interval_ms: [8, 16], tokens_per_second: 3200, energy_j: 5 } as unknown as Step;

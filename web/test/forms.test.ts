@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Argument } from '../src/api';
 import { matching } from '../src/forms/combo';
+import { kindOf } from '../src/forms/model';
 import { inScope, queryOf, rangeText } from '../src/forms/query';
 
 const argument = (name: string, more: Partial<Argument> = {}): Argument =>
@@ -28,10 +29,28 @@ test('scopes', () => {
   assert.deepEqual(queryOf({ mode: 'decode', seq: '2048', batch: '1' }, [mode, seq]), { mode: 'decode', batch: '1' });
 });
 
+test('scopes that no argument says', () => {
+  const batch = argument('batch', { scopes: [{ argument: 'shapes', values: ['free'] }] });
+  assert.equal(inScope(batch, {}, [batch]), true);
+  assert.equal(inScope(batch, {}, [batch], { shapes: 'fixed' }), false);
+  assert.deepEqual(queryOf({ batch: '8' }, [batch], { facts: { shapes: 'fixed' } }), {});
+});
+
+test('what kind of model a file is', () => {
+  assert.equal(kindOf(undefined), 'free');
+  assert.equal(kindOf({ model_type: 'llama' }), 'free');
+  assert.equal(kindOf({ name: 'a.onnx', base64: '' }), 'fixed');
+  assert.equal(kindOf({ name: 'step.json.gz', base64: '' }), 'program');
+  assert.equal(kindOf({ name: 'step.json', base64: btoa('{"format":"tilecast.program","version":1}') }), 'program');
+  assert.equal(kindOf({ name: 'graph.json', base64: btoa('{"name":"wide-mlp","sections":[]}') }), 'fixed');
+});
+
 test('ranges as text', () => {
   assert.equal(rangeText(argument('n', { kind: 'count', least: 1 })), 'at least 1');
   assert.equal(rangeText(argument('n', { kind: 'number', least: 0, most: 1 })), '0 to 1');
   assert.equal(rangeText(argument('n', { kind: 'count' })), '');
+  assert.equal(rangeText(argument('n', { kind: 'count', least: 1, most: 2 ** 30 })), 'at least 1');
+  assert.equal(rangeText(argument('n', { kind: 'count', least: 0, most: 2 ** 30 })), '');
 });
 
 test('what is offered: beginnings first', () => {

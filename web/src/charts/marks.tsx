@@ -80,3 +80,11 @@ export function useMarks(labels: string[], box: RefObject<HTMLDivElement | null>
 }
 
 export const colour = (index: number): string => `var(--s${((index % 8) + 8) % 8})`;
+
+// A name shortened in its middle to what a row's label has room for, at about 7 px a letter.
+export function fitted(name: string, width: number): string {
+  const letters = Math.max(6, Math.floor((width - 8) / 6.9));
+  if (name.length <= letters) return name;
+  const head = Math.ceil((letters - 1) * 0.6);
+  return `${name.slice(0, head)}…${name.slice(name.length - (letters - 1 - head))}`;
+}

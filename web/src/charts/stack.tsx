@@ -26,11 +26,13 @@ const rowHeight = 36;
 export function Stacks({ stacks, parts, text, title, label, limitName = 'limit', data = false }: StacksProps) {
   const [box, width] = useWidth();
   const used = parts.map((_, i) => stacks.some((stack) => (stack.parts[i] ?? 0) > 0));
-  const labels = stacks.map((stack) => [
-    `${stack.name}: ${text(stack.total ?? stack.parts.reduce((sum, part) => sum + part, 0))}${stack.limit === undefined ? '' : ` of ${text(stack.limit)}`}`,
-    ...parts.map((part, i) => `${part} ${text(stack.parts[i] ?? 0)}`).filter((_, i) => (stack.parts[i] ?? 0) > 0),
-    ...(stack.note ? [stack.note] : []),
-  ].join('\n'));
+  const labels = stacks.map((stack) =>
+    [
+      `${stack.name}: ${text(stack.total ?? stack.parts.reduce((sum, part) => sum + part, 0))}${stack.limit === undefined ? '' : ` of ${text(stack.limit)}`}`,
+      ...parts.map((part, i) => `${part} ${text(stack.parts[i] ?? 0)}`).filter((_, i) => (stack.parts[i] ?? 0) > 0),
+      ...(stack.note ? [stack.note] : []),
+    ].join('\n'),
+  );
   const marks = useMarks(labels, box);
   const labelWidth = Math.min(width * 0.34, 18 + 7.2 * largest(stacks.map((stack) => stack.name.length)));
   const most = largest(stacks.flatMap((stack) => [stack.limit ?? 0, stack.parts.reduce((sum, part) => sum + part, 0)])) || 1;
@@ -47,16 +49,33 @@ export function Stacks({ stacks, parts, text, title, label, limitName = 'limit',
           return (
             <g class={marks.item(row)}>
               <rect x={0} y={row * rowHeight + 1} width="100%" height={rowHeight - 2} rx={3} class="row" />
-              <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">{stack.name}</text>
+              <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">
+                {stack.name}
+              </text>
               {stack.parts.map((part, i) => {
                 const from = scale.at(before);
                 before += part;
-                return part > 0 && <rect x={from} y={middle - 10} width={Math.max(0.5, scale.at(before) - from)} height={20} style={{ fill: colour(i) }} class="bar" />;
+                return (
+                  part > 0 && (
+                    <rect
+                      x={from}
+                      y={middle - 10}
+                      width={Math.max(0.5, scale.at(before) - from)}
+                      height={20}
+                      style={{ fill: colour(i) }}
+                      class="bar"
+                    />
+                  )
+                );
               })}
               {stack.limit !== undefined && (
                 <g class={before > stack.limit && (stack.total ?? before) > stack.limit ? 'brim over' : 'brim'}>
                   <line x1={scale.at(stack.limit)} x2={scale.at(stack.limit)} y1={middle - 14} y2={middle + 14} />
-                  {row === 0 && <text x={scale.at(stack.limit) - 4} y={middle - 11} text-anchor="end">{limitName}</text>}
+                  {row === 0 && (
+                    <text x={scale.at(stack.limit) - 4} y={middle - 11} text-anchor="end">
+                      {limitName}
+                    </text>
+                  )}
                 </g>
               )}
               <rect x={0} y={row * rowHeight + 1} width="100%" height={rowHeight - 2} {...marks.props(row)} />

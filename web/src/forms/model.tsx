@@ -30,6 +30,14 @@ export const nameOfGiven = (given: GivenModel): string => {
   return String(config._name_or_path || (config.architectures as string[] | undefined)?.[0] || config.model_type || 'config.json');
 };
 
+// A recorded program fixes everything but where and how it runs, an ONNX file or a graph its own shapes.
+export type ModelKind = 'free' | 'fixed' | 'program';
+export function kindOf(given: GivenModel | undefined): ModelKind {
+  if (!given || !('base64' in given)) return 'free';
+  const beginning = /\.json$/i.test(String(given.name)) ? atob(String(given.base64).slice(0, 64)) : '';
+  return /\.gz$/i.test(String(given.name)) || beginning.includes('tilecast.program') ? 'program' : 'fixed';
+}
+
 export interface ModelPickerProps {
   value: string;
   given: GivenModel | undefined;

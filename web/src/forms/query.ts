@@ -10,11 +10,12 @@ export type Given = Record<string, GivenFile | Record<string, unknown> | undefin
 export interface QueryOptions {
   lists?: string[]; // arguments that a question takes several of
   given?: Given;
+  facts?: Values;
 }
 
 const isYes = (text: string): boolean => ['true', '1', 'yes', 'on'].includes(text);
 
-export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'], given = {} }: QueryOptions = {}): Query {
+export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'], given = {}, facts = {} }: QueryOptions = {}): Query {
   const known = new Map(declared.map((argument) => [keyOf(argument), argument]));
   const kinds = new Map(declared.map((argument) => [keyOf(argument), argument.kind]));
   const query: Query = {};
@@ -22,7 +23,7 @@ export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'],
     const text = value.trim();
     const argument = known.get(name);
     // What means nothing now waits in the form until it does again.
-    if (text === '' || (argument && !inScope(argument, values, declared))) continue;
+    if (text === '' || (argument && !inScope(argument, values, declared, facts))) continue;
     if (kinds.get(name) === 'yes_no') {
       if (isYes(text)) query[name] = true;
     } else if (lists.includes(name) && text.includes(',')) query[name] = text.split(',').map((one) => one.trim()).filter(Boolean);
@@ -33,10 +34,12 @@ export function queryOf(values: Values, declared: Argument[], { lists = ['gpu'],
 }
 
 // Whether an argument means something now: each of its scopes names another argument and the values it must have.
-export function inScope(argument: Argument, values: Values, declared: Argument[]): boolean {
+// Some scopes name what no argument says (whether a file fixes its shapes, whether there are many GPUs): the view's
+// facts, as far as it knows them.
+export function inScope(argument: Argument, values: Values, declared: Argument[], facts: Values = {}): boolean {
   return (argument.scopes ?? []).every((scope) => {
     const other = declared.find((one) => one.name === scope.argument);
-    if (!other) return true; // a matter of the model or the card, which only the program knows
+    if (!other) return scope.values.includes(facts[scope.argument] ?? scope.values[0] ?? '') || scope.values.length === 0;
     const value = values[scope.argument.replace(/-/g, '_')] ?? other.default;
     return scope.values.length === 0 ? value !== '' : scope.values.includes(value);
   });
@@ -44,9 +47,10 @@ export function inScope(argument: Argument, values: Values, declared: Argument[]
 
 export function rangeText({ least, most, kind }: Argument): string {
   if (kind !== 'count' && kind !== 'number' && kind !== 'size') return '';
-  if (least != null && most != null) return `${least} to ${most}`;
-  if (least != null) return `at least ${least}`;
-  return most == null ? '' : `at most ${most}`;
+  const far = 1e9; // ends that only guard against nonsense say nothing to people
+  const low = least != null && least > 0 ? least : undefined, high = most != null && most < far ? most : undefined;
+  if (high !== undefined) return `${least ?? 0} to ${high}`;
+  return low === undefined ? '' : `at least ${low}`;
 }
 
 export function labelOf(argument: Argument): string {

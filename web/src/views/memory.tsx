@@ -7,18 +7,23 @@ import { Figure } from '../figure';
 import { bytes, grouped } from '../format';
 import { type GpuSummary, useGpus } from '../forms/gpus';
 import { Fact } from '../parts';
-import type { Column } from '../table';
+import { type Column, figure } from '../table';
 
 const parts: [keyof MemoryBytes, string][] = [
-  ['weights', 'weights'], ['gradients', 'gradients'], ['optimizer', 'optimizer'], ['activations', 'activations'], ['cache', 'KV cache'], ['workspace', 'workspace'],
+  ['weights', 'weights'],
+  ['gradients', 'gradients'],
+  ['optimizer', 'optimizer'],
+  ['activations', 'activations'],
+  ['cache', 'KV cache'],
+  ['workspace', 'workspace'],
 ];
 type Row = { name: string; memory: MemoryBytes };
 
 const columns: Column<Row>[] = [
   { name: 'GPU', value: (row) => row.name },
-  ...parts.map(([key, name]): Column<Row> => ({ name: `${name} (bytes)`, number: true, value: (row) => row.memory[key] as number, text: (row) => bytes(row.memory[key] as number) })),
-  { name: 'total (bytes)', number: true, value: (row) => row.memory.total, text: (row) => bytes(row.memory.total) },
-  { name: 'usable (bytes)', number: true, value: (row) => row.memory.usable, text: (row) => bytes(row.memory.usable) },
+  ...parts.map(([key, name]) => figure<Row>(`${name} (bytes)`, (row) => row.memory[key] as number, bytes)),
+  figure('total (bytes)', (row) => row.memory.total, bytes),
+  figure('usable (bytes)', (row) => row.memory.usable, bytes),
   { name: 'fits', value: (row) => row.memory.fits, text: (row) => (row.memory.fits ? 'yes' : 'no') },
 ];
 
@@ -29,7 +34,8 @@ interface Try {
 
 // What people try when a step does not fit, by mode. Formats that a card has no pipe for are not among them.
 function triesOf(query: Query, step: Step, narrow: string): Try[] {
-  const batch = Number(query.batch ?? 1), half = String(Math.max(1, Math.floor(batch / 2)));
+  const batch = Number(query.batch ?? 1),
+    half = String(Math.max(1, Math.floor(batch / 2)));
   const smaller: Try[] = batch > 1 ? [{ name: `batch ${half}`, change: { batch: half } }] : [];
   if (step.mode === 'train')
     return [
@@ -53,7 +59,11 @@ function triesOf(query: Query, step: Step, narrow: string): Try[] {
 function Larger({ query, step, known }: { query: Query; step: Step; known: GpuSummary[] }) {
   const memory = step.memory_bytes!;
   const own = known.find((gpu) => gpu.name === step.gpu);
-  const more = known.filter((gpu) => gpu.dram_bytes >= memory.total && gpu.dram_bytes > (own?.dram_bytes ?? 0)).sort((a, b) => a.dram_bytes - b.dram_bytes).slice(0, 6).map((gpu) => gpu.name);
+  const more = known
+    .filter((gpu) => gpu.dram_bytes >= memory.total && gpu.dram_bytes > (own?.dram_bytes ?? 0))
+    .sort((a, b) => a.dram_bytes - b.dram_bytes)
+    .slice(0, 6)
+    .map((gpu) => gpu.name);
   const { answer } = useAnswer<Step[]>('memory', more.length ? { ...query, gpu: more } : undefined);
   const fitting = (answer ?? []).filter((row) => row.memory_bytes?.fits).map((row) => row.gpu);
   return fitting.length ? <li class="good">another card: fits {fitting.join(', ')}</li> : null;
@@ -63,7 +73,11 @@ function Suggestion({ query, gpu, attempt }: { query: Query; gpu: unknown; attem
   const { answer } = useAnswer<Step[]>('memory', { ...query, gpu, ...attempt.change });
   const memory = answer?.[0]?.memory_bytes;
   if (!memory) return null;
-  return <li class={memory.fits ? 'good' : ''}>{attempt.name}: {bytes(memory.total)} of {bytes(memory.usable)}, {memory.fits ? 'fits' : 'does not fit'}</li>;
+  return (
+    <li class={memory.fits ? 'good' : ''}>
+      {attempt.name}: {bytes(memory.total)} of {bytes(memory.usable)}, {memory.fits ? 'fits' : 'does not fit'}
+    </li>
+  );
 }
 
 function largestPart(memory: MemoryBytes): string {
@@ -73,26 +87,47 @@ function largestPart(memory: MemoryBytes): string {
 function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unknown; name: string }) {
   const known = useGpus();
   const { answer } = useAnswer<Step[]>('memory', { ...query, gpu });
-  const full = answer?.[0], memory = full?.memory_bytes ?? step.memory_bytes;
+  const full = answer?.[0],
+    memory = full?.memory_bytes ?? step.memory_bytes;
   if (!memory) return null;
   const cards = Math.ceil(memory.total / memory.usable);
-  const hasFp8 = Object.keys(known.find((one) => one.name === step.gpu)?.peak_tflops ?? {}).some((mode) => mode.startsWith('tensor fp8'));
+  const hasFp8 = Object.keys(known.find((one) => one.name === step.gpu)?.peak_tflops ?? {}).some((mode) =>
+    mode.startsWith('tensor fp8'),
+  );
   return (
     <div class="advice">
       <dl class="facts">
-        <Fact name={`on ${name}`} more={memory.fits ? `${bytes(memory.usable - memory.total)} to spare` : `${bytes(memory.total - memory.usable)} too much`}>{memory.fits ? 'fits' : 'does not fit'}</Fact>
+        <Fact
+          name={`on ${name}`}
+          more={
+            memory.fits ? `${bytes(memory.usable - memory.total)} to spare` : `${bytes(memory.total - memory.usable)} too much`
+          }
+        >
+          {memory.fits ? 'fits' : 'does not fit'}
+        </Fact>
         <Fact name="most of it">{largestPart(memory)}</Fact>
         {full && memory.fits && <Fact name="largest batch">{grouped(full.largest_batch ?? 0)}</Fact>}
-        {full && memory.fits && <Fact name={step.mode === 'decode' ? 'longest context' : 'longest sequence'}>{grouped(full.longest_sequence ?? 0)}</Fact>}
-        {memory.cache_room_tokens ? <Fact name="tokens that the cache has room for">{grouped(memory.cache_room_tokens)}</Fact> : null}
+        {full && memory.fits && (
+          <Fact name={step.mode === 'decode' ? 'longest context' : 'longest sequence'}>
+            {grouped(full.longest_sequence ?? 0)}
+          </Fact>
+        )}
+        {memory.cache_room_tokens ? (
+          <Fact name="tokens that the cache has room for">{grouped(memory.cache_room_tokens)}</Fact>
+        ) : null}
       </dl>
       {!memory.fits && known.length > 0 && (
         <>
           <h3>What to try</h3>
           <ul>
-            {triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo').map((attempt) => <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />)}
+            {triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo').map((attempt) => (
+              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />
+            ))}
             <Larger query={query} step={step} known={known} />
-            <li>{cards} cards or more: give a cluster and a layout under “All settings”, or ask <a href={step.mode === 'train' ? '#/train' : '#/serve'}>for a plan</a></li>
+            <li>
+              {cards} cards or more: give a cluster and a layout under “All settings”, or ask{' '}
+              <a href={step.mode === 'train' ? '#/train' : '#/serve'}>for a plan</a>
+            </li>
           </ul>
         </>
       )}
@@ -100,7 +135,17 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
   );
 }
 
-export function Memory({ steps, query, picked, gpuOf }: { steps: Step[]; query: Query; picked: number; gpuOf: (index: number) => unknown }) {
+export function Memory({
+  steps,
+  query,
+  picked,
+  gpuOf,
+}: {
+  steps: Step[];
+  query: Query;
+  picked: number;
+  gpuOf: (index: number) => unknown;
+}) {
   const names = variantNames(steps);
   const rows = steps.flatMap((step, i) => {
     const memory = step.memory_bytes;
@@ -109,10 +154,22 @@ export function Memory({ steps, query, picked, gpuOf }: { steps: Step[]; query: 
   const shown = steps[picked];
   if (rows.length === 0 || !shown) return null;
   return (
-    <Figure title="Memory" file="memory" columns={columns} rows={rows}
-      note={<>The dark line is what a card leaves to fill.</>}>
-      <Stacks parts={parts.map(([, name]) => name)} text={bytes} data title="memory of one card" label="Memory by what it holds, by card" limitName="usable"
-        stacks={rows.map((row) => ({ name: row.name, parts: parts.map(([key]) => row.memory[key] as number), limit: row.memory.usable, total: row.memory.total, note: row.memory.fits ? 'fits' : 'does not fit' }))} />
+    <Figure title="Memory" file="memory" columns={columns} rows={rows} note={<>The dark line is what a card leaves to fill.</>}>
+      <Stacks
+        parts={parts.map(([, name]) => name)}
+        text={bytes}
+        data
+        title="memory of one card"
+        label="Memory by what it holds, by card"
+        limitName="usable"
+        stacks={rows.map((row) => ({
+          name: row.name,
+          parts: parts.map(([key]) => row.memory[key] as number),
+          limit: row.memory.usable,
+          total: row.memory.total,
+          note: row.memory.fits ? 'fits' : 'does not fit',
+        }))}
+      />
       {!shown.cluster && <Advice key={`${picked}`} step={shown} query={query} gpu={gpuOf(picked)} name={names[picked]!} />}
     </Figure>
   );

@@ -4,7 +4,7 @@ import { type Step, variantNames } from '../documents';
 import { Figure } from '../figure';
 import { bytes, grouped, interval, milliseconds, percent, seenMark, seenText, times } from '../format';
 import { Tabs } from '../parts';
-import type { Column } from '../table';
+import { type Column, figure } from '../table';
 
 export type Measure = 'time' | 'rate';
 type Row = Step & { label: string; speed: number };
@@ -15,16 +15,16 @@ export const stepColumns: Column<Row>[] = [
   { name: 'GPU', value: (row) => row.label },
   { name: 'engine', value: (row) => row.engine },
   { name: 'format', value: (row) => row.dtype },
-  { name: 'step (ms)', number: true, value: (row) => row.step_ms, text: (row) => milliseconds(row.step_ms) },
-  { name: '80 % interval low (ms)', number: true, value: (row) => row.interval_ms[0], text: (row) => milliseconds(row.interval_ms[0]) },
-  { name: 'high (ms)', number: true, value: (row) => row.interval_ms[1], text: (row) => milliseconds(row.interval_ms[1]) },
-  { name: 'bound (ms)', number: true, value: (row) => row.bound_ms, text: (row) => milliseconds(row.bound_ms) },
-  { name: 'tokens/s', number: true, value: (row) => row.tokens_per_second, text: (row) => grouped(row.tokens_per_second) },
-  { name: 'MFU', number: true, value: (row) => row.mfu, text: (row) => percent(row.mfu) },
+  figure('step (ms)', (row) => row.step_ms, milliseconds),
+  figure('80 % interval low (ms)', (row) => row.interval_ms[0], milliseconds),
+  figure('high (ms)', (row) => row.interval_ms[1], milliseconds),
+  figure('bound (ms)', (row) => row.bound_ms, milliseconds),
+  figure('tokens/s', (row) => row.tokens_per_second, grouped),
+  figure('MFU', (row) => row.mfu, percent),
   { name: 'limited by', value: (row) => (row.host_bound ? 'host' : row.limited_by) },
-  { name: 'memory (bytes)', number: true, value: (row) => memoryOf(row)?.total, text: (row) => bytes(memoryOf(row)?.total ?? NaN) },
+  figure('memory (bytes)', (row) => memoryOf(row)?.total, bytes),
   { name: 'fits', value: (row) => memoryOf(row)?.fits, text: (row) => (memoryOf(row)?.fits === false ? 'no' : 'yes') },
-  { name: 'speed', number: true, value: (row) => row.speed, text: (row) => times(row.speed) },
+  figure('speed', (row) => row.speed, times),
   { name: 'seen', value: (row) => seenText(row.seen) },
 ];
 
@@ -45,21 +45,49 @@ export function StepChart({ steps, item, measure, onMeasure, picked, onPick }: S
   const bars = rows.map((row) => ({
     name: row.label,
     value: rate ? row.tokens_per_second : row.step_ms,
-    interval: (rate ? [row.tokens_per_second * row.step_ms / row.interval_ms[1], row.tokens_per_second * row.step_ms / row.interval_ms[0]] : [row.interval_ms[0], row.interval_ms[1]]) as [number, number],
+    interval: (rate
+      ? [(row.tokens_per_second * row.step_ms) / row.interval_ms[1], (row.tokens_per_second * row.step_ms) / row.interval_ms[0]]
+      : [row.interval_ms[0], row.interval_ms[1]]) as [number, number],
     ...(rate ? {} : { bound: row.bound_ms }),
     faint: memoryOf(row)?.fits === false,
     note: [seenMark(row.seen), memoryOf(row)?.fits === false ? 'does not fit' : ''].filter(Boolean).join(', '),
     more: [
-      rate ? `step ${milliseconds(row.step_ms)}, ${interval([row.interval_ms[0], row.interval_ms[1]], milliseconds)}` : `${grouped(row.tokens_per_second)} ${item}/s, no run is faster than ${milliseconds(row.bound_ms)}`,
-      `limited by ${row.host_bound ? 'the host' : row.limited_by ?? 'nothing'}, ${times(row.speed)} the speed of ${rows[0]!.label}`,
+      rate
+        ? `step ${milliseconds(row.step_ms)}, ${interval([row.interval_ms[0], row.interval_ms[1]], milliseconds)}`
+        : `${grouped(row.tokens_per_second)} ${item}/s, no run is faster than ${milliseconds(row.bound_ms)}`,
+      `limited by ${row.host_bound ? 'the host' : (row.limited_by ?? 'nothing')}, ${times(row.speed)} the speed of ${rows[0]!.label}`,
     ],
   }));
   return (
-    <Figure title={rate ? `${item[0]!.toUpperCase()}${item.slice(1)} a second` : 'Time of a step'} file={`forecast-${steps[0]?.model ?? 'step'}`} columns={stepColumns} rows={rows}
-      note={<>Whiskers are 80 % intervals{rate ? '' : '; the light line in a bar is the bound that no run beats'}. Pick a card to see its breakdown and memory below.</>}>
-      <Tabs label="Measure" picked={measure} onPick={onMeasure} tabs={[{ id: 'time', title: 'Time' }, { id: 'rate', title: 'Throughput' }]} />
-      <IntervalBars bars={bars} text={rate ? grouped : milliseconds} title={rate ? `${item}/s` : 'time of a step'} picked={picked} onPick={onPick}
-        label={rate ? `${item} a second by card` : 'time of a step by card'} />
+    <Figure
+      title={rate ? `${item[0]!.toUpperCase()}${item.slice(1)} a second` : 'Time of a step'}
+      file={`forecast-${steps[0]?.model ?? 'step'}`}
+      columns={stepColumns}
+      rows={rows}
+      note={
+        <>
+          Whiskers are 80 % intervals{rate ? '' : '; the light line in a bar is the bound that no run beats'}. Pick a card to see
+          its breakdown and memory below.
+        </>
+      }
+    >
+      <Tabs
+        label="Measure"
+        picked={measure}
+        onPick={onMeasure}
+        tabs={[
+          { id: 'time', title: 'Time' },
+          { id: 'rate', title: 'Throughput' },
+        ]}
+      />
+      <IntervalBars
+        bars={bars}
+        text={rate ? grouped : milliseconds}
+        title={rate ? `${item}/s` : 'time of a step'}
+        picked={picked}
+        onPick={onPick}
+        label={rate ? `${item} a second by card` : 'time of a step by card'}
+      />
     </Figure>
   );
 }
