@@ -127,7 +127,7 @@ function Coverage() {
   return (
     <Figure title="What 80 % intervals hold" file="tilecast-coverage" columns={coverageColumns} rows={rows} note="Share of measured rows inside their interval, by what the interval is of; whiskers go from the table that it holds least of to the one it holds most of. The thin line is 80 %.">
       <IntervalBars label="Share of rows inside 80 % intervals" title="inside the interval" text={(value) => `${value.toFixed(0)} %`}
-        bars={widths.map((one) => ({ name: one.width, value: one.share, bound: 80, interval: [one.least, one.most] as const, colour: 5, note: `${one.rows} rows`, more: [`${one.tables} tables`] }))} />
+        bars={widths.map((one) => ({ name: one.width.replace(/^another (\w+), (\w+)$/, '$2, new $1'), value: one.share, bound: 80, interval: [one.least, one.most] as const, colour: 5, note: `${one.rows} rows`, more: [`${one.tables} tables`] }))} />
     </Figure>
   );
 }

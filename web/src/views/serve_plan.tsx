@@ -76,14 +76,22 @@ function drawn(points: ParetoPoint[]): ParetoPoint[] {
   return [...others.filter((_, i) => i % every === 0), ...points.filter((point) => point.front)];
 }
 
+// Eight colours, those of the front first; layouts beyond share one.
+function groupsOf(points: ParetoPoint[]): (layout: string) => string {
+  const layouts = [...new Set([...points.filter((point) => point.front), ...points].map((point) => point.layout))];
+  const named = new Set(layouts.length > 8 ? layouts.slice(0, 7) : layouts);
+  return (layout) => (named.has(layout) ? layout : 'other layouts');
+}
+
 function Pareto({ points }: { points: ParetoPoint[] }) {
+  const groupOf = groupsOf(points);
   return (
     <Figure title="Throughput of a GPU against speed for a user" file="tilecast-pareto" columns={paretoColumns} rows={points}
       note="One copy of each set-up at several loads, by its steady state, coloured by layout; the line joins what nothing beats in both. Horizontal lines: 80 % intervals of the speed at that load.">
       <Scatter label="Output tokens a second and GPU against output tokens a second and user" xTitle="output tokens/s for a user" yTitle="output tokens/s of a GPU" xText={plain} yText={plain}
         dots={drawn(points).map((point) => ({
           x: point.output_tokens_per_second_per_user, y: point.output_tokens_per_second_per_gpu, xInterval: [point.interval_per_user[0], point.interval_per_user[1]] as const,
-          name: point.what, group: point.layout, front: point.front, faint: !point.front, more: [`${threeDigits(point.concurrency)} requests in flight`],
+          name: point.what, group: groupOf(point.layout), front: point.front, faint: !point.front, more: [`${threeDigits(point.concurrency)} requests in flight`],
         }))} />
     </Figure>
   );

@@ -29,7 +29,7 @@ function Memory({ step }: { step: SpreadStep }) {
   const rows = step.stages.map((stage, i) => ({ ...stage, name: names[i]! }));
   return (
     <Figure title="Memory by rank" file="tilecast-memory" columns={stageColumns} rows={rows} note={step.fits ? undefined : 'It does not fit.'}>
-      <Stacks label="Memory of each pipeline rank by what it holds" title="memory of a GPU" text={bytes} parts={[...memoryParts]} limitName="usable"
+      <Stacks label="Memory of each pipeline rank by what it holds" title="memory of a GPU" text={bytes} data parts={[...memoryParts]} limitName="usable"
         stacks={rows.map((row) => ({ name: row.name, parts: memoryParts.map((part) => row.memory_bytes[part]), limit: row.usable_bytes, total: row.memory_bytes.total, note: `${row.layers} layers` }))} />
     </Figure>
   );
