@@ -101,7 +101,7 @@ void expect_within(const Document& value, const Document& interval) {
 }
 
 TEST(Drawings, PlansHaveAFrontAndACurveWithIntervals) {
-  const Document query = {{"model", "gpt2"}, {"slo", "ttft=500ms,tpot=30ms"}, {"rate", 20}, {"gpus", {"L40S", "H100-SXM"}}, {"engine", "vllm"},
+  const Document query = {{"model", "gpt2"}, {"slo", "ttft=500ms,tpot=30ms"}, {"rate", 20}, {"input", "256"}, {"output", "64"}, {"gpus", {"L40S", "H100-SXM"}}, {"engine", "vllm"},
                           {"layout", {"1", "tp2"}}, {"num_prompts", 60}, {"method", "analytic"}};
   EXPECT_FALSE(answered("plan serve", query).contains("pictures"));
   const Document pictures = answered("plan serve", with(query, {{"pictures", true}}))["pictures"];

@@ -1,6 +1,6 @@
 // A chart with everything that belongs to it: heading, the same figures as a table, and its exports.
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { download, pngOf, svgText } from './export';
 import { type Column, csvOf } from './table';
 
@@ -36,6 +36,7 @@ export interface FigureProps<Row> {
 
 export function Figure<Row>({ title, file, columns, rows, children, note, open }: FigureProps<Row>) {
   const box = useRef<HTMLElement>(null);
+  const [shown, setShown] = useState(open ?? false); // tables of thousands of rows are drawn when somebody opens them
   const chart = () => box.current!.querySelector<SVGSVGElement>('.drawn svg');
   const saveSvg = () => {
     const drawing = chart();
@@ -57,9 +58,9 @@ export function Figure<Row>({ title, file, columns, rows, children, note, open }
       </div>
       <div class="drawn">{children}</div>
       {note && <div class="note">{note}</div>}
-      <details open={open}>
+      <details open={open} onToggle={(event) => setShown(event.currentTarget.open)}>
         <summary>Figures as a table</summary>
-        <DataTable columns={columns} rows={rows} caption={`${title}: the figures`} />
+        {shown && <DataTable columns={columns} rows={rows} caption={`${title}: the figures`} />}
       </details>
     </section>
   );

@@ -20,6 +20,8 @@ export interface Limit {
   name: string;
 }
 
+const mostMarks = 120;
+
 export interface LinesProps {
   lines: Line[];
   xText: (value: number) => string;
@@ -71,7 +73,10 @@ export function Lines({
   onPick,
 }: LinesProps) {
   const [box, width] = useWidth();
-  const all = lines.flatMap((line, i) => line.points.map((point, j) => ({ line, i, j, point })));
+  const whole = lines.flatMap((line, i) => line.points.map((point, j) => ({ line, i, j, point })));
+  // Of very many points some have marks to point at; the line, the table and the exports have all.
+  const every = Math.ceil(whole.length / mostMarks);
+  const all = whole.filter(({ j }) => j % every === 0);
   const labels = all.map(({ line, point }) =>
     [
       lines.length > 1 ? `${line.name}: ${xTitle} ${xText(point.x)}` : `${xTitle} ${xText(point.x)}`,
@@ -80,8 +85,8 @@ export function Lines({
     ].join('\n'),
   );
   const marks = useMarks(labels, box, onPick && ((index) => onPick(all[index]!.i, all[index]!.j)));
-  const xs = all.map(({ point }) => point.x);
-  const ys = all.flatMap(({ point }) => [point.y, ...(point.interval ?? [])]).concat(limits.map((limit) => limit.y));
+  const xs = whole.map(({ point }) => point.x);
+  const ys = whole.flatMap(({ point }) => [point.y, ...(point.interval ?? [])]).concat(limits.map((limit) => limit.y));
   const left = 58,
     right = width - 14,
     top = 22,
@@ -92,7 +97,7 @@ export function Lines({
   const y = logY
     ? logarithmic(least(ys.filter((value) => value > 0)), largest(ys) * 1.1, bottom, top, 5)
     : (data ? binary : linear)(0, largest(ys) * 1.06 || 1, bottom, top);
-  const many = all.length > 200; // dots would be a second line
+  const many = whole.length > mostMarks; // dots would be a second line
   return (
     <div class="chart" ref={box}>
       <Legend names={lines.map((line) => line.name)} colours={lines.map((line, i) => colour(line.colour ?? i))} />

@@ -67,12 +67,21 @@ const paretoColumns: Column<ParetoPoint>[] = [
   { name: 'front', value: (row) => (row.front ? 'yes' : 'no') },
 ];
 
+// Hundreds of set-ups would hide each other: those on the front, and of the others as many as there is room for. The
+// table and the exports have all.
+const mostDots = 140;
+function drawn(points: ParetoPoint[]): ParetoPoint[] {
+  const others = points.filter((point) => !point.front).sort((a, b) => a.layout.localeCompare(b.layout) || a.output_tokens_per_second_per_user - b.output_tokens_per_second_per_user);
+  const every = Math.ceil(others.length / Math.max(1, mostDots - (points.length - others.length)));
+  return [...others.filter((_, i) => i % every === 0), ...points.filter((point) => point.front)];
+}
+
 function Pareto({ points }: { points: ParetoPoint[] }) {
   return (
     <Figure title="Throughput of a GPU against speed for a user" file="tilecast-pareto" columns={paretoColumns} rows={points}
       note="One copy of each set-up at several loads, by its steady state, coloured by layout; the line joins what nothing beats in both. Horizontal lines: 80 % intervals of the speed at that load.">
       <Scatter label="Output tokens a second and GPU against output tokens a second and user" xTitle="output tokens/s for a user" yTitle="output tokens/s of a GPU" xText={plain} yText={plain}
-        dots={points.map((point) => ({
+        dots={drawn(points).map((point) => ({
           x: point.output_tokens_per_second_per_user, y: point.output_tokens_per_second_per_gpu, xInterval: [point.interval_per_user[0], point.interval_per_user[1]] as const,
           name: point.what, group: point.layout, front: point.front, faint: !point.front, more: [`${threeDigits(point.concurrency)} requests in flight`],
         }))} />
