@@ -107,8 +107,8 @@ Json argument_schema(const Argument& about, Naming naming, bool several, const S
   Json schema = one;
   if (several) schema = Json{{"anyOf", Json{one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
   schema["description"] = description_of(about) + (several ? " A list asks once for each." : "");
-  if (!about.unit.empty()) schema["x-unit"] = about.unit;
-  if (!about.group.empty()) schema["x-group"] = about.group;
+  if (!about.unit.empty() && !as.brief) schema["x-unit"] = about.unit;
+  if (!about.group.empty() && !as.brief) schema["x-group"] = about.group;
   const bool file = naming == Naming::input;
   if (!about.fallback.empty() && !file) schema["default"] = value_of(about, about.fallback);
   if (!about.example.empty() && !file)
@@ -120,6 +120,33 @@ std::string underscored(std::string name) {
   for (char& c : name)
     if (c == '-') c = '_';
   return name;
+}
+
+// "gemm(m, n, k)": what it needs.
+std::string family_line(const KernelFamily& family) {
+  std::vector<std::string> needed;
+  for (const Argument& dim : family.dims)
+    if (dim.required) needed.push_back(underscored(dim.name));
+  return family.name + "(" + join(needed, ", ") + ")";
+}
+
+// The same without saying which family takes which dimension but in words.
+void add_families_briefly(Json& schema) {
+  Json names = Json::array();
+  std::vector<std::string> lines;
+  Json& properties = schema["properties"];
+  for (const KernelFamily& family : kernel_families()) {
+    names.push_back(family.name);
+    lines.push_back(family_line(family));
+    for (const Argument& dim : family.dims) {
+      Json& anywhere = properties[underscored(dim.name)];
+      if (anywhere.is_null()) anywhere = Json{{"description", dim.help + (dim.required ? "" : " (optional)")}};
+    }
+  }
+  properties["family"] =
+      Json{{"type", "string"},
+           {"enum", names},
+           {"description", "The kind of kernel, with the dimensions it needs: " + join(lines, "; ")}};
 }
 
 // Dimensions mean different things in different families: what a family takes stands behind an "if".
@@ -164,7 +191,8 @@ Json question_schema(const QuestionForm& form, const SchemaForm& as) {
     }
     if (about.required) needed.push_back(underscored(about.name));
   }
-  if (form.name == "kernel") add_families(schema, as);
+  if (form.name == "kernel" && as.brief) add_families_briefly(schema);
+  else if (form.name == "kernel") add_families(schema, as);
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;
@@ -190,9 +218,9 @@ Json shared_schemas() {
   return all;
 }
 
-Json standalone_schema(const QuestionForm& form, bool paths) {
+Json standalone_schema(const QuestionForm& form, const SchemaForm& as) {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
-  schema.update(question_schema(form, {kInDefs, paths}));
+  schema.update(question_schema(form, as));
   const std::string text = schema.dump();
   const Json all = shared_schemas();
   Json used = Json::object();
