@@ -231,9 +231,47 @@ std::vector<Hostile> words() {
   };
 }
 
+std::vector<Hostile> ranges() {
+  const std::string gemm = "kernel gemm --n 64 --k 64 --gpu H100-SXM ", m = gemm + "--m ";
+  const std::string predict = "predict gpt2 --gpu H100-SXM --mode decode --context 64 --batch ";
+  const std::string two = predict + "1,2 ";
+  return {
+      {"ARangeWithoutEnd", predict + "1..1000000000", "", "", "--batch: '1..1000000000' makes 1000000000 values"},
+      {"ARangeOfADimensionWithoutEnd", m + "1..1000000000", "", "", "--m: '1..1000000000' makes 1000000000 values"},
+      {"ARangeThatCountsDown", predict + "8..1", "", "", "--batch: '8..1' ends below its beginning (write 1..8)"},
+      {"ARangeOfNothing", predict + "..", "", "", "--batch: '..' has no beginning or no end"},
+      {"AListWithAHole", predict + "1,,2", "", "", "--batch: '1,,2' has nothing between two commas"},
+      {"AStepOfZero", predict + "1..8:0", "", "", "step of a range must be above 0"},
+      {"AFactorOfOne", predict + "1..8*1", "", "", "factor of a range must be above 1"},
+      {"ARangeOfWords", predict + "one..two", "", "", "--batch: 'one' is no whole number"},
+      {"ARangeBeyondItsArgument", predict + "0..2", "", "", "--batch: must lie between 1 and"},
+      {"ARangeOfAText", "predict gpt2 --gpu H100-SXM..B200 --seq 8", "", "", "unknown GPU"},
+      {"ARangeOfAChoice", m + "8 --dtype bf16..fp8", "", "", "--dtype: must be"},
+      {"TooManyCombinations", gemm + "--m 1..100 --batch 1..100", "", "", "batch"},
+      {"TooManyCombinationsOfAModel", "predict gpt2 --gpu H100-SXM --mode decode --context 1..100 --batch 1..100", "", "",
+       "makes more than 4096 combinations"},
+      {"ARangeOfStandardInput", "predict - --gpu H100-SXM --batch 1,2 < /dev/null", "", "", "standard input"},
+      {"CsvAndJson", two + "--csv --json", "", "", "--csv: and --json exclude each other"},
+      {"CsvAndJsonOfOne", predict + "1 --csv --json", "", "", "--csv: and --json exclude each other"},
+      {"APlotOfOneValue", predict + "1 --plot a.svg", "", "", "--plot: has nothing to draw over"},
+      {"APlotOfNoKind", two + "--plot a.gif", "", "", "--plot: 'a.gif' is no .svg or .png file"},
+      {"APlotToAFullDisk", two + "--plot /dev/full", "", "", "--plot: '/dev/full' is no .svg or .png file"},
+      {"APlotToAFolder", two + "--plot no/such/folder/a.svg", "", "", "cannot be written"},
+      {"APlotToStandardOutput", two + "--plot -", "", "", "--plot: '-' is no .svg or .png file"},
+      {"APlotOfNoColumn", two + "--plot a.svg --plot-y nothing", "", "", "--plot-y: 'nothing' is no column"},
+      {"APlotOfWords", two + "--plot a.svg --plot-y gpu", "", "", "--plot: has no numbers to draw"},
+      {"AColumnWithoutAPlot", two + "--plot-y gpu", "", "", "--plot-y: has no effect without --plot"},
+      {"KernelsOfARange", two + "--kernels", "", "", "--kernels: has no effect over a range"},
+      {"ATraceOfARange", two + "--trace t.json", "", "", "--trace: has no effect over a range"},
+      {"KernelsAsCsv", predict + "1 --kernels --csv", "", "", "--kernels: has no effect with --csv or --plot"},
+      {"AColourOfNoKind", "gpus --color sometimes", "", "", "--color: must be auto, always or never"},
+  };
+}
+
 std::string name_of_row(const testing::TestParamInfo<Hostile>& row) { return row.param.name; }
 INSTANTIATE_TEST_SUITE_P(Graphs, HostileInput, testing::ValuesIn(graphs()), name_of_row);
 INSTANTIATE_TEST_SUITE_P(Files, HostileInput, testing::ValuesIn(files()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(Ranges, HostileInput, testing::ValuesIn(ranges()), name_of_row);
 INSTANTIATE_TEST_SUITE_P(Words, HostileInput, testing::ValuesIn(words()), name_of_row);
 
 // Figures of nothing are no figures.

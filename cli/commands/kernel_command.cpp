@@ -1,6 +1,7 @@
 #include "cli/commands/kernel_command.h"
 
 #include "answers/documents.h"
+#include "cli/terminal/marked_text.h"
 #include "cli/views/kernel_view.h"
 
 namespace tilecast {
@@ -16,7 +17,7 @@ Result<std::string> run_kernel(const KernelOptions& options) {
   }
   if (options.json) return forecast_json(forecasts);
   std::string out = forecast_table(options.query, forecasts);
-  if (!options.explain) return out + "\n--explain shows why; --json is for programs.\n";
+  if (!options.explain) return out + "\n" + hint_text("--explain shows why; --csv and --json are for programs.") + "\n";
   for (const KernelForecast& f : forecasts) out += "\n" + explain_text(f);
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include "answers/documents.h"
 #include "cli/commands/program_command.h"
+#include "cli/terminal/marked_text.h"
 #include "cli/views/predict_view.h"
 #include "support/file.h"
 #include "tilecast/program.h"
@@ -38,16 +39,19 @@ std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, co
     return out;
   }
   out += "\n" + breakdown_text(steps.front());
-  return out +
-         "\n--kernels lists every kernel, --compare sets GPUs, dtypes and engines side by side, --trace FILE is for "
-         "Perfetto, --json for programs.\n";
+  return out + "\n" +
+         hint_text("--kernels lists every kernel, --compare sets GPUs, dtypes and engines side by side, --trace FILE is "
+                   "for Perfetto, --csv and --json are for programs.") +
+         "\n";
 }
 
 std::string many_gpus_text(const StepRows& rows, const StepForecast& first, const std::string& exported) {
   return parallel_table(rows) + notes_text(first.notes) + "\n" + parallel_breakdown(first) +
          (exported.empty()
-              ? "\n--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
-                "rank's part of it for ASTRA-sim.\n"
+              ? "\n" +
+                    hint_text("--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
+                              "rank's part of it for ASTRA-sim.") +
+                    "\n"
               : exported);
 }
 

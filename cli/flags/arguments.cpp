@@ -7,11 +7,13 @@
 #include <memory>
 #include <utility>
 
+#include "answers/ranges.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
 
+// Ranges are spelled 1,8..64: `tilecast --help` says how.
 std::string type_name(const Argument& about) {
   switch (about.kind) {
     case ArgumentKind::yes_no: return "";
@@ -38,6 +40,15 @@ std::string upper(std::string text) {
   return text;
 }
 
+// A range: whoever asks takes it apart again, so that it is enough that each value is one.
+Status set_each(const std::function<Status(std::string_view)>& set, const Argument& about, const std::string& text) {
+  const auto values = range_of(about, text);
+  if (!values) return values.error();
+  for (const double value : *values)
+    if (auto fine = set(range_text(value)); !fine) return fine;
+  return Ok{};
+}
+
 }  // namespace
 
 void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refusal& refusal,
@@ -45,9 +56,9 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
   for (BoundArgument& argument : arguments) {
     const Argument about = argument.about;
     if (std::find(lists.begin(), lists.end(), about.name) != lists.end()) continue;
-    const auto keep = [set = std::move(argument.set), &refusal,
+    const auto keep = [set = std::move(argument.set), &refusal, about,
                        positional = about.positional](const std::string& text) {
-      auto fine = set(text);
+      auto fine = takes_range(about) && is_range(text) ? set_each(set, about, text) : set(text);
       if (fine || refusal) return;
       Error problem = std::move(fine).error();
       if (positional && problem.place.empty()) problem.place = upper(std::exchange(problem.field, ""));

@@ -19,7 +19,7 @@ using Refusal = std::optional<Error>;
 void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refusal& refusal,
                    const std::vector<std::string>& lists = {});
 
-// A command that answers with the refusal, if there is one; its errors name flags.
+// A command that answers with the refusal, if there is one.
 Command answered(const Refusal& refusal, Command command);
 
 // "Example:\n  tilecast kernel ..." and more of them.

@@ -1,6 +1,7 @@
 #include "cli/terminal/border.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,30 +9,35 @@
 #include <exception>
 #include <new>
 
+#include "support/marks.h"
 #include "support/printable.h"
 
 namespace tilecast {
 namespace {
 
-int print_failure(const std::string& program, const Error& error, ExitCode code) {
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_line(error).c_str());
+int print_failure(const std::string& program, const Error& error, ExitCode code,
+                  ColourWish colour = ColourWish::automatic) {
+  const std::string name = painted(marked(Mark::bad, program + ":"), shows_colour(colour, STDERR_FILENO));
+  std::fprintf(stderr, "%s %s\n", name.c_str(), printable_line(error).c_str());
   return code;
 }
 
 }  // namespace
 
-int print_output(const std::string& program, const std::string& text) {
-  const std::string shown = printable(text, true);
+int print_output(const std::string& program, const std::string& text, ColourWish colour) {
+  const std::string shown = painted(text, shows_colour(colour, STDOUT_FILENO));
   errno = 0;
   const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
   if (whole) return kDone;
   return print_failure(program,
                        {"standard output", "", fmt::format("could not be written to its end: {}", std::strerror(errno)),
                         "is the disk full?"},
-                       kFailed);
+                       kFailed, colour);
 }
 
-int print_refusal(const std::string& program, const Error& error) { return print_failure(program, error, kRefused); }
+int print_refusal(const std::string& program, const Error& error, ColourWish colour) {
+  return print_failure(program, error, kRefused, colour);
+}
 
 int guarded(const std::string& program, const std::function<int()>& run) {
   try {

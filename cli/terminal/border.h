@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/terminal/colour.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
@@ -13,11 +14,12 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kRefused = 2 };
 
 // Each takes the name of the program, which its lines on standard error begin with.
 
-// Prints to standard output; a full disk or a closed pipe is one line on standard error.
-int print_output(const std::string& program, const std::string& text);
+// Prints to standard output, marks as colours where that is wished; a full disk or a closed pipe is one line on standard
+// error.
+int print_output(const std::string& program, const std::string& text, ColourWish colour = ColourWish::automatic);
 
 // One line on standard error.
-int print_refusal(const std::string& program, const Error& error);
+int print_refusal(const std::string& program, const Error& error, ColourWish colour = ColourWish::automatic);
 
 // What `run` returns; an exception that escapes it is one line on standard error.
 int guarded(const std::string& program, const std::function<int()>& run);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/terminal/border.h"
+#include "cli/terminal/colour.h"
 #include "cli/terminal/flag_names.h"
 #include "support/text.h"
 
@@ -108,26 +109,40 @@ std::optional<Error> empty_argument(int argc, char** argv) {
   return std::nullopt;
 }
 
+// --color behind every command; those that fall through to another have it from there.
+void add_colour(CLI::App& command, std::string& wish) {
+  if (!command.get_fallthrough())
+    command.add_option("--color,--colour", wish, "colours in what is printed (default auto: on a terminal alone)")
+        ->type_name("auto|always|never");
+  for (CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) add_colour(*sub, wish);
+}
+
 // What the command line asks for; words that CLI11 prints itself (--help, --version) are output like any other.
 int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
   const std::string program = app.get_name();
   if (const auto empty = empty_argument(argc, argv)) return print_refusal(program, *empty);
   std::vector<std::string> words = arguments_of(argc, argv);
+  std::string wished = "auto";
+  add_colour(app, wished);
+  const auto colour = [&wished] { return colour_wish(wished).value_or(ColourWish::automatic); };
   try {
     app.parse(std::vector<std::string>(words));
   } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop, words));
+    if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop, words), colour());
     std::ostringstream help;
     app.exit(stop, help, help);
-    return print_output(program, help.str());
+    return print_output(program, with_marked_headings(help.str()), colour());
   }
+  if (!colour_wish(wished))
+    return print_refusal(program, {"--color", "", "must be auto, always or never, not '" + wished + "'",
+                                   "leave it out for colours on a terminal alone"});
   // Lists of texts take the next flag for one of theirs.
-  if (const auto valueless = valueless_flag(&deepest_of(app), words)) return print_refusal(program, *valueless);
+  if (const auto valueless = valueless_flag(&deepest_of(app), words)) return print_refusal(program, *valueless, colour());
   Answer answer = chosen();
-  if (!answer.text) return print_refusal(program, as_flag(std::move(answer.text).error()));
-  const int printed = print_output(program, *answer.text);
+  if (!answer.text) return print_refusal(program, as_flag(std::move(answer.text).error()), colour());
+  const int printed = print_output(program, *answer.text, colour());
   if (printed != kDone || !answer.unmet) return printed;
-  return print_refusal(program, as_flag(*std::move(answer.unmet)));
+  return print_refusal(program, as_flag(*std::move(answer.unmet)), colour());
 }
 
 }  // namespace

@@ -74,4 +74,18 @@ std::string text_of_usd(double dollars) {
   return fmt::format("${:.2g}", dollars);
 }
 
+std::string text_of_rate(double n) { return n >= 999.5 ? grouped(std::llround(n)) : three_digits(n); }
+
+std::string text_of_energy(double joules) {
+  constexpr double kKilowattHour = 3.6e6;
+  if (joules < 999.5) return three_digits(joules) + " J";
+  if (joules < kKilowattHour) return three_digits(joules / 1e3) + " kJ";
+  const double hours = joules / kKilowattHour;
+  return hours < 999.5 ? three_digits(hours) + " kWh" : text_of_rate(hours / 1e3) + " MWh";
+}
+
+std::string text_of_power(double watts) { return with_prefix(watts, "W"); }
+
+std::string text_of_interval(Seconds low, Seconds high) { return text_of(low) + " – " + text_of(high); }
+
 }  // namespace tilecast

@@ -57,7 +57,7 @@ std::string fitted_table(const CalibrationReport& report) {
     all.insert(all.end(), {"", ""});
     table.add(std::move(all));
   }
-  return table.text(2);
+  return table.shown(2);
 }
 
 std::string judged_table(const CalibrationReport& report) {
@@ -68,7 +68,7 @@ std::string judged_table(const CalibrationReport& report) {
   if (report.judged_sustained_rows > 0)
     table.add(error_cells("of these sustained", report.judged_sustained_rows, report.judged_sustained_before,
                           report.judged_sustained_after));
-  return table.text(2);
+  return table.shown(2);
 }
 
 }  // namespace

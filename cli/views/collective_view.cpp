@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
@@ -25,13 +26,13 @@ std::string collective_table(const std::vector<CollectiveAnswer>& answers) {
                {"algorithm", Align::left}});
   for (const CollectiveAnswer& a : answers)
     table.add({a.cluster + (a.seen ? "" : " *"),
-               a.exchange ? std::to_string(a.exchange->tokens) : fmt::format("{:.0f}", in_bytes(a.bytes)),
-               std::to_string(a.ranks), text_of(a.latency),
-               fmt::format("{} to {}", text_of(a.interval.low), text_of(a.interval.high)), text_of(a.bound),
+               grouped(a.exchange ? a.exchange->tokens : std::llround(in_bytes(a.bytes))),
+               grouped(a.ranks), text_of(a.latency),
+               text_of_interval(a.interval.low, a.interval.high), text_of(a.bound),
                text_of(a.bus_bandwidth), a.algorithm});
   const bool all_seen = std::all_of(answers.begin(), answers.end(), [](const CollectiveAnswer& a) { return a.seen; });
-  if (all_seen) return table.text();
-  return table.text() + (tokens ? "\n* this exchange was not measured on this GPU; its links speak for it\n"
+  if (all_seen) return table.shown();
+  return table.shown() + (tokens ? "\n* this exchange was not measured on this GPU; its links speak for it\n"
                                 : "\n* no collective of this GPU was measured; its links speak for it\n");
 }
 
@@ -50,7 +51,7 @@ std::string clusters_table(const std::vector<ClusterInfo>& clusters, const std::
   Table networks({{"fabric", Align::left}, {"network", Align::left}, {"a GPU"}, {"also", Align::left}});
   for (const FabricInfo& f : fabrics)
     networks.add({f.name, f.network.kind, text_of(f.network.rate), join(f.aliases, ", ")});
-  return table.text() + "\nBetween nodes, as hgx-h100:4@hdr200:\n\n" + networks.text() +
+  return table.shown() + "\nBetween nodes, as hgx-h100:4@hdr200:\n\n" + networks.shown() +
          "\nRates are peaks of one direction. --nodes joins several; docs/clusters.md describes files.\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 
@@ -38,7 +39,7 @@ std::string summary(const DiagnosisReport& d) {
     text += parts.empty() ? "\n" : " (" + parts + ")\n";
   }
   if (d.devices.empty()) text += "the file holds no times of day: busy and idle time are not known\n";
-  for (const std::string& note : d.notes) text += "note: " + note + "\n";
+  for (const std::string& note : d.notes) text += note_word("Note:") + " " + note + "\n";
   return text;
 }
 
@@ -48,7 +49,7 @@ std::string family_table(const DiagnosisReport& d) {
     table.add({f.words, text_of(f.total), share_words(f.total, d.total), fmt::format("{}", f.launches),
                f.compared > seconds(0) ? share_words(f.compared, f.total) : "–",
                f.above_ceiling > seconds(0) ? text_of(f.above_ceiling) : "–"});
-  return "\nWhere the time goes\n" + table.text(2);
+  return "\nWhere the time goes\n" + table.shown(2);
 }
 
 std::string kernel_table(const DiagnosisReport& d, Count top) {
@@ -68,7 +69,7 @@ std::string kernel_table(const DiagnosisReport& d, Count top) {
                fmt::format("{}", g.calls), text_of(g.per_call), c ? text_of(c->forecast) : "–",
                c ? text_of(c->ceiling) : "–", limit_words(g)});
   }
-  return "\nKernels by time\n" + table.text(2);
+  return "\nKernels by time\n" + table.shown(2);
 }
 
 std::string shortfall_table(const DiagnosisReport& d, Count top) {
@@ -94,7 +95,7 @@ std::string shortfall_table(const DiagnosisReport& d, Count top) {
   }
   return fmt::format("\nAbove their ceiling: {} shapes, {} in all ({} of the GPU's time)\n", behind.size(),
                      text_of(d.above_ceiling), share_words(d.above_ceiling, d.total)) +
-         table.text(2);
+         table.shown(2);
 }
 
 // Work without a family, and work of a family whose shape nothing tells.
@@ -109,7 +110,7 @@ std::string unknown_table(const DiagnosisReport& d, Count top) {
   if (rows > 0)
     text += fmt::format("\nNot recognised: {} names, {} of the GPU's time\n", rows,
                         share_words(d.total - d.recognised, d.total)) +
-            unknown.text(2);
+            unknown.shown(2);
   Seconds shapeless;
   for (const RecordedWork& g : d.work)
     if (g.recognised() && !g.forecast) shapeless += g.total;
@@ -130,7 +131,7 @@ std::string gap_table(const DiagnosisReport& d) {
     table.add({text_of(g.start), text_of(g.length), cut(g.before, kNameWidth), cut(g.after, kNameWidth),
                g.host_late ? "host late" + (g.op.empty() ? "" : " (" + g.op + ")") : "launched"});
   }
-  std::string text = fmt::format("\nLongest of {} gaps on device {}\n", t.gaps, t.device) + table.text(2);
+  std::string text = fmt::format("\nLongest of {} gaps on device {}\n", t.gaps, t.device) + table.shown(2);
   if (!t.host_bound_spans.empty()) {
     const HostBoundSpan& longest = t.host_bound_spans.front();
     text += fmt::format(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 #include "support/text.h"
@@ -18,7 +19,7 @@ std::string peaks_text(const GpuInfo& gpu) {
   for (const GpuPeak& peak : gpu.peaks)
     table.add({peak.mode, three_digits(in_teraops_per_second(peak.rate)),
                peak.published ? three_digits(in_teraops_per_second(*peak.published)) : ""});
-  return table.text(2);
+  return table.shown(2);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ std::string gpus_table(const std::vector<GpuInfo>& gpus) {
                three_digits(in_mebibytes(gpu.l2)), three_digits(in_gibibytes(gpu.dram)),
                three_digits(in_gigabytes_per_second(gpu.dram_rate))});
   }
-  return table.text() +
+  return table.shown() +
          "\nPeaks are dense, at the clock the vendor quotes them at; bf16 stands for fp16 where there is no bf16.\n";
 }
 
@@ -67,7 +68,7 @@ std::string gpu_text(const GpuInfo& gpu) {
                      gpu.nvlink.base() > 0 ? text_of(gpu.nvlink) : "none",
                      gpu.pcie.base() > 0 ? text_of(gpu.pcie) : "none");
   out += "\n" + peaks_text(gpu);
-  for (const std::string& note : gpu.notes) out += "\n  note: " + note + "\n";
+  for (const std::string& note : gpu.notes) out += "\n  " + note_word("Note:") + " " + note + "\n";
   if (!gpu.sources.empty()) out += "\n  sources\n";
   for (const auto& [field, source] : gpu.sources) out += fmt::format("    {}: {}\n", field, source);
   return out;
@@ -88,7 +89,7 @@ std::string constants_table(const GpuConstants& card) {
                {"source", Align::left}});
   for (const ConstantInfo& c : card.constants)
     table.add({c.name, c.of, fmt::format("{:.4g}", c.value), c.unit, c.kind, c.about, c.source});
-  return fmt::format("{}: {} constants (docs/constants.md)\n\n{}", card.gpu, card.constants.size(), table.text());
+  return fmt::format("{}: {} constants (docs/constants.md)\n\n{}", card.gpu, card.constants.size(), table.shown());
 }
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/roofline_plot.h"
 #include "support/table.h"
@@ -46,7 +47,7 @@ std::string demand_table(const LaunchForecast& f) {
   add(Resource::dram, text_of(f.dram_load + f.dram_store), "");
   if (f.as_forecast[static_cast<std::size_t>(Resource::latency)] > seconds(0)) add(Resource::latency, "", "");
   add(Resource::launch, "", "");
-  return table.text(2);
+  return table.shown(2);
 }
 
 // Why the column of times is not a sum.
@@ -74,10 +75,10 @@ std::string forecast_table(const KernelQuery& query, const std::vector<KernelFor
                {"speed"},
                {"seen", Align::left}});
   for (const KernelForecast& f : forecasts)
-    table.add({f.gpu, text_of(f.latency), text_of(f.interval.low) + " – " + text_of(f.interval.high), text_of(f.bound),
+    table.add({f.gpu, text_of(f.latency), text_of_interval(f.interval.low, f.interval.high), text_of(f.bound),
                percent(f.efficiency), std::string(name_of(f.limited_by)), three_digits(first.latency / f.latency) + "×",
-               std::string(name_of(f.seen))});
-  return out + table.text();
+               seen_text(name_of(f.seen))});
+  return out + table.shown();
 }
 
 std::string explain_text(const KernelForecast& f) {

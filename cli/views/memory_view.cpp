@@ -1,6 +1,7 @@
 // Memory of steps as tables for people.
 #include <fmt/format.h>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/predict_view.h"
 #include "support/table.h"
@@ -18,7 +19,7 @@ std::vector<std::string> need_cells(const MemoryNeed& m, Bytes usable) {
 std::vector<std::string> one_gpu_cells(const MemoryForecast& f) {
   const StepMemory& m = f.stages.front();
   std::vector<std::string> cells = need_cells(m.need, m.usable);
-  cells.insert(cells.end(), {m.fits() ? "yes" : "no", count_or_dash(m.cache_tokens), count_or_dash(f.largest_batch),
+  cells.insert(cells.end(), {fits_text(m.fits()), count_or_dash(m.cache_tokens), count_or_dash(f.largest_batch),
                              count_or_dash(f.longest_sequence) + (f.ended_by_model ? " (the model's)" : "")});
   return cells;
 }
@@ -48,7 +49,7 @@ std::string memory_table(const MemoryRows& rows) {
     table.add(std::move(cells));
   }
   const StepSetting& first = rows.front().setting;
-  return fmt::format("{}, {}\n\n{}", first.model, name_of(first.mode), table.text());
+  return fmt::format("{}, {}\n\n{}", first.model, name_of(first.mode), table.shown());
 }
 
 std::string parallel_memory_table(const MemoryRows& rows) {
@@ -65,13 +66,13 @@ std::string parallel_memory_table(const MemoryRows& rows) {
       const StepMemory& m = row.answer->stages[i];
       std::vector<std::string> cells = {names[0], names[1], fmt::format("{}", i)};
       for (std::string& cell : need_cells(m.need, m.usable)) cells.push_back(std::move(cell));
-      cells.insert(cells.end(), {count_or_dash(m.cache_tokens), m.fits() ? "yes" : "no"});
+      cells.insert(cells.end(), {count_or_dash(m.cache_tokens), fits_text(m.fits())});
       table.add(std::move(cells));
     }
   }
   const StepSetting& first = first_that_runs(rows).setting;
   return fmt::format("{}, {}, {}: memory of each rank\n\n{}", first.model, name_of(first.mode), text_of(first.layout),
-                     table.text());
+                     table.shown());
 }
 
 }  // namespace tilecast

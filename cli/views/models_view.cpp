@@ -40,7 +40,7 @@ std::string models_table(const std::vector<ModelInfo>& models) {
   for (const ModelInfo& m : models)
     table.add({m.name, m.architecture, parameters_text(m.parameters), parameters_text(m.active_parameters),
                fmt::format("{}", m.layers), cache_text(m), m.dtype});
-  return table.text();
+  return table.shown();
 }
 
 std::string model_text(const ModelInfo& m) {
@@ -63,7 +63,7 @@ std::string model_text(const ModelInfo& m) {
     Table table({{"layers"}, {"of the", Align::left}, {"mixer", Align::left}, {"feed-forward", Align::left}});
     for (const ModelLayers& l : m.kinds)
       table.add({fmt::format("{}", l.layers), l.stack, mixer_text(l), feed_forward_text(l)});
-    out += "\n" + table.text(2);
+    out += "\n" + table.shown(2);
   }
   if (!m.source.empty()) out += fmt::format("\n  source: {}\n", m.source);
   return out;

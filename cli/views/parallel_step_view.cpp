@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/predict_view.h"
 #include "support/table.h"
@@ -37,7 +38,7 @@ std::string parts_table(const StepForecast& step) {
     add(std::string(name_of(axis.axis)) + " exchange", axis.exposed, std::max(axis.total - axis.exposed, seconds(0)));
   add("pipeline bubble", many.bubble, {});
   add("optimizer, between steps", many.optimizer, {});
-  return parts.text(2);
+  return parts.shown(2);
 }
 
 std::string stages_table(const std::vector<StepStage>& all) {
@@ -67,7 +68,7 @@ std::string stages_table(const std::vector<StepStage>& all) {
                 text_of(m.total()), percent(m.total() / s.memory.usable)});
     i = last + 1;
   }
-  return stages.text(2);
+  return stages.shown(2);
 }
 
 }  // namespace
@@ -96,15 +97,15 @@ std::string parallel_table(const StepRows& rows) {
       continue;
     }
     const StepForecast& s = *row.answer;
-    cells.insert(cells.end(), {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
+    cells.insert(cells.end(), {text_of(s.time), text_of_interval(s.interval.low, s.interval.high),
                                grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus)), percent(s.mfu),
                                percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
                                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
                                            in_gibibytes(s.setting.gpu_memory)),
-                               s.many->fits ? "yes" : "no", s.many->seen_share > 0.5 ? "yes" : "no"});
+                               fits_text(s.many->fits), seen_text(s.many->seen_share > 0.5 ? "yes" : "no")});
     table.add(std::move(cells));
   }
-  return out + table.text();
+  return out + table.shown();
 }
 
 std::string parallel_breakdown(const StepForecast& step) {

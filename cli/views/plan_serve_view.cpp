@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 
@@ -46,10 +47,10 @@ std::vector<Table::Column> objective_columns(const ServingPlan& p) {
 }
 std::vector<std::string> objective_cells(const ServingPlan& p, const PlannedServing& d) {
   std::vector<std::string> cells;
-  if (p.objective == ServingObjective::load) cells.push_back(fmt::format("{:.3g}", d.rate));
+  if (p.objective == ServingObjective::load) cells.push_back(text_of_rate(d.rate));
   if (p.objective == ServingObjective::energy)
     cells.push_back(d.simulated->energy && d.simulated->energy->per_token
-                        ? fmt::format("{:.3g}", *d.simulated->energy->per_token)
+                        ? three_digits(*d.simulated->energy->per_token)
                         : "–");
   for (const std::optional<double>& dollars : {d.usd_per_hour, d.usd_per_million_tokens})
     cells.push_back(dollars ? text_of_usd(*dollars).substr(1) : "–");  // the column says it
@@ -62,8 +63,8 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
   for (const Table::Column& column :
        {Table::Column{"GPUs", Align::left}, Table::Column{"engine", Align::left}, Table::Column{"format", Align::left},
         Table::Column{"layout", Align::left}, Table::Column{"seqs / tokens"}, Table::Column{"TTFT " + at},
-        Table::Column{"TPOT " + at}, Table::Column{"margin"}, Table::Column{"chance"}, Table::Column{"tok/s/GPU"},
-        Table::Column{"tok/s/user"}, Table::Column{"in flight"}, Table::Column{"weights + cache"},
+        Table::Column{"TPOT " + at}, Table::Column{"margin"}, Table::Column{"chance"}, Table::Column{"tokens/s/GPU"},
+        Table::Column{"tokens/s/user"}, Table::Column{"in flight"}, Table::Column{"weights + cache"},
         Table::Column{"cache peak"}, Table::Column{"seen", Align::left}})
     columns.push_back(column);
   Table table(columns);
@@ -79,11 +80,11 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
              fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
              fmt::format("{:.0f}", d.concurrency),
              fmt::format("{:.0f} + {:.0f} GiB", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
-             percent(m.cache_peak), std::string(name_of(d.seen))})
+             percent(m.cache_peak), seen_text(name_of(d.seen))})
       cells.push_back(std::move(cell));
     table.add(cells);
   }
-  return table.text();
+  return table.shown();
 }
 
 std::string margin_text(const ServingPlan& p, const PlannedServing& d) {
@@ -104,7 +105,7 @@ std::string margin_text(const ServingPlan& p, const PlannedServing& d) {
 std::string interval_text(const ServingPlan& p, const PlannedServing& d) {
   if (!d.fast || !d.slow) return "";
   const auto range = [&](const char* name, Summary ServingMetrics::*of) {
-    return fmt::format("{} {} to {}", name, text_of(statistic_of((*d.fast).*of, p.statistic)),
+    return fmt::format("{} {} – {}", name, text_of(statistic_of((*d.fast).*of, p.statistic)),
                        text_of(statistic_of((*d.slow).*of, p.statistic)));
   };
   std::string text =
@@ -171,12 +172,12 @@ std::string_view best_word(ServingObjective o) {
 
 std::string best_text(const ServingPlan& p, const PlannedServing& d) {
   std::string text = fmt::format("{}: {}", best_word(p.objective), what_text(d));
-  if (p.objective == ServingObjective::load) text += fmt::format(": {:.3g} requests/s", d.rate);
+  if (p.objective == ServingObjective::load) text += ": " + text_of_rate(d.rate) + " requests/s";
   if (d.usd_per_hour && d.usd_per_million_tokens)
     text += fmt::format(": {} an hour, {} a million output tokens", text_of_usd(*d.usd_per_hour),
                         text_of_usd(*d.usd_per_million_tokens));
   if (const auto& energy = d.simulated->energy; energy && energy->per_token)
-    text += fmt::format(", {:.3g} J an output token", *energy->per_token);
+    text += ", " + text_of_energy(*energy->per_token) + " an output token";
   text += "\n";
   if (p.slo.any()) text += "margin: " + margin_text(p, d) + "\n";
   text += interval_text(p, d);
@@ -228,7 +229,7 @@ std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
   text += fmt::format(
       "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n", p.tried,
       p.too_large, p.too_slow, p.finalists.size());
-  for (const std::string& note : p.notes) text += "note: " + note + "\n";
+  for (const std::string& note : p.notes) text += note_word("Note:") + " " + note + "\n";
   text += "\n";
   if (!p.best) return text + none_text(p, q.min_chance) + "\n";
   text += fmt::format("{} against latency (simulated):\n", name_of(p.objective)) + table_text(p, p.front) + "\n";

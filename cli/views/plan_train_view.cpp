@@ -40,7 +40,7 @@ std::string cost_text(const TrainingPlanResult& p) {
                   grouped(static_cast<Count>(r.steps)), grouped(static_cast<Count>(r.gpu_hours)));
   if (r.usd) text += fmt::format(", {} ({})", text_of_usd(*r.usd), p.price_source);
   else text += fmt::format(" ({}: give --price or --prices)", p.price_source);
-  if (r.megawatt_hours) text += fmt::format(", {:.3g} MWh of the GPUs alone", *r.megawatt_hours);
+  if (r.megawatt_hours) text += ", " + text_of_energy(*r.megawatt_hours * 3.6e9) + " of the GPUs alone";
   return text + ".\n";
 }
 
@@ -90,7 +90,7 @@ std::string scaling_text(const TrainingPlanResult& p) {
                  s.layout.empty() ? "–" : percent(s.utilisation), s.layout.empty() ? "–" : days_text(s.days)});
     }
   }
-  return "\nOn other numbers of GPUs, with the same global batch and with one that grows along:\n\n" + table.text();
+  return "\nOn other numbers of GPUs, with the same global batch and with one that grows along:\n\n" + table.shown();
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ std::string plan_train_text(const TrainingPlanResult& p) {
   }
   return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
                      grouped(p.tried), grouped(p.fit)) +
-         table.text() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
+         table.shown() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
          scaling_text(p);
 }
 

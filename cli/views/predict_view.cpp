@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 #include "support/text.h"
@@ -25,7 +26,7 @@ std::string describe(const StepSetting& s) {
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += "\nNote: " + note + ".\n";
+  for (const std::string& note : notes) text += "\n" + note_word("Note:") + " " + note + ".\n";
   return text;
 }
 
@@ -79,14 +80,14 @@ std::string predict_table(const StepRows& rows) {
     const StepForecast& s = *row.answer;
     cells.insert(
         cells.end(),
-        {text_of(s.time), text_of(s.interval.low) + " – " + text_of(s.interval.high),
+        {text_of(s.time), text_of_interval(s.interval.low, s.interval.high),
          s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second)), percent(s.mfu),
          s.host_bound ? "host" : limit_text(s.limited_by),
          fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()), in_gibibytes(s.setting.gpu_memory)),
-         s.memory.fits() ? "yes" : "no", three_digits(first.time / s.time) + "×", std::string(name_of(s.seen))});
+         fits_text(s.memory.fits()), three_digits(first.time / s.time) + "×", seen_text(name_of(s.seen))});
     table.add(std::move(cells));
   }
-  return out + table.text();
+  return out + table.shown();
 }
 
 std::string breakdown_text(const StepForecast& step) {
@@ -101,7 +102,7 @@ std::string breakdown_text(const StepForecast& step) {
   add_shares(classes, step.by_class, step.gpu, true);
   Table sections(columns("section"));
   add_shares(sections, step.by_section, step.gpu, false);
-  return out + classes.text(2) + "\n" + sections.text(2);
+  return out + classes.shown(2) + "\n" + sections.shown(2);
 }
 
 std::string compare_table(std::span<const StepForecast> steps) {
@@ -127,7 +128,7 @@ std::string compare_table(std::span<const StepForecast> steps) {
   };
   for (const std::string& name : names) row(name, [&](const StepForecast& s) { return time_of(s.by_class, name); });
   row("step", [](const StepForecast& s) { return s.time; });
-  return table.text();
+  return table.shown();
 }
 
 std::string kernels_table(const StepForecast& step) {
@@ -145,9 +146,9 @@ std::string kernels_table(const StepForecast& step) {
     if (shape.size() > 70) shape = shape.substr(0, 67) + "...";
     table.add({step.sections[k.section].name, k.name, shape, k.dtype, grouped(k.times), text_of(k.each),
                text_of(k.each * static_cast<double>(k.times)), std::string(name_of(k.limited_by)),
-               std::string(name_of(k.seen))});
+               seen_text(name_of(k.seen))});
   }
-  return table.text();
+  return table.shown();
 }
 
 }  // namespace tilecast

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "answers/step_rows.h"
+#include "support/marks.h"
 
 namespace tilecast {
 
@@ -31,7 +32,7 @@ std::string parallel_memory_table(const MemoryRows& rows);
 // Names, then as many dashes as it takes, then why.
 inline std::vector<std::string> refused_cells(std::vector<std::string> names, const Error& why, std::size_t dashes) {
   names.insert(names.end(), dashes, "–");
-  names.push_back("cannot run: " + why.problem);
+  names.push_back(marked(Mark::bad, "cannot run: " + why.problem));
   return names;
 }
 

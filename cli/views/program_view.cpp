@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/terminal/flag_names.h"
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 #include "support/text.h"
@@ -56,7 +57,7 @@ std::string share_table(const char* title, const char* second, const std::vector
                grouped(share.calls)});
   }
   if (left > 0) table.add({fmt::format("{} others", left), text_of(rest), percent(rest / whole), ""});
-  return table.text(2);
+  return table.shown(2);
 }
 
 }  // namespace
@@ -74,12 +75,12 @@ std::string program_table(std::span<const Result<ProgramStep>> steps, std::span<
     }
     const ProgramStep& s = *steps[i];
     table.add({s.gpu, std::string(name_of(s.engine)), text_of(s.time),
-               text_of(s.interval.low) + " – " + text_of(s.interval.high), text_of(s.gpu_time), text_of(s.host_time),
+               text_of_interval(s.interval.low, s.interval.high), text_of(s.gpu_time), text_of(s.host_time),
                grouped(s.launches), percent(s.mfu),
                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.peak), in_gibibytes(s.memory.card)),
-               s.memory.fits() ? "yes" : "no", three_digits(first.time / s.time) + "×", std::string(name_of(s.seen))});
+               fits_text(s.memory.fits()), three_digits(first.time / s.time) + "×", seen_text(name_of(s.seen))});
   }
-  return out + table.text();
+  return out + table.shown();
 }
 
 std::string program_breakdown(const ProgramStep& step) {
@@ -91,13 +92,13 @@ std::string program_breakdown(const ProgramStep& step) {
     std::vector<std::string> names;
     for (const ProgramShare& share : step.unknown)
       names.push_back(fmt::format("{} ({})", share.name, percent(share.time / step.gpu_time)));
-    out += "Note: no rule knows " + join(names, ", ") + "; priced by the bytes of their tensors.\n\n";
+    out += note_word("Note:") + " no rule knows " + join(names, ", ") + "; priced by the bytes of their tensors.\n\n";
   }
   out += fmt::format("Memory: {:.2f} GiB at its peak{}, {:.2f} GiB between steps, {:.2f} GiB taken from the driver.\n",
                      in_gibibytes(step.memory.peak),
                      step.memory.peak_module.empty() ? "" : " in " + step.memory.peak_module,
                      in_gibibytes(step.memory.resting), in_gibibytes(step.memory.reserved));
-  return out + "\n--json has every operator, every module and the memory over the step.\n";
+  return out + "\n" + hint_text("--json has every operator, every module and the memory over the step.") + "\n";
 }
 
 }  // namespace tilecast

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/diagnose_view.h"
 #include "support/table.h"
@@ -55,7 +56,7 @@ std::string head_text(const RetimeReport& r) {
   for (const LimitShare& limit : r.limits)
     limits += fmt::format("{}{} {}", limits.empty() ? "" : ", ", limit.limit, share_words(limit.time, r.retimed));
   text += "limited there by: " + limits + "\n";
-  for (const std::string& note : r.notes) text += "note: " + note + "\n";
+  for (const std::string& note : r.notes) text += note_word("Note:") + " " + note + "\n";
   return text;
 }
 
@@ -76,9 +77,9 @@ std::string work_table(const RetimeReport& r, Count top) {
     table.add({shortened(w.name, kKernelWidth), shortened(shape_of(w), kDimsWidth), fmt::format("{}", w.calls),
                text_of(w.recorded), text_of(w.retimed), kept ? "–" : range_text(w.interval), three_digits(w.ratio()),
                std::string(name_of(w.basis)), w.limited_by ? std::string(name_of(*w.limited_by)) : "–",
-               kept ? "–" : std::string(name_of(w.seen))});
+               kept ? "–" : seen_text(name_of(w.seen))});
   }
-  return "\nKernels by recorded time\n" + table.text(2);
+  return "\nKernels by recorded time\n" + table.shown(2);
 }
 
 std::string kept_table(const RetimeReport& r, Count top) {
@@ -91,7 +92,7 @@ std::string kept_table(const RetimeReport& r, Count top) {
   if (rows == 0) return "";
   return fmt::format("\nAs recorded: {} names, {} of the time\n", rows,
                      share_words(r.by_basis[static_cast<std::size_t>(RetimeBasis::recorded)], r.recorded)) +
-         table.text(2);
+         table.shown(2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "support/table.h"
 
@@ -58,19 +59,14 @@ std::string latency_table(const SimulatedLoad& load) {
   row("ITL", &ServingMetrics::itl);
   row("E2EL", &ServingMetrics::e2el);
   row("queue", &ServingMetrics::queue);
-  return table.text();
-}
-
-std::string energy_of(double joules) {
-  if (joules < 1e4) return fmt::format("{:.4g} J", joules);
-  return joules < 3.6e6 ? fmt::format("{:.4g} kJ", joules / 1e3) : fmt::format("{:.4g} kWh", joules / 3.6e6);
+  return table.shown();
 }
 
 std::string energy_text(const ServingMetrics& m) {
   if (!m.energy) return "";
   std::string text =
-      fmt::format("energy {}, {:.4g} W of all GPUs on average", energy_of(m.energy->joules), m.energy->watts);
-  if (m.energy->per_token) text += fmt::format(", {:.3g} J an output token", *m.energy->per_token);
+      fmt::format("energy {}, {} of all GPUs on average", text_of_energy(m.energy->joules), text_of_power(m.energy->watts));
+  if (m.energy->per_token) text += ", " + text_of_energy(*m.energy->per_token) + " an output token";
   return text + " (a model: docs/serving.md)\n";
 }
 
@@ -89,8 +85,8 @@ std::string classes_table(const ServingMetrics& m) {
     table.add({c.name, fmt::format("{}", c.completed), fmt::format("{}", c.cancelled), fmt::format("{}", c.refused),
                text_of(seconds(c.ttft.mean)), text_of(seconds(c.ttft.p99)), text_of(seconds(c.tpot.mean)),
                text_of(seconds(c.tpot.p99)), text_of(seconds(c.e2el.mean)),
-               c.goodput ? fmt::format("{:.4g}", *c.goodput) : "–"});
-  return table.text();
+               c.goodput ? text_of_rate(*c.goodput) : "–"});
+  return table.shown();
 }
 
 std::string offload_text(const ServingOutcome& outcome) {
@@ -98,8 +94,9 @@ std::string offload_text(const ServingOutcome& outcome) {
   for (const auto& [name, tier] : {std::pair("host", 0), {"disk", 1}}) {
     const auto at = static_cast<std::size_t>(tier);
     if (outcome.stored[at] > 0)
-      text += fmt::format("{}: {:.4g} M tokens of keys stored, {:.4g} M loaded\n", name,
-                          static_cast<double>(outcome.stored[at]) / 1e6, static_cast<double>(outcome.loaded[at]) / 1e6);
+      text += fmt::format("{}: {} tokens of keys stored, {} loaded\n", name,
+                          text_of_count(static_cast<double>(outcome.stored[at])),
+                          text_of_count(static_cast<double>(outcome.loaded[at])));
   }
   return text;
 }
@@ -111,7 +108,7 @@ std::string fleet_text(const SimulatedLoad& load) {
   Count most = 0;
   for (const FleetChange& c : fleet.changes) most = std::max(most, c.on);
   const auto row = [](const std::string& name, const ServingMetrics& m) {
-    std::string text = fmt::format("{}: {:.4g} GPU hours", name, m.gpu_hours);
+    std::string text = fmt::format("{}: {} GPU-hours", name, text_of_rate(m.gpu_hours));
     if (m.missed) text += fmt::format(", {} of {} requests miss the objectives", *m.missed, m.completed);
     return text + fmt::format(", TTFT p99 {}\n", text_of(seconds(m.ttft.p99)));
   };
@@ -125,14 +122,14 @@ std::string fleet_text(const SimulatedLoad& load) {
 
 std::string load_text(const SimulatedLoad& load) {
   const ServingMetrics& m = load.metrics;
-  std::string text = fmt::format("completed {} in {}, {} steps of {:.1f} requests\n", m.completed,
-                                 text_of(seconds(m.duration)), m.steps, m.mean_batch);
-  text += fmt::format("throughput {:.4g} requests/s, {:.5g} output tokens/s, {:.5g} tokens/s", m.request_throughput,
-                      m.output_throughput, m.total_throughput);
+  std::string text = fmt::format("completed {} in {}, {} steps of {} requests\n", grouped(m.completed),
+                                 text_of(seconds(m.duration)), grouped(m.steps), three_digits(m.mean_batch));
+  text += fmt::format("throughput {} requests/s, {} output tokens/s, {} tokens/s", text_of_rate(m.request_throughput),
+                      text_of_rate(m.output_throughput), text_of_rate(m.total_throughput));
   if (load.fast && load.slow)
-    text += fmt::format("  (output 80 % interval {:.5g} – {:.5g})", load.slow->output_throughput,
-                        load.fast->output_throughput);
-  if (m.goodput) text += fmt::format("\ngoodput {:.4g} requests/s within the objectives", *m.goodput);
+    text += fmt::format("  (output 80 % interval {} – {})", text_of_rate(load.slow->output_throughput),
+                        text_of_rate(load.fast->output_throughput));
+  if (m.goodput) text += "\ngoodput " + text_of_rate(*m.goodput) + " requests/s within the objectives";
   text += fmt::format("\ncache {} in use on average, {} at most; GPU busy {}", percent(m.cache_mean),
                       percent(m.cache_peak), percent(m.gpu_busy));
   if (m.hit_rate > 0) text += fmt::format("; {} of prompt tokens found in the cache", percent(m.hit_rate));
@@ -180,7 +177,7 @@ std::string sweep_text(const SimulateQuery& q, const SimulationResult& run) {
   const bool of_rate = q.sweep.starts_with("rate");
   Table table({{of_rate ? "rate" : "concurrency"},
                {"requests/s"},
-               {"output tok/s"},
+               {"output tokens/s"},
                {"TTFT mean"},
                {"TTFT p99"},
                {"TPOT mean"},
@@ -192,15 +189,14 @@ std::string sweep_text(const SimulateQuery& q, const SimulationResult& run) {
                {"goodput"}});
   for (const SimulatedLoad& load : run.loads) {
     const ServingMetrics& m = load.metrics;
-    table.add({fmt::format("{:g}", load.value), fmt::format("{:.4g}", m.request_throughput),
-               fmt::format("{:.5g}", m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
+    table.add({fmt::format("{:g}", load.value), text_of_rate(m.request_throughput), text_of_rate(m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
                text_of(seconds(m.tpot.mean)), text_of(seconds(m.tpot.p99)), text_of(seconds(m.e2el.mean)),
                percent(m.cache_mean), percent(m.gpu_busy),
-               m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
-               m.goodput ? fmt::format("{:.4g}", *m.goodput) : "–"});
+               m.energy && m.energy->per_token ? three_digits(*m.energy->per_token) : "–",
+               m.goodput ? text_of_rate(*m.goodput) : "–"});
   }
   const std::string x = of_rate ? "rate, requests a second" : "concurrency";
-  return table.text() + "\n" +
+  return table.shown() + "\n" +
          curve("mean TTFT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.ttft.mean; }) + "\n" +
          curve("mean TPOT against " + x, run.loads, [](const SimulatedLoad& l) { return l.metrics.tpot.mean; });
 }
@@ -215,7 +211,7 @@ std::string simulate_text(const SimulateQuery& q, const SimulationResult& run) {
                                                 : "";
   if (q.concurrency && q.sweep.empty()) text += fmt::format(", {} in flight at most", *q.concurrency);
   text += "\n";
-  for (const std::string& note : run.notes) text += "note: " + note + "\n";
+  for (const std::string& note : run.notes) text += note_word("Note:") + " " + note + "\n";
   text += "\n";
   return text + (q.sweep.empty() ? load_text(run.loads.front()) : sweep_text(q, run));
 }

@@ -47,7 +47,7 @@ std::string table_of(std::span<const Tuned> all, std::string_view unit, bool mea
     for (const TuneCandidate& one : tuned.best) add(tuned, one, std::to_string(tuned.tokens));
     if (tuned.standard) add(tuned, *tuned.standard, "default");
   }
-  std::string text = table.text();
+  std::string text = table.shown();
   for (const Tuned& tuned : all)
     if (!tuned.note.empty()) text += fmt::format("{} {}: by forecast; {}\n", unit, tuned.tokens, tuned.note);
   return text;

@@ -41,6 +41,8 @@ struct GpuInfo {
   int sms = 0;                     // SMs, compute units or Xe cores
   Hertz clock_quoted, clock_max;   // where the vendor quotes its peaks; the highest the driver allows
   Watts power;
+  std::optional<double> usd_per_hour;  // for renting it on demand; nothing where no list has it
+  std::string price_source;            // whose list, and when it was read
   std::vector<GpuPeak> peaks;
 
   struct {

@@ -7,10 +7,12 @@
 #include <functional>
 #include <thread>
 
+#include "answers/argument_json.h"
 #include "answers/ask_each.h"
 #include "answers/documents.h"
 #include "answers/given.h"
 #include "answers/question_forms.h"
+#include "answers/sweep.h"
 #include "support/file.h"
 #include "support/json.h"
 #include "support/json_value.h"
@@ -264,24 +266,25 @@ struct Asked {
   const Question& about;
   Answer (*ask)(GivenArguments& given);
   std::vector<Argument> (*arguments)();
+  bool sweeps = false;  // may be asked over ranges; others read long recordings or write files
   std::vector<std::string> several = {};
 };
 const std::vector<std::string> kStepLists = {"gpu", "dtype", "engine", "cluster"};
 
 const std::vector<Asked>& all_questions() {
   static const std::vector<Asked> all = {
-      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, {"gpu"}},
-      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, kStepLists},
-      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, kStepLists},
-      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>,
+      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, true, {"gpu"}},
+      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, true, kStepLists},
+      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, true, kStepLists},
+      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>, true,
        {"cluster", "bytes", "tokens"}},
-      {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>},
-      {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>},
-      {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>},
+      {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>, true},
+      {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>, true},
+      {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>, true},
       {"diagnose", diagnose_question(), &ask_diagnose, &arguments_for<DiagnoseQuery>},
       {"retime", retime_question(), &ask_retime, &arguments_for<RetimeQuery>},
       {"tune fused-moe", tune_moe_question(), &ask_tune_moe, &arguments_for<MoeTuneQuery>},
-      {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>},
+      {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>, true},
       {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
       {"gpus", gpus_question(), &ask_gpus, &no_arguments},
       {"gpu", gpu_question(), &ask_gpu, &gpu_arguments},
@@ -301,54 +304,39 @@ Result<const Asked*> question_named(std::string_view name) {
                      suggestion(name, names, "one of " + join(names, ", ")));
 }
 
-std::string_view kind_name(ArgumentKind kind) {
-  switch (kind) {
-    case ArgumentKind::yes_no: return "yes_no";
-    case ArgumentKind::count: return "count";
-    case ArgumentKind::number: return "number";
-    case ArgumentKind::size: return "size";
-    case ArgumentKind::text: return "text";
-    case ArgumentKind::choice: return "choice";
-    case ArgumentKind::list: return "list";
-    case ArgumentKind::counts: return "counts";
-  }
-  return "";
+int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+// What a query sweeps: a kernel's arguments, and those that are dimensions of its family.
+Result<QuerySweep> sweep_of(const Asked& asked, nlohmann::json query) {
+  if (!asked.sweeps || !may_sweep(query)) return QuerySweep::none(std::move(query));
+  std::vector<Argument> arguments = asked.arguments();
+  if (asked.name == "kernel" && query.contains("family") && query["family"].is_string())
+    for (const KernelFamily& family : kernel_families())
+      if (name_key(family.name) == name_key(query["family"].get<std::string>()))
+        arguments.insert(arguments.end(), family.dims.begin(), family.dims.end());
+  // Collectives have long been asked over lists of sizes, and answer them in documents of their own.
+  std::vector<std::string> lists;
+  if (asked.name == "collective") lists = {"bytes", "tokens"};
+  return QuerySweep::from(std::move(query), arguments, lists);
 }
 
-std::string_view naming_name(Naming naming) {
-  constexpr std::array<std::string_view, 7> kNames = {"", "gpu", "gpus", "cluster", "model", "input", "output"};
-  return kNames[static_cast<std::size_t>(naming)];
+AskOne asker_of(const Asked& asked, const AskWatch& watch = {}) {
+  return [&asked, &watch](nlohmann::json query) -> Answer {
+    auto given = GivenArguments::from(std::move(query));
+    if (!given) return std::move(given).error();
+    given->set_watch(watch);
+    return asked.ask(*given);
+  };
 }
 
-Json scopes_json(const std::vector<Scope>& scopes) {
-  Json list = Json::array();
-  for (const Scope& scope : scopes) list.push_back(Json{{"argument", scope.argument}, {"values", scope.values}});
-  return list;
-}
-
-Json argument_json(const Argument& about, Naming naming = Naming::nothing, bool several = false) {
-  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return Json{{"name", about.name},
-              {"kind", kind_name(about.kind)},
-              {"help", about.help},
-              {"unit", about.unit},
-              {"example", about.example},
-              {"default", about.fallback},
-              {"least", bound(about.least)},
-              {"most", bound(about.most)},
-              {"choices", about.choices},
-              {"aliases", about.aliases},
-              {"required", about.required},
-              {"several", several},
-              {"names", naming_name(naming)},
-              {"group", about.group},
-              {"scopes", scopes_json(about.scopes)}};
-}
-
-Json arguments_json(const std::vector<Argument>& arguments) {
-  Json list = Json::array();
-  for (const Argument& about : arguments) list.push_back(argument_json(about));
-  return list;
+Answer answer_of(const Asked& asked, nlohmann::json query, int threads, const AskWatch& watch = {}) {
+  const auto sweep = sweep_of(asked, std::move(query));
+  if (!sweep) return sweep.error();
+  const AskOne ask_one = asker_of(asked, watch);
+  if (sweep->axes().empty()) return ask_one(sweep->query(0));
+  const auto answers = sweep->ask_all(ask_one, threads);
+  if (!answers) return answers.error();
+  return sweep->document(*answers);
 }
 
 std::string outcome_text(const Answer& answer) {
@@ -360,16 +348,41 @@ std::string outcome_text(const Answer& answer) {
 
 }  // namespace
 
-Answer ask_given(std::string_view question, GivenArguments given) {
+Answer ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch) {
   const auto found = question_named(question);
-  return found ? (*found)->ask(given) : Answer(found.error());
+  // One thread: whoever serves others has threads of its own, and a watch is heard on the asking one.
+  return found ? answer_of(**found, std::move(query), 1, watch) : Answer(found.error());
 }
 
 Answer ask(std::string_view question, std::string_view query) {
-  if (const auto found = question_named(question); !found) return found.error();
-  auto given = GivenArguments::from(query);
-  if (!given) return std::move(given).error();
-  return ask_given(question, *std::move(given));
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto parsed = parse_json(query, "query");
+  if (!parsed) return std::move(parsed).error();
+  return answer_of(**found, *std::move(parsed), cores());
+}
+
+Result<AnswerRows> ask_rows(std::string_view question, std::string_view query,
+                            const std::function<void(double)>& progress) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto parsed = parse_json(query, "query");
+  if (!parsed) return std::move(parsed).error();
+  const auto sweep = sweep_of(**found, *std::move(parsed));
+  if (!sweep) return sweep.error();
+  const auto answers = sweep->ask_all(asker_of(**found), cores(), progress);
+  if (!answers) return answers.error();
+  return sweep->rows((*found)->name, *answers);
+}
+
+Result<bool> is_swept(std::string_view question, std::string_view query) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto parsed = parse_json(query, "query");
+  if (!parsed) return std::move(parsed).error();
+  const auto sweep = sweep_of(**found, *std::move(parsed));
+  if (!sweep) return sweep.error();
+  return !sweep->axes().empty();
 }
 
 Answer ask_many(std::string_view question, std::string_view queries, int threads) {
@@ -379,11 +392,10 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   if (!list) return std::move(list).error();
   if (!list->is_array()) return Error{"queries", "", "must be a JSON list", "a list of queries"};
   std::vector<std::string> answers(list->size());
-  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Workers workers(std::min(threads > 0 ? threads : cores, static_cast<int>(std::max<std::size_t>(1, answers.size()))));
+  Workers workers(
+      std::min(threads > 0 ? threads : cores(), static_cast<int>(std::max<std::size_t>(1, answers.size()))));
   workers.each(answers.size(), [&](std::size_t i) {
-    auto given = GivenArguments::from(std::move((*list)[i]));
-    answers[i] = outcome_text(given ? (*found)->ask(*given) : Answer(std::move(given).error()));
+    answers[i] = outcome_text(answer_of(**found, std::move((*list)[i]), 1));
   });
   return "[" + join(answers, ",\n") + "]\n";
 }

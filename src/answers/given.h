@@ -46,7 +46,7 @@ class GivenArguments {
 
 struct AskCancelled {};
 
-// The answer to a question (answers/ask.h) with these arguments.
-Result<std::string> ask_given(std::string_view question, GivenArguments given);
+// The answer to a question (answers/ask.h), which may be asked over ranges, while somebody watches.
+Result<std::string> ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch);
 
 }  // namespace tilecast

@@ -67,9 +67,9 @@ Status check_harmless(const std::string& question, const std::string& argument) 
 
 // Whoever hears progress says by an exception that nobody waits any more: it leaves loops of many rooms that know of no
 // such thing, and ends here.
-Result<std::string> ask_watched(std::string_view question, GivenArguments given) {
+Result<std::string> ask_watched(std::string_view question, Value query, const AskWatch& watch) {
   try {
-    return ask_given(question, std::move(given));
+    return ask_given(question, std::move(query), watch);
   } catch (const AskCancelled&) {
     return error("was cancelled", "ask again");
   }
@@ -96,10 +96,7 @@ Result<std::string> ask_served(std::string_view question, Value query, const Ask
       if (naming == Naming::nothing || naming == Naming::gpus) continue;
       if (auto fine = take_files(argument, naming, value, files); !fine) return fine.error();
     }
-  auto given = GivenArguments::from(std::move(query));
-  if (!given) return std::move(given).error();
-  given->set_watch(watch);
-  auto answer = ask_watched(question, *std::move(given));
+  auto answer = ask_watched(question, std::move(query), watch);
   if (!answer) return without_folders(std::move(answer).error(), files);
   for (const GivenFile& file : files) *answer = file.as_sent(*std::move(answer));
   return answer;

@@ -107,7 +107,7 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
 
 // Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
-  const FusedProgram fused = fuse(file);
+  const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
   std::map<std::pair<int, int>, int> places;
   made.use_of_call.assign(file.calls.size(), -1);
@@ -117,10 +117,10 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
     const int group = fused.group_of_call[i];
     if (group >= 0) {
       const FusedGroup& own = fused.groups[static_cast<std::size_t>(group)];
-      const bool first = own.calls.front() == static_cast<int>(i) && own.kernel.times > 0;
+      const bool first = own.calls.front() == static_cast<int>(i) && !own.kernels.empty();
       if (!first) continue;
       made.use_of_call[i] = static_cast<int>(made.uses.size());
-      add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernel.name}, {{own.kernel}, true});
+      add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernels.front().name}, {own.kernels, true});
       continue;
     }
     const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(made.uses.size()));

@@ -52,8 +52,9 @@ void Svg::line(double x1, double y1, double x2, double y2, std::string_view stro
   body_ += "/>\n";
 }
 
-void Svg::path(std::string_view data, std::string_view fill, std::string_view stroke, double width) {
+void Svg::path(std::string_view data, std::string_view fill, std::string_view stroke, double width, double opacity) {
   put(body_, "<path d=\"{}\" fill=\"{}\"", data, fill);
+  if (opacity < 1) put(body_, " fill-opacity=\"{:.3g}\"", opacity);
   if (stroke != "none") put(body_, " stroke=\"{}\" stroke-width=\"{:.3g}\"", stroke, width);
   body_ += "/>\n";
 }

@@ -36,7 +36,8 @@ class Svg {
   void line(double x1, double y1, double x2, double y2, std::string_view stroke, double width = 1,
             std::string_view dashes = {});
   // `data` as the d attribute takes it.
-  void path(std::string_view data, std::string_view fill, std::string_view stroke = "none", double width = 1);
+  void path(std::string_view data, std::string_view fill, std::string_view stroke = "none", double width = 1,
+            double opacity = 1);
   // Squares of a grid in one colour: `data` in whole cells of `size` pixels from (x, y), so that thousands stay small.
   void cells(double x, double y, double size, std::string_view data, std::string_view fill);
   void text(double x, double y, std::string_view words, const TextStyle& style = {});

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "support/marks.h"
+
 namespace tilecast {
 
 std::size_t display_width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_mark_at(text, i)) i += kMarkLength - 1;
+    else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) ++width;
+  }
+  return width;
 }
 
 Table::Table(std::vector<std::string> words, std::vector<std::string> numbers) {
@@ -20,7 +26,11 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(int indent) const {
+std::string Table::text(int indent) const { return lines(indent, false); }
+
+std::string Table::shown(int indent) const { return lines(indent, true); }
+
+std::string Table::lines(int indent, bool with_marks) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t width = display_width(columns_[c].title);
@@ -40,6 +50,7 @@ std::string Table::text(int indent) const {
     out += text + "\n";
   };
   line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
+  if (with_marks) out = marked(Mark::heading, out.substr(0, out.size() - 1)) + "\n";
   for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
   return out;
 }

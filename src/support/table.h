@@ -25,15 +25,19 @@ class Table {
 
   // For a terminal: columns as wide as their widest cell.
   std::string text(int indent = 0) const;
+  // The same with its heading marked (support/marks.h).
+  std::string shown(int indent = 0) const;
   // A blank line after it.
   std::string markdown() const;
 
  private:
+  std::string lines(int indent, bool with_marks) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Columns a UTF-8 text takes on a terminal (code points; good enough for µ, × and box characters).
+// Columns a UTF-8 text takes on a terminal (code points; good enough for µ, × and box characters); marks take none.
 std::size_t display_width(const std::string& text);
 
 }  // namespace tilecast

@@ -1,0 +1,33 @@
+// Marks in texts for people: what a terminal shows bold or in colour. Whoever prints a text replaces or removes them
+// (cli/terminal/colour.h); tables know that they take no room.
+//
+// They are noncharacters, which Unicode keeps for the inside of programs (U+FDD0 and on, chapter 23.7 of the standard).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tilecast {
+
+enum class Mark : unsigned char { heading, bad, caution, faint, end };
+
+inline constexpr std::string_view kMarkLead = "\xef\xb7";  // the first two bytes of each
+inline constexpr unsigned char kFirstMark = 0x90;
+inline constexpr std::size_t kMarkLength = 3;
+
+inline std::string mark_text(Mark mark) {
+  return std::string(kMarkLead) + static_cast<char>(kFirstMark + static_cast<unsigned char>(mark));
+}
+
+inline std::string marked(Mark mark, std::string_view words) {
+  return words.empty() ? std::string() : mark_text(mark) + std::string(words) + mark_text(Mark::end);
+}
+
+// Whether a mark begins at this place.
+inline bool is_mark_at(std::string_view text, std::size_t at) {
+  if (text.substr(at, kMarkLead.size()) != kMarkLead || at + kMarkLead.size() >= text.size()) return false;
+  const auto last = static_cast<unsigned char>(text[at + kMarkLead.size()]);
+  return last >= kFirstMark && last <= kFirstMark + static_cast<unsigned char>(Mark::end);
+}
+
+}  // namespace tilecast
