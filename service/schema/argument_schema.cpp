@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "answers/ranges.h"
 #include "support/amount.h"
 #include "support/text.h"
 #include "tilecast/kernel.h"
@@ -57,6 +58,14 @@ void add_range(Json& schema, const Argument& about) {
   if (std::isfinite(about.most)) schema["maximum"] = bound(about.most);
 }
 
+// A list of numbers may stand where one is taken: the question is asked for each (answers/sweep.h).
+void add_ranges(Json& schema) {
+  Json one = schema;
+  schema["type"].push_back("array");
+  schema["items"] = std::move(one);
+  schema["x-ranges"] = true;
+}
+
 // Amounts may be texts as on the command line: "800k", "64MiB".
 Json plain_schema(const Argument& about) {
   Json schema = Json::object();
@@ -99,7 +108,9 @@ Json value_schema(const Argument& about, Naming naming, const SchemaForm& as) {
     case Naming::gpus:
     case Naming::output: break;
   }
-  return plain_schema(about);
+  Json schema = plain_schema(about);
+  if (as.ranges && takes_range(about)) add_ranges(schema);
+  return schema;
 }
 
 Json argument_schema(const Argument& about, Naming naming, bool several, const SchemaForm& as) {
@@ -175,7 +186,9 @@ void add_families(Json& schema, const SchemaForm& as) {
 
 }  // namespace
 
-Json question_schema(const QuestionForm& form, const SchemaForm& as) {
+Json question_schema(const QuestionForm& form, const SchemaForm& given) {
+  SchemaForm as = given;
+  as.ranges = form.sweeps && !given.brief;
   Json schema{{"type", "object"}, {"description", form.summary}};
   Json& properties = schema["properties"] = Json::object();
   Json needed = Json::array();

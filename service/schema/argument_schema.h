@@ -15,6 +15,7 @@ inline constexpr const char* kInComponents = "#/components/schemas/";  // OpenAP
 struct SchemaForm {
   std::string refs = kInDefs;  // one of the above
   bool paths = false;          // files may also be paths of this machine
+  bool ranges = false;         // numbers may be lists and ranges: set from the question
   bool brief = false;          // for a reader who pays by the word: what a family of kernels takes in one line
 };
 

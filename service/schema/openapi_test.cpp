@@ -205,6 +205,8 @@ TEST(OpenApi, WhatIsWrongDoesNotFit) {
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": true})"), testing::HasSubstr("/batch"));
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batsch": 1})"), testing::HasSubstr("/batsch"));
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": 0})"), testing::HasSubstr("below"));
+  EXPECT_EQ(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": [1, 8], "seq": "128..512"})"), "");
+  EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": [1, 0]})"), testing::HasSubstr("below"));
   EXPECT_THAT(wrong("DiagnoseQuery", R"({"trace": "/etc/passwd"})"), testing::HasSubstr("/trace"));
   EXPECT_EQ(wrong("DiagnoseQuery", R"({"trace": {"name": "a.json", "base64": "e30="}})"), "");
 }
