@@ -115,6 +115,7 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
     const ProgramCall& call = file.calls[i];
     const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
     const int group = fused.group_of_call[i];
+    if (fused.inlined[i]) continue;
     if (group >= 0) {
       const FusedGroup& own = fused.groups[static_cast<std::size_t>(group)];
       const bool first = own.calls.front() == static_cast<int>(i) && !own.kernels.empty();

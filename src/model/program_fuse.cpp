@@ -124,6 +124,7 @@ class Fuser {
       const int group = born < 0 ? -1 : made_.group_of_call[static_cast<std::size_t>(born)];
       made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
+    made_.inlined = inline_.inlined;
     return std::move(made_);
   }
 

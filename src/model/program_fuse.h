@@ -23,6 +23,7 @@ struct FusedGroup {
 struct FusedProgram {
   std::vector<FusedGroup> groups;
   std::vector<int> group_of_call;  // -1: it runs by itself, or launches nothing
+  std::vector<bool> inlined;       // by call: it is computed wherever it is read
   std::vector<bool> inside;        // storages that no group leaves behind: they are never made
 };
 FusedProgram fuse(const ProgramFile& program, const ProgramCard& card = {});

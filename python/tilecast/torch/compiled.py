@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import warnings
 from collections import OrderedDict
 from typing import Any, Callable, Iterator
 from unittest import mock
 
 import torch
+import torch._dynamo
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -43,8 +45,15 @@ class Compiler:
         if known is None:
             # as `module.compile()` does: what Dynamo leaves alone there runs as it is
             known = self.compiled[id(module)] = (module, torch.compile(module._call_impl, backend=self._backend, dynamic=False))
-        with self._outside():
-            return known[1](*args, **kwargs)
+        graphs = self.graphs
+        try:
+            with self._outside():
+                return known[1](*args, **kwargs)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            if self.graphs > graphs:
+                raise
+            warnings.warn(f"{type(module).__name__} does not compile here and is recorded as it runs: {error}")
+            return module._call_impl(*args, **kwargs)
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
@@ -129,6 +138,7 @@ def _as_without_card() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(torch.cuda, "is_available", lambda: False))
         stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", ATTENTION))
+        stack.enter_context(mock.patch.object(nn.Module, "__call__", nn.Module._wrapped_call_impl))
         for hooks in ("_global_forward_pre_hooks", "_global_forward_hooks", "_global_forward_hooks_always_called"):
             stack.enter_context(mock.patch.object(nn.modules.module, hooks, OrderedDict()))
         yield
