@@ -70,6 +70,7 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   for (const Pass pass : {Pass::forward, Pass::backward})
     if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
   memory.of_storage.resize(file.storages.size(), 0);
+  memory.dies = made.dies;
   for (std::size_t i = 0; i < made.inside.size(); ++i)
     if (made.inside[i]) memory.of_storage[i] = -file.storages[i].bytes;
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
@@ -109,6 +110,7 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
+  if (file.from_inductor) made.dies = fused.dies;
   std::map<std::pair<int, int>, int> places;
   made.use_of_call.assign(file.calls.size(), -1);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {

@@ -125,6 +125,8 @@ class Fuser {
       made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
     made_.inlined = inline_.inlined;
+    find_ends();
+    if (program_.from_inductor) reuse_places();
     return std::move(made_);
   }
 
@@ -234,8 +236,52 @@ class Fuser {
                        [&](int call) { return made_.group_of_call[static_cast<std::size_t>(call)] != group; });
   }
 
+  // What is read by something inlined lives until that is computed.
+  void find_ends() {
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      int last = program_.storages[i].dies;
+      if (last >= 0)
+        for (const int call : readers_[i]) last = std::max(last, last_of(call));
+      made_.dies.push_back(last);
+    }
+  }
+  int last_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.back();
+  }
+
+  // A kernel writes into the place of an input of the same size that nothing reads afterwards (memory.py, AllocateLine.plan and
+  // scheduler.py, can_inplace).
+  void reuse_places() {
+    std::vector<bool> taken(program_.storages.size(), false);
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
+    for (std::size_t g = 0; g < made_.groups.size(); ++g) {
+      const FusedGroup& group = made_.groups[g];
+      if (group.scatters || program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
+      for (const int index : group.calls)
+        for (const int made : program_.calls[static_cast<std::size_t>(index)].writes)
+          if (!made_.inside[static_cast<std::size_t>(made)] && program_.storages[static_cast<std::size_t>(made)].born == index)
+            take_place(group, made, taken);
+    }
+  }
+  void take_place(const FusedGroup& group, int made, std::vector<bool>& taken) {
+    const auto at = static_cast<std::size_t>(made);
+    for (const int index : group.calls)
+      for (const InlinedRead& read : reads_of(index)) {
+        const auto from = static_cast<std::size_t>(read.storage);
+        const ProgramStorage& storage = program_.storages[from];
+        const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= group.calls.back() && storage.role == StorageRole::other;
+        const auto root = static_cast<std::size_t>(root_[from]);
+        if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
+        taken[from] = true, made_.inside[at] = true;
+        made_.dies[root] = made_.dies[at], root_[at] = root_[from];
+        return;
+      }
+  }
+
   struct Traffic {
-    double read = 0, written = 0, narrow = 0, added = 0, random = 0;
+    double read = 0, written = 0, narrow = 0, added = 0, work = 0;
+    double again = 0;  // read for every element out of L1: a row's or a channel's numbers
   };
   Traffic traffic_of(const FusedGroup& group) const {
     const int own = made_.group_of_call[static_cast<std::size_t>(group.calls.front())];
@@ -252,13 +298,16 @@ class Fuser {
       const OperatorView view(program_, op_of(index));
       const std::vector<const ProgramLayout*> results = view.results();
       if (is_one_of(operator_base(view.name()), kScattered)) all.added += scattered_bytes(view);
-      all.random += inline_.random[static_cast<std::size_t>(index)];
+      all.work += inline_.work[static_cast<std::size_t>(index)];
       for (const InlinedRead& read : reads_of(index))
         if (maker_of(read.storage, index) != own) count(reads, all.read, read.storage, read.bytes, read.element);
       for (std::size_t i = 0; i < std::min(results.size(), call.writes.size()); ++i)
         if (results[i]->on_card && is_seen(call.writes[i], own))
           count(writes, all.written, call.writes[i], bytes_of(*results[i]), element_bytes(results[i]->dtype));
     }
+    const double walked = kParameterBytes * static_cast<double>(states_[static_cast<std::size_t>(own)].elements);
+    for (const auto& [storage, size] : reads)
+      if (size * kMuchSmaller < walked) all.again += walked;
     return all;
   }
 
@@ -268,8 +317,10 @@ class Fuser {
     if (group.scatters) all.written = std::max(all.written, all.added);
     KernelList list;
     const std::string_view name = group.reduces ? "fused reduction" : "fused pointwise";
-    if (all.random > 0)
-      add_random(list, name, all.read, all.written, all.random, narrow);
+    const bool in_graph = program_.calls[static_cast<std::size_t>(group.calls.front())].graph >= 0;
+    if (in_graph && !group.scatters) all.read += kFromL1 * all.again;
+    if (in_graph && 2 * all.work > kBusy * (all.read + all.written))
+      add_busy(list, name, all.read, all.written, all.work, narrow);
     else
       list.add_pass(name, all.read, all.written, narrow ? 2 : 4, TorchWalk::vectorized, PointwiseOp::mul,
                     group.scatters ? Manner::compiled_atomics : Manner::plain);
@@ -278,13 +329,13 @@ class Fuser {
     group.kernels = std::move(list).take();
   }
 
-  // Philox in ten rounds for every number, of which Triton uses one of four.
-  static void add_random(KernelList& list, std::string_view name, double read, double written, double numbers, bool narrow) {
-    constexpr double kPhiloxOps = 240;
-    constexpr Count kEach = 1024, kThreads = 128;
+  // One that computes as long as it reads and writes.
+  static void add_busy(KernelList& list, std::string_view name, double read, double written, double work, bool narrow) {
+    constexpr double kBytesEach = 8192;
+    constexpr Count kThreads = 128;
     Custom shape;
-    shape.ctas = std::max<Count>(1, static_cast<Count>(numbers) / kEach), shape.threads = kThreads;
-    shape.load_bytes = read, shape.store_bytes = written, shape.vector_ops = kPhiloxOps * numbers;
+    shape.ctas = std::max<Count>(1, static_cast<Count>((read + written) / kBytesEach)), shape.threads = kThreads;
+    shape.load_bytes = read, shape.store_bytes = written, shape.vector_ops = 2 * work;
     list.add(name, shape, narrow ? "bf16" : "fp32");
   }
 
@@ -308,12 +359,16 @@ class Fuser {
   }
 
   static constexpr std::size_t kLookedBack = 64;
+  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, a seventh of what
+  // the same bytes take out of memory on an H200.
+  static constexpr double kFromL1 = 0.14, kMuchSmaller = 8, kParameterBytes = 4;
+  static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;
   ProgramCard card_;
   FusedProgram made_;
   InlinedProgram inline_;
   std::vector<State> states_;
-  std::vector<int> level_, maker_;
+  std::vector<int> level_, maker_, root_;  // by storage; root_: whose place it lies in
   std::vector<std::vector<int>> readers_;
   std::vector<FuseKind> kinds_;
 };

@@ -19,7 +19,7 @@ struct InlinedRead {
 struct InlinedProgram {
   std::vector<bool> inlined;                     // by call: it runs inside its readers
   std::vector<std::vector<InlinedRead>> reads;   // by call, through everything that is inlined
-  std::vector<double> random;                    // by call: random numbers drawn inside it
+  std::vector<double> work;                      // by call: instructions of all it computes, itself and what is inlined
   std::vector<bool> never_made;                  // by storage
 };
 
