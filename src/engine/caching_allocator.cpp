@@ -118,14 +118,15 @@ class CachingAllocator {
 struct StorageEvents {
   std::vector<std::vector<int>> born, dies;
 };
-StorageEvents events_of(const ProgramFile& program, const std::vector<int>& ends) {
+StorageEvents events_of(const ProgramFile& program, const LibraryMemory& libraries) {
   const std::size_t count = program.calls.size() + 1;
   StorageEvents events{std::vector<std::vector<int>>(count), std::vector<std::vector<int>>(count)};
   for (std::size_t i = 0; i < program.storages.size(); ++i) {
     const ProgramStorage& storage = program.storages[i];
-    const int dies = i < ends.size() ? ends[i] : storage.dies;
+    const int born = i < libraries.born.size() ? libraries.born[i] : storage.born;
+    const int dies = i < libraries.dies.size() ? libraries.dies[i] : storage.dies;
     if (!storage.on_card) continue;
-    events.born[static_cast<std::size_t>(storage.born + 1)].push_back(static_cast<int>(i));
+    events.born[static_cast<std::size_t>(born + 1)].push_back(static_cast<int>(i));
     if (dies >= 0) events.dies[static_cast<std::size_t>(dies + 1)].push_back(static_cast<int>(i));
   }
   return events;
@@ -136,7 +137,7 @@ StorageEvents events_of(const ProgramFile& program, const std::vector<int>& ends
 AllocatorTrace allocate(const ProgramFile& program, const LibraryMemory& libraries) {
   CachingAllocator allocator;
   std::vector<CachingAllocator::Held> held(program.storages.size());
-  const auto [born, dies] = events_of(program, libraries.dies);
+  const auto [born, dies] = events_of(program, libraries);
   const auto make = [&](const std::vector<int>& list) {
     for (const int i : list) {
       const auto at = static_cast<std::size_t>(i);

@@ -70,7 +70,9 @@ double scattered_bytes(const OperatorView& view) {
 // down columns.
 FuseKind kind_in_graph(const OperatorView& view, const ProgramRule* rule, std::string_view base) {
   if (is_one_of(base, kScattered)) return FuseKind::scattered;
-  const bool loops = !rule || is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved);
+  const bool by_itself = base.starts_with("_embedding_bag") || base == "masked_select" || base == "repeat_interleave";
+  const bool loops = !rule || is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved) ||
+                     (is_rule_among(rule, program_movement_rules()) && !by_itself);
   const bool reduction = is_one_of(base, kReductions) || is_one_of(base, kRowReductions);
   if (!loops && !reduction && !is_rule_among(rule, program_norm_rules()) && base != "full" && base != "fill")
     return FuseKind::apart;
@@ -126,7 +128,7 @@ class Fuser {
     }
     made_.inlined = inline_.inlined;
     find_ends();
-    if (program_.from_inductor) reuse_places();
+    if (program_.from_inductor) reuse_places(), make_late();
     return std::move(made_);
   }
 
@@ -250,6 +252,30 @@ class Fuser {
     return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.back();
   }
 
+  // Products and the like are put off until something needs them, if what they read is kept anyway
+  // (memory.py, reorder_for_peak_memory).
+  void make_late() {
+    for (const ProgramStorage& storage : program_.storages) made_.born.push_back(storage.born);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      if (program_.calls[i].graph < 0 || kinds_[i] != FuseKind::apart) continue;
+      int first = static_cast<int>(program_.calls.size());
+      for (const int s : program_.calls[i].writes)
+        for (const int reader : readers_[static_cast<std::size_t>(s)]) first = std::min(first, first_of(reader));
+      const auto kept = [&](const InlinedRead& read) {
+        const int dies = made_.dies[static_cast<std::size_t>(root_[static_cast<std::size_t>(read.storage)])];
+        return dies < 0 || dies >= first;
+      };
+      const auto& reads = inline_.reads[i];
+      if (first == static_cast<int>(program_.calls.size()) || !std::all_of(reads.begin(), reads.end(), kept)) continue;
+      if (program_.calls[static_cast<std::size_t>(first)].graph != program_.calls[i].graph) continue;
+      for (const int s : program_.calls[i].writes) made_.born[static_cast<std::size_t>(s)] = first;
+    }
+  }
+  int first_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
+  }
+
   // A kernel writes into the place of an input of the same size that nothing reads afterwards (memory.py, AllocateLine.plan and
   // scheduler.py, can_inplace).
   void reuse_places() {
@@ -257,14 +283,28 @@ class Fuser {
     for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
     for (std::size_t g = 0; g < made_.groups.size(); ++g) {
       const FusedGroup& group = made_.groups[g];
-      if (group.scatters || program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
-      for (const int index : group.calls)
-        for (const int made : program_.calls[static_cast<std::size_t>(index)].writes)
-          if (!made_.inside[static_cast<std::size_t>(made)] && program_.storages[static_cast<std::size_t>(made)].born == index)
-            take_place(group, made, taken);
+      if (program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
+      for (const int index : group.calls) {
+        const auto& writes = program_.calls[static_cast<std::size_t>(index)].writes;
+        const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
+        for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
+          if (const auto made = static_cast<std::size_t>(writes[i]);
+              !made_.inside[made] && program_.storages[made].born == index)
+            take_place(group, writes[i], *results[i], taken);
+      }
     }
   }
-  void take_place(const FusedGroup& group, int made, std::vector<bool>& taken) {
+  // Element by element, or added to what lies there.
+  static bool lies_alike(const ProgramLayout& a, const ProgramLayout& b) {
+    return a.strides == b.strides ? a.shape == b.shape : is_dense(a) && is_dense(b);
+  }
+  static bool is_dense(const ProgramLayout& layout) {
+    Count next = 1;
+    for (std::size_t i = layout.shape.size(); i-- > 0; next *= layout.shape[i])
+      if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
+    return true;
+  }
+  void take_place(const FusedGroup& group, int made, const ProgramLayout& as, std::vector<bool>& taken) {
     const auto at = static_cast<std::size_t>(made);
     for (const int index : group.calls)
       for (const InlinedRead& read : reads_of(index)) {
@@ -272,6 +312,8 @@ class Fuser {
         const ProgramStorage& storage = program_.storages[from];
         const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= group.calls.back() && storage.role == StorageRole::other;
         const auto root = static_cast<std::size_t>(root_[from]);
+        if (group.scatters && program_.calls[static_cast<std::size_t>(index)].reads.front() != read.storage) continue;
+        if (!read.layout || !lies_alike(*read.layout, as)) continue;
         if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
         taken[from] = true, made_.inside[at] = true;
         made_.dies[root] = made_.dies[at], root_[at] = root_[from];

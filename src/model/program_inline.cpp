@@ -103,7 +103,7 @@ class Inliner {
         continue;
       }
       const double whole = std::min(bytes_of(*inputs[i]), static_cast<double>(program_.storages[s].bytes));
-      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype)});
+      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype), inputs[i]});
     }
     return all;
   }

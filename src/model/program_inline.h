@@ -14,6 +14,7 @@ enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns, sca
 struct InlinedRead {
   int storage = 0;
   double bytes = 0, element = 4;
+  const ProgramLayout* layout = nullptr;  // as the operator that reads it sees it
 };
 
 struct InlinedProgram {

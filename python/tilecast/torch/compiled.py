@@ -37,6 +37,7 @@ class Compiler:
     def __init__(self, capability: tuple[int, int], modes: Callable[[], Any], backward: Backward) -> None:
         self.capability, self.modes, self.backward = capability, modes, backward
         self.graphs, self.running, self.left = 0, NO_GRAPH, False
+        self.ran, self.left_alone = 0, set[int]()
         self.path = ""  # the module that the node at hand comes from
         self.compiled: dict[int, tuple[nn.Module, Any]] = {}
 
@@ -45,15 +46,20 @@ class Compiler:
         if known is None:
             # as `module.compile()` does: what Dynamo leaves alone there runs as it is
             known = self.compiled[id(module)] = (module, torch.compile(module._call_impl, backend=self._backend, dynamic=False))
-        graphs = self.graphs
+        if id(module) in self.left_alone:
+            return module._call_impl(*args, **kwargs)
+        ran = self.ran
         try:
             with self._outside():
-                return known[1](*args, **kwargs)
-        except torch._dynamo.exc.TorchDynamoException as error:
-            if self.graphs > graphs:
+                out = known[1](*args, **kwargs)
+            if self.ran > ran:
+                return out
+        except Exception as error:
+            if self.ran > ran:
                 raise
             warnings.warn(f"{type(module).__name__} does not compile here and is recorded as it runs: {error}")
-            return module._call_impl(*args, **kwargs)
+        self.left_alone.add(id(module))  # Dynamo passes over PyTorch's own modules, and so does the record
+        return module._call_impl(*args, **kwargs)
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
@@ -108,6 +114,7 @@ class Compiler:
 
         def run(values: list[Any]) -> Any:
             before, self.running = self.running, number
+            self.ran += 1
             try:
                 with torch.no_grad(), self._inside():
                     return Run(graph, self).boxed_run(values)
