@@ -276,8 +276,8 @@ class Fuser {
     return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
   }
 
-  // A kernel writes into the place of an input of the same size that nothing reads afterwards (memory.py, AllocateLine.plan and
-  // scheduler.py, can_inplace).
+  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py, can_inplace);
+  // what a kernel keeps inside hands the place on.
   void reuse_places() {
     std::vector<bool> taken(program_.storages.size(), false);
     for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
@@ -289,8 +289,8 @@ class Fuser {
         const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
         for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
           if (const auto made = static_cast<std::size_t>(writes[i]);
-              !made_.inside[made] && program_.storages[made].born == index)
-            take_place(group, writes[i], *results[i], taken);
+              !inline_.never_made[made] && program_.storages[made].born == index)
+            take_place(index, writes[i], *results[i], taken);
       }
     }
   }
@@ -304,21 +304,21 @@ class Fuser {
       if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
     return true;
   }
-  void take_place(const FusedGroup& group, int made, const ProgramLayout& as, std::vector<bool>& taken) {
+  void take_place(int index, int made, const ProgramLayout& as, std::vector<bool>& taken) {
     const auto at = static_cast<std::size_t>(made);
-    for (const int index : group.calls)
-      for (const InlinedRead& read : reads_of(index)) {
-        const auto from = static_cast<std::size_t>(read.storage);
-        const ProgramStorage& storage = program_.storages[from];
-        const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= group.calls.back() && storage.role == StorageRole::other;
-        const auto root = static_cast<std::size_t>(root_[from]);
-        if (group.scatters && program_.calls[static_cast<std::size_t>(index)].reads.front() != read.storage) continue;
-        if (!read.layout || !lies_alike(*read.layout, as)) continue;
-        if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
-        taken[from] = true, made_.inside[at] = true;
-        made_.dies[root] = made_.dies[at], root_[at] = root_[from];
-        return;
-      }
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
+    const bool scatters = kinds_[static_cast<std::size_t>(index)] == FuseKind::scattered;
+    for (const InlinedRead& read : reads_of(index)) {
+      const auto from = static_cast<std::size_t>(read.storage), root = static_cast<std::size_t>(root_[from]);
+      const ProgramStorage& storage = program_.storages[from];
+      const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
+      if (scatters && call.reads.front() != read.storage) continue;
+      if (!read.layout || !lies_alike(*read.layout, as)) continue;
+      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
+      taken[from] = true, made_.inside[at] = true;
+      made_.dies[root] = made_.dies[at], root_[at] = root_[from];
+      return;
+    }
   }
 
   struct Traffic {

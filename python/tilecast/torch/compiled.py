@@ -37,15 +37,15 @@ class Compiler:
     def __init__(self, capability: tuple[int, int], modes: Callable[[], Any], backward: Backward) -> None:
         self.capability, self.modes, self.backward = capability, modes, backward
         self.graphs, self.running, self.left = 0, NO_GRAPH, False
-        self.ran, self.left_alone = 0, set[int]()
+        self.ran, self.left_alone, self.in_place = 0, set[int](), set[int]()
         self.path = ""  # the module that the node at hand comes from
         self.compiled: dict[int, tuple[nn.Module, Any]] = {}
 
     def __call__(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         known = self.compiled.get(id(module))
         if known is None:
-            # as `module.compile()` does: what Dynamo leaves alone there runs as it is
-            known = self.compiled[id(module)] = (module, torch.compile(module._call_impl, backend=self._backend, dynamic=False))
+            known = self.compiled[id(module)] = (module, torch.compile(self._entry(module), backend=self._backend,
+                                                                       dynamic=False))
         if id(module) in self.left_alone:
             return module._call_impl(*args, **kwargs)
         ran = self.ran
@@ -60,6 +60,13 @@ class Compiler:
             warnings.warn(f"{type(module).__name__} does not compile here and is recorded as it runs: {error}")
         self.left_alone.add(id(module))  # Dynamo passes over PyTorch's own modules, and so does the record
         return module._call_impl(*args, **kwargs)
+
+    def _entry(self, module: nn.Module) -> Any:
+        """`torch.compile(module)` takes PyTorch's own modules as well; `module.compile()` passes them over."""
+        from torch._dynamo import external_utils, trace_rules
+        if id(module) not in self.in_place and trace_rules.check(module.forward):
+            return external_utils.wrap_inline(module._call_impl)
+        return module._call_impl
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
@@ -166,7 +173,7 @@ class Run(torch.fx.Interpreter):
 
 def module_path(said: str) -> str:
     """`L['self'].model.layers[0]` or `L['self']._modules['model']` as `named_modules` has it."""
-    plain = re.sub(r"^L\['\w+'\]\.?", "", said).replace("._modules", "").replace("_modules", "")
+    plain = re.sub(r"^L\['\w+'\](\.__self__)?\.?", "", said).replace("._modules", "").replace("_modules", "")
     return re.sub(r"\[['\"]?([^\]'\"]+)['\"]?\]", r".\1", plain).strip(".")
 
 
