@@ -33,7 +33,7 @@ Result<ProgramFile> in_graphs(const std::vector<TestOperator>& operators, const 
 
 double read_by(const FusedProgram& fused, std::size_t group) {
   const auto& shape = std::get<Elementwise>(fused.groups[group].kernels.front().kernel.shape);
-  return static_cast<double>(shape.elements) * shape.inputs * 4;
+  return static_cast<double>(shape.elements * shape.inputs) * 4;
 }
 
 TEST(ProgramInline, WhatTwoKernelsNeedIsComputedInBoth) {

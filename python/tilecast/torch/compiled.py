@@ -155,7 +155,19 @@ def _as_without_card() -> Iterator[None]:
         stack.enter_context(mock.patch.object(nn.Module, "__call__", nn.Module._wrapped_call_impl))
         for hooks in ("_global_forward_pre_hooks", "_global_forward_hooks", "_global_forward_hooks_always_called"):
             stack.enter_context(mock.patch.object(nn.modules.module, hooks, OrderedDict()))
-        yield
+        try:
+            yield
+        finally:
+            _forget_answers()
+
+
+def _forget_answers() -> None:
+    """PyTorch remembers whether Triton can be used; where a card is there, it can."""
+    from torch.utils import _triton
+    for name in dir(_triton):
+        forget = getattr(getattr(_triton, name), "cache_clear", None)
+        if forget is not None:
+            forget()
 
 
 class Run(torch.fx.Interpreter):
