@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test install wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
+.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -32,6 +32,43 @@ demo: build/tilecast
 	@printf '\n$$ tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain\n\n'
 	@build/tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain
 
+# The page of web/, which goes into the program where it was built before it. npm is installed only where there is none.
+web: web/dist/index.html
+web/node_modules/.package-lock.json: web/package-lock.json
+	@command -v npm > /dev/null || tools/install-packages nodejs npm
+	@echo "fetching what the page is built with"
+	@cd web && npm ci --silent --no-fund --no-audit || { echo "tilecast: npm could not fetch them; 'tilecast http' answers programs without the page" >&2; exit 1; }
+	@touch $@
+web/dist/index.html: web/node_modules/.package-lock.json $(wildcard web/src/* web/src/*/* web/*.mjs docs/accuracy.md docs/accuracy/*.md)
+	@cd web && npm run --silent build
+
+# The page in a browser: builds it and the program, serves both and says the address. Ctrl-C ends it.
+PORT ?= 8421
+ui:
+	@$(MAKE) --no-print-directory web
+	@$(MAKE) --no-print-directory build/tilecast
+	@echo "open the address below in a browser; Ctrl-C ends the service"
+	@build/tilecast http --port $(PORT) --log none
+
+# The page's types and its modules without a browser.
+web-test: web
+	@cd web && npm run --silent check && npm test --silent
+
+# The page in a real browser, Debian's Chromium, beside the command line; the modules' tests before it.
+CHROMIUM ?= /usr/bin/chromium
+test-web: web-test
+	@[ -x $(CHROMIUM) ] || tools/install-packages chromium
+	@$(MAKE) --no-print-directory build/tilecast
+	@cd web && CHROMIUM=$(CHROMIUM) TILECAST=$(CURDIR)/build/tilecast node --test browser/page.test.mjs
+
+# The pictures of docs/page.md.
+screenshots: web
+	@[ -x $(CHROMIUM) ] || tools/install-packages chromium
+	@command -v pngquant > /dev/null || tools/install-packages pngquant
+	@$(MAKE) --no-print-directory build/tilecast
+	@cd web && CHROMIUM=$(CHROMIUM) TILECAST=$(CURDIR)/build/tilecast node browser/screenshots.mjs
+	@pngquant --force --ext .png --strip --speed 1 64 docs/page/*.png
+
 test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
@@ -50,6 +87,23 @@ PREFIX ?= /usr/local
 install: build/release/build.ninja
 	@cmake --build --preset release --target tilecast tilecast_library tilecast_shared -j $(JOBS)
 	@cmake --install build/release --prefix $(PREFIX)
+
+# Debian packages, checked by lintian (docs/install.md). `make check-deb` installs them into a clean root and tries them there; `make image` makes an
+# OCI image of them. The last two need root and mmdebstrap.
+deb: build/.packages
+	@packaging/build-deb
+check-deb: deb
+	@packaging/check-deb
+image: deb
+	@packaging/build-image
+
+# The OpenAPI document by another's validator, from PyPI, and every example in it asked.
+check-openapi: build/release/build.ninja
+	@cmake --build --preset release --target tilecast test_service_schema -j $(JOBS)
+	@TILECAST_ALL_EXAMPLES=1 TILECAST_OPENAPI_FILE=build/openapi.json build/release/service/test_service_schema --gtest_brief=1
+	@test -d build/venv-openapi || python3 -m venv build/venv-openapi
+	@build/venv-openapi/bin/pip install --quiet openapi-spec-validator
+	@build/venv-openapi/bin/python -m openapi_spec_validator build/openapi.json
 
 # The Python package with the library inside: one file for every Python from 3.9 on (docs/python.md).
 wheel: build/release/build.ninja

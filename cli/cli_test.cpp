@@ -55,7 +55,9 @@ TEST(Cli, HelpOfEveryFamilyNamesItsFieldsAndAnExample) {
 TEST(Cli, Version) {
   const Ran ran = run_tilecast("--version");
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, testing::MatchesRegex("tilecast [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_THAT(ran.out, testing::MatchesRegex("tilecast [0-9]+\\.[0-9]+\\.[0-9]+\ncommit   [0-9a-z-]+ of [0-9a-z-]+\n"
+                                             "weights  [0-9a-f]+ of [0-9a-z-]+: [0-9]+ models, features [0-9a-f]+\n"
+                                             "learned  from [0-9,]+ rows: [a-z].*\n"));
 }
 
 TEST(Cli, ListsEveryGpu) {

@@ -19,6 +19,7 @@ TEST(FuzzCorpus, CommConstants) { EXPECT_GT(run_corpus("comm_constants", fuzz_co
 TEST(FuzzCorpus, Prices) { EXPECT_GT(run_corpus("prices", fuzz_prices), 0); }
 TEST(FuzzCorpus, Protobuf) { EXPECT_GT(run_corpus("protobuf", fuzz_protobuf), 0); }
 TEST(FuzzCorpus, PrintableText) { EXPECT_GT(run_corpus("printable_text", fuzz_printable_text), 0); }
+TEST(FuzzCorpus, McpLines) { EXPECT_GT(run_corpus("mcp_lines", fuzz_mcp_lines), 0); }
 TEST(FuzzCorpus, MeasuredConfigs) { EXPECT_GT(run_corpus("measured_configs", fuzz_measured_configs), 0); }
 
 }  // namespace

@@ -65,6 +65,9 @@ std::string fuzz_whole_model_table(std::string_view input);
 // is understood or refused, and what is understood can be worked with.
 std::string fuzz_flag_text(std::string_view input);
 
+// Whatever an assistant sends, each line is answered by one message of one line, or by none.
+std::string fuzz_mcp_lines(std::string_view input);
+
 // Whatever bytes are read as messages, no field reaches outside of its message.
 std::string fuzz_protobuf(std::string_view input);
 

@@ -55,15 +55,21 @@ TEST(KernelCommand, JsonHasTheDocumentedFields) {
     ASSERT_EQ(list.size(), 2u);
     for (const Json& f : list) {
       EXPECT_EQ(keys_of(f),
-                (std::set<std::string>{"gpu", "kernel", "method", "latency_us", "interval_us", "bound_us", "limited_by",
+                (std::set<std::string>{"gpu", "sms", "kernel", "method", "latency_us", "interval_us", "bound_us", "limited_by",
                                        "efficiency", "seen", "standing", "ceiling_us", "breakdown"}));
       EXPECT_EQ(f["kernel"]["family"], family.info.name);
       EXPECT_EQ(f["method"], "tilecast");
       EXPECT_TRUE(f["seen"].is_boolean());
       ASSERT_FALSE(f["breakdown"].empty());
-      for (const Json& launch : f["breakdown"])
-        EXPECT_EQ(keys_of(launch), (std::set<std::string>{"name", "latency_us", "bound_us", "limited_by", "plan",
-                                                          "demand", "peak_us", "forecast_us"}));
+      for (const Json& launch : f["breakdown"]) {
+        EXPECT_EQ(keys_of(launch),
+                  (std::set<std::string>{"name", "latency_us", "bound_us", "limited_by", "plan", "schedule", "demand",
+                                         "peak_us", "forecast_us", "roofline"}));
+        EXPECT_LE(launch["schedule"]["sms_used"], f["sms"]);
+        if (launch["roofline"].is_null()) continue;
+        EXPECT_LE(launch["roofline"]["reached_ops_per_s"], launch["roofline"]["peak_ops_per_s"]);
+        EXPECT_GT(launch["roofline"]["ops_per_byte"], 0);
+      }
     }
   }
 }

@@ -55,7 +55,7 @@ Status write_pictures(const PlanServeOptions& o, const ServingPlan& plan) {
 Answer run_plan_serve(const PlanServeOptions& options) {
   if (auto fine = check_outputs(options); !fine) return fine.error();
   PlanServeQuery query = options.query;
-  query.pictures = !options.html.empty() || !options.svg.empty();
+  query.pictures = options.query.pictures || !options.html.empty() || !options.svg.empty();
   Countdown countdown("planning");
   const auto plan = plan_serve(query, [&](double share) { countdown(share); });
   if (!plan) return plan.error();

@@ -92,6 +92,13 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
   }
 }
 
+Command answered(const Refusal& refusal, Command command) {
+  return [&refusal, command = std::move(command)]() -> Answer {
+    if (refusal) return *refusal;
+    return command();
+  };
+}
+
 std::string examples_text(const Question& question) {
   std::string text;
   for (std::size_t i = 0; i < question.examples.size(); ++i)

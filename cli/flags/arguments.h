@@ -19,6 +19,9 @@ using Refusal = std::optional<Error>;
 void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refusal& refusal,
                    const std::vector<std::string>& lists = {});
 
+// A command that answers with the refusal, if there is one.
+Command answered(const Refusal& refusal, Command command);
+
 // "Example:\n  tilecast kernel ..." and more of them.
 std::string examples_text(const Question& question);
 // The first of each: for a command whose subcommands these are.

@@ -17,12 +17,15 @@
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
 #include "cli/flags/arguments.h"
+#include "cli/flags/manual_commands.h"
 #include "cli/flags/row_examples.h"
 #include "cli/flags/rows_flags.h"
 #include "cli/terminal/program.h"
+#include "service/http/run.h"
+#include "service/mcp/run.h"
 #include "support/text.h"
+#include "tilecast/build.h"
 #include "tilecast/model.h"
-#include "tilecast/version.h"
 
 namespace tilecast {
 namespace {
@@ -319,6 +322,30 @@ void add_simulate_command(CLI::App& app, SimulateOptions& options, RowsOptions& 
   });
 }
 
+void add_http_command(CLI::App& app, HttpOptions& options, Refusal& refusal, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("http", http_question().summary);
+  add_arguments(*sub, arguments_of(options), refusal);
+  sub->footer(examples_text(http_question()));
+  sub->callback([&] {
+    chosen = answered(refusal, [&options]() -> Answer {
+      const auto served = run_http(options);
+      return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
+    });
+  });
+}
+
+void add_mcp_command(CLI::App& app, McpOptions& options, Refusal& refusal, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("mcp", mcp_question().summary);
+  add_arguments(*sub, arguments_of(options), refusal);
+  sub->footer(examples_text(mcp_question()));
+  sub->callback([&] {
+    chosen = answered(refusal, [&options]() -> Answer {
+      const auto served = run_mcp(options);
+      return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
+    });
+  });
+}
+
 }  // namespace
 
 int run_tilecast(int argc, char** argv) {
@@ -331,7 +358,7 @@ int run_tilecast(int argc, char** argv) {
       "Lists and ranges for any number: --batch 1,8,64, 1..8 (each), 8..64:8 (steps), 8..64*2 or 8..64x2 (factors); the\n"
       "question is asked for every combination (docs/cli.md).\n\n"
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
-  app.set_version_flag("--version", "tilecast " + std::string(version()));
+  app.set_version_flag("--version", [] { return build_text(build_info()); });
   KernelOptions kernel_options;
   GpuOptions gpu_options;
   ModelCommandOptions model_options;
@@ -355,6 +382,15 @@ int run_tilecast(int argc, char** argv) {
   add_cluster_commands(app, collective_options, rows_options, chosen);
   CalibrateOptions calibrate_options;
   add_calibrate_command(app, calibrate_options, rows_options, chosen);
+  HttpOptions http_options;
+  Refusal http_refusal;
+  add_http_command(app, http_options, http_refusal, chosen);
+  McpOptions mcp_options;
+  Refusal mcp_refusal;
+  add_mcp_command(app, mcp_options, mcp_refusal, chosen);
+  ManualOptions manual_options;
+  add_manual_commands(app, manual_options, chosen);
+  if (is_completion_request(argc, argv)) return complete_words(app, argc, argv);
   return run_program(app, chosen, argc, argv);
 }
 

@@ -41,6 +41,8 @@ struct GpuInfo {
   int sms = 0;                     // SMs, compute units or Xe cores
   Hertz clock_quoted, clock_max;   // where the vendor quotes its peaks; the highest the driver allows
   Watts power;
+  std::optional<double> usd_per_hour;  // for renting it on demand; nothing where no list has it
+  std::string price_source;            // whose list, and when it was read
   std::vector<GpuPeak> peaks;
 
   struct {
@@ -78,6 +80,9 @@ struct GpuInfo {
 std::vector<GpuInfo> known_gpus();
 // One of them, or one that is described; errors name the file and its field.
 Result<GpuInfo> describe_gpu(const GpuQuery& query);
+
+// The description itself, as a file of data/gpus: edited and given back as `name`, it is another card.
+Result<std::string> gpu_description(const GpuQuery& query);
 
 // A constant of the physics, as a forecast of a card uses it.
 struct ConstantInfo {

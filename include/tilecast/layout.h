@@ -17,11 +17,23 @@ enum class PipelineSchedule : std::uint8_t {
   one_f_one_b,  // PipeDream-flush: backward as soon as it can
   interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
   zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
+  zero_bubble_v,  // ZB-V: the same over two chunks a rank, down the ranks and back up, so that no bubble is left
 };
-inline constexpr std::array<std::string_view, 4> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
-                                                                           "zero-bubble"};
+inline constexpr std::array<std::string_view, 5> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
+                                                                           "zero-bubble", "zero-bubble-v"};
 constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
 constexpr const auto& enum_names(PipelineSchedule) { return kPipelineScheduleNames; }
+
+// A model is cut into ranks x chunks virtual stages, in order. They stand chunk by chunk over the ranks (Megatron's
+// placement), or as a V: the first chunk from the first rank to the last, the second one back.
+constexpr int stage_at(PipelineSchedule s, int ranks, int rank, int chunk) {
+  const bool back = s == PipelineSchedule::zero_bubble_v && chunk % 2 == 1;
+  return chunk * ranks + (back ? ranks - 1 - rank : rank);
+}
+constexpr int rank_of_stage(PipelineSchedule s, int ranks, int stage) {
+  const bool back = s == PipelineSchedule::zero_bubble_v && stage / ranks % 2 == 1;
+  return back ? ranks - 1 - stage % ranks : stage % ranks;
+}
 
 // What of a model's state data parallel ranks share out among themselves.
 enum class Sharding : std::uint8_t {
@@ -77,6 +89,12 @@ struct RankLayout {
 
   int ranks() const { return tp * cp * dp * pp; }
   int virtual_stages() const { return pp * chunks; }
+  int stage_of(int rank, int chunk) const { return stage_at(schedule, pp, rank, chunk); }
+  int rank_of(int stage) const { return rank_of_stage(schedule, pp, stage); }
+  // The order micro-batches really take: several chunks a rank are Megatron's interleaved schedule, or a V.
+  PipelineSchedule order() const {
+    return chunks > 1 && schedule != PipelineSchedule::zero_bubble_v ? PipelineSchedule::interleaved : schedule;
+  }
   // Ranks over which a dense weight is replicated, and an expert's.
   int replicas() const { return cp * dp; }
   int expert_width() const { return expert_tp > 0 ? expert_tp : ep > 1 ? 1 : tp; }

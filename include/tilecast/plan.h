@@ -124,10 +124,14 @@ struct ParetoPoint {
   double tokens_per_user = 0, tokens_per_gpu = 0, concurrency = 0;  // by steady states
   std::string what;                                                 // "H100-SXM vllm fp8, tp 2"
   bool front = false;                                               // nothing has more of both
+  std::string gpu, layout;                                          // "H100-SXM", "tp 2"; one GPU: "1 GPU"
+  bool layout_front = false;  // nothing on this GPU in this layout has more of both
+  double low_per_user = 0, high_per_user = 0;  // 80 % interval of tokens_per_user, on either front
 };
 struct LoadPoint {
   double rate = 0;
-  Seconds ttft, tpot;  // the query's statistic of them
+  Seconds ttft, tpot, e2el;  // the query's statistic of them
+  Interval ttft_interval, tpot_interval, e2el_interval;  // 80 %
 };
 struct PlanPictures {
   std::vector<ParetoPoint> pareto;  // one copy of each set-up, at several loads
@@ -254,6 +258,7 @@ struct ScalingPoint {
   Count global_batch = 0;
   std::string layout;  // empty: nothing fits
   double tokens_per_second = 0, utilisation = 0, days = 0;
+  double low_days = 0, high_days = 0;  // by the step's 80 % interval
 };
 
 struct TrainingPlanResult {

@@ -168,6 +168,8 @@ struct SimulateQuery {
   double link_gb_per_s = 50, link_us = 20;
   FleetQuery fleet;
   bool no_interval = false;  // leave out the intervals, which take two more runs
+  Count list_steps = 0;      // steps to list one by one, of a single load
+  double list_from = 0;      // ... from this second of the run on
   Method method = Method::tilecast;
   std::string weights;  // a weight file in place of the shipped ones
 };
@@ -210,6 +212,8 @@ struct SimulationResult {
   Slo slo;
   Count media_tokens = 0;  // of one image or clip in a prompt
   std::vector<std::string> notes;
+  Count list_steps = 0;  // as asked
+  double list_from = 0;
   std::vector<SimulatedLoad> loads;
 };
 

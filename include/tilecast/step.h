@@ -81,6 +81,7 @@ struct StepQuery {
   std::optional<bool> wide_gradients = {};  // train: gradients are summed and kept in fp32 (Megatron)
   std::optional<Count> micro_batch = {};   // train: sequences a rank works on at a time; empty: all it has
   std::optional<Count> global_batch = {};  // train: sequences of a step over all ranks, in place of `batch`
+  bool list_tasks = false;  // many GPUs: also who of the pipeline does what and when
 
   Method method = Method::tilecast;
   std::string weights = {};  // a weight file in place of the shipped ones
@@ -177,6 +178,22 @@ struct StepAxis {
   Seconds total, exposed;
 };
 
+// A step over many GPUs, pipeline rank by pipeline rank.
+struct StepTask {
+  int rank = 0;            // of the pipeline
+  std::string name;        // "forward", "backward", "gradients" ...
+  int micro_batch = -1;    // -1: of none, as what is exchanged or updated once a step
+  int chunk = 0;           // of the rank's layers, where schedules interleave
+  Seconds begin, end;
+  bool beside = false;     // an exchange that runs while tasks do
+};
+struct StepTimeline {
+  int ranks = 1;                // of the pipeline
+  int alike = 1;                // GPUs that each of them stands for
+  std::vector<StepTask> tasks;  // in order of begin; the first and the last where they are very many
+  Count left_out = 0;           // those between
+};
+
 // Over many GPUs: the step of the busiest rank. Computing, bubble, optimizer and what is exposed sum to it.
 struct StepOverMany {
   Count micro_batches = 1;
@@ -190,6 +207,7 @@ struct StepOverMany {
   Bytes usable;           // of the rank that may fill least
   bool fits = false;      // every stage
   double seen_share = 0;  // of computing, by kernels whose card was measured
+  std::optional<StepTimeline> timeline;  // where the query wants it
 };
 
 struct StepDetail;  // what traces of many GPUs are drawn from
@@ -206,6 +224,7 @@ struct StepForecast {
   double tokens_per_second = 0;        // or images, clips: `setting.item`; of all GPUs
   double flops = 0;                    // model FLOPs: products, convolutions and attention; of one rank
   double mfu = 0;                      // model FLOPs over the time and the dense peak of all GPUs
+  std::optional<double> joules;        // of all GPUs; nothing where their power is not known
   std::optional<Resource> limited_by;  // most of the time; see host_bound too
   Seen seen = Seen::no;                // the weakest claim of more than half of it
   StepMemory memory;                   // over many GPUs, of the fullest stage
@@ -227,6 +246,8 @@ Result<StepSetting> setting_of(const StepQuery& query);
 // Steps in Chrome's trace format, which Perfetto opens: a process each; of one GPU its kernels, of many a lane a
 // pipeline rank.
 Result<std::string> chrome_trace(std::span<const StepForecast> steps);
+// ... and as values, of a step over many GPUs.
+Result<StepTimeline> timeline_of(const StepForecast& step);
 
 // Execution traces of MLCommons Chakra, which ASTRA-sim runs (docs/chakra.md), of a step over many GPUs.
 struct ChakraTraces {

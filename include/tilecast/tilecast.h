@@ -25,6 +25,7 @@
 
 #ifdef __cplusplus
 #include "tilecast/arguments.h"
+#include "tilecast/build.h"
 #include "tilecast/calibrate.h"
 #include "tilecast/collective.h"
 #include "tilecast/diagnose.h"

@@ -53,6 +53,15 @@ inline constexpr std::array<std::string_view, 2> kObjectiveNames = {"next-token"
 constexpr std::string_view name_of(Objective o) { return kObjectiveNames[static_cast<std::size_t>(o)]; }
 constexpr const auto& enum_names(Objective) { return kObjectiveNames; }
 
+// How tokens reach experts on other ranks.
+enum class TokenDispatch : std::uint8_t {
+  all_to_all,  // once for each of their experts
+  deepep,      // once for each rank that has some of them (DeepEP, hybrid-EP)
+};
+inline constexpr std::array<std::string_view, 2> kTokenDispatchNames = {"all-to-all", "deepep"};
+constexpr std::string_view name_of(TokenDispatch d) { return kTokenDispatchNames[static_cast<std::size_t>(d)]; }
+constexpr const auto& enum_names(TokenDispatch) { return kTokenDispatchNames; }
+
 // What of a training step a query says beside its batch.
 struct TrainMethod {
   TrainPrecision precision = TrainPrecision::none;
@@ -62,6 +71,8 @@ struct TrainMethod {
   Count rank = 16;  // of adapters
   AdapterTargets targets = AdapterTargets::all;
   Objective objective = Objective::next_token;
+  TokenDispatch dispatch = TokenDispatch::all_to_all;
+  Count mtp_heads = 0;  // multi-token prediction: tokens beyond the next one that a layer of their own learns to predict
 };
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-"""The program, the C interface and the package agree to the last digit, on random questions of all kinds."""
+"""The program, the C interface, the package, the service for assistants and the one over HTTP agree to the last digit, on random questions of all kinds."""
 
 import json
 import random
@@ -7,6 +7,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from faces_testing import HttpFace, by_assistant
 from package_testing import C_PROGRAM, MISSING, PROGRAM, ROOT, needs_package
 
 if not MISSING:
@@ -123,7 +124,23 @@ class Agreement(unittest.TestCase):
             self.assertEqual(outcome.get("answer"), told, (question, query, outcome.get("error")))
             refused += told is None
         self.assertLess(refused, 60)
+        self.check_others(questions, programs)
         self.check_c(questions, programs)
+
+    def check_others(self, questions, programs):
+        """... of an assistant and over HTTP; a file is called as it was sent there."""
+        def named(answer):
+            return {**answer, "trace": Path(answer["trace"]).name} if isinstance(answer, dict) and "trace" in answer else answer
+
+        asked = 0
+        for (question, query), told, answer in zip(questions, programs, by_assistant(questions)):
+            if answer != "no tool":
+                self.assertEqual(named(answer), named(told), ("mcp", question, query))
+                asked += 1
+        self.assertGreater(asked, 250)
+        with HttpFace() as http:
+            for (question, query), told in zip(questions, programs):
+                self.assertEqual(named(http.ask(question, query)), named(told), ("http", question, query))
 
     def check_c(self, questions, programs):
         """... of C: one program that asks what it is told line by line (examples/ask.c)."""

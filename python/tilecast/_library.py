@@ -38,7 +38,8 @@ def _candidates() -> List[Path]:
     if named:
         return [Path(named)]
     tree = _HERE.parent.parent / "build"  # beside the sources: what `make` built
-    return [_HERE / "libtilecast.so", tree / "release" / "libtilecast.so", tree / "libtilecast.so"]
+    installed = _HERE.parents[2] / "libtilecast.so.1"  # lib/python3/dist-packages/tilecast: what `make install` and Debian's packages put there
+    return [_HERE / "libtilecast.so", tree / "release" / "libtilecast.so", tree / "libtilecast.so", installed]
 
 
 _lock = threading.Lock()

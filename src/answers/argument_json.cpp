@@ -1,5 +1,8 @@
 #include "answers/argument_json.h"
 
+#include <array>
+#include <cmath>
+
 #include "answers/ranges.h"
 
 namespace tilecast {
@@ -19,15 +22,40 @@ std::string_view kind_name(ArgumentKind kind) {
   return "";
 }
 
-Json argument_json(const Argument& about) {
-  return Json{{"name", about.name},       {"kind", kind_name(about.kind)},
-              {"help", about.help},       {"unit", about.unit},
-              {"example", about.example}, {"default", about.fallback},
-              {"choices", about.choices}, {"aliases", about.aliases},
-              {"required", about.required}, {"ranges", takes_range(about)}};
+std::string_view naming_name(Naming naming) {
+  constexpr std::array<std::string_view, 7> kNames = {"", "gpu", "gpus", "cluster", "model", "input", "output"};
+  return kNames[static_cast<std::size_t>(naming)];
+}
+
+Json scopes_json(const std::vector<Scope>& scopes) {
+  Json list = Json::array();
+  for (const Scope& scope : scopes) list.push_back(Json{{"argument", scope.argument}, {"values", scope.values}});
+  return list;
 }
 
 }  // namespace
+
+Json argument_json(const Argument& about, Naming naming, bool several) {
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return Json{{"name", about.name},
+              {"kind", kind_name(about.kind)},
+              {"help", about.help},
+              {"unit", about.unit},
+              {"example", about.example},
+              {"default", about.fallback},
+              {"least", bound(about.least)},
+              {"most", bound(about.most)},
+              {"choices", about.choices},
+              {"aliases", about.aliases},
+              {"required", about.required},
+              {"positional", about.positional},
+              {"repeated", about.repeated},
+              {"several", several},
+              {"ranges", takes_range(about)},
+              {"names", naming_name(naming)},
+              {"group", about.group},
+              {"scopes", scopes_json(about.scopes)}};
+}
 
 Json arguments_json(const std::vector<Argument>& arguments) {
   Json list = Json::array();

@@ -1,7 +1,9 @@
 #include "answers/ask.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -9,6 +11,7 @@
 #include "answers/ask_each.h"
 #include "answers/documents.h"
 #include "answers/given.h"
+#include "answers/question_forms.h"
 #include "answers/sweep.h"
 #include "support/file.h"
 #include "support/json.h"
@@ -161,7 +164,7 @@ Answer ask_collective(GivenArguments& given) {
 Answer ask_simulate(GivenArguments& given) {
   SimulateQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto run = simulate(query);
+  const auto run = simulate(query, given.progress());
   return run ? Answer(simulate_json(*run)) : Answer(run.error());
 }
 
@@ -169,14 +172,14 @@ Answer ask_simulate(GivenArguments& given) {
 Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_serve(query);
+  const auto plan = plan_serve(query, given.progress());
   return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
 }
 
 Answer ask_plan_train(GivenArguments& given) {
   PlanTrainQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
-  const auto plan = plan_train(query);
+  const auto plan = plan_train(query, given.progress());
   if (!plan) return plan.error();
   if (plan->ranked.empty())
     return field_error("gpus", "none of " + std::to_string(plan->tried) + " layouts fits",
@@ -233,34 +236,48 @@ Answer ask_calibrate(GivenArguments& given) {
 }
 
 template <class Query>
-const std::vector<Argument>& arguments_for() {
-  static const std::vector<Argument> all = [] {
-    Query query;
-    std::vector<Argument> declared;
-    for (const BoundArgument& argument : arguments_of(query)) declared.push_back(argument.about);
-    return declared;
-  }();
+std::vector<Argument> arguments_for() {
+  Query query;
+  std::vector<Argument> all;
+  for (const BoundArgument& argument : arguments_of(query)) all.push_back(argument.about);
   return all;
 }
-const std::vector<Argument>& no_arguments() {
-  static const std::vector<Argument> none;
-  return none;
+std::vector<Argument> no_arguments() { return {}; }
+
+// Questions that take more here than their queries say, or can do without what those need.
+std::vector<Argument> gpu_arguments() {
+  std::vector<Argument> all = arguments_for<GpuQuery>();
+  all.push_back({.name = "constants",
+                 .kind = ArgumentKind::yes_no,
+                 .help = "the constants of the physics that its forecasts use"});
+  return all;
+}
+std::vector<Argument> models_arguments() {
+  std::vector<Argument> all = arguments_for<ModelQuery>();
+  for (Argument& argument : all) argument.required = false;  // none: all of them
+  all.push_back({.name = "classes",
+                 .kind = ArgumentKind::yes_no,
+                 .help = "the classes whose config.json is understood, instead"});
+  return all;
 }
 
 struct Asked {
   std::string_view name;
   const Question& about;
   Answer (*ask)(GivenArguments& given);
-  const std::vector<Argument>& (*arguments)();
+  std::vector<Argument> (*arguments)();
   bool sweeps = false;  // may be asked over ranges; others read long recordings or write files
+  std::vector<std::string> several = {};
 };
+const std::vector<std::string> kStepLists = {"gpu", "dtype", "engine", "cluster"};
 
 const std::vector<Asked>& all_questions() {
   static const std::vector<Asked> all = {
-      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, true},
-      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, true},
-      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, true},
-      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>, true},
+      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, true, {"gpu"}},
+      {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, true, kStepLists},
+      {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, true, kStepLists},
+      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>, true,
+       {"cluster", "bytes", "tokens"}},
       {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>, true},
       {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>, true},
       {"plan train", plan_train_question(), &ask_plan_train, &arguments_for<PlanTrainQuery>, true},
@@ -270,8 +287,8 @@ const std::vector<Asked>& all_questions() {
       {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>, true},
       {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
       {"gpus", gpus_question(), &ask_gpus, &no_arguments},
-      {"gpu", gpu_question(), &ask_gpu, &arguments_for<GpuQuery>},
-      {"models", models_question(), &ask_models, &arguments_for<ModelQuery>},
+      {"gpu", gpu_question(), &ask_gpu, &gpu_arguments},
+      {"models", models_question(), &ask_models, &models_arguments},
       {"clusters", clusters_question(), &ask_clusters, &no_arguments},
   };
   return all;
@@ -303,18 +320,21 @@ Result<QuerySweep> sweep_of(const Asked& asked, nlohmann::json query) {
   return QuerySweep::from(std::move(query), arguments, lists);
 }
 
-AskOne asker_of(const Asked& asked) {
-  return [&asked](nlohmann::json query) -> Answer {
+AskOne asker_of(const Asked& asked, const AskWatch& watch = {}) {
+  return [&asked, &watch](nlohmann::json query) -> Answer {
     auto given = GivenArguments::from(std::move(query));
-    return given ? asked.ask(*given) : Answer(std::move(given).error());
+    if (!given) return std::move(given).error();
+    given->set_watch(watch);
+    return asked.ask(*given);
   };
 }
 
-Answer answer_of(const Asked& asked, nlohmann::json query, int threads) {
+Answer answer_of(const Asked& asked, nlohmann::json query, int threads, const AskWatch& watch = {}) {
   const auto sweep = sweep_of(asked, std::move(query));
   if (!sweep) return sweep.error();
-  if (sweep->axes().empty()) return asker_of(asked)(sweep->query(0));
-  const auto answers = sweep->ask_all(asker_of(asked), threads);
+  const AskOne ask_one = asker_of(asked, watch);
+  if (sweep->axes().empty()) return ask_one(sweep->query(0));
+  const auto answers = sweep->ask_all(ask_one, threads);
   if (!answers) return answers.error();
   return sweep->document(*answers);
 }
@@ -327,6 +347,12 @@ std::string outcome_text(const Answer& answer) {
 }
 
 }  // namespace
+
+Answer ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch) {
+  const auto found = question_named(question);
+  // One thread: whoever serves others has threads of its own, and a watch is heard on the asking one.
+  return found ? answer_of(**found, std::move(query), 1, watch) : Answer(found.error());
+}
 
 Answer ask(std::string_view question, std::string_view query) {
   const auto found = question_named(question);
@@ -374,10 +400,33 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   return "[" + join(answers, ",\n") + "]\n";
 }
 
+const std::vector<QuestionForm>& question_forms() {
+  static const std::vector<QuestionForm> all = [] {
+    std::vector<QuestionForm> forms;
+    for (const Asked& one : all_questions())
+      forms.push_back({std::string(one.name), one.about.name, one.about.summary, one.about.examples, one.arguments(),
+                       one.several, one.sweeps});
+    return forms;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& question_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Asked& one : all_questions()) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string questions_json() {
   Json list = Json::array();
-  for (const Asked& one : all_questions()) {
-    Json json{{"name", one.name}, {"summary", one.about.summary}, {"arguments", arguments_json(one.arguments())}};
+  for (const QuestionForm& one : question_forms()) {
+    Json arguments = Json::array();
+    for (const Argument& about : one.arguments)
+      arguments.push_back(argument_json(about, naming_of(one.name, about.name), one.takes_several(about.name)));
+    Json json{{"name", one.name}, {"summary", one.summary}, {"examples", one.examples}, {"arguments", arguments}};
     if (one.name == "kernel")
       for (const KernelFamily& family : kernel_families())
         json["families"].push_back(Json{{"name", family.name},

@@ -37,6 +37,9 @@ Result<bool> is_swept(std::string_view question, std::string_view query);
 // `threads` threads, 0: all that the machine has.
 Result<std::string> ask_many(std::string_view question, std::string_view queries, int threads);
 
+// "kernel", "plan serve" ...
+const std::vector<std::string>& question_names();
+
 // All questions with their arguments, as JSON.
 std::string questions_json();
 

@@ -101,5 +101,20 @@ TEST(Ask, EveryQuestionOfTheProgramIsAmongThem) {
   }
 }
 
+TEST(Ask, ArgumentsSayTheirRangeAndWhereTheyMeanSomething) {
+  const Texts all = Texts::parse(questions_json());
+  bool positional = false, bounded = false, scoped = false;
+  for (const Texts& question : all)
+    for (const Texts& argument : question["arguments"]) {
+      if (argument["name"] == "model") positional |= argument.value("positional", false);
+      if (question["name"] == "predict" && argument["name"] == "batch") bounded = argument.at("least") == 1;
+      if (argument.contains("scopes"))
+        for (const Texts& scope : argument["scopes"]) scoped |= scope.at("argument") == "mode" && !scope.at("values").empty();
+    }
+  EXPECT_TRUE(positional);
+  EXPECT_TRUE(bounded);
+  EXPECT_TRUE(scoped);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -128,6 +128,14 @@ Result<std::vector<std::pair<std::string, std::string>>> GivenArguments::take_re
   return rest;
 }
 
+std::function<void(double)> GivenArguments::progress() const {
+  if (!watch_.progress && !watch_.cancel.stop_possible()) return {};
+  return [watch = watch_](double share) {
+    if (watch.cancel.stop_requested()) throw AskCancelled{};
+    if (watch.progress) watch.progress(share);
+  };
+}
+
 Status GivenArguments::check_all_taken() const {
   for (const auto& [name, value] : members_.items()) {
     if (known_.contains(name)) continue;

@@ -1,6 +1,7 @@
 // A query as a JSON object, member by member, to the texts that declared arguments read.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "answers/served.h"
 #include "tilecast/arguments.h"
 
 namespace tilecast {
@@ -26,6 +28,11 @@ class GivenArguments {
   Status fill(const std::vector<BoundArgument>& arguments);
   // Whatever was not asked for above, as texts by name.
   Result<std::vector<std::pair<std::string, std::string>>> take_rest();
+  // For whoever waits for a long answer. What `progress()` returns hears shares, and throws AskCancelled where nobody
+  // waits any more.
+  void set_watch(const AskWatch& watch) { watch_ = watch; }
+  std::function<void(double share)> progress() const;
+
   // Nothing is left; an error names what is, and what there could be.
   Status check_all_taken() const;
 
@@ -34,6 +41,12 @@ class GivenArguments {
 
   nlohmann::json members_ = nlohmann::json::object();  // by names with hyphens
   std::set<std::string> known_;                        // names that were asked for
+  AskWatch watch_;
 };
+
+struct AskCancelled {};
+
+// The answer to a question (answers/ask.h), which may be asked over ranges, while somebody watches.
+Result<std::string> ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch);
 
 }  // namespace tilecast

@@ -14,6 +14,8 @@ Json object_of(const GpuInfo& gpu) {
               {"sms", gpu.sms},
               {"clock_mhz", {{"quoted", in_megahertz(gpu.clock_quoted)}, {"max", in_megahertz(gpu.clock_max)}}},
               {"power_w", in_watts(gpu.power)},
+              {"usd_per_hour", gpu.usd_per_hour ? Json(*gpu.usd_per_hour) : Json()},
+              {"price_source", gpu.price_source},
               {"peak_tflops", peaks},
               {"l2_bytes", in_bytes(gpu.l2)},
               {"dram_bytes", in_bytes(gpu.dram)},

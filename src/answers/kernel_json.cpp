@@ -12,6 +12,15 @@ Json times_json(const ResourceTimes& times) {
   return json;
 }
 
+Json roofline_json(const std::optional<LaunchForecast::Roofline>& r) {
+  if (!r) return Json();
+  return Json{{"ops_per_byte", r->intensity},
+              {"reached_ops_per_s", r->reached.base()},
+              {"peak_ops_per_s", r->peak.base()},
+              {"feed_bytes_per_s", r->feed.base()},
+              {"feed", r->from_dram ? "dram" : "l2"}};
+}
+
 Json launch_json(const LaunchForecast& f) {
   return Json{{"name", f.name},
               {"latency_us", in_microseconds(f.latency)},
@@ -25,6 +34,11 @@ Json launch_json(const LaunchForecast& f) {
                 {"ctas_per_sm", f.ctas_per_sm},
                 {"waves", f.waves},
                 {"known", f.plan_known}}},
+              {"schedule",
+               {{"dispatch", f.dispatch},
+                {"sms_used", f.sms_used},
+                {"tasks_busiest", f.tasks_busiest},
+                {"balance", f.balance}}},
               {"demand",
                {{"tensor_ops", in_ops(f.total.tensor)},
                 {"vector_ops", in_ops(f.total.vector)},
@@ -35,7 +49,8 @@ Json launch_json(const LaunchForecast& f) {
                 {"dram_load_bytes", in_bytes(f.dram_load)},
                 {"dram_store_bytes", in_bytes(f.dram_store)}}},
               {"peak_us", times_json(f.at_peak)},
-              {"forecast_us", times_json(f.as_forecast)}};
+              {"forecast_us", times_json(f.as_forecast)},
+              {"roofline", roofline_json(f.roofline)}};
 }
 
 Json forecast_object(const KernelForecast& f) {
@@ -44,6 +59,7 @@ Json forecast_object(const KernelForecast& f) {
   Json launches = Json::array();
   for (const LaunchForecast& launch : f.launches) launches.push_back(launch_json(launch));
   return Json{{"gpu", f.gpu},
+              {"sms", f.sms},
               {"kernel", {{"family", f.family}, {"dtype", f.dtype}, {"dims", dims}}},
               {"method", name_of(f.method)},
               {"latency_us", in_microseconds(f.latency)},

@@ -44,6 +44,15 @@ Json exchange_json(const StepExchange& e) {
               {"algorithm", e.algorithm}};
 }
 
+// Tasks as lists: a pipeline has thousands of them.
+Json timeline_json(const StepTimeline& timeline) {
+  Json tasks = Json::array();
+  for (const StepTask& t : timeline.tasks)
+    tasks.push_back(Json{t.rank, t.name, t.micro_batch, t.chunk, in_milliseconds(t.begin), in_milliseconds(t.end), t.beside});
+  return Json{{"ranks", timeline.ranks}, {"gpus_a_rank", timeline.alike}, {"left_out", timeline.left_out},
+              {"columns", {"rank", "task", "micro_batch", "chunk", "begin_ms", "end_ms", "beside"}}, {"tasks", tasks}};
+}
+
 Json refused_json(const StepSetting& s, const Error& why) {
   return Json{{"model", s.model},
               {"cluster", s.cluster},
@@ -65,7 +74,7 @@ Json parallel_row_json(const Row<StepForecast>& row) {
       axes[name_of(axis.axis)] = Json{{"total_ms", in_milliseconds(axis.total)}, {"exposed_ms", in_milliseconds(axis.exposed)}};
   for (const StepStage& stage : many.stages) stages.push_back(stage_json(stage));
   for (const StepExchange& exchange : many.exchanges) exchanges.push_back(exchange_json(exchange));
-  return Json{{"model", s.model},
+  Json json{{"model", s.model},
               {"cluster", s.cluster},
               {"gpu", s.gpu},
               {"gpus", s.gpus},
@@ -80,6 +89,7 @@ Json parallel_row_json(const Row<StepForecast>& row) {
               {"tokens_per_second", f.tokens_per_second},
               {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
               {"mfu", f.mfu},
+              {"energy_j", f.joules ? Json(*f.joules) : Json()},
               {"compute_ms", in_milliseconds(many.compute)},
               {"bubble_ms", in_milliseconds(many.bubble)},
               {"optimizer_ms", in_milliseconds(many.optimizer)},
@@ -90,6 +100,8 @@ Json parallel_row_json(const Row<StepForecast>& row) {
               {"fits", many.fits},
               {"seen", many.seen_share > 0.5},
               {"exchanges", exchanges}};
+  if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
+  return json;
 }
 
 }  // namespace

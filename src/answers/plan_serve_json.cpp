@@ -80,6 +80,43 @@ Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
   return json;
 }
 
+Json pareto_json(const PlanPictures& pictures) {
+  Json points = Json::array();
+  for (const ParetoPoint& p : pictures.pareto)
+    if (p.front || p.layout_front)
+      points.push_back({{"gpu", p.gpu},
+                        {"layout", p.layout},
+                        {"what", p.what},
+                        {"output_tokens_per_second_per_user", p.tokens_per_user},
+                        {"interval_per_user", {p.low_per_user, p.high_per_user}},
+                        {"output_tokens_per_second_per_gpu", p.tokens_per_gpu},
+                        {"concurrency", p.concurrency},
+                        {"front", p.front}});
+  return points;
+}
+
+// What drawings show: the Pareto front, latency against load, the run over time.
+Json pictures_json(const PlanPictures& pictures) {
+  Json loads = Json::array(), slices = Json::array();
+  const auto ends = [](const Interval& i) { return Json{in_milliseconds(i.low), in_milliseconds(i.high)}; };
+  for (const LoadPoint& p : pictures.loads)
+    loads.push_back({{"rate", p.rate},
+                     {"ttft_ms", in_milliseconds(p.ttft)},
+                     {"ttft_interval_ms", ends(p.ttft_interval)},
+                     {"tpot_ms", in_milliseconds(p.tpot)},
+                     {"tpot_interval_ms", ends(p.tpot_interval)},
+                     {"e2el_ms", in_milliseconds(p.e2el)},
+                     {"e2el_interval_ms", ends(p.e2el_interval)}});
+  for (const Slice& s : pictures.slices)
+    slices.push_back({{"time_s", s.time},
+                      {"cache", s.cache},
+                      {"busy", s.busy},
+                      {"running", s.running},
+                      {"waiting", s.waiting},
+                      {"power_w", or_null(s.watts)}});
+  return {{"pareto", pareto_json(pictures)}, {"loads", loads}, {"over_time", slices}};
+}
+
 }  // namespace
 
 std::string planned_json(const PlanServeQuery& q, const ServingPlan& p, const PlannedServing& d) {
@@ -124,6 +161,7 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
                                   p.tried, p.too_large, p.too_slow);
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
+  if (p.pictures) json["pictures"] = pictures_json(*p.pictures);
   return json_text(json);
 }
 

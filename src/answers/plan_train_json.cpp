@@ -46,7 +46,8 @@ Json points_json(const std::vector<ScalingPoint>& points) {
                    {"layout", s.layout.empty() ? Json() : Json(s.layout)},
                    {"tokens_per_second", s.tokens_per_second},
                    {"mfu", s.utilisation},
-                   {"days", s.days}});
+                   {"days", s.days},
+                   {"interval_days", s.layout.empty() ? Json() : Json{s.low_days, s.high_days}}});
   return all;
 }
 

@@ -68,6 +68,7 @@ Json row_json(const Row<StepForecast>& row) {
                    {"tokens_per_second", s.tokens_per_second},
                    {"model_flops", s.flops},
                    {"mfu", s.mfu},
+                   {"energy_j", s.joules ? Json(*s.joules) : Json()},
                    {"limited_by", s.limited_by ? Json(name_of(*s.limited_by)) : Json()},
                    {"host_bound", s.host_bound},
                    {"seen", name_of(s.seen)},

@@ -90,6 +90,25 @@ Json offload_json(const ServingOutcome& outcome) {
           {"disk_stored_tokens", outcome.stored[1]}};
 }
 
+// Some of a run's steps one by one: those that had not ended by the second given, as many as asked for.
+Json steps_json(const SimulationResult& run, const ServingOutcome& outcome) {
+  Json steps = Json::array();
+  for (const StepRecord& s : outcome.steps) {
+    if (static_cast<Count>(steps.size()) >= run.list_steps) break;
+    if ((s.end - outcome.begin).base() <= run.list_from) continue;
+    steps.push_back({{"start_s", (s.start - outcome.begin).base()},
+                     {"step_ms", in_milliseconds(s.end - s.start)},
+                     {"replica", s.replica},
+                     {"steps", s.steps},
+                     {"prompt_tokens", s.prompt_tokens},
+                     {"decodes", s.decodes},
+                     {"running", s.running},
+                     {"waiting", s.waiting},
+                     {"cache", s.cache}});
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::string simulate_json(const SimulationResult& run) {
@@ -130,6 +149,7 @@ std::string simulate_json(const SimulationResult& run) {
         if (load.outcome.fleet) slices.back()["replicas"] = s.replicas;
       }
       one["over_time"] = slices;
+      if (run.list_steps > 0) one["steps"] = steps_json(run, load.outcome);
       one["refused"] = load.outcome.refused;
       if (load.outcome.fleet) one["autoscale"] = fleet_json(load);
       if (load.outcome.stored[0] + load.outcome.stored[1] > 0) one["offload"] = offload_json(load.outcome);

@@ -82,7 +82,7 @@ TEST(ArgumentsUsed, StepsOfManyGpus) {
     if (mode == Mode::train) q.engine = EngineKind::pytorch;
     expect_used_or_refused<StepQuery>(
         q, step_answer,
-        {"fp32-rotation", "merged-projections", "era", "all-logits", "static-cache", "expert-tp", "gpu"});
+        {"fp32-rotation", "merged-projections", "era", "all-logits", "static-cache", "expert-tp", "gpu", "list-tasks"});
   }
 }
 
@@ -144,7 +144,8 @@ TEST(ArgumentsUsed, Simulations) {
                                            "autoscale",
                                            "offload-host",
                                            "offload-disk",
-                                           "offload-load"});
+                                           "offload-load",
+                                           "list-steps"});
   }
 }
 
@@ -166,6 +167,8 @@ TEST(ArgumentsUsed, SimulationsRefuseWhatAnotherFlagReplaces) {
               StartsWith("router: has no effect with one replica"));
   EXPECT_THAT(line([](auto& s) { s.load.rate = 1, s.sweep = "rate=1,2"; }),
               StartsWith("rate: has no effect beside a sweep"));
+  EXPECT_THAT(line([](auto& s) { s.list_steps = 10, s.sweep = "rate=1,2"; }), StartsWith("list-steps: has no effect in a sweep"));
+  EXPECT_THAT(line([](auto& s) { s.list_from = 1; }), StartsWith("list-from: has no effect without list-steps"));
   EXPECT_THAT(line([](auto& s) { s.gpu = ""; }), StartsWith("gpu: is missing (for example H100-SXM)"));
 }
 

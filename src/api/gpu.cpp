@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/declare.h"
+#include "cluster/prices.h"
 #include "gpu/card_constants.h"
 #include "gpu/registry.h"
 #include "kernel/format.h"
@@ -39,6 +40,10 @@ GpuInfo info_of(const Gpu& gpu) {
   info.architecture = name_of(gpu.architecture), info.compute_capability = gpu.compute_capability;
   info.built_in = gpu.built_in, info.calibrated = gpu.calibration != nullptr;
   info.sms = gpu.sms, info.clock_quoted = gpu.clock.quoted, info.clock_max = gpu.clock.max, info.power = gpu.power;
+  if (const auto price = shipped_prices().of(gpu.name); price && gpu.built_in) {
+    info.usd_per_hour = price->usd_per_hour;
+    info.price_source = price->provider + ", " + price->read_on;
+  }
   add_peaks(info, gpu);
   info.sm = {gpu.registers_per_sm,        gpu.shared_memory.per_sm, gpu.shared_memory.per_cta,
              gpu.shared_memory.per_clock, gpu.max_threads_per_sm,   gpu.max_ctas_per_sm};
@@ -73,6 +78,11 @@ Result<GpuInfo> describe_gpu(const GpuQuery& query) {
   const auto gpu = load_gpu(query.name);
   if (!gpu) return gpu.error();
   return info_of(*gpu);
+}
+
+Result<std::string> gpu_description(const GpuQuery& query) {
+  if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
+  return built_in_gpu_text(query.name);
 }
 
 Result<GpuConstants> gpu_constants(const GpuQuery& query) {

@@ -49,6 +49,14 @@ TEST(GpuApi, KnownOnesAreFoundByTheirNames) {
   }
 }
 
+TEST(GpuApi, PricesAreOfCardsOnAList) {
+  const auto listed = describe_gpu({.name = "H100-SXM"}), own = describe_gpu({.name = R"({"like": "H100-SXM", "name": "Half"})"});
+  ASSERT_TRUE(listed.ok() && own.ok());
+  EXPECT_GT(listed->usd_per_hour.value_or(0), 0);
+  EXPECT_FALSE(listed->price_source.empty());
+  EXPECT_FALSE(own->usd_per_hour) << "nobody rents a card that somebody described";
+}
+
 TEST(GpuApi, DescribedByTextOrFile) {
   const std::string text = R"({"like": "H100-SXM", "name": "Half", "sms": 66, "notes": ["a/b"]})";
   const TestFolder folder;

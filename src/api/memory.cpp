@@ -65,7 +65,9 @@ const Question& memory_question() {
 
 std::vector<BoundArgument> arguments_of(MemoryQuery& q) {
   std::vector<BoundArgument> all = arguments_of(q.step);
-  std::erase_if(all, [](const BoundArgument& a) { return a.about.name == "method" || a.about.name == "weights"; });
+  std::erase_if(all, [](const BoundArgument& a) {
+    return a.about.name == "method" || a.about.name == "weights" || a.about.name == "list-tasks";
+  });
   return all;
 }
 

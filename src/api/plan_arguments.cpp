@@ -139,6 +139,9 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
                            .example = "300",
                            .least = 1,
                            .most = 1e6});
+  list.add(q.pictures, {.name = "pictures",
+                        .help = "JSON: also what drawings show: the Pareto front, latency against load and the run over "
+                                "time, which takes more simulations"});
   declare_method(list, q.method, q.weights);
   return list.take();
 }

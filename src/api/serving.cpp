@@ -248,6 +248,7 @@ Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progre
   if (auto fine = set_up(setup, q); !fine) return fine.error();
   if (auto fine = simulation_scopes_hold(q, setup.options.model); !fine) return fine.error();
   SimulationResult result = described(setup, q);
+  result.list_steps = q.list_steps, result.list_from = q.list_from;
   for (std::size_t i = 0; i < sweep.values.size(); ++i) {
     SimulateQuery at = q;
     if (!q.sweep.empty() && sweep.of_rate) at.load.rate = sweep.values[i];

@@ -8,6 +8,7 @@ namespace tilecast {
 namespace {
 
 constexpr double kMostServingRanks = 1024;
+constexpr double kMostListedSteps = 5000;  // half a megabyte of JSON
 
 const Scope kSglang{"engine", {"sglang"}}, kDrafts{"draft"}, kPrompts{"prefill-replicas"};
 
@@ -215,6 +216,20 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
                      .help = "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256",
                      .example = "rate=1..32"});
   list.add(q.no_interval, {.name = "no-interval", .help = "leave out the intervals, which take two more runs"});
+  const Scope one_load{"sweep", {""}, "has no effect in a sweep, which keeps no steps", "run one load at a time"};
+  list.add(q.list_steps, {.name = "list-steps",
+                          .help = "JSON: also so many steps one by one, with their batch, the queue and the cache",
+                          .example = "500",
+                          .least = 0,
+                          .most = kMostListedSteps,
+                          .scopes = {one_load}});
+  list.add(q.list_from, {.name = "list-from",
+                         .help = "with list-steps: from this second of the run on",
+                         .unit = "s",
+                         .example = "10",
+                         .least = 0,
+                         .most = 1e9,
+                         .scopes = {{"list-steps"}, one_load}});
   declare_method(list, q.method, q.weights);
   return list.take();
 }

@@ -25,6 +25,11 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
     const bool fits = spread->fits();
     StepForecast step = step_of(*asked, *std::move(spread));
     step.method = query.method;
+    if (query.list_tasks) {
+      auto timeline = timeline_of(step);
+      if (!timeline) return std::move(timeline).error();
+      step.many->timeline = *std::move(timeline);
+    }
     if (fits) return step;
     if (const auto change = change_that_fits(asked->over_ranks(), *asked->cluster, pricing_of(*chosen)))
       step.notes.push_back(fmt::format("does not fit; {} would: {:.1f} GiB, {:.3g} s a step", change->what,
@@ -331,7 +336,7 @@ void declare_layout(Declare& list, StepQuery& q) {
                         .example = "zero-bubble",
                         .group = group,
                         .scopes = {kPipeline}});
-  ranks(l.chunks, "chunks", "interleaved schedule: model chunks per rank", 1, {kPipeline});
+  ranks(l.chunks, "chunks", "model chunks per rank: more than one are interleaved; zero-bubble-v has two", 1, {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
   Declare overlap;
   overlap.add_opposite(l.overlap, {.name = "no-overlap",
@@ -360,6 +365,10 @@ void declare_layout(Declare& list, StepQuery& q) {
                             .most = kMost,
                             .group = group,
                             .scopes = {kTraining}});
+  list.add(q.list_tasks, {.name = "list-tasks",
+                          .help = "JSON: also the pipeline's tasks with their begin and end, rank by rank",
+                          .group = group,
+                          .scopes = {kMany}});
 }
 
 }  // namespace

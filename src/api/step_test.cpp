@@ -95,6 +95,34 @@ TEST(StepApi, MoreRequestsTakeLonger) {
 }
 
 // What queries share must not leak from one to the next.
+TEST(StepApi, EnergyKeepsWithinThePowerLimit) {
+  const auto prefill = [](const std::string& gpu) {
+    return forecast(StepQuery{.model = "Llama-3.1-8B", .gpu = gpu, .mode = Mode::prefill, .batch = 4, .seq = 4096});
+  };
+  const auto full = prefill("H100-SXM");
+  const auto capped = prefill(R"({"like": "H100-SXM", "name": "capped", "power_w": 400})");
+  const auto unmetered = prefill("MI300X");
+  ASSERT_TRUE(full.ok() && capped.ok() && unmetered.ok());
+  ASSERT_TRUE(full->joules && capped->joules);
+  EXPECT_FALSE(unmetered->joules);
+  EXPECT_LE(*full->joules / full->time.base(), 700 * 1.01);
+  EXPECT_LE(*capped->joules / capped->time.base(), 400 * 1.01);
+  EXPECT_GT(*full->joules / full->time.base(), 100);
+  // A lower limit takes longer and, by a lower voltage, less energy.
+  EXPECT_GT(capped->time, full->time);
+  EXPECT_LT(*capped->joules, *full->joules);
+}
+
+TEST(StepApi, EnergyOfManyGpusIsTheirSum) {
+  const auto one = forecast(decode_query());
+  StepQuery both = decode_query(16);
+  both.gpu = {}, both.cluster = "hgx-h100", both.layout.dp = 2;
+  const auto two = forecast(both);
+  ASSERT_TRUE(one.ok() && two.ok()) << two.error().line();
+  ASSERT_TRUE(one->joules && two->joules);
+  EXPECT_NEAR(*two->joules / *one->joules, 2, 0.1);
+}
+
 TEST(StepApi, ABatchAnswersAsEachAlone) {
   std::vector<StepQuery> queries(4, decode_query());
   queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "A100-SXM-80GB", queries[3].dtype = "fp8";

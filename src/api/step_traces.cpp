@@ -66,6 +66,34 @@ Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
   return lanes_json(all);
 }
 
+namespace {
+
+// A pipeline of thousands of micro-batches repeats itself: its beginning and its end say all.
+void keep_both_ends(StepTimeline& timeline) {
+  constexpr std::size_t kEachEnd = 2000;
+  std::vector<StepTask>& tasks = timeline.tasks;
+  if (tasks.size() <= 2 * kEachEnd) return;
+  timeline.left_out = static_cast<Count>(tasks.size() - 2 * kEachEnd);
+  tasks.erase(tasks.begin() + kEachEnd, tasks.end() - kEachEnd);
+}
+
+}  // namespace
+
+Result<StepTimeline> timeline_of(const StepForecast& step) {
+  if (!step.detail) return field_error("list-tasks", "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp");
+  const auto lanes = step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
+  if (!lanes) return lanes.error();
+  StepTimeline timeline;
+  timeline.ranks = static_cast<int>(lanes->timeline.busy.size()), timeline.alike = lanes->alike;
+  for (const PipelineTask& t : lanes->timeline.tasks)
+    timeline.tasks.push_back({t.rank, std::string(name_of(t.phase)), t.micro_batch, t.chunk, t.begin, t.end, false});
+  for (const LaneSpan& s : lanes->spans) timeline.tasks.push_back({s.rank, s.name, -1, 0, s.begin, s.end, s.beside});
+  std::stable_sort(timeline.tasks.begin(), timeline.tasks.end(),
+                   [](const StepTask& a, const StepTask& b) { return a.begin < b.begin; });
+  keep_both_ends(timeline);
+  return timeline;
+}
+
 Result<ChakraTraces> chakra_traces(const StepForecast& step) {
   if (!step.detail || step.setting.gpus == 1)
     return field_error("layout", "a step of one GPU exchanges nothing", "give tp, pp, dp or cp");

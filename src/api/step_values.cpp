@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/step_energy.h"
 #include "engine/step_parts.h"
+#include "parallel/plan.h"
 
 namespace tilecast {
 namespace {
@@ -76,6 +78,7 @@ StepForecast step_of(const AskedStep& asked, const PreparedRun& prepared, const 
   put_kernels(prepared.program, f.step, out);
   out.time = f.step.total, out.interval = f.step.interval, out.ceiling = f.step.ceiling, out.bound = f.step.bound;
   out.tokens_per_second = f.tokens_per_second, out.mfu = f.utilisation;
+  out.joules = joules_of_step(prepared.program, f.step, *asked.gpu);
   out.memory = {f.memory, f.usable, f.cache_tokens};
   out.notes = notes_on(asked.run);
   return out;
@@ -88,6 +91,7 @@ StepForecast step_of(const AskedStep& asked, ParallelForecast f) {
   out.time = f.step, out.interval = f.interval, out.ceiling = out.bound = f.bound;
   out.host_bound = f.host_bound;
   out.tokens_per_second = f.tokens_per_second, out.mfu = f.utilisation;
+  out.joules = step_joules(asked.over_ranks(), f, *asked.cluster);
   out.many = over_many(f);
   for (const StepStage& stage : out.many->stages)
     if (stage.memory.need.total() > out.memory.need.total() || &stage == &out.many->stages.front())

@@ -38,7 +38,7 @@ Status widen_last(ModelSpec& spec, Count layers) {
 void declare_training(Declare& list, TrainMethod& m, const std::vector<Scope>& scopes) {
   const Scope narrow{"train-precision", {"fp8-delayed", "fp8-current", "fp8-row", "fp8-block", "mxfp8", "nvfp4"}};
   const Scope adapters{"tune", {"lora", "qlora"}};
-  constexpr double kMostRank = 1 << 16, kMostLayers = 1e6;
+  constexpr double kMostRank = 1 << 16, kMostLayers = 1e6, kMostHeads = 64;
   list.add(m.precision, {.name = "train-precision",
                          .help = "train: recipe of products narrower than 16 bits; their casts are priced with them",
                          .example = "fp8-current",
@@ -70,6 +70,16 @@ void declare_training(Declare& list, TrainMethod& m, const std::vector<Scope>& s
                          .help = "train: dpo counts pairs of sequences, which a frozen reference reads too",
                          .example = "dpo",
                          .scopes = scopes});
+  list.add(m.dispatch, {.name = "token-dispatch",
+                        .help = "train, with ep: how tokens reach experts on other ranks; deepep: once for each rank",
+                        .example = "deepep",
+                        .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});  // plans choose ep themselves
+  list.add(m.mtp_heads, {.name = "mtp-heads",
+                         .help = "train: multi-token prediction, a layer and a loss for each token beyond the next one",
+                         .example = "1",
+                         .least = 0,
+                         .most = kMostHeads,
+                         .scopes = scopes});
 }
 
 Status apply(const TrainMethod& m, Run& run) {
@@ -83,6 +93,12 @@ Status apply(const TrainMethod& m, Run& run) {
                          "give dtype bf16, or leave one of the two out");
     run.training.options.precision = m.precision;
     if (m.fp8_attention) run.engine.precision.attention = *format_from("fp8_static");
+  }
+  run.training.token_dispatch = m.dispatch == TokenDispatch::deepep;
+  if (m.mtp_heads > 0) {
+    if (!spec || !spec->decoder || spec->encoder || !spec->lm_head)
+      return field_error("mtp-heads", "needs a decoder that predicts tokens, known by its configuration", "leave it out");
+    spec->ahead.heads = m.mtp_heads;
   }
   if (spec)
     if (auto fine = widen_last(*spec, m.wide_layers); !fine) return fine;

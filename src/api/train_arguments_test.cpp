@@ -115,5 +115,41 @@ TEST(TrainArguments, PlansTakeThemToo) {
   EXPECT_THAT(line_of(plan_train(q)), StartsWith("train-precision: H100-SXM does not multiply nvfp4"));
 }
 
+TEST(TrainArguments, HeadsForFurtherTokensCostALayerAndALossEach) {
+  const auto heads = [](Count n) { return answered([n](StepQuery& q) { q.train.mtp_heads = n; }); };
+  const StepForecast none = heads(0), one = heads(1), two = heads(2);
+  EXPECT_LT(none.time, one.time);
+  EXPECT_NEAR((two.time - one.time) / (one.time - none.time), 1, 0.02);
+  // Llama-3.2-1B: a layer of 60.8 M weights, a product of 2 x 2048 to 2048 and two norms; its head and table are shared.
+  const double more = (one.memory.need.weights - none.memory.need.weights).base() / 2;
+  EXPECT_NEAR(more, 2048.0 * (2048 + 2 * 512 + 2048 + 3 * 8192) + 2 * 2048 + 2.0 * 2048 * 2048 + 2 * 2048 + 2048, 1);
+  EXPECT_THAT(refused([](StepQuery& q) { q.model = "bert-base", q.train.mtp_heads = 1, q.seq = 512; }),
+              StartsWith("mtp-heads: needs a decoder"));
+}
+
+TEST(TrainArguments, HeadsForFurtherTokensStandOnTheLastRank) {
+  const auto spread = [](Count heads, int tp) {
+    return answered([=](StepQuery& q) {
+      q.layout.tp = tp, q.layout.pp = 2, q.batch = StepQuery{}.batch, q.micro_batch = 1, q.global_batch = 8, q.train.mtp_heads = heads;
+    });
+  };
+  for (const int tp : {1, 2}) {
+    const StepForecast none = spread(0, tp), one = spread(1, tp);
+    ASSERT_TRUE(one.many && none.many);
+    EXPECT_EQ(none.many->stages[0].memory.need.weights, one.many->stages[0].memory.need.weights);
+    EXPECT_GT(one.many->stages[1].memory.need.weights, none.many->stages[1].memory.need.weights);
+  }
+}
+
+TEST(TrainArguments, TokensThatTravelOnceAreFaster) {
+  const auto step = [](TokenDispatch d) {
+    return answered([d](StepQuery& q) {
+      q.model = "Qwen3-30B-A3B", q.layout.ep = 8, q.layout.dp = 8, q.batch = StepQuery{}.batch, q.micro_batch = 1, q.global_batch = 8,
+      q.train.dispatch = d;
+    });
+  };
+  EXPECT_LT(step(TokenDispatch::deepep).time, step(TokenDispatch::all_to_all).time);
+}
+
 }  // namespace
 }  // namespace tilecast

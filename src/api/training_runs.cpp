@@ -146,7 +146,8 @@ std::vector<TrainingAdvice> advice_for(const TrainingQuery& query, const Trainin
 namespace {
 
 Result<ScalingPoint> point_of(const PlanTrainQuery& q, const TrainingQuery& query, const StepPricing& with) {
-  ScalingPoint point{query.gpus, query.run.workload.sequences(), {}, 0, 0, 0};
+  ScalingPoint point;
+  point.gpus = query.gpus, point.global_batch = query.run.workload.sequences();
   if (candidate_layouts(query).empty()) return point;
   const auto plan = plan_training(query, with);
   if (!plan) return plan.error();
@@ -154,7 +155,8 @@ Result<ScalingPoint> point_of(const PlanTrainQuery& q, const TrainingQuery& quer
   const PlannedLayout& best = plan->ranked.front();
   point.layout = text_of(best.run.layout);
   point.tokens_per_second = best.tokens_per_second, point.utilisation = best.utilisation;
-  point.days = whole_run(q, query, best, {}).days;
+  const TrainingRun whole = whole_run(q, query, best, {});
+  point.days = whole.days, point.low_days = whole.low_days, point.high_days = whole.high_days;
   return point;
 }
 

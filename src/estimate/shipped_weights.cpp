@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "estimate/packed.h"
+
 // The assembler takes the file in as it is: a compiler would need minutes for megabytes of initialisers.
 // TILECAST_WEIGHTS_FILE comes from CMakeLists.txt.
 asm(".section .rodata\n"
@@ -26,6 +28,13 @@ std::string_view shipped_bytes() {
 constexpr const char* kPlace = "the shipped weights";
 
 }  // namespace
+
+std::uint32_t shipped_weights_checksum() {
+  PackReader header(shipped_bytes().substr(8));  // behind the magic word (estimate/packed.h)
+  header.number<std::uint32_t>();
+  header.number<std::uint64_t>(), header.number<std::uint64_t>();
+  return header.number<std::uint32_t>();
+}
 
 const Weights& shipped_weights() {
   static const Weights weights = [] {

@@ -211,6 +211,42 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
   return std::move(b).finish();
 }
 
+// Multi-token prediction as DeepSeek-V3 trains it (arXiv 2412.19437, section 2.2) and Megatron-Core's
+// multi_token_prediction.py runs it: for each token beyond the next one, the stream and the embeddings of the tokens that
+// follow are normed, put side by side and projected back to one width; a layer of the model's last kind and the shared
+// head make logits of them, whose loss is added.
+Section build_ahead(const ModelSpec& spec, const StackContext& at) {
+  const Count hidden = at.stack.hidden;
+  SectionBuilder b("mtp.join", spec.ahead.heads, {SectionKind::ahead});
+  const int stream = b.tensor("stream", at.tokens * hidden);
+  const int ids = b.tensor("ids", at.tokens, TensorKind::index);
+  const int next = table(b, Role::token_embedding, "embedding.tokens", ids, at.tokens, spec.vocab, hidden);
+  // The table is the model's own. On another rank than the first one copy of it is needed for all these heads, which a
+  // tied head is already.
+  b.last().weights.tied = true;
+  b.last().weights.matrix = spec.tied_head ? 0 : b.last().weights.matrix / spec.ahead.heads;
+  const int left = build_norm(b, Role::ahead_norm, "ahead.norm", next, at.tokens, at.stack);
+  const int right = build_norm(b, Role::ahead_norm, "ahead.norm", stream, at.tokens, at.stack);
+  Copy side_by_side;
+  side_by_side.elements = 2 * at.tokens * hidden;
+  const int both = b.add(Role::ahead_join, "ahead.join", side_by_side, {left, right}, side_by_side.elements);
+  b.linear(Role::ahead_projection, "ahead.project", both, at.tokens, 2 * hidden, ceil_div(hidden, spec.ahead.parts),
+           false);
+  return std::move(b).finish();
+}
+void add_ahead(Graph& graph, const ModelSpec& spec, const StackContext& at, Spelling spelling) {
+  const LayerKinds kinds = layer_kinds(at.stack);
+  const SectionPart last{SectionKind::layer, false, kinds.order.back()};
+  graph.sections.push_back(build_ahead(spec, at));
+  const LayerSpec& layer = kinds.kinds[static_cast<std::size_t>(kinds.order.back())].layer;
+  graph.sections.push_back(build_layer(layer, spec.ahead.heads, "mtp.layer", last, at, spelling));
+  Section head = build_head(spec, at);
+  head.name = "mtp.head", head.repeats = spec.ahead.heads;
+  for (Operator& op : head.operators)
+    if (op.role == Role::lm_head) op.weights = {};  // that of the head itself
+  graph.sections.push_back(std::move(head));
+}
+
 // Layers alike become one section, whatever stands between them: order does not change a step's time.
 void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, const Workload* source,
                const StackName& stack_name, Spelling spelling) {
@@ -304,6 +340,7 @@ Result<Graph> build(const ModelSpec& spec, const Workload& workload) {
     graph.sections.push_back(build_embedding(spec, at, name, spec.encoder && !spec.audio && !spec.patches));
     add_stack(graph, *spec.decoder, workload, at.source, name, spelling);
     graph.sections.push_back(build_head(spec, at));
+    if (spec.ahead.heads > 0 && workload.mode == Mode::train) add_ahead(graph, spec, at, spelling);
   } else {
     graph.sections.push_back(build_head(spec, {*spec.encoder, source, source.tokens(), nullptr}));
   }

@@ -9,6 +9,7 @@
 
 #include "model/config.h"
 #include "model/embedded_models.h"
+#include "support/input.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -127,9 +128,8 @@ std::optional<ModelEntry> entry_of(const EmbeddedFile& file) {
 
 // A file or directory that looks like a model; otherwise a name, even where something of that name happens to exist.
 bool is_path(const std::string& text) {
-  std::error_code ignored;
   if (text == "-" || text.ends_with(".json") || text.starts_with('/') || text.starts_with('.')) return true;
-  return std::filesystem::exists(std::filesystem::path(text) / "config.json", ignored);
+  return something_at((std::filesystem::path(text) / "config.json").string());
 }
 
 }  // namespace

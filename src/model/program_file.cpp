@@ -263,6 +263,16 @@ class ProgramReader {
       call.writes = places((*found[4])[i], at("writes"), made_.storages.size());
       made_.calls.push_back(std::move(call));
     }
+    if (!failure_ && root_["calls"].contains("graph")) graphs();
+  }
+
+  void graphs() {
+    const auto found = columns("calls", {"operator", "graph"});
+    if (failure_) return;
+    made_.from_inductor = true;
+    for (std::size_t i = 0; i < made_.calls.size() && !failure_; ++i)
+      made_.calls[i].graph = static_cast<int>(
+          whole((*found[1])[i], fmt::format("calls.graph[{}]", i), -1, static_cast<Count>(made_.calls.size()) - 1));
   }
 
   const ProgramJson& root_;

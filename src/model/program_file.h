@@ -49,6 +49,7 @@ struct ProgramStorage {
 struct ProgramCall {
   int op = 0, module = 0, phase = 0;
   std::vector<int> reads, writes;  // storages
+  int graph = -1;                  // of a compiler's, decomposed and partitioned; -1: it runs as it is
 };
 
 // What the recorder was told of an operator that no rule knows: bytes over those of all its tensor arguments and of all
@@ -61,6 +62,7 @@ struct OperatorFormula {
 
 struct ProgramFile {
   std::string name, torch;
+  bool from_inductor = false;  // calls say in which graph of Inductor's they are; else the program is an eager one
   std::vector<std::string> modules, phases;
   std::vector<ProgramLayout> layouts;
   std::vector<ProgramOperator> operators;

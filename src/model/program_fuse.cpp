@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
+
+#include "model/program_inline.h"
 
 namespace tilecast {
 namespace {
-
-enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns, scattered };
 
 constexpr auto kRowReductions = std::to_array<std::string_view>(
     {"native_layer_norm", "native_layer_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward", "_softmax",
@@ -19,6 +20,10 @@ constexpr auto kMoved = std::to_array<std::string_view>(
     {"_to_copy", "clone", "contiguous", "cat", "stack", "constant_pad_nd", "slice_backward", "select_backward", "embedding",
      "index", "index_select", "gather", "nll_loss_backward", "roll", "flip", "pixel_shuffle", "repeat",
      "upsample_nearest2d", "masked_select"});
+
+constexpr auto kReductions = std::to_array<std::string_view>(
+    {"sum", "mean", "any", "all", "max", "min", "prod", "argmax", "argmin", "amax", "amin", "var", "var_mean",
+     "prims.prepare_softmax_online"});
 
 // Sums at places that a tensor names: Triton's atomic additions, inside whatever kernel computes the numbers.
 constexpr auto kScattered =
@@ -61,12 +66,30 @@ double scattered_bytes(const OperatorView& view) {
   return source ? static_cast<double>(elements_of(*source)) * element_bytes(source->dtype) : 0;
 }
 
-FuseKind kind_of_operator(const OperatorView& view, std::string_view phase) {
+// Inductor lowers nearly all that reaches it to loops; images are channels last there, so that sums over all but their channels go
+// down columns.
+FuseKind kind_in_graph(const OperatorView& view, const ProgramRule* rule, std::string_view base) {
+  if (is_one_of(base, kScattered)) return FuseKind::scattered;
+  const bool by_itself = base.starts_with("_embedding_bag") || base == "masked_select" || base == "repeat_interleave";
+  const bool loops = !rule || is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved) ||
+                     (is_rule_among(rule, program_movement_rules()) && !by_itself);
+  const bool reduction = is_one_of(base, kReductions) || is_one_of(base, kRowReductions);
+  if (!loops && !reduction && !is_rule_among(rule, program_norm_rules()) && base != "full" && base != "fill")
+    return FuseKind::apart;
+  if (!reduction) return FuseKind::pointwise;
+  const ProgramLayout* in = view.tensor("self");
+  const std::vector<Count> dims = view.wholes("dim");
+  const bool of_channels = in && in->shape.size() == 4 && dims == std::vector<Count>{0, 2, 3};
+  return of_channels || sums_columns(view) ? FuseKind::columns : FuseKind::rows;
+}
+
+FuseKind kind_of_operator(const OperatorView& view, std::string_view phase, bool in_graph) {
   const ProgramOperator& op = view.op();
   if (op.view) return FuseKind::quiet;
   const ProgramRule* rule = find_program_rule(op.name);
   if (rule && !rule->lower) return FuseKind::quiet;
   const std::string_view base = operator_base(op.name);
+  if (in_graph && phase != "optimizer" && base != "_local_scalar_dense") return kind_in_graph(view, rule, base);
   if (!rule || phase == "optimizer" || base == "_local_scalar_dense") return FuseKind::apart;
   if (is_one_of(base, kRowReductions)) return FuseKind::rows;
   if (is_one_of(base, kColumnReductions)) return FuseKind::columns;
@@ -81,15 +104,17 @@ FuseKind kind_of_operator(const OperatorView& view, std::string_view phase) {
 
 class Fuser {
  public:
-  explicit Fuser(const ProgramFile& program) : program_(program) {
+  Fuser(const ProgramFile& program, const ProgramCard& card) : program_(program), card_(card) {
     made_.group_of_call.assign(program.calls.size(), -1);
     level_.assign(program.storages.size(), 0);
     maker_.assign(program.storages.size(), -1);
-    for (const ProgramOperator& op : program.operators) {
-      const OperatorView view(program, op);
-      for (const std::string& phase : program.phases)
-        kinds_[{&op, &phase}] = kind_of_operator(view, phase);
+    std::map<std::tuple<int, int, bool>, FuseKind> known;  // by operator, phase and whether it is in a graph
+    for (const ProgramCall& call : program.calls) {
+      const auto [at, fresh] = known.try_emplace({call.op, call.phase, call.graph >= 0}, FuseKind::apart);
+      if (fresh) at->second = kind_of_call(call);
+      kinds_.push_back(at->second);
     }
+    inline_ = inline_pointwise(program, kinds_);
   }
 
   FusedProgram run() {
@@ -99,34 +124,39 @@ class Fuser {
     for (std::size_t i = 0; i < program_.storages.size(); ++i) {
       const int born = program_.storages[i].born;
       const int group = born < 0 ? -1 : made_.group_of_call[static_cast<std::size_t>(born)];
-      made_.inside.push_back(group >= 0 && !is_seen(static_cast<int>(i), group));
+      made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
+    made_.inlined = inline_.inlined;
+    find_ends();
+    if (program_.from_inductor) reuse_places(), make_late();
     return std::move(made_);
   }
 
  private:
   struct State {
-    int level = 0, phase = 0;
+    int level = 0, phase = 0, graph = -1;
     Count elements = 0, results = 0;  // walked, and left by its reduction; 0: none yet
-    bool columns = false;
+    bool columns = false;             // nothing but sums down columns
   };
 
+  FuseKind kind_of_call(const ProgramCall& call) const {
+    const OperatorView view(program_, program_.operators[static_cast<std::size_t>(call.op)]);
+    const FuseKind kind = kind_of_operator(view, program_.phases[static_cast<std::size_t>(call.phase)], call.graph >= 0);
+    const bool as_it_is = program_.from_inductor && call.graph < 0 && kind != FuseKind::quiet;
+    return as_it_is ? FuseKind::apart : kind;
+  }
   const ProgramOperator& op_of(int call) const {
     return program_.operators[static_cast<std::size_t>(program_.calls[static_cast<std::size_t>(call)].op)];
   }
-  FuseKind kind_of(int call) const {
-    const std::string& phase =
-        program_.phases[static_cast<std::size_t>(program_.calls[static_cast<std::size_t>(call)].phase)];
-    return kinds_.at({&op_of(call), &phase});
-  }
+  const std::vector<InlinedRead>& reads_of(int call) const { return inline_.reads[static_cast<std::size_t>(call)]; }
 
   // A level later for everything that runs by itself: what has the same level can run as one.
   void place(int index) {
     const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
-    const FuseKind kind = kind_of(index);
+    const FuseKind kind = kinds_[static_cast<std::size_t>(index)];
     int level = 0;
     for (const int s : call.reads) level = std::max(level, level_[static_cast<std::size_t>(s)]);
-    if (kind == FuseKind::quiet) {
+    if (kind == FuseKind::quiet || inline_.inlined[static_cast<std::size_t>(index)]) {
       for (const int s : call.writes) raise(s, level);
       return;
     }
@@ -134,19 +164,27 @@ class Fuser {
       for (const int s : call.writes) level_[static_cast<std::size_t>(s)] = level + 1, maker_[static_cast<std::size_t>(s)] = -1;
       return;
     }
+    join(index, kind, level);
+  }
+
+  void join(int index, FuseKind kind, int level) {
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
     const OperatorView view(program_, op_of(index));
-    const bool scatters = kind == FuseKind::scattered, reduces = kind != FuseKind::pointwise && !scatters;
+    const bool scatters = kind == FuseKind::scattered, reduces = kind == FuseKind::rows || kind == FuseKind::columns;
+    const bool columns = kind == FuseKind::columns;
     const ProgramLayout *in = largest_of(view.inputs()), *out = largest_of(view.results());
     Count walked = std::max(in && reduces ? elements_of(*in) : 0, out ? elements_of(*out) : 0);
     if (scatters) walked = scattered_elements(view);
-    const int group = group_for(call, level, walked, kind);
+    const int group = group_for(index, level, walked, kind);
     FusedGroup& joined = made_.groups[static_cast<std::size_t>(group)];
     joined.calls.push_back(index), joined.reduces = joined.reduces || reduces;
     joined.scatters = joined.scatters || scatters;
-    if (reduces && out) states_[static_cast<std::size_t>(group)].results = elements_of(*out);
+    if (columns && out) joined.columns += elements_of(*out);
+    if (reduces && out && !(columns && program_.from_inductor)) states_[static_cast<std::size_t>(group)].results = elements_of(*out);
     made_.group_of_call[static_cast<std::size_t>(index)] = group;
     // What is added up here is whole only when the kernel ends.
-    for (const int s : call.writes) raise(s, scatters ? level + 1 : level), maker_[static_cast<std::size_t>(s)] = group;
+    const bool later = scatters || (columns && program_.from_inductor);
+    for (const int s : call.writes) raise(s, later ? level + 1 : level), maker_[static_cast<std::size_t>(s)] = group;
   }
 
   void raise(int storage, int level) {
@@ -154,30 +192,34 @@ class Fuser {
     own = std::max(own, level);
   }
 
-  // The group that makes one of the inputs, or reads one too, and walks as many elements; else a new one. Sums down columns
-  // walk the other way round and stay by themselves.
-  int group_for(const ProgramCall& call, int level, Count walked, FuseKind kind) {
+  // The group that makes one of the inputs, or reads one too, and walks as many elements; else a new one. Sums down columns walk the
+  // other way round: of Inductor's graphs they join sums along rows (mix_order_reduction) and each other, else nothing.
+  int group_for(int index, int level, Count walked, FuseKind kind) {
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
     const bool columns = kind == FuseKind::columns;
-    if (!columns)
+    if (!columns || program_.from_inductor)
       for (std::size_t back = 0; back < std::min<std::size_t>(kLookedBack, made_.groups.size()); ++back) {
         const std::size_t at = made_.groups.size() - 1 - back;
-        if (fits(states_[at], call, level, walked) && touches(static_cast<int>(at), call)) return static_cast<int>(at);
+        const bool sums = states_[at].columns || states_[at].results > 0;
+        if (columns ? !sums : states_[at].columns) continue;
+        if (fits(states_[at], call, level, walked) && touches(static_cast<int>(at), index)) return static_cast<int>(at);
       }
     made_.groups.push_back({});
-    states_.push_back({level, call.phase, walked, 0, columns});
+    states_.push_back({level, call.phase, call.graph, walked, 0, columns});
     return static_cast<int>(made_.groups.size()) - 1;
   }
   static bool fits(const State& state, const ProgramCall& call, int level, Count walked) {
-    if (state.columns || state.level != level || state.phase != call.phase) return false;
+    if (state.level != level || state.phase != call.phase || state.graph != call.graph) return false;
     return state.elements == walked || (state.results > 0 && state.results == walked);
   }
-  bool touches(int group, const ProgramCall& call) const {
-    return std::any_of(call.reads.begin(), call.reads.end(), [&](int s) {
-      if (maker_[static_cast<std::size_t>(s)] == group) return true;
+  bool touches(int group, int index) const {
+    const auto& own = reads_of(index);
+    return std::any_of(own.begin(), own.end(), [&](const InlinedRead& read) {
+      if (maker_[static_cast<std::size_t>(read.storage)] == group) return true;
       const auto& members = made_.groups[static_cast<std::size_t>(group)].calls;
       return std::any_of(members.begin(), members.end(), [&](int m) {
-        const auto& reads = program_.calls[static_cast<std::size_t>(m)].reads;
-        return std::find(reads.begin(), reads.end(), s) != reads.end();
+        const auto& reads = reads_of(m);
+        return std::any_of(reads.begin(), reads.end(), [&](const InlinedRead& r) { return r.storage == read.storage; });
       });
     });
   }
@@ -185,8 +227,7 @@ class Fuser {
   void find_readers() {
     readers_.resize(program_.storages.size());
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
-      if (kind_of(static_cast<int>(i)) != FuseKind::quiet)
-        for (const int s : program_.calls[i].reads) readers_[static_cast<std::size_t>(s)].push_back(static_cast<int>(i));
+      for (const InlinedRead& read : inline_.reads[i]) readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
   }
 
   // Whether anything outside the group sees what it made.
@@ -197,44 +238,162 @@ class Fuser {
                        [&](int call) { return made_.group_of_call[static_cast<std::size_t>(call)] != group; });
   }
 
-  void price(FusedGroup& group) {
+  // What is read by something inlined lives until that is computed.
+  void find_ends() {
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      int last = program_.storages[i].dies;
+      if (last >= 0)
+        for (const int call : readers_[i]) last = std::max(last, last_of(call));
+      made_.dies.push_back(last);
+    }
+  }
+  int last_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.back();
+  }
+
+  // Products and the like are put off until something needs them, if what they read is kept anyway
+  // (memory.py, reorder_for_peak_memory).
+  void make_late() {
+    for (const ProgramStorage& storage : program_.storages) made_.born.push_back(storage.born);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      if (program_.calls[i].graph < 0 || kinds_[i] != FuseKind::apart) continue;
+      int first = static_cast<int>(program_.calls.size());
+      for (const int s : program_.calls[i].writes)
+        for (const int reader : readers_[static_cast<std::size_t>(s)]) first = std::min(first, first_of(reader));
+      const auto kept = [&](const InlinedRead& read) {
+        const int dies = made_.dies[static_cast<std::size_t>(root_[static_cast<std::size_t>(read.storage)])];
+        return dies < 0 || dies >= first;
+      };
+      const auto& reads = inline_.reads[i];
+      if (first == static_cast<int>(program_.calls.size()) || !std::all_of(reads.begin(), reads.end(), kept)) continue;
+      if (program_.calls[static_cast<std::size_t>(first)].graph != program_.calls[i].graph) continue;
+      for (const int s : program_.calls[i].writes) made_.born[static_cast<std::size_t>(s)] = first;
+    }
+  }
+  int first_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
+  }
+
+  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py, can_inplace);
+  // what a kernel keeps inside hands the place on.
+  void reuse_places() {
+    std::vector<bool> taken(program_.storages.size(), false);
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
+    for (std::size_t g = 0; g < made_.groups.size(); ++g) {
+      const FusedGroup& group = made_.groups[g];
+      if (program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
+      for (const int index : group.calls) {
+        const auto& writes = program_.calls[static_cast<std::size_t>(index)].writes;
+        const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
+        for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
+          if (const auto made = static_cast<std::size_t>(writes[i]);
+              !inline_.never_made[made] && program_.storages[made].born == index)
+            take_place(index, writes[i], *results[i], taken);
+      }
+    }
+  }
+  // Element by element, or added to what lies there.
+  static bool lies_alike(const ProgramLayout& a, const ProgramLayout& b) {
+    return a.strides == b.strides ? a.shape == b.shape : is_dense(a) && is_dense(b);
+  }
+  static bool is_dense(const ProgramLayout& layout) {
+    Count next = 1;
+    for (std::size_t i = layout.shape.size(); i-- > 0; next *= layout.shape[i])
+      if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
+    return true;
+  }
+  void take_place(int index, int made, const ProgramLayout& as, std::vector<bool>& taken) {
+    const auto at = static_cast<std::size_t>(made);
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
+    const bool scatters = kinds_[static_cast<std::size_t>(index)] == FuseKind::scattered;
+    for (const InlinedRead& read : reads_of(index)) {
+      const auto from = static_cast<std::size_t>(read.storage), root = static_cast<std::size_t>(root_[from]);
+      const ProgramStorage& storage = program_.storages[from];
+      const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
+      if (scatters && call.reads.front() != read.storage) continue;
+      if (!read.layout || !lies_alike(*read.layout, as)) continue;
+      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
+      taken[from] = true, made_.inside[at] = true;
+      made_.dies[root] = made_.dies[at], root_[at] = root_[from];
+      return;
+    }
+  }
+
+  struct Traffic {
+    double read = 0, written = 0, narrow = 0, added = 0, work = 0;
+    double again = 0;  // read for every element out of L1: a row's or a channel's numbers
+  };
+  Traffic traffic_of(const FusedGroup& group) const {
     const int own = made_.group_of_call[static_cast<std::size_t>(group.calls.front())];
+    Traffic all;
     std::map<int, double> reads, writes;
-    double narrow = 0, all = 0, added = 0;
-    const auto count = [&](std::map<int, double>& sides, int storage, const ProgramLayout& layout, double most) {
-      const double size = std::min(bytes_of(layout), most);
+    const auto count = [&](std::map<int, double>& sides, double& sum, int storage, double size, double element) {
       double& known = sides[storage];
       if (size <= known) return;
-      all += size - known, narrow += element_bytes(layout.dtype) < 4 ? size - known : 0;
+      sum += size - known, all.narrow += element < 4 ? size - known : 0;
       known = size;
     };
     for (const int index : group.calls) {
       const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
       const OperatorView view(program_, op_of(index));
-      const std::vector<const ProgramLayout*> inputs = view.inputs(), results = view.results();
-      const std::string_view base = operator_base(view.name());
-      const bool looks_up = is_one_of(base, kMoved);
-      if (is_one_of(base, kScattered)) added += scattered_bytes(view);
-      const ProgramLayout* out = largest_of(results);
-      for (std::size_t i = 0; i < std::min(inputs.size(), call.reads.size()); ++i) {
-        const double most = looks_up && out ? bytes_of(*out) : bytes_of(*inputs[i]);
-        if (inputs[i]->on_card && maker_of(call.reads[i], index) != own) count(reads, call.reads[i], *inputs[i], most);
-      }
+      const std::vector<const ProgramLayout*> results = view.results();
+      if (is_one_of(operator_base(view.name()), kScattered)) all.added += scattered_bytes(view);
+      all.work += inline_.work[static_cast<std::size_t>(index)];
+      for (const InlinedRead& read : reads_of(index))
+        if (maker_of(read.storage, index) != own) count(reads, all.read, read.storage, read.bytes, read.element);
       for (std::size_t i = 0; i < std::min(results.size(), call.writes.size()); ++i)
         if (results[i]->on_card && is_seen(call.writes[i], own))
-          count(writes, call.writes[i], *results[i], bytes_of(*results[i]));
+          count(writes, all.written, call.writes[i], bytes_of(*results[i]), element_bytes(results[i]->dtype));
     }
-    double read = 0, written = 0;
-    for (const auto& [storage, size] : reads) read += size;
-    for (const auto& [storage, size] : writes) written += size;
-    if (group.scatters) written = std::max(written, added);
-    KernelList list;
-    list.add_pass(group.reduces ? "fused reduction" : "fused pointwise", read, written, narrow * 2 > all ? 2 : 4,
-                  TorchWalk::vectorized, PointwiseOp::mul,
-                  group.scatters ? Manner::compiled_atomics : Manner::plain);
-    if (!list.empty()) group.kernel = list.last();
-    else group.kernel.times = 0;
+    const double walked = kParameterBytes * static_cast<double>(states_[static_cast<std::size_t>(own)].elements);
+    for (const auto& [storage, size] : reads)
+      if (size * kMuchSmaller < walked) all.again += walked;
+    return all;
   }
+
+  void price(FusedGroup& group) const {
+    Traffic all = traffic_of(group);
+    const bool narrow = all.narrow * 2 > all.read + all.written;
+    if (group.scatters) all.written = std::max(all.written, all.added);
+    KernelList list;
+    const std::string_view name = group.reduces ? "fused reduction" : "fused pointwise";
+    const bool in_graph = program_.calls[static_cast<std::size_t>(group.calls.front())].graph >= 0;
+    if (in_graph && !group.scatters) all.read += kFromL1 * all.again;
+    if (in_graph && 2 * all.work > kBusy * (all.read + all.written))
+      add_busy(list, name, all.read, all.written, all.work, narrow);
+    else
+      list.add_pass(name, all.read, all.written, narrow ? 2 : 4, TorchWalk::vectorized, PointwiseOp::mul,
+                    group.scatters ? Manner::compiled_atomics : Manner::plain);
+    if (list.empty()) return;
+    if (group.columns > 0 && program_.from_inductor) add_join(list, group);
+    group.kernels = std::move(list).take();
+  }
+
+  // One that computes as long as it reads and writes.
+  static void add_busy(KernelList& list, std::string_view name, double read, double written, double work, bool narrow) {
+    constexpr double kBytesEach = 8192;
+    constexpr Count kThreads = 128;
+    Custom shape;
+    shape.ctas = std::max<Count>(1, static_cast<Count>((read + written) / kBytesEach)), shape.threads = kThreads;
+    shape.load_bytes = read, shape.store_bytes = written, shape.vector_ops = 2 * work;
+    list.add(name, shape, narrow ? "bf16" : "fp32");
+  }
+
+  // Rows are summed in parts, which a second kernel adds up.
+  void add_join(KernelList& list, const FusedGroup& group) const {
+    constexpr Count kRowsOfPart = 16;
+    const Count elements = states_[static_cast<std::size_t>(&group - made_.groups.data())].elements;
+    const Count each = std::max<Count>(1, elements * std::max<Count>(1, count_columns(group)) / group.columns);
+    const ProgramLayout parts{"fp32", true, {ceil_div(each, kRowsOfPart), group.columns}, {group.columns, 1}};
+    if (parts.shape[0] > 1) add_reduction(list, parts, static_cast<double>(group.columns), false, card_);
+  }
+  Count count_columns(const FusedGroup& group) const {
+    return std::count_if(group.calls.begin(), group.calls.end(),
+                         [&](int c) { return kinds_[static_cast<std::size_t>(c)] == FuseKind::columns; });
+  }
+
   // The group that made a storage before this call: storages written in place have several makers.
   int maker_of(int storage, int before) const {
     const ProgramStorage& s = program_.storages[static_cast<std::size_t>(storage)];
@@ -242,16 +401,22 @@ class Fuser {
   }
 
   static constexpr std::size_t kLookedBack = 64;
+  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, a seventh of what
+  // the same bytes take out of memory on an H200.
+  static constexpr double kFromL1 = 0.14, kMuchSmaller = 8, kParameterBytes = 4;
+  static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;
+  ProgramCard card_;
   FusedProgram made_;
+  InlinedProgram inline_;
   std::vector<State> states_;
-  std::vector<int> level_, maker_;
+  std::vector<int> level_, maker_, root_;  // by storage; root_: whose place it lies in
   std::vector<std::vector<int>> readers_;
-  std::map<std::pair<const ProgramOperator*, const std::string*>, FuseKind> kinds_;
+  std::vector<FuseKind> kinds_;
 };
 
 }  // namespace
 
-FusedProgram fuse(const ProgramFile& program) { return Fuser(program).run(); }
+FusedProgram fuse(const ProgramFile& program, const ProgramCard& card) { return Fuser(program, card).run(); }
 
 }  // namespace tilecast

@@ -2,7 +2,9 @@
 //
 // Pointwise operators and reductions that walk the same elements become one kernel where nothing in between has to run
 // apart: products, convolutions, attention, sorts and scatters are kernels of their own, and no epilogue is fused into them by
-// default. What is read inside a group alone is never written.
+// default. What is read inside a group alone is never written. Records of the graphs that Inductor gets say more than eager ones:
+// there pointwise results are computed where they are read (program_inline.h), and sums down columns join the sums along rows that
+// read the same.
 #pragma once
 
 #include <vector>
@@ -14,14 +16,18 @@ namespace tilecast {
 struct FusedGroup {
   std::vector<int> calls;
   bool reduces = false, scatters = false;
-  ProgramKernel kernel;
+  Count columns = 0;  // sums down columns that it leaves
+  std::vector<ProgramKernel> kernels;
 };
 
 struct FusedProgram {
   std::vector<FusedGroup> groups;
   std::vector<int> group_of_call;  // -1: it runs by itself, or launches nothing
-  std::vector<bool> inside;        // storages that no group leaves behind: they are never made
+  std::vector<bool> inlined;       // by call: it is computed wherever it is read
+  std::vector<bool> inside;        // storages that no group leaves behind, or that lie in another's place: they are never made
+  std::vector<int> born;           // by storage, as ProgramStorage::born; empty: as recorded
+  std::vector<int> dies;           // by storage, as ProgramStorage::dies: the last kernel that reads it, or what took its place
 };
-FusedProgram fuse(const ProgramFile& program);
+FusedProgram fuse(const ProgramFile& program, const ProgramCard& card = {});
 
 }  // namespace tilecast

@@ -33,7 +33,7 @@ TEST(ProgramFuse, APointwiseChainIsOneKernelThatReadsAndWritesOnce) {
   const FusedProgram fused = fuse(*program);
   ASSERT_EQ(fused.groups.size(), 1u);
   EXPECT_EQ(fused.groups[0].calls.size(), 3u);
-  const auto& shape = std::get<Elementwise>(fused.groups[0].kernel.kernel.shape);
+  const auto& shape = std::get<Elementwise>(fused.groups[0].kernels.front().kernel.shape);
   EXPECT_EQ(shape.inputs, 1);
   EXPECT_EQ(shape.elements, 64 * 64) << "one tensor in, one out";
 }

@@ -14,6 +14,9 @@ enum class Role : std::uint8_t {
   embedding_sum,  // positions or types added to the stream
   embedding_norm,
   embedding_projection,
+  ahead_norm,
+  ahead_join,
+  ahead_projection,
   patches,
   audio,
   // On the stream, around the blocks of a layer.
@@ -95,7 +98,8 @@ enum class SectionKind : std::uint8_t {
   embedding,  // tokens
   front_end,  // images or sound
   layer,
-  norm,  // after an encoder's last layer
+  ahead,  // joins the stream with the tokens that follow, in front of a head for the token after the next one
+  norm,   // after an encoder's last layer
   head,
   optimizer,
 };

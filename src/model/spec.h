@@ -173,6 +173,12 @@ struct AdapterSpec {
   bool packed = false;  // the frozen products' weights are kept in four bits (QLoRA)
 };
 
+// Multi-token prediction: heads that learn one token further each.
+struct AheadSpec {
+  Count heads = 0;
+  Count parts = 1;  // ranks that share the product in front of each head's layer
+};
+
 struct ModelSpec {
   std::string name;          // as the user gave it
   std::string architecture;  // "LlamaForCausalLM"
@@ -198,6 +204,7 @@ struct ModelSpec {
   Count quantization_group = 0;       // ... weights that share a scale; 0: as the format has it
   bool fp8_cache = false;             // the checkpoint asks for keys and values in fp8
   std::optional<AdapterSpec> adapters;  // training: all else is frozen
+  AheadSpec ahead;                      // training: forward passes of other kinds leave them out
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 

@@ -294,12 +294,18 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
     out.start(i, real(place.stack->hidden), tokens);
     if (place.layer) write_layer(out, place.layer->layer, place.stack->place, at, section.repeats > 1);
     // Each rank looks up the part of the vocabulary it has.
-    if (section.part.kind == SectionKind::embedding && at.spec.vocab > 0) {
+    const bool ahead = section.part.kind == SectionKind::ahead;
+    if ((section.part.kind == SectionKind::embedding || ahead) && at.spec.vocab > 0) {
       const bool scattered = at.layout.sequence_parallel;
       out.add("embedding sum", Axis::tensor, scattered ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
               out.stream(), Pass::forward);
       if (out.trains() && scattered)
         out.add("embedding gradient gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::backward);
+    }
+    // Its product gives every rank some of the columns: they are put together, and their gradients are shared out again.
+    if (ahead) {
+      out.add("mtp gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::forward);
+      out.add("mtp gradient", Axis::tensor, CollectiveOp::reduce_scatter, out.stream(), Pass::backward);
     }
     if (section.part.kind != SectionKind::head || !at.spec.lm_head) continue;
     if (!out.trains()) {

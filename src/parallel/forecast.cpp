@@ -190,7 +190,7 @@ class Forecasting {
 
   Status run_pipeline() {
     Pipeline& p = out_.pipeline;
-    p.schedule = layout().chunks > 1 ? PipelineSchedule::interleaved : layout().schedule;
+    p.schedule = layout().order();
     p.ranks = layout().pp, p.chunks = layout().chunks;
     p.micro_batches = static_cast<int>(batches_.micro_batches);
     for (std::size_t i = 0; i < stages_.size(); ++i) {
@@ -225,7 +225,7 @@ class Forecasting {
   void add_stage_forecasts() {
     out_.stages.resize(static_cast<std::size_t>(layout().pp));
     for (std::size_t v = 0; v < stages_.size(); ++v) {
-      StageForecast& s = out_.stages[v % out_.stages.size()];
+      StageForecast& s = out_.stages[static_cast<std::size_t>(layout().rank_of(static_cast<int>(v)))];
       s.layers += stages_[v].layers;
       s.forward += stages_[v].forward;
       s.backward += stages_[v].backward_input + stages_[v].backward_weight;
@@ -242,7 +242,7 @@ class Forecasting {
     const auto each = static_cast<double>(batches_.micro_batches);
     const std::size_t pp = out_.stages.size();
     StageCost busiest;
-    for (std::size_t v = out_.busiest; v < stages_.size(); v += pp) busiest += stages_[v];
+    for (const std::size_t v : stages_of(layout(), out_.busiest)) busiest += stages_[v];
     // A host that launches slower than the card computes holds everything up.
     out_.compute = busiest.compute * each;
     for (std::size_t a = 0; a < out_.axes.size(); ++a)
@@ -260,7 +260,7 @@ class Forecasting {
     const bool by_host = trains() && offloads_optimizer(parallel_.run.training.offload);
     for (std::size_t rank = 0; rank < pp; ++rank) {
       StageCost own;
-      for (std::size_t v = rank; v < stages_.size(); v += pp) own += stages_[v];
+      for (const std::size_t v : stages_of(layout(), rank)) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
       out_.stages[rank].update =
           by_host ? host_update(real(own.dense + own.experts) / shards) : update_.time * share;
@@ -325,7 +325,7 @@ class Forecasting {
       // Keys and values of this stage's layers alone.
       if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
       if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
-      if (trains()) stage.memory.activations += gathered_inputs(stage.layers, rank + 1 == out_.stages.size()) *
+      if (trains()) stage.memory.activations += gathered_inputs(stage.layers, has_head(rank)) *
                                                 shares.micro_batches;
       stage.usable = out_.usable;
     }
@@ -347,6 +347,9 @@ class Forecasting {
     const double tokens = real(batches_.each.tokens()) / layout().cp * (1 - 1.0 / layout().tp);
     const double element = parallel_.run.engine.precision.activation.activation_bits / 8;
     return bytes((2 * real(layers) + (head ? 1 : 0)) * tokens * real(stack.hidden) * element);
+  }
+  bool has_head(std::size_t rank) const {
+    return layout().rank_of(layout().virtual_stages() - 1) == static_cast<int>(rank);
   }
   // Two sections' weights are whole at a time: one in use, the next on its way; and one section's gradients.
   Bytes gathered_weights(const Graph& part) const {

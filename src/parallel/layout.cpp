@@ -126,6 +126,9 @@ Status check_pipeline(const RankLayout& layout, const ModelSpec& spec) {
   if (stages > layers)
     return refusal("pp", fmt::format("{} stages are more than the {} layers of {}", stages, layers, spec.name),
                    fmt::format("at most pp {}", std::max<Count>(1, layers / layout.chunks)));
+  if (layout.schedule == PipelineSchedule::zero_bubble_v && layout.chunks != 2)
+    return refusal("chunks", fmt::format("{} goes down the ranks and back: two chunks each, not {}",
+                                         name_of(layout.schedule), layout.chunks), "give chunks 2, or none");
   if (layout.stage_layers.empty()) return Ok{};
   const auto& own = layout.stage_layers;
   if (static_cast<int>(own.size()) != stages || std::any_of(own.begin(), own.end(), [](int n) { return n < 0; }) ||
@@ -198,6 +201,13 @@ RankGroup group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
   }
   // Neighbours fill one node after the other, as a call by nobody else does.
   return {ranks, stride == 1 ? 0 : std::clamp(gpus_per_node / stride, 1, std::max(ranks, 1)), stride};
+}
+
+std::vector<std::size_t> stages_of(const RankLayout& layout, std::size_t rank) {
+  std::vector<std::size_t> stages;
+  for (int chunk = 0; chunk < layout.chunks; ++chunk)
+    stages.push_back(static_cast<std::size_t>(layout.stage_of(static_cast<int>(rank), chunk)));
+  return stages;
 }
 
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers) {

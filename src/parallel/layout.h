@@ -27,6 +27,8 @@ struct RankGroup {
 };
 RankGroup group_of(const RankLayout& layout, Axis axis, int gpus_per_node);
 
+// The virtual stages that a pipeline rank holds, in the model's order.
+std::vector<std::size_t> stages_of(const RankLayout& layout, std::size_t rank);
 // Layers of each virtual stage, in the model's order.
 std::vector<int> layers_of_stages(const RankLayout& layout, Count layers);
 

@@ -30,6 +30,8 @@
 #include <span>
 #include <utility>
 
+#include "parallel/pipeline_v.h"
+
 namespace tilecast {
 namespace {
 
@@ -234,6 +236,7 @@ PipelineTimeline shell(const Pipeline& p) {
       case PipelineSchedule::interleaved:
         t.kept.push_back(std::min(m * p.chunks, 2 * behind + (p.chunks - 1.0) * p.ranks + 1));
         break;
+      case PipelineSchedule::zero_bubble_v: break;  // pipeline_v.h
     }
   }
   return t;
@@ -265,7 +268,13 @@ Status check(const Pipeline& p) {
   if (p.stages.size() != static_cast<std::size_t>(p.ranks) * static_cast<std::size_t>(p.chunks))
     return field_error("stages", fmt::format("{} given, {} ranks of {} chunks have {}", p.stages.size(), p.ranks,
                                              p.chunks, Count{p.ranks} * p.chunks));
-  if (p.schedule != PipelineSchedule::interleaved && p.chunks != 1)
+  const bool v = p.schedule == PipelineSchedule::zero_bubble_v;
+  if (v && p.chunks != 2)
+    return field_error("chunks", fmt::format("{} has two chunks a rank, not {}", name_of(p.schedule), p.chunks));
+  if (v && Count{p.micro_batches} * p.ranks > kMostInAV)
+    return field_error("micro-batches", fmt::format("{} on {} ranks are more than {} in all", p.micro_batches, p.ranks, kMostInAV),
+                       "give a larger micro-batch, or the schedule zero-bubble");
+  if (p.schedule != PipelineSchedule::interleaved && !v && p.chunks != 1)
     return field_error("chunks", fmt::format("{} has one chunk a rank, not {}", name_of(p.schedule), p.chunks),
                        "choose the schedule interleaved, or one chunk");
   if (p.schedule == PipelineSchedule::interleaved && p.micro_batches % p.ranks != 0) {
@@ -291,6 +300,7 @@ double PipelineTimeline::bubble() const {
 }
 
 PipelineTimeline simulate(const Pipeline& p) {
+  if (p.schedule == PipelineSchedule::zero_bubble_v) return simulate_v(p, true);
   PipelineTimeline t = shell(p);
   const Count phases = p.schedule == PipelineSchedule::zero_bubble ? 3 : 2;
   const auto per_rank = static_cast<std::size_t>(phases * p.micro_batches * p.chunks);
@@ -310,6 +320,7 @@ PipelineTimeline simulate(const Pipeline& p) {
 }
 
 PipelineTimeline summarise(const Pipeline& p) {
+  if (p.schedule == PipelineSchedule::zero_bubble_v) return simulate_v(p, false);
   PipelineTimeline t = shell(p);
   if (p.ranks == 1) return t.total = t.busy[0], t;
   Machine machine(p);

@@ -1,7 +1,7 @@
 // Pipeline parallelism: micro-batches through stages, task by task.
 //
-// A model is cut into ranks x chunks virtual stages, in order; virtual stage v runs on rank v % ranks (Megatron's
-// placement: with one chunk a rank holds one run of layers, with more it holds several, far apart).
+// A model is cut into ranks x chunks virtual stages, in order; `stage_at` says which of them a rank holds: with one chunk
+// one run of layers, with more several, far apart.
 #pragma once
 
 #include <array>
@@ -34,8 +34,10 @@ struct Pipeline {
 // What a schedule cannot run (interleaved: micro-batches that are no multiple of ranks; chunks on other schedules).
 Status check(const Pipeline& pipeline);
 inline constexpr int kMostMicroBatches = 1'000'000, kMostVirtualStages = 100'000;
+inline constexpr Count kMostInAV = 1'000'000;  // micro-batches times ranks: a V is gone through task by task
 
 enum class PipelinePhase : std::uint8_t { forward, backward, backward_input, backward_weight };
+std::string_view name_of(PipelinePhase phase);
 struct PipelineTask {
   int rank = 0, chunk = 0, micro_batch = 0;
   PipelinePhase phase = PipelinePhase::forward;

@@ -13,7 +13,9 @@ namespace {
 using Schedule = PipelineSchedule;
 using Phase = PipelinePhase;
 constexpr std::array kSchedules = {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved,
-                                   Schedule::zero_bubble};
+                                   Schedule::zero_bubble, Schedule::zero_bubble_v};
+
+int phases_of(Schedule s) { return s == Schedule::zero_bubble || s == Schedule::zero_bubble_v ? 3 : 2; }
 
 Pipeline equal(Schedule schedule, int ranks, int micro_batches, int chunks = 1, double f = 1, double b = 1,
                double w = 1) {
@@ -27,13 +29,14 @@ Pipeline random_pipeline(std::mt19937& random, int most_micro_batches) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto time = [&] { return seconds(std::uniform_real_distribution<double>(0.2, 2)(random)); };
   Pipeline p;
-  p.schedule = kSchedules[static_cast<std::size_t>(pick(0, 3))];
+  p.schedule = kSchedules[static_cast<std::size_t>(pick(0, 4))];
   p.ranks = pick(1, 9);
   p.micro_batches = pick(1, most_micro_batches);
   if (p.schedule == Schedule::interleaved) {
     p.chunks = pick(1, 4);
     p.micro_batches = p.ranks * pick(1, std::max(1, most_micro_batches / p.ranks));
   }
+  if (p.schedule == Schedule::zero_bubble_v) p.chunks = 2;
   const int evenness = pick(0, 2);
   StageTimes all{time(), time(), time()};
   for (int i = 0; i < p.ranks * p.chunks; ++i) {
@@ -54,7 +57,7 @@ std::map<Key, const PipelineTask*> by_key(const Pipeline& p, const PipelineTimel
   std::map<Key, const PipelineTask*> map;
   for (const PipelineTask& task : t.tasks) {
     if (task.phase == Phase::backward_weight) continue;
-    const Key key{task.chunk * p.ranks + task.rank, task.micro_batch, task.phase == Phase::forward};
+    const Key key{stage_at(p.schedule, p.ranks, task.rank, task.chunk), task.micro_batch, task.phase == Phase::forward};
     EXPECT_TRUE(map.emplace(key, &task).second);
   }
   return map;
@@ -62,18 +65,20 @@ std::map<Key, const PipelineTask*> by_key(const Pipeline& p, const PipelineTimel
 
 // When what a task reads is there.
 double ready(const Pipeline& p, const std::map<Key, const PipelineTask*>& tasks, const PipelineTask& t) {
-  const int stage = t.chunk * p.ranks + t.rank;
-  const double send = p.ranks > 1 ? p.send.base() : 0;
+  const int stage = stage_at(p.schedule, p.ranks, t.rank, t.chunk);
   const auto end = [&](int at, bool forward) { return tasks.at({at, t.micro_batch, forward})->end.base(); };
+  const auto sent = [&](int at, bool forward) {
+    return end(at, forward) + (rank_of_stage(p.schedule, p.ranks, at) == t.rank ? 0 : p.send.base());
+  };
   switch (t.phase) {
-    case Phase::forward: return stage == 0 ? 0 : end(stage - 1, true) + send;
+    case Phase::forward: return stage == 0 ? 0 : sent(stage - 1, true);
     case Phase::backward_weight: return end(stage, false);
-    default: return std::max(end(stage, true), stage + 1 == p.ranks * p.chunks ? 0 : end(stage + 1, false) + send);
+    default: return std::max(end(stage, true), stage + 1 == p.ranks * p.chunks ? 0 : sent(stage + 1, false));
   }
 }
 
 Seconds length(const Pipeline& p, const PipelineTask& t) {
-  const StageTimes& s = p.stages[static_cast<std::size_t>(t.chunk * p.ranks + t.rank)];
+  const StageTimes& s = p.stages[static_cast<std::size_t>(stage_at(p.schedule, p.ranks, t.rank, t.chunk))];
   switch (t.phase) {
     case Phase::forward: return s.forward;
     case Phase::backward: return s.backward_input + s.backward_weight;
@@ -89,8 +94,7 @@ TEST(Pipeline, TasksRunOnceAsSoonAsTheyCan) {
     SCOPED_TRACE(text(p));
     ASSERT_TRUE(check(p));
     const PipelineTimeline t = simulate(p);
-    const int phases = p.schedule == Schedule::zero_bubble ? 3 : 2;
-    ASSERT_EQ(t.tasks.size(), static_cast<std::size_t>(p.ranks * p.chunks * p.micro_batches * phases));
+    ASSERT_EQ(t.tasks.size(), static_cast<std::size_t>(p.ranks * p.chunks * p.micro_batches * phases_of(p.schedule)));
     const auto tasks = by_key(p, t);
     std::vector<double> busy(static_cast<std::size_t>(p.ranks), 0);
     double last = 0;
@@ -213,6 +217,47 @@ TEST(Pipeline, ZeroBubbleLeavesAThird) {
   EXPECT_EQ(order, "F0B0F1B1W0F2B2W1W2");
 }
 
+TEST(Pipeline, AVLeavesNoBubbleWhereTasksTakeAlike) {
+  // Qi et al. 2024, section 4: with F = B = W = 1 of a chunk, rank i idles i before its first task and the whole takes
+  // 6 m + (p - 1): only the ends are ragged. Every rank keeps what the first of 1F1B keeps: p micro-batches of 2 chunks.
+  for (const int ranks : {1, 2, 4, 8})
+    for (const int m : {2 * ranks, 5 * ranks, 64}) {
+      const PipelineTimeline t = simulate(equal(Schedule::zero_bubble_v, ranks, m, 2));
+      EXPECT_NEAR(t.total.base(), 6.0 * m + ranks - 1, 1e-9) << ranks << " " << m;
+      for (const double kept : t.kept) EXPECT_LE(kept, 2 * ranks) << ranks << " " << m;
+      const double h1 = simulate(equal(Schedule::zero_bubble, ranks, m, 1, 2, 2, 2)).total.base();
+      EXPECT_LE(t.total.base(), h1 + 1e-9);
+    }
+}
+
+TEST(Pipeline, AVRunsAsPyTorchOrdersIt) {
+  // By hand from PyTorch 2.11's ScheduleZBVZeroBubble, two ranks and three micro-batches: letters as there (I gradients of
+  // inputs, W of weights), small ones of the second chunk.
+  const PipelineTimeline t = simulate(equal(Schedule::zero_bubble_v, 2, 3, 2));
+  std::array<std::string, 2> orders;
+  for (const PipelineTask& task : t.tasks) {
+    const char letter = task.phase == Phase::forward ? 'F' : task.phase == Phase::backward_input ? 'I' : 'W';
+    orders[static_cast<std::size_t>(task.rank)] +=
+        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) + std::to_string(task.micro_batch);
+  }
+  EXPECT_EQ(orders[0], "F0F1F2f0i0w0f1i1w1I0W0f2i2w2I1W1I2W2");
+  EXPECT_EQ(orders[1], "F0f0F1f1i0w0F2I0W0f2i1w1I1i2I2W1w2W2");
+}
+
+TEST(Pipeline, AVHandsOverWithinTheLastRank) {
+  EXPECT_EQ(stage_at(Schedule::zero_bubble_v, 4, 0, 1), 7);
+  EXPECT_EQ(stage_at(Schedule::zero_bubble_v, 4, 3, 1), 4);
+  EXPECT_EQ(stage_at(Schedule::interleaved, 4, 3, 1), 7);
+  for (const Schedule schedule : {Schedule::interleaved, Schedule::zero_bubble_v})
+    for (int stage = 0; stage < 8; ++stage)
+      EXPECT_EQ(stage_at(schedule, 4, rank_of_stage(schedule, 4, stage), stage / 4), stage);
+  // One micro-batch: eight stages there and back with six sends each way, not seven. Two gradients of weights are waited
+  // for: of the second chunk on the last rank, which runs them before it hands over, and of the first stage at the end.
+  Pipeline p = equal(Schedule::zero_bubble_v, 4, 1, 2);
+  p.send = seconds(10);
+  EXPECT_EQ(simulate(p).total, seconds(8 + 8 + 12 * 10 + 2));
+}
+
 TEST(Pipeline, UnevenStagesAndSends) {
   // Two ranks, two micro-batches, by hand: the second rank takes 4 + 6, a send 1.
   //   rank 0: F0 0-1, F1 1-2                    B0 13-15            B1 23-25
@@ -233,9 +278,10 @@ TEST(Pipeline, UnevenStagesAndSends) {
 
 TEST(Pipeline, OneRankIsTheSum) {
   for (const Schedule schedule : kSchedules) {
-    Pipeline p = equal(schedule, 1, 7, 1, 0.1, 0.2, 0.3);
+    const int chunks = schedule == Schedule::zero_bubble_v ? 2 : 1;
+    Pipeline p = equal(schedule, 1, 7, chunks, 0.1, 0.2, 0.3);
     p.send = seconds(5);
-    EXPECT_EQ(simulate(p).total, seconds(0.1 + (0.2 + 0.3)) * 7);
+    EXPECT_EQ(simulate(p).total, seconds(0.1 + (0.2 + 0.3)) * chunks * 7);
     EXPECT_EQ(summarise(p).total, simulate(p).total);
     EXPECT_EQ(summarise(p).bubble(), 0);
   }
@@ -280,7 +326,7 @@ TEST(Pipeline, RefusesWhatCannotRun) {
 TEST(Pipeline, SchedulesHaveNames) {
   for (const Schedule schedule : kSchedules) EXPECT_EQ(*pipeline_schedule_from(name_of(schedule)), schedule);
   EXPECT_EQ(pipeline_schedule_from("1f2b").error().line(),
-            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble)");
+            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v)");
 }
 
 }  // namespace

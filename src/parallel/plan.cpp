@@ -67,6 +67,8 @@ class Candidates {
       if (layout.pp == 1 || chunks > 1) continue;
       layout.schedule = PipelineSchedule::zero_bubble;
       add_shardings(layout);
+      layout.schedule = PipelineSchedule::zero_bubble_v, layout.chunks = 2;
+      if (check(layout, spec_, length)) add_shardings(layout);
     }
   }
   void add_shardings(RankLayout layout) {
@@ -84,6 +86,7 @@ class Candidates {
       if (global / layout.dp % micro != 0) continue;
       const Count batches = global / layout.dp / micro;
       if (layout.schedule == PipelineSchedule::interleaved && batches % layout.pp != 0) continue;
+      if (layout.schedule == PipelineSchedule::zero_bubble_v && batches * layout.pp > kMostInAV) continue;
       for (const Recompute recompute : {Recompute::none, Recompute::full}) {
         ParallelRun run{query_.run, layout, micro};
         run.run.training.options.recompute = recompute;

@@ -25,8 +25,9 @@ Result<PipelineTimeline> step_timeline(const ParallelRun& run, const ParallelFor
   PipelineTimeline t;
   t.busy.resize(slot(p.ranks)), t.kept.assign(slot(p.ranks), 1);
   for (std::size_t v = 0; v < p.stages.size(); ++v) {
-    const int rank = static_cast<int>(v) % p.ranks;
-    const Seconds begin = v == 0 ? seconds(0) : t.total + (p.ranks > 1 ? p.send : seconds(0));
+    const int rank = rank_of_stage(p.schedule, p.ranks, static_cast<int>(v));
+    const bool sent = v > 0 && rank_of_stage(p.schedule, p.ranks, static_cast<int>(v) - 1) != rank;
+    const Seconds begin = t.total + (sent ? p.send : seconds(0));
     t.total = begin + p.stages[v].forward;
     t.busy[slot(rank)] += p.stages[v].forward;
     t.tasks.push_back({rank, static_cast<int>(v) / p.ranks, 0, PipelinePhase::forward, begin, t.total});
@@ -51,7 +52,7 @@ Result<std::vector<std::vector<TimedExchange>>> step_exchanges_of(const Parallel
   std::vector<std::vector<TimedExchange>> all(pp);
   for (std::size_t rank = 0; rank < pp; ++rank) {
     StageCost own;
-    for (std::size_t v = rank; v < stages.size(); v += pp) own += stages[v];
+    for (const std::size_t v : stages_of(run.layout, rank)) own += stages[v];
     for (Exchange& e : step_exchanges(own.dense, own.experts, setting)) {
       const auto timed = forecast_collective(e.call, cluster, links);
       if (!timed) return timed.error();

@@ -73,6 +73,8 @@ bool on_stream(const Operator& op) {
     case Role::final_norm:
     case Role::embedding_sum:
     case Role::embedding_norm:
+    case Role::ahead_norm:
+    case Role::ahead_join:
     case Role::router:
     case Role::expert_choice:
     case Role::expert_sum:
@@ -109,6 +111,7 @@ void share_tokens(Operator& op, Count tp) {
   std::visit(
       Overload{[&](RmsNorm& s) { s.rows = shared(s.rows, tp); }, [&](LayerNorm& s) { s.rows = shared(s.rows, tp); },
                [&](Softmax& s) { s.rows = shared(s.rows, tp); }, [&](Gemm& s) { s.m = shared(s.m, tp); },
+               [&](Copy& s) { s.elements = shared(s.elements, tp); },
                [&](Elementwise& s) {
                  s.elements = shared(s.elements, tp);
                  s.rows = shared(s.rows, tp);
@@ -138,6 +141,7 @@ ModelSpec rank_spec(const ModelSpec& spec, const RankLayout& layout) {
   for (auto* stack : {rank.encoder ? &*rank.encoder : nullptr, rank.decoder ? &*rank.decoder : nullptr})
     if (stack)
       for (LayerRun& run : stack->layers) divide(run.layer, layout);
+  rank.ahead.parts = layout.tp;
   // Engines pad the vocabulary so that it divides.
   if (rank.vocab > 0) rank.vocab = ceil_div(rank.vocab, static_cast<Count>(layout.tp));
   return rank;

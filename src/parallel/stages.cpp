@@ -22,9 +22,9 @@ std::size_t forward_section(const Program& program, const KernelCall& call) {
   return forward >= 0 ? static_cast<std::size_t>(forward) : call.section;
 }
 
-// Embedding and head of one table stand on different ranks: the last has a copy.
+// Embedding and head of one table that stand on different ranks: the head's has a copy. Both ends of a V are one rank.
 bool needs_copy(const ModelSpec& spec, const RankLayout& layout) {
-  return spec.tied_head && layout.virtual_stages() > 1;
+  return (spec.tied_head || spec.ahead.heads > 0) && layout.rank_of(layout.virtual_stages() - 1) != 0;
 }
 
 // Those that learn.
@@ -168,7 +168,7 @@ std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& 
   if (needs_copy(spec, layout))
     for (const Section& section : graph.sections)
       for (const Operator& op : section.operators)
-        if (op.weights.tied) stages.back().dense += op.weights.matrix;
+        if (op.weights.tied) stages.back().dense += op.weights.matrix * section.repeats;
   return stages;
 }
 
@@ -179,7 +179,7 @@ std::vector<Graph> rank_parts(const ModelSpec& spec, const RankLayout& layout, c
     parts[rank].name = forward.name;
     for (std::size_t i = 0; i < forward.sections.size(); ++i) {
       Count n = 0;
-      for (std::size_t v = rank; v < counts.size(); v += parts.size()) n += counts[v][i];
+      for (const std::size_t v : stages_of(layout, rank)) n += counts[v][i];
       if (n == 0) continue;
       Section section = forward.sections[i];
       section.repeats = n;

@@ -145,7 +145,7 @@ class RankWriter {
     const bool sums = overlap && !forward && task.phase != PipelinePhase::backward_input &&
                       task.micro_batch == plan_.pipeline.micro_batches - 1 && !plan_.sums[slot(place_)].empty();
     std::vector<Piece> pieces =
-        plan_.pieces(slot(task.chunk * plan_.layout.pp + place_), gathers || sums ? 1 : plan_.merged);
+        plan_.pieces(slot(plan_.layout.stage_of(place_, task.chunk)), gathers || sums ? 1 : plan_.merged);
     if (!forward) std::reverse(pieces.begin(), pieces.end());
     // A layer's weights are on their way while the layer before computes.
     std::vector<int> weights;
@@ -270,7 +270,7 @@ Count nodes_of(const Plan& plan, Count merged) {
   const std::size_t pp = slot(plan.layout.pp);
   for (std::size_t rank = 0; rank < pp; ++rank) {
     Count n = 0;
-    for (std::size_t v = rank; v < plan.counts.size(); v += pp)
+    for (const std::size_t v : stages_of(plan.layout, rank))
       for (const Piece& piece : plan.pieces(v, merged)) {
         n += 2;
         for (const auto* calls : {&plan.forward[piece.section], &plan.backward[piece.section]})
@@ -336,7 +336,7 @@ class Planning {
     plan_->sums.resize(pp), plan_->gathers.resize(pp);
     for (std::size_t rank = 0; rank < pp; ++rank) {
       double dense = 0, experts = 0;  // of the sections; a copy of a tied table is shared out among them
-      for (std::size_t v = rank; v < plan_->counts.size(); v += pp)
+      for (const std::size_t v : stages_of(plan_->layout, rank))
         for (std::size_t s = 0; s < plan_->sections.size(); ++s) {
           dense += real(plan_->counts[v][s] * plan_->sections[s].dense);
           experts += real(plan_->counts[v][s] * plan_->sections[s].experts);

@@ -84,7 +84,7 @@ RankTrace pipeline_trace(const Pipeline& p, const PipelineTimeline& timeline, co
   for (const PipelineTask& task : timeline.tasks) {
     if (task.rank != at.place) continue;
     const bool forward = task.phase == PipelinePhase::forward, local = task.phase == PipelinePhase::backward_weight;
-    const int stage = task.chunk * p.ranks + task.rank, step = forward ? 1 : -1;
+    const int stage = stage_at(p.schedule, p.ranks, task.rank, task.chunk), step = forward ? 1 : -1;
     // Messages carry the virtual stage that reads them, the micro-batch and the direction as tag.
     const auto message = [&](TraceKind kind, int reader, int peer_stage, std::vector<int> after) {
       const std::string_view way = forward ? "activations" : "gradients";
@@ -94,11 +94,13 @@ RankTrace pipeline_trace(const Pipeline& p, const PipelineTimeline& timeline, co
                   p.send,
                   {},
                   at.message};
-      n.peer = at.ranks[static_cast<std::size_t>(peer_stage % p.ranks)];
+      n.peer = at.ranks[static_cast<std::size_t>(rank_of_stage(p.schedule, p.ranks, peer_stage))];
       n.tag = 2 * (reader / p.ranks * p.micro_batches + task.micro_batch) + (forward ? 0 : 1);
       return trace.add(std::move(n));
     };
-    const auto other = [&](int s) { return p.ranks > 1 && !local && s >= 0 && s < stages; };
+    const auto other = [&](int s) {
+      return !local && s >= 0 && s < stages && rank_of_stage(p.schedule, p.ranks, s) != task.rank;
+    };
     std::vector<int> after = before;
     if (other(stage - step)) after.push_back(message(TraceKind::receive, stage, stage - step, after));
     before = work(task, std::move(after), trace);

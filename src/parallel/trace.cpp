@@ -16,16 +16,6 @@ std::string lane_name(int rank, int alike) {
   return fmt::format("ranks {}–{}", rank * alike, (rank + 1) * alike - 1);
 }
 
-std::string_view name_of(PipelinePhase phase) {
-  switch (phase) {
-    case PipelinePhase::forward: return "forward";
-    case PipelinePhase::backward: return "backward";
-    case PipelinePhase::backward_input: return "backward input";
-    case PipelinePhase::backward_weight: return "backward weight";
-  }
-  return "";
-}
-
 void write_lanes(ChromeTrace& trace, int process, const StepLanes& step) {
   trace.process(process, step.title);
   for (int rank = 0; rank < static_cast<int>(step.timeline.busy.size()); ++rank) {
@@ -45,6 +35,16 @@ void write_lanes(ChromeTrace& trace, int process, const StepLanes& step) {
 }
 
 }  // namespace
+
+std::string_view name_of(PipelinePhase phase) {
+  switch (phase) {
+    case PipelinePhase::forward: return "forward";
+    case PipelinePhase::backward: return "backward";
+    case PipelinePhase::backward_input: return "backward input";
+    case PipelinePhase::backward_weight: return "backward weight";
+  }
+  return "";
+}
 
 std::string lanes_json(std::span<const StepLanes> steps) {
   ChromeTrace trace;

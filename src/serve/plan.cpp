@@ -215,13 +215,24 @@ class Search {
     PlanPictures pictures;
     ServePlan unused;
     CandidateSearch steady(q_, unused);
+    std::vector<std::pair<ParetoPoint, PlannedDeployment>> points;
     for (const auto& setups : setups_)
-      for (ParetoPoint& p : steady.pareto(setups)) pictures.pareto.push_back(std::move(p));
-    for (ParetoPoint& p : pictures.pareto)
-      p.front = std::none_of(pictures.pareto.begin(), pictures.pareto.end(), [&](const ParetoPoint& o) {
+      for (auto& point : steady.pareto(setups)) points.push_back(std::move(point));
+    for (auto& point : points) {
+      ParetoPoint& p = point.first;
+      const auto beats = [&p](const ParetoPoint& o) {
         return o.tokens_per_gpu >= p.tokens_per_gpu && o.tokens_per_user >= p.tokens_per_user &&
                (o.tokens_per_gpu > p.tokens_per_gpu || o.tokens_per_user > p.tokens_per_user);
+      };
+      p.front = std::none_of(points.begin(), points.end(), [&](const auto& o) { return beats(o.first); });
+      p.layout_front = std::none_of(points.begin(), points.end(), [&](const auto& o) {
+        return o.first.gpu == p.gpu && o.first.layout == p.layout && beats(o.first);
       });
+    }
+    for (auto& point : points) {
+      if (point.first.front || point.first.layout_front) judge_.add_interval(point.first, point.second);
+      pictures.pareto.push_back(std::move(point.first));
+    }
     if (plan_.best)
       if (auto done = draw_best(plan_.finalists[*plan_.best], pictures); !done) return done;
     plan_.pictures = std::move(pictures);
@@ -235,12 +246,25 @@ class Search {
     PlannedDeployment open = best;
     open.in_flight = 0;
     for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5}) {
-      const auto m = judge_.simulated(open, best.rate * share);
-      if (!m) return m.error();
-      pictures.loads.push_back(
-          {best.rate * share, statistic_of(m->ttft, q_.statistic), statistic_of(m->tpot, q_.statistic)});
+      open.rate = best.rate * share;
+      open.fast.reset(), open.slow.reset();
+      if (auto done = judge_.judge(open); !done) return done;
+      pictures.loads.push_back(load_point(open));
     }
     return Ok{};
+  }
+  LoadPoint load_point(const PlannedDeployment& d) const {
+    LoadPoint point;
+    point.rate = d.rate;
+    const auto add = [&](Summary ServingMetrics::*of, Seconds& time, Interval& interval) {
+      const auto at = [&](const ServingMetrics& m) { return statistic_of(m.*of, q_.statistic); };
+      time = at(*d.simulated);
+      interval = {at(d.fast.value_or(*d.simulated)), at(d.slow.value_or(*d.simulated))};
+    };
+    add(&ServingMetrics::ttft, point.ttft, point.ttft_interval);
+    add(&ServingMetrics::tpot, point.tpot, point.tpot_interval);
+    add(&ServingMetrics::e2el, point.e2el, point.e2el_interval);
+    return point;
   }
 
   const ServeQuery& q_;

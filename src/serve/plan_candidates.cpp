@@ -285,8 +285,8 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
   return chosen;
 }
 
-std::vector<ParetoPoint> CandidateSearch::pareto(const Setups& setups) {
-  std::vector<ParetoPoint> points;
+std::vector<std::pair<ParetoPoint, PlannedDeployment>> CandidateSearch::pareto(const Setups& setups) {
+  std::vector<std::pair<ParetoPoint, PlannedDeployment>> points;
   for (const auto& setup : setups) {
     if (!q_.together || !default_limits(setup, setups) || most_copies(*setup) < 1) continue;
     const PlannedPool pool{setup, 1};
@@ -302,7 +302,9 @@ std::vector<ParetoPoint> CandidateSearch::pareto(const Setups& setups) {
       p.what = fmt::format("{} {} {}{}{}", q_.gpus[setup->offer].gpu.name, name_of(setup->engine), setup->formats.dtype,
                            setup->formats.kv_dtype.empty() ? "" : ", cache " + setup->formats.kv_dtype,
                            setup->layout.ranks() > 1 ? ", " + text_of(setup->layout) : "");
-      points.push_back(std::move(p));
+      p.gpu = q_.gpus[setup->offer].gpu.name;
+      p.layout = setup->layout.ranks() > 1 ? text_of(setup->layout) : "1 GPU";
+      points.emplace_back(std::move(p), d);
     }
   }
   return points;

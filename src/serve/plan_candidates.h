@@ -20,7 +20,7 @@ class CandidateSearch {
   std::vector<PlannedDeployment> best() &&;
 
   // One copy of each set-up at several loads, by its steady state.
-  std::vector<ParetoPoint> pareto(const Setups& setups);
+  std::vector<std::pair<ParetoPoint, PlannedDeployment>> pareto(const Setups& setups);
 
  private:
   bool asks_for_a_rate() const {

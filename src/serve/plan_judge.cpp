@@ -124,4 +124,23 @@ Status PlanJudge::judge_most_load(PlannedDeployment& d) const {
   return Ok{};
 }
 
+void PlanJudge::add_interval(ParetoPoint& point, const PlannedDeployment& d) const {
+  ServingOutcome typical;
+  RequestRecord request;
+  request.input = q_.workload.input.mean, request.output = q_.workload.output.mean;
+  typical.requests = {request};
+  StepRecord step;
+  step.decodes = static_cast<std::int32_t>(std::max<Count>(1, std::llround(d.steady.decoding)));
+  step.end = seconds(d.steady.tpot.base());
+  typical.steps = {step};
+  const DeploymentOptions options = options_of(q_, *d.pool.setup);
+  const StepWidth width = step_widths(options, typical, method_, weights_).answers;
+  ServingMetrics forecast;
+  forecast.tpot.mean = d.steady.tpot.base();
+  ServingEnds ends{forecast, forecast, options.spread ? RunKind::inference_over : RunKind::inference, false};
+  ends.fast.tpot.mean *= width.low, ends.slow.tpot.mean *= width.high;
+  const ServingEnds whole = of_whole_run(ends, forecast);
+  point.low_per_user = 1 / whole.slow.tpot.mean, point.high_per_user = 1 / whole.fast.tpot.mean;
+}
+
 }  // namespace tilecast

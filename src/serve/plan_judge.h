@@ -28,6 +28,8 @@ class PlanJudge {
   // The rate that serves most: requests a second times the chance that they are served within the SLO. From the steady
   // state's rate on, simulations say where the SLO breaks, and what slack below is worth.
   Status judge_most_load(PlannedDeployment& d) const;
+  // How fast answers may come by the interval of a step that decodes, and by what served runs are off by besides.
+  void add_interval(ParetoPoint& point, const PlannedDeployment& d) const;
 
  private:
   WorkloadOptions workload(const PlannedDeployment& d, double rate) const;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -15,6 +16,8 @@
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "support/given_file.h"
 
 namespace tilecast {
 namespace {
@@ -99,7 +102,50 @@ Result<TemporaryFile> copy_of(int from, const std::string& begun, const std::str
   return file;
 }
 
+// Folders that inputs may come from; empty and unused while everything may be read.
+struct Rules {
+  bool restricted = false;
+  std::vector<std::filesystem::path> folders;
+};
+Rules& rules() {
+  static Rules all;
+  return all;
+}
+
+std::filesystem::path real_path(const std::string& path) {
+  std::error_code failure;
+  const auto absolute = std::filesystem::absolute(path, failure);
+  const auto real = std::filesystem::weakly_canonical(absolute, failure);
+  return failure ? std::filesystem::path() : real;
+}
+
+bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return !folder.empty() && end == folder.end() && rest != path.end();
+}
+
 }  // namespace
+
+void restrict_inputs(const std::vector<std::string>& folders) {
+  rules().restricted = true;
+  rules().folders.clear();
+  for (const std::string& folder : folders)
+    if (auto real = real_path(folder); !real.empty()) {
+      if (!real.has_filename()) real = real.parent_path();  // "data/"
+      rules().folders.push_back(std::move(real));
+    }
+}
+
+bool inputs_restricted() { return rules().restricted; }
+
+bool is_allowed_input(const std::string& path) {
+  if (!rules().restricted) return true;
+  if (path == "-") return false;
+  const auto real = real_path(path);
+  if (real.empty()) return false;
+  const auto fits = [&real](const auto& folder) { return lies_below(real, folder); };
+  return std::any_of(rules().folders.begin(), rules().folders.end(), fits) || lies_below(real, given_files_folder());
+}
 
 int descriptor_named(const std::string& path) {
   std::string name = path;
@@ -121,18 +167,21 @@ int descriptor_named(const std::string& path) {
 }
 
 bool something_at(const std::string& path) {
+  if (!is_allowed_input(path)) return false;
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
 }
 
 bool is_stream(const std::string& path) {
   struct stat info {};
+  if (!is_allowed_input(path)) return false;
   if (path == "-") return true;
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
 Result<std::string> openable_path(const std::string& path) {
   if (path.empty()) return Error{"", "", "the path of a file is empty", "name a file, or - for standard input"};
+  if (!is_allowed_input(path)) return Error{path, "", "is no file that may be read here", "send the file itself"};
   const int named = path == "-" ? STDIN_FILENO : descriptor_named(path);
   struct stat info {};
   if ((named >= 0 ? fstat(named, &info) : stat(path.c_str(), &info)) != 0) return not_opened(path);

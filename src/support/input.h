@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tilecast/result.h"
 
@@ -18,6 +19,13 @@ Result<std::string> openable_path(const std::string& path);
 
 // Whether anything is there; an odd path (too long, through a file) is no more than a place where nothing is.
 bool something_at(const std::string& path);
+
+// From now on, and for good: of all files, those below these folders alone are inputs, and those that came by value
+// (support/given_file.h). Standard input is none. For programs that answer others; call it before the first thread.
+void restrict_inputs(const std::vector<std::string>& folders);
+bool inputs_restricted();
+// Whether a path may be read under these rules; links are followed first.
+bool is_allowed_input(const std::string& path);
 
 // Whether reading it through openable_path() is reading a stream: "-", a pipe, a device.
 bool is_stream(const std::string& path);

@@ -49,7 +49,8 @@ class Backward:
                 gradient = torch.ones_like(root) if gradient is None else gradient
                 graph.give(_gradient_node(root), root.output_nr, gradient)
         for root in roots:
-            if not retain_graph and root.grad_fn is not None and not root._is_view():
+            in_python = isinstance(root.grad_fn, torch.autograd.function.BackwardCFunction)
+            if not retain_graph and root.grad_fn is not None and not root._is_view() and not in_python:
                 root.detach_()  # the graph goes as it is walked
         del root, roots, tensors
         graph.count()
@@ -60,25 +61,43 @@ class Backward:
             finally:
                 self.walking -= 1
 
+    def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, *_: Any, **__: Any) -> tuple[Optional[Tensor], ...]:
+        """Takes the place of `torch.autograd.grad` while a compiler traces: gradients of the inputs alone, handed back."""
+        graph, wanted, found = _Graph(), list(inputs), {}
+        edges = [(_gradient_node(tensor), tensor.output_nr) for tensor in wanted]
+        for root, gradient in zip(outputs, grad_outputs or [None] * len(outputs)):
+            graph.give(_gradient_node(root), root.output_nr, torch.ones_like(root) if gradient is None else gradient)
+        graph.lead_to({node for node, _ in edges})
+        graph.count()
+        graph.seen = lambda node, gradients: found.update(
+            {(node, place): gradient for place, gradient in enumerate(gradients) if (node, place) in edges})
+        with torch.no_grad(), mock.patch.object(self, "_accumulate", lambda *_: None):
+            self._walk(graph)
+        return tuple(found.get(edge) for edge in edges)
+
     def _walk(self, graph: "_Graph") -> None:
         while graph.ready:
             edges, results = self._one(graph)
             for follower, number in edges:
                 result = results.pop(0) if results else None
-                if follower is not None:
+                if follower is not None and graph.wants(follower):
                     graph.arrive(follower, number, result)
                 follower = result = None
 
     def _one(self, graph: "_Graph") -> tuple[Any, Grads]:
         """Runs the next node, which is let go as this returns."""
         node, gradients, owner = graph.next()
+        graph.seen(node, gradients)
         edges = node.next_functions
+        if graph.on_the_way is not None and not any(graph.wants(follower) for follower, _ in edges):
+            return (), []  # an end of the way
         for follower, _ in edges:
             if isinstance(follower, torch.autograd.function.BackwardCFunction):
                 graph.owners[follower] = (node, owner)
         self.running.append(node)
         try:
-            results = self._apply(node, gradients, len(edges))
+            with contextlib.nullcontext() if graph.on_the_way is None else _of_forward(node):
+                results = self._apply(node, gradients, len(edges))
             for place, (follower, number) in enumerate(edges):
                 if place < len(results) and results[place] is not None and follower is not None:
                     results[place] = _fitted(results[place], follower, number)
@@ -122,6 +141,34 @@ class _Graph:
         self.ready: list[tuple[int, int, Any]] = []
         self.owners: dict[Any, Any] = {}  # Functions written in Python live as long as what leads to them
         self.order = itertools.count()
+        self.on_the_way: Optional[set[Any]] = None  # to what is asked for; None: everything is
+        self.seen: Callable[[Any, Grads], None] = lambda node, gradients: None  # is told what has arrived at a node
+
+    def wants(self, node: Any) -> bool:
+        return self.on_the_way is None or node in self.on_the_way
+
+    def lead_to(self, ends: set[Any]) -> None:
+        """Leaves out nodes from which none of the ends is reached."""
+        order, seen, leaders = [], set(self.held), {}
+        open_nodes = list(self.held)
+        while open_nodes:
+            node = open_nodes.pop()
+            order.append(node)
+            for follower, _ in node.next_functions:
+                if follower is None:
+                    continue
+                leaders.setdefault(follower, []).append(node)
+                if follower not in seen:
+                    seen.add(follower)
+                    open_nodes.append(follower)
+        self.on_the_way = {node for node in order if node in ends}
+        open_nodes = list(self.on_the_way)
+        while open_nodes:
+            for leader in leaders.get(open_nodes.pop(), ()):
+                if leader not in self.on_the_way:
+                    self.on_the_way.add(leader)
+                    open_nodes.append(leader)
+        self.held = {node: slots for node, slots in self.held.items() if node in self.on_the_way}
 
     def give(self, node: Any, place: int, gradient: Optional[Tensor]) -> None:
         """One more gradient for a node's output; those that meet are added."""
@@ -136,7 +183,7 @@ class _Graph:
         seen, open_nodes = set(self.held), list(self.held)
         while open_nodes:
             for follower, _ in open_nodes.pop().next_functions:
-                if follower is not None:
+                if follower is not None and self.wants(follower):
                     self.waits[follower] = self.waits.get(follower, 0) + 1
                     if follower not in seen:
                         seen.add(follower)
@@ -159,6 +206,17 @@ class _Graph:
     def next(self) -> tuple[Any, Grads, Any]:
         node = heapq.heappop(self.ready)[2]
         return node, self.held.pop(node), self.owners.pop(node, None)
+
+
+@contextlib.contextmanager
+def _of_forward(node: Any) -> Iterator[None]:
+    """A tracer finds the module of a backward operator by the number of its node."""
+    from torch.fx import traceback
+    traceback.set_grad_fn_seq_nr(node._sequence_nr())
+    try:
+        yield
+    finally:
+        traceback.reset_grad_fn_seq_nr()
 
 
 def _gradient_node(tensor: Tensor) -> Any:

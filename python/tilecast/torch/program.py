@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Hashable
 
 FORMAT, VERSION = "tilecast.program", 1
+NO_GRAPH = -1  # a call that no compiler has seen
 NEVER = -1  # a storage that exists before the first call, or after the last one
 ROLES = ("other", "parameter", "buffer", "gradient", "optimizer")
 
@@ -73,6 +74,7 @@ class Call:
     phase: int
     reads: list[int]
     writes: list[int]
+    graph: int = NO_GRAPH
 
 
 @dataclass
@@ -85,6 +87,7 @@ class Program:
     phases: Table = field(default_factory=Table)
     storages: list[Storage] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    compiled: bool = False  # calls say which of a compiler's graphs they are in
 
     @property
     def operators(self) -> list[Operator]:
@@ -125,7 +128,8 @@ class Program:
                          "dies": [s.dies for s in storages]},
             "calls": {"operator": [c.operator for c in calls], "module": [c.module for c in calls],
                       "phase": [c.phase for c in calls], "reads": [c.reads for c in calls],
-                      "writes": [c.writes for c in calls]},
+                      "writes": [c.writes for c in calls],
+                      **({"graph": [c.graph for c in calls]} if self.compiled else {})},
             **({"formulas": formulas} if formulas else {}),
         }
 

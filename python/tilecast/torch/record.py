@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from typing import Any, Iterator, Optional
 
@@ -12,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .arguments import Describer
 from .backward import Backward
+from .compiled import Compiler
 from .modules import Paths
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
 from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
@@ -31,6 +33,8 @@ class Recorder:
         self.capability = capability
         self.mode = Fakes(allow_non_fake_inputs=True)
         self.backward = Backward(lambda: ChooseKernels(capability))
+        self.compiler = Compiler(capability, self._modes, self.backward)
+        self.watch: Optional["Watch"] = None
         self._open: Optional[contextlib.ExitStack] = None
 
     def __enter__(self) -> "Recorder":
@@ -47,8 +51,21 @@ class Recorder:
         assert self._open is not None
         self._open.close()
 
+    @contextlib.contextmanager
+    def _modes(self) -> Iterator[None]:
+        with self.mode, Numbers(), Convolutions(), self.watch or contextlib.nullcontext():
+            yield
+
     def fake(self, module: nn.Module) -> nn.Module:
         return to_fakes(module, self.mode)
+
+    def compile(self, module: nn.Module, in_place: bool = False) -> nn.Module:
+        """From here on calls of the module are recorded as `torch.compile(module)` would run them, or `module.compile()`."""
+        self.program.compiled = True
+        if in_place:
+            self.compiler.in_place.add(id(module))
+        module._compiled_call_impl = functools.partial(self.compiler, module)
+        return module
 
     @contextlib.contextmanager
     def step(self, *modules: nn.Module, optimizers: tuple[torch.optim.Optimizer, ...] = (),
@@ -57,11 +74,13 @@ class Recorder:
 
         With `traced`, models of transformers hand over the masks that they build when a compiler traces them.
         """
-        watch = Watch(self.program, self.backward)
+        watch = Watch(self.program, self.backward, self.compiler)
         watch.know(modules, optimizers)
+        self.watch = watch
         self.backward.on_gradient = watch.gradient
         with contextlib.nullcontext() if traced else untraced(), watch.paths.watching(modules), watch:
             yield watch
+        self.watch = None
         self.backward.on_gradient = lambda gradient: None
         watch.finish()
 
@@ -72,9 +91,9 @@ class Recorder:
 class Watch(TorchDispatchMode):
     """The dispatch mode that writes calls down."""
 
-    def __init__(self, program: Program, backward: Backward) -> None:
+    def __init__(self, program: Program, backward: Backward, compiler: Compiler) -> None:
         super().__init__()
-        self.program, self.paths = program, Paths(backward)
+        self.program, self.paths, self.compiler = program, Paths(backward), compiler
         self.describer = Describer(program.layouts)
         self.over = False
         self.paused = False
@@ -130,10 +149,11 @@ class Watch(TorchDispatchMode):
         program = self.program
         born = len(program.calls)
         phase, path = self.paths.where()
+        path = self.compiler.path or path
         writes = [self._storage(tensor, "other", born) for tensor in tensors_in(out)]
         operator = self._operator(func, args, kwargs, out)
         program.calls.append(Call(operator, program.modules.place(path), program.phases.place(phase),
-                                  self._storages(args, kwargs) if reads is None else reads, writes))
+                                  self._storages(args, kwargs) if reads is None else reads, writes, self.compiler.running))
 
     def _operator(self, func: Any, args: Any, kwargs: Any, out: Any) -> int:
         name, view = self.describer.name_of(func)

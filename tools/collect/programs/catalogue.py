@@ -120,6 +120,18 @@ def compiled() -> list[Program]:
         _p("super-resolution", "super_resolution", i, c, batch=8, side=256),
         _p("gnn", "graph", t, c, nodes=200000, edges=2000000, train=True),
         _p("mamba", "mamba", i, c, batch=4, length=1024, layers=4),
+        _p("convnext", "torchvision_model", i, c, name="convnext_base", batch=128, dtype="bf16"),
+        _p("segformer", "segformer", i, c, batch=16, side=512, train=False),
+        _p("mobilenet", "torchvision_model", t, c, name="mobilenet_v3_large", batch=128, train=True),
+        _p("generator", "generator", t, c, batch=256),
+        _p("clip", "clip", t, c, batch=256, train=True),
+        _p("encoder", "encoder", t, c, batch=16, length=512, train=True),
+        _p("swin", "torchvision_model", t, c, name="swin_t", batch=64, train=True, autocast="bf16"),
+        _p("whisper", "whisper", i, c, batch=16, length=64, train=False),
+        _p("t5", "t5", t, c, batch=16, source=512, target=128, train=True),
+        _p("efficientnet", "torchvision_model", i, c, name="efficientnet_v2_s", batch=128, dtype="fp16",
+           channels_last=True),
+        _p("video", "video", i, c, batch=16, frames=16, side=112),
     ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import glob
 import json
 import os
 import shutil
@@ -78,8 +79,9 @@ def _child(program: Program, folder: str, number: int, device: str) -> None:
 
 
 class Run:
-    def __init__(self, out: str, seconds: float, device: str) -> None:
-        self.out, self.device, self.number = out, device, 0
+    def __init__(self, out: str, seconds: float, device: str, code: bool = False) -> None:
+        self.out, self.device, self.number, self.code = out, device, 0, code
+        self.names: dict[int, str] = {}
         self.began, self.seconds = time.monotonic(), seconds
         self.folder = tempfile.mkdtemp(prefix="programs")
         self.alive: list[Process] = []
@@ -105,6 +107,7 @@ class Run:
         started = []
         for program in programs:
             self.number += 1
+            self.names[self.number] = program.name
             started.append(Process(program, self.folder, self.number, self.device))
         self.alive += started
         return started
@@ -191,6 +194,16 @@ class Run:
                 process.kill()
                 self.alive.remove(process)
 
+    def _keep_code(self) -> None:
+        """What Inductor wrote around its kernels: calls, buffers and where they are freed."""
+        with zipfile.ZipFile(os.path.join(self.out, "code.zip"), "w", zipfile.ZIP_DEFLATED) as pack:
+            for number, name in self.names.items():
+                for path in glob.glob(os.path.join(self.folder, "inductor", str(number), "*", "*.py")):
+                    with open(path, errors="replace") as file:
+                        text = file.read()
+                    if "def call(" in text:
+                        pack.writestr(f"{name}/{os.path.basename(path)}", text)
+
     def end(self) -> None:
         finish = time.monotonic() + 5
         while self.waiting and time.monotonic() < finish:
@@ -198,6 +211,8 @@ class Run:
             time.sleep(0.01)
         for process in self.alive + self.waiting:
             process.kill()
+        if self.code:
+            self._keep_code()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -221,11 +236,12 @@ def preload() -> dict[str, str]:
             "cuda": str(torch.version.cuda)}
 
 
-def everything(run: Run, eager: list[Program], compiled: list[Program], retimed: list[Program]) -> None:
+def everything(run: Run, patience: float, eager: list[Program], compiled: list[Program],
+               retimed: list[Program]) -> None:
     """Half of the eager ones while the compiler works, then the compiled ones, then the rest."""
     compilers = run.start(compiled)
     run.wave(eager[:2 * WAVE - 2])
-    run.await_ready(compilers, COMPILE_PATIENCE)
+    run.await_ready(compilers, patience)
     run.say("compiled:", sum(p.ready() for p in compilers), "of", len(compilers))
     run.measure(compilers)
     run.wave(retimed)
@@ -240,6 +256,8 @@ def main() -> None:
     parser.add_argument("--budget-seconds", type=float, default=560.0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", default="", help="names that contain one of these words, separated by commas")
+    parser.add_argument("--patience", type=float, default=COMPILE_PATIENCE, help="seconds the compiler may take")
+    parser.add_argument("--code", action="store_true", help="keep what the compiler wrote, in code.zip")
     parser.add_argument("--list", action="store_true")
     for hidden in ("--one", "--folder", "--number"):
         parser.add_argument(hidden, default="", help=argparse.SUPPRESS)
@@ -258,10 +276,10 @@ def main() -> None:
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    run = Run(args.out, args.budget_seconds, args.device)
+    run = Run(args.out, args.budget_seconds, args.device, args.code)
     run.say("versions", json.dumps(preload()))
     try:
-        everything(run, *lists)
+        everything(run, args.patience, *lists)
     finally:
         run.end()
 

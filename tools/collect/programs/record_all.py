@@ -3,7 +3,7 @@
 
     python3 tools/collect/programs/record_all.py --out data/programs
 
-What is compiled is recorded as its eager program: fusing it is the reader's part.
+What is compiled is recorded as the graphs that Inductor would turn into kernels: fusing them is the reader's part.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ def record(program: Program) -> tuple[Recorder, float]:
         work = catalogue.build(program).prepare()
         if work.loss is not None:
             make_state(work)
+        compiled = program.engine == "compile"
+        if compiled:
+            recorder.compile(work.model, in_place=True)
         began = time.process_time()
         optimizers = tuple(work.keep[:1])
-        with recorder.step(work.model, optimizers=optimizers, traced="-compile-" in program.name):
+        with recorder.step(work.model, optimizers=optimizers, traced=compiled):
             work.run()
         return recorder, time.process_time() - began
 
@@ -73,7 +76,7 @@ def main() -> None:
         try:
             recorder, seconds = record(program)
         except Exception:
-            print("FAILED", program.name, traceback.format_exc()[-1800:], flush=True)
+            print("FAILED", program.name, traceback.format_exc()[-4000:], flush=True)
             continue
         size = 0
         if args.out:
