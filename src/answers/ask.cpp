@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "answers/argument_json.h"
@@ -329,14 +330,27 @@ AskOne asker_of(const Asked& asked, const AskWatch& watch = {}) {
   };
 }
 
+// A sweep is watched as a whole: shares of its combinations, one call at a time.
+Answer swept_answer(const Asked& asked, const QuerySweep& sweep, int threads, const AskWatch& watch) {
+  const AskWatch each{.progress = {}, .cancel = watch.cancel};
+  const AskOne ask_one = [&watch, ask = asker_of(asked, each)](nlohmann::json query) -> Answer {
+    if (watch.cancel.stop_requested()) throw AskCancelled{};
+    return ask(std::move(query));
+  };
+  std::mutex one_at_a_time;
+  double heard = 0;
+  const auto answers = sweep.ask_all(ask_one, threads, [&](double share) {
+    const std::lock_guard lock(one_at_a_time);
+    if (watch.progress && share > heard) watch.progress(heard = share);
+  });
+  if (!answers) return answers.error();
+  return sweep.document(*answers);
+}
+
 Answer answer_of(const Asked& asked, nlohmann::json query, int threads, const AskWatch& watch = {}) {
   const auto sweep = sweep_of(asked, std::move(query));
   if (!sweep) return sweep.error();
-  const AskOne ask_one = asker_of(asked, watch);
-  if (sweep->axes().empty()) return ask_one(sweep->query(0));
-  const auto answers = sweep->ask_all(ask_one, threads);
-  if (!answers) return answers.error();
-  return sweep->document(*answers);
+  return sweep->axes().empty() ? asker_of(asked, watch)(sweep->query(0)) : swept_answer(asked, *sweep, threads, watch);
 }
 
 std::string outcome_text(const Answer& answer) {

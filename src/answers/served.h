@@ -15,7 +15,7 @@ namespace tilecast {
 
 // What somebody who waits for a long answer may want.
 struct AskWatch {
-  std::function<void(double share)> progress = {};  // called on the asking thread, shares ascend
+  std::function<void(double share)> progress = {};  // shares ascend; one call at a time, from any thread
   std::stop_token cancel = {};                      // simulations and plans end soon after, with an error
 };
 
