@@ -1,12 +1,11 @@
 #include "answers/ask.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <thread>
 
+#include "answers/answer_files.h"
 #include "answers/ask_each.h"
 #include "answers/documents.h"
 #include "answers/given.h"
@@ -166,12 +165,26 @@ Answer ask_simulate(GivenArguments& given) {
   return run ? Answer(simulate_json(*run)) : Answer(run.error());
 }
 
+// plan-1 is the best; each has all it takes to start it.
+std::vector<AnswerFile> launch_files_of(const ServingPlan& plan) {
+  std::vector<AnswerFile> files;
+  Count number = 0;
+  for (const PlannedServing& one : plan.finalists) {
+    if (!one.meets || number == kSavedPlans) continue;
+    const std::string folder = "plan-" + std::to_string(++number) + "/";
+    for (const LaunchFile& file : one.files) files.push_back({folder + file.name, "text/plain", file.text});
+  }
+  return files;
+}
+
 // Where nothing meets, the document has no "best", and says what comes nearest.
 Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto plan = plan_serve(query, given.progress());
-  return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
+  if (!plan) return plan.error();
+  std::string document = plan_serve_json(query, *plan);
+  return given.wants_files() ? with_files(std::move(document), launch_files_of(*plan)) : document;
 }
 
 Answer ask_plan_train(GivenArguments& given) {
@@ -205,7 +218,13 @@ Answer ask_tune_moe(GivenArguments& given) {
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto tuning = tune(query, measuring);
-  return tuning ? Answer(moe_tuning_json(*tuning, {})) : Answer(tuning.error());
+  if (!tuning) return tuning.error();
+  if (!given.wants_files()) return moe_tuning_json(*tuning, {});
+  const auto made = engine_files(query, *tuning);
+  if (!made) return made.error();
+  std::vector<AnswerFile> files;
+  for (const EngineFile& file : *made) files.push_back({file.path, "application/json", file.text});
+  return with_files(moe_tuning_json(*tuning, {}), files);
 }
 
 Answer ask_tune_gemm(GivenArguments& given) {
@@ -250,6 +269,12 @@ std::vector<Argument> gpu_arguments() {
                  .help = "the constants of the physics that its forecasts use"});
   return all;
 }
+std::vector<Argument> calibrate_arguments() {
+  std::vector<Argument> all = arguments_for<CalibrateQuery>();
+  all.push_back(
+      {.name = "out", .help = "the description to write", .example = "mine.json", .touches = Touches::output});
+  return all;
+}
 std::vector<Argument> models_arguments() {
   std::vector<Argument> all = arguments_for<ModelQuery>();
   for (Argument& argument : all) argument.required = false;  // none: all of them
@@ -273,7 +298,10 @@ const std::vector<Asked>& all_questions() {
       {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, {"gpu"}},
       {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, kStepLists},
       {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, kStepLists},
-      {"collective", collective_question(), &ask_collective, &arguments_for<CollectiveQuery>,
+      {"collective",
+       collective_question(),
+       &ask_collective,
+       &arguments_for<CollectiveQuery>,
        {"cluster", "bytes", "tokens"}},
       {"simulate", simulate_question(), &ask_simulate, &arguments_for<SimulateQuery>},
       {"plan serve", plan_serve_question(), &ask_plan_serve, &arguments_for<PlanServeQuery>},
@@ -282,7 +310,7 @@ const std::vector<Asked>& all_questions() {
       {"retime", retime_question(), &ask_retime, &arguments_for<RetimeQuery>},
       {"tune fused-moe", tune_moe_question(), &ask_tune_moe, &arguments_for<MoeTuneQuery>},
       {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>},
-      {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
+      {"calibrate", calibrate_question(), &ask_calibrate, &calibrate_arguments},
       {"gpus", gpus_question(), &ask_gpus, &no_arguments},
       {"gpu", gpu_question(), &ask_gpu, &gpu_arguments},
       {"models", models_question(), &ask_models, &models_arguments},
@@ -299,56 +327,6 @@ Result<const Asked*> question_named(std::string_view name) {
   }
   return field_error("question", "'" + std::string(name) + "' is no question",
                      suggestion(name, names, "one of " + join(names, ", ")));
-}
-
-std::string_view kind_name(ArgumentKind kind) {
-  switch (kind) {
-    case ArgumentKind::yes_no: return "yes_no";
-    case ArgumentKind::count: return "count";
-    case ArgumentKind::number: return "number";
-    case ArgumentKind::size: return "size";
-    case ArgumentKind::text: return "text";
-    case ArgumentKind::choice: return "choice";
-    case ArgumentKind::list: return "list";
-    case ArgumentKind::counts: return "counts";
-  }
-  return "";
-}
-
-std::string_view naming_name(Naming naming) {
-  constexpr std::array<std::string_view, 7> kNames = {"", "gpu", "gpus", "cluster", "model", "input", "output"};
-  return kNames[static_cast<std::size_t>(naming)];
-}
-
-Json scopes_json(const std::vector<Scope>& scopes) {
-  Json list = Json::array();
-  for (const Scope& scope : scopes) list.push_back(Json{{"argument", scope.argument}, {"values", scope.values}});
-  return list;
-}
-
-Json argument_json(const Argument& about, Naming naming = Naming::nothing, bool several = false) {
-  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return Json{{"name", about.name},
-              {"kind", kind_name(about.kind)},
-              {"help", about.help},
-              {"unit", about.unit},
-              {"example", about.example},
-              {"default", about.fallback},
-              {"least", bound(about.least)},
-              {"most", bound(about.most)},
-              {"choices", about.choices},
-              {"aliases", about.aliases},
-              {"required", about.required},
-              {"several", several},
-              {"names", naming_name(naming)},
-              {"group", about.group},
-              {"scopes", scopes_json(about.scopes)}};
-}
-
-Json arguments_json(const std::vector<Argument>& arguments) {
-  Json list = Json::array();
-  for (const Argument& about : arguments) list.push_back(argument_json(about));
-  return list;
 }
 
 std::string outcome_text(const Answer& answer) {
@@ -406,24 +384,6 @@ const std::vector<std::string>& question_names() {
     return all;
   }();
   return names;
-}
-
-std::string questions_json() {
-  Json list = Json::array();
-  for (const QuestionForm& one : question_forms()) {
-    Json arguments = Json::array();
-    for (const Argument& about : one.arguments)
-      arguments.push_back(argument_json(about, naming_of(one.name, about.name), one.takes_several(about.name)));
-    Json json{{"name", one.name}, {"summary", one.summary}, {"examples", one.examples}, {"arguments", arguments}};
-    if (one.name == "kernel")
-      for (const KernelFamily& family : kernel_families())
-        json["families"].push_back(Json{{"name", family.name},
-                                        {"summary", family.summary},
-                                        {"example", family.example},
-                                        {"dims", arguments_json(family.dims)}});
-    list.push_back(std::move(json));
-  }
-  return list.dump(2) + "\n";
 }
 
 Result<KernelQuery> kernel_query(std::string_view text) {

@@ -19,6 +19,8 @@ struct QuestionForm {
   std::vector<std::string> several;  // of them those that take a list: the question is asked once for each value
 
   bool takes_several(std::string_view argument) const;
+  // By its name or another of its names; null where there is none.
+  const Argument* argument(std::string_view name) const;
 };
 
 const std::vector<QuestionForm>& question_forms();
