@@ -16,6 +16,7 @@ TEST(FuzzCorpus, ProfileFile) { EXPECT_GT(run_corpus("profile_file", fuzz_profil
 TEST(FuzzCorpus, TraceFile) { EXPECT_GT(run_corpus("trace_file", fuzz_trace_file), 0); }
 TEST(FuzzCorpus, Weights) { EXPECT_GT(run_corpus("weights", fuzz_weights), 0); }
 TEST(FuzzCorpus, CommConstants) { EXPECT_GT(run_corpus("comm_constants", fuzz_comm_constants), 0); }
+TEST(FuzzCorpus, HttpRequest) { EXPECT_GT(run_corpus("http_request", fuzz_http_request), 0); }
 TEST(FuzzCorpus, Prices) { EXPECT_GT(run_corpus("prices", fuzz_prices), 0); }
 TEST(FuzzCorpus, Protobuf) { EXPECT_GT(run_corpus("protobuf", fuzz_protobuf), 0); }
 TEST(FuzzCorpus, PrintableText) { EXPECT_GT(run_corpus("printable_text", fuzz_printable_text), 0); }

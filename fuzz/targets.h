@@ -52,6 +52,10 @@ std::string fuzz_weights(std::string_view input);
 // Whatever stands where collectives' constants should, they are read or refused, and their own text reads back.
 std::string fuzz_comm_constants(std::string_view input);
 
+// Whatever bytes a client sends, they come to the same requests or refusals at once and byte by byte, and no request
+// has two readings.
+std::string fuzz_http_request(std::string_view input);
+
 // Whatever a price table holds, reading it ends in prices or an Error.
 std::string fuzz_prices(std::string_view input);
 

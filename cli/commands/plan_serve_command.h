@@ -9,8 +9,6 @@
 
 namespace tilecast {
 
-inline constexpr Count kSavedPlans = 3;
-
 struct PlanServeOptions {
   PlanServeQuery query;
   bool json = false;

@@ -7,6 +7,7 @@
 //     if (argument.about.name == "dtype") argument.set("fp8");
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
@@ -36,6 +37,21 @@ struct Scope {
   std::string problem = {}, remedy = {};  // in place of those made from the above
 };
 
+// What an argument's text may make Tilecast do with the files of the machine it runs on. Whoever takes questions from
+// strangers refuses by it (answers/outside.h).
+enum class Touches : std::uint8_t {
+  nothing,
+  gpu,      // the file of a description, where it is neither a name nor the description itself
+  gpus,     // likewise, several of them, behind numbers: 16xFILE
+  cluster,  // likewise
+  model,    // likewise
+  counts,   // counts:FILE
+  prices,   // a file, where it is no list of name=value
+  file,     // it names a file to read
+  output,   // ... to write
+  command,  // it is run
+};
+
 struct Argument {
   std::string name;  // "kv-len": the flag --kv-len, the JSON field kv_len
   ArgumentKind kind = ArgumentKind::text;
@@ -52,6 +68,7 @@ struct Argument {
   bool repeated = false;    // may be given several times
   std::string group = {};   // heading it stands under in help; empty: the main one
   std::vector<Scope> scopes = {};  // all of them must hold; empty: it always means something
+  Touches touches = Touches::nothing;
 };
 
 // An argument of one query value: `set` reads a text into its field and refuses what the argument does not take, naming

@@ -27,6 +27,7 @@
 #include "tilecast/serving_metrics.h"
 #include "tilecast/train.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -81,6 +82,9 @@ struct ServingPool {
   Count block_tokens = 0, blocks = 0;
   ServingMemory memory;  // of each of its GPUs
 };
+
+// Plans whose files are saved unless another number is asked for.
+inline constexpr Count kSavedPlans = 3;
 
 // A file that starts, configures or checks a deployment.
 struct LaunchFile {
@@ -162,8 +166,9 @@ struct ServingPlan {
   std::optional<PlanPictures> pictures;
 };
 
-// `progress` hears which share is done. Errors name the query's field; a plan in which nothing meets is no error.
-Result<ServingPlan> plan_serve(const PlanServeQuery& query, const std::function<void(double share)>& progress = {});
+// `progress` hears which share is done and may end it. Errors name the query's field; a plan in which nothing meets is
+// no error.
+Result<ServingPlan> plan_serve(const PlanServeQuery& query, const Watch& progress = {});
 
 const Question& plan_serve_question();
 std::vector<BoundArgument> arguments_of(PlanServeQuery& query);
@@ -281,9 +286,9 @@ struct TrainingPlanResult {
   std::vector<ScalingPoint> strong, weak;  // where asked: the same global batch, and one that grows with the GPUs
 };
 
-// `progress` hears which share is done. Errors name the query's field; a plan in which nothing fits is no error.
-Result<TrainingPlanResult> plan_train(const PlanTrainQuery& query,
-                                      const std::function<void(double share)>& progress = {});
+// `progress` hears which share is done and may end it. Errors name the query's field; a plan in which nothing fits is
+// no error.
+Result<TrainingPlanResult> plan_train(const PlanTrainQuery& query, const Watch& progress = {});
 
 const Question& plan_train_question();
 std::vector<BoundArgument> arguments_of(PlanTrainQuery& query);

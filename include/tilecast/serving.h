@@ -21,6 +21,7 @@
 #include "tilecast/result.h"
 #include "tilecast/serving_metrics.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -217,8 +218,8 @@ struct SimulationResult {
   std::vector<SimulatedLoad> loads;
 };
 
-// `progress` hears which share is done. Errors name the query's field.
-Result<SimulationResult> simulate(const SimulateQuery& query, const std::function<void(double share)>& progress = {});
+// `progress` hears which share is done and may end it. Errors name the query's field.
+Result<SimulationResult> simulate(const SimulateQuery& query, const Watch& progress = {});
 
 const Question& simulate_question();
 std::vector<BoundArgument> arguments_of(SimulateQuery& query);

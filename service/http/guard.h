@@ -11,10 +11,10 @@
 namespace tilecast {
 
 struct HttpGuard {
-  std::string token;                // empty: none is needed
-  bool loopback = true;             // listens at the machine's own address alone
-  std::vector<std::string> hosts;   // names it may be asked by beside the machine's own
-  std::vector<std::string> origins;  // other sites whose pages may ask
+  std::string token = {};                 // empty: none is needed
+  bool loopback = true;                   // listens at the machine's own address alone
+  std::vector<std::string> hosts = {};    // names it may be asked by beside the machine's own
+  std::vector<std::string> origins = {};  // other sites whose pages may ask
 };
 
 // Why a request may not be answered, if so.

@@ -20,7 +20,8 @@ constexpr const char* kUnbuilt =
     "<h1>Tilecast</h1>\n"
     "<p>The service runs. This program was built without its page: <code>make ui</code> in the sources builds both and "
     "serves them.</p>\n"
-    "<p>Questions go to <a href=\"/v1/questions\">/v1</a>, for example <code>curl --json '{\"model\": \"Llama-3.1-8B\", "
+    "<p>Questions go to <a href=\"/v1/questions\">/v1</a>, for example <code>curl --json '{\"model\": "
+    "\"Llama-3.1-8B\", "
     "\"gpu\": \"H100-SXM\", \"mode\": \"decode\"}' http://127.0.0.1:8421/v1/predict</code></p></html>\n";
 
 void guard(HttpResponse& response) {
@@ -74,7 +75,9 @@ HttpResponse page_response(const HttpRequest& request, std::span<const PageFile>
     return response;
   }
   const PageFile* file = file_at(request.path, files);
-  if (!file) return error_response(404, error("nothing is at " + request.path, "/ is the page, /v1/questions what can be asked"));
+  if (!file)
+    return error_response(404,
+                          error("nothing is at " + request.path, "/ is the page, /v1/questions what can be asked"));
   HttpResponse response;
   const std::string tag = "\"" + std::string(file->tag) + "\"";
   response.fields = {{"Content-Type", std::string(file->media_type)},

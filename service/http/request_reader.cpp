@@ -102,14 +102,19 @@ HttpRequestReader::State HttpRequestReader::put(std::string_view bytes) {
 }
 
 HttpRequestReader::State HttpRequestReader::read_header() {
-  // An empty line before a request is forgiven (RFC 9112, section 2.2).
-  if (searched_ == 0 && pending_.starts_with("\r\n")) pending_.erase(0, 2);
+  // Empty lines before a request are forgiven (RFC 9112, section 2.2).
+  while (pending_.starts_with("\r\n")) {
+    pending_.erase(0, 2);
+    searched_ = 0;
+  }
   const auto end = pending_.find("\r\n\r\n", searched_ > 3 ? searched_ - 3 : 0);
   if (end == std::string::npos ? pending_.size() > limits_.header_bytes : end > limits_.header_bytes)
     return refuse(431, "the header of the request is too long", "send fewer or shorter fields");
   if (end == std::string::npos) {
     // Whoever ends lines in another way would wait in vain for the end.
-    const std::size_t begin = searched_ > 0 && pending_[searched_ - 1] == '\r' ? searched_ - 1 : searched_;
+    // From the last line end on, which what came now may fold.
+    const std::string_view before = std::string_view(pending_).substr(0, searched_);
+    const std::size_t begin = searched_ - (before.ends_with("\r\n") ? 2u : before.ends_with('\r') ? 1u : 0u);
     const std::size_t stop = pending_.size() - (pending_.ends_with('\r') ? 1 : 0);
     searched_ = pending_.size();
     if (begin < stop && !is_plain_header(std::string_view(pending_).substr(begin, stop - begin)))

@@ -1,12 +1,44 @@
 #include "service/http/run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 
+#include "service/http/access_log.h"
 #include "service/http/service.h"
+#include "support/input.h"
 
 namespace tilecast {
+namespace {
+
+// An empty folder to stand in: a relative name of anything finds nothing there.
+class EmptyFolder {
+ public:
+  EmptyFolder() {
+    std::error_code failure;
+    const auto temporary = std::filesystem::temp_directory_path(failure);
+    path_ = ((failure ? std::filesystem::path("/tmp") : temporary) / "tilecast-http-XXXXXX").string();
+    if (!mkdtemp(path_.data())) path_ = "/";
+    std::filesystem::current_path(path_, failure);
+  }
+  EmptyFolder(const EmptyFolder&) = delete;
+  EmptyFolder& operator=(const EmptyFolder&) = delete;
+  ~EmptyFolder() {
+    if (path_ != "/") rmdir(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+};
+
+void print_lines(const std::string& lines) { std::fwrite(lines.data(), 1, lines.size(), stderr); }
+
+}  // namespace
 
 Status run_http(const HttpOptions& options) {
   auto settings = server_settings(options);
@@ -14,14 +46,21 @@ Status run_http(const HttpOptions& options) {
   auto token = token_of(options);
   if (!token) return std::move(token).error();
   settings->signals = true;
-  HttpServiceSettings allowed;
-  allowed.guard = {*token, is_loopback(options.host), options.allow_host, options.allow_origin};
-  HttpService service(std::move(allowed));
-  auto server = HttpServer::open(*settings, {[&](const HttpRequest& request) { return service.refuse(request); },
-                                             [&](const HttpRequest& request) { return service.lane(request); },
-                                             [&](HttpRequest request) { return service.answer(std::move(request)); },
-                                             [](const HttpExchange&) {}});
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may leave
+  restrict_inputs({});
+  const EmptyFolder nothing;
+  std::optional<AccessLog> log;
+  if (options.log == HttpLog::json) log.emplace(print_lines);
+  HttpServiceSettings service_settings;
+  service_settings.guard = {*token, is_loopback(options.host), options.allow_host, options.allow_origin};
+  service_settings.jobs.threads = settings->long_threads;
+  service_settings.jobs.most = static_cast<std::size_t>(options.jobs);
+  service_settings.time = std::chrono::milliseconds(static_cast<long>(1e3 * options.time_limit));
+  if (log) service_settings.log = [&log](const HttpExchange& exchange) { log->add(exchange); };
+  HttpService service(std::move(service_settings));
+  auto server = HttpServer::open(*settings, service.handler());
   if (!server) return std::move(server).error();
+  service.watch([&server] { return (*server)->load(); });
   const bool six = settings->host.find(':') != std::string::npos;
   fmt::print(stderr, "tilecast: http://{}{}{}:{}\n", six ? "[" : "", settings->host, six ? "]" : "", (*server)->port());
   (*server)->run();

@@ -29,11 +29,11 @@ struct HttpServerSettings {
 
 // What became of one request: for the log and for the counters.
 struct HttpExchange {
-  std::string peer, method, path;
+  std::string peer = {}, method = {}, path = {};
   int status = 0;
   std::size_t received = 0, sent = 0;  // bytes of bodies
   double seconds = 0;                  // from its first byte to the response's last
-  std::string reason;                  // of a refusal
+  std::string reason = {};             // of a refusal
 };
 
 enum class HttpLaneKind { at_once, quick, lengthy };

@@ -1,16 +1,22 @@
 // The service: which address answers what. Functions from requests to responses; sockets are the server's.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "service/http/guard.h"
+#include "service/http/jobs.h"
 #include "service/http/server.h"
 
 namespace tilecast {
 
 struct HttpServiceSettings {
   HttpGuard guard = {};
+  HttpJobSettings jobs = {};
+  std::chrono::milliseconds time{60'000};             // of a long question that is no job
+  std::function<void(const HttpExchange&)> log = {};  // empty: none
 };
 
 class HttpService {
@@ -20,9 +26,15 @@ class HttpService {
   HttpService& operator=(const HttpService&) = delete;
   ~HttpService();
 
+  // What the server is to call. The service must outlive it.
+  HttpHandler handler();
+  // For /metrics.
+  void watch(std::function<HttpLoad()> load);
+
   std::optional<HttpResponse> refuse(const HttpRequest& header) const;
   HttpLaneKind lane(const HttpRequest& request) const;
   HttpResponse answer(HttpRequest request);
+  void done(const HttpExchange& exchange);
 
  private:
   struct State;

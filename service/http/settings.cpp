@@ -14,16 +14,17 @@ constexpr std::size_t kLeastToken = 16;  // shorter ones can be guessed
 Status check_token(const std::string& field, const std::string& token) {
   const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (plain && token.size() >= kLeastToken) return Ok{};
-  return field_error(field, "must be 16 characters or more, without spaces", "for example what `openssl rand -hex 24` prints");
+  return field_error(field, "must be 16 characters or more, without spaces",
+                     "for example what `openssl rand -hex 24` prints");
 }
 
 }  // namespace
 
 const Question& http_question() {
-  static const Question question{"http",
-                                 "answer questions over HTTP, and show the page in a browser",
-                                 {"http", "http --port 9000 --log access.jsonl",
-                                  "http --host 0.0.0.0 --token-file /etc/tilecast/token"}};
+  static const Question question{
+      "http",
+      "answer questions over HTTP, and show the page in a browser",
+      {"http", "http --port 9000 2> access.jsonl", "http --host 0.0.0.0 --token-file /etc/tilecast/token"}};
   return question;
 }
 
@@ -33,10 +34,11 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                     .help = "address to listen at; others than this machine's own need a token",
                     .example = "0.0.0.0"});
   list.add(o.port, {.name = "port", .help = "0: any that is free", .example = "8421", .least = 0, .most = 65535});
-  list.add(o.token, {.name = "token",
-                     .help = "what clients must send as `Authorization: Bearer ...`; other users of this machine can see "
-                             "it in the list of processes",
-                     .group = "Who may ask"});
+  list.add(o.token,
+           {.name = "token",
+            .help = "what clients must send as `Authorization: Bearer ...`; other users of this machine can see "
+                    "it in the list of processes",
+            .group = "Who may ask"});
   list.add(o.token_file, {.name = "token-file", .help = "a file that holds the token", .group = "Who may ask"});
   list.add(o.allow_origin, {.name = "allow-origin",
                             .help = "pages of other sites that may ask from a browser",
@@ -48,8 +50,10 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                           .example = "tilecast.example.org",
                           .repeated = true,
                           .group = "Who may ask"});
-  list.add(o.max_body, {.name = "max-body", .help = "longest body", .unit = "MiB", .least = 1, .most = 1024, .group = "Limits"});
-  list.add(o.connections, {.name = "connections", .help = "most at a time", .least = 1, .most = 100'000, .group = "Limits"});
+  list.add(o.max_body,
+           {.name = "max-body", .help = "longest body", .unit = "MiB", .least = 1, .most = 1024, .group = "Limits"});
+  list.add(o.connections,
+           {.name = "connections", .help = "most at a time", .least = 1, .most = 100'000, .group = "Limits"});
   list.add(o.threads, {.name = "threads",
                        .help = "that answer quick questions (0: one a core)",
                        .least = 0,
@@ -66,10 +70,10 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                           .least = 1,
                           .most = 86400,
                           .group = "Limits"});
-  list.add(o.jobs, {.name = "jobs", .help = "most that are kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
-  list.add(o.log, {.name = "log",
-                   .help = "file for a JSON line per request; -: standard error; none: no log",
-                   .example = "access.jsonl"});
+  list.add(o.jobs,
+           {.name = "jobs", .help = "most that are kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
+  list.add(o.log,
+           {.name = "log", .help = "a line of JSON on standard error for every request, or none", .example = "none"});
   return list.take();
 }
 

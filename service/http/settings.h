@@ -1,7 +1,9 @@
 // What `tilecast http` may be told, declared like the arguments of questions.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "service/http/server.h"
@@ -9,6 +11,10 @@
 #include "tilecast/units.h"
 
 namespace tilecast {
+
+enum class HttpLog : std::uint8_t { json, none };
+inline constexpr std::array<std::string_view, 2> kHttpLogNames = {"json", "none"};
+constexpr const auto& enum_names(HttpLog) { return kHttpLogNames; }
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
@@ -22,7 +28,7 @@ struct HttpOptions {
   Count long_threads = 1;  // of long ones
   double time_limit = 60;  // seconds of a question that is no job
   Count jobs = 64;
-  std::string log = "-";
+  HttpLog log = HttpLog::json;
 };
 
 const Question& http_question();

@@ -1,14 +1,12 @@
 #include "answers/ask.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <mutex>
 #include <thread>
 
-#include "answers/argument_json.h"
+#include "answers/answer_files.h"
 #include "answers/ask_each.h"
 #include "answers/documents.h"
 #include "answers/given.h"
@@ -169,12 +167,26 @@ Answer ask_simulate(GivenArguments& given) {
   return run ? Answer(simulate_json(*run)) : Answer(run.error());
 }
 
+// plan-1 is the best; each has all it takes to start it.
+std::vector<AnswerFile> launch_files_of(const ServingPlan& plan) {
+  std::vector<AnswerFile> files;
+  Count number = 0;
+  for (const PlannedServing& one : plan.finalists) {
+    if (!one.meets || number == kSavedPlans) continue;
+    const std::string folder = "plan-" + std::to_string(++number) + "/";
+    for (const LaunchFile& file : one.files) files.push_back({folder + file.name, "text/plain", file.text});
+  }
+  return files;
+}
+
 // Where nothing meets, the document has no "best", and says what comes nearest.
 Answer ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto plan = plan_serve(query, given.progress());
-  return plan ? Answer(plan_serve_json(query, *plan)) : Answer(plan.error());
+  if (!plan) return plan.error();
+  std::string document = plan_serve_json(query, *plan);
+  return given.wants_files() ? with_files(std::move(document), launch_files_of(*plan)) : document;
 }
 
 Answer ask_plan_train(GivenArguments& given) {
@@ -208,7 +220,13 @@ Answer ask_tune_moe(GivenArguments& given) {
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
   if (auto fine = read(given, query); !fine) return fine.error();
   const auto tuning = tune(query, measuring);
-  return tuning ? Answer(moe_tuning_json(*tuning, {})) : Answer(tuning.error());
+  if (!tuning) return tuning.error();
+  if (!given.wants_files()) return moe_tuning_json(*tuning, {});
+  const auto made = engine_files(query, *tuning);
+  if (!made) return made.error();
+  std::vector<AnswerFile> files;
+  for (const EngineFile& file : *made) files.push_back({file.path, "application/json", file.text});
+  return with_files(moe_tuning_json(*tuning, {}), files);
 }
 
 Answer ask_tune_gemm(GivenArguments& given) {
@@ -253,6 +271,12 @@ std::vector<Argument> gpu_arguments() {
                  .help = "the constants of the physics that its forecasts use"});
   return all;
 }
+std::vector<Argument> calibrate_arguments() {
+  std::vector<Argument> all = arguments_for<CalibrateQuery>();
+  all.push_back(
+      {.name = "out", .help = "the description to write", .example = "mine.json", .touches = Touches::output});
+  return all;
+}
 std::vector<Argument> models_arguments() {
   std::vector<Argument> all = arguments_for<ModelQuery>();
   for (Argument& argument : all) argument.required = false;  // none: all of them
@@ -286,7 +310,7 @@ const std::vector<Asked>& all_questions() {
       {"retime", retime_question(), &ask_retime, &arguments_for<RetimeQuery>},
       {"tune fused-moe", tune_moe_question(), &ask_tune_moe, &arguments_for<MoeTuneQuery>},
       {"tune gemm", tune_gemm_question(), &ask_tune_gemm, &arguments_for<GemmTuneQuery>, true},
-      {"calibrate", calibrate_question(), &ask_calibrate, &arguments_for<CalibrateQuery>},
+      {"calibrate", calibrate_question(), &ask_calibrate, &calibrate_arguments},
       {"gpus", gpus_question(), &ask_gpus, &no_arguments},
       {"gpu", gpu_question(), &ask_gpu, &gpu_arguments},
       {"models", models_question(), &ask_models, &models_arguments},
@@ -321,38 +345,39 @@ Result<QuerySweep> sweep_of(const Asked& asked, nlohmann::json query) {
   return QuerySweep::from(std::move(query), arguments, lists);
 }
 
-AskOne asker_of(const Asked& asked, const AskWatch& watch = {}) {
-  return [&asked, &watch](nlohmann::json query) -> Answer {
-    auto given = GivenArguments::from(std::move(query));
-    if (!given) return std::move(given).error();
-    given->set_watch(watch);
-    return asked.ask(*given);
+// Asks one combination of a sweep, with files or without as `given` wants it.
+AskOne asker_of(const Asked& asked, const GivenArguments& given) {
+  return [&asked, &given](nlohmann::json query) -> Answer {
+    if (given.watch().cancel.stop_requested()) return stopped();
+    auto one = GivenArguments::from(std::move(query));
+    if (!one) return std::move(one).error();
+    one->set_watch({.progress = {}, .cancel = given.watch().cancel});
+    one->set_files(given.wants_files());
+    return asked.ask(*one);
   };
 }
 
 // A sweep is watched as a whole: shares of its combinations, one call at a time.
-Answer swept_answer(const Asked& asked, const QuerySweep& sweep, int threads, const AskWatch& watch) {
-  const AskWatch each{.progress = {}, .cancel = watch.cancel};
-  const AskOne ask_one = [&watch, ask = asker_of(asked, each)](nlohmann::json query) -> Answer {
-    if (watch.cancel.stop_requested()) throw AskCancelled{};
-    return ask(std::move(query));
-  };
+Result<QuerySweep::Answers> ask_all(const QuerySweep& sweep, const AskOne& ask_one, int threads, const AskWatch& watch) {
   std::mutex one_at_a_time;
   double heard = 0;
-  const auto answers = sweep.ask_all(ask_one, threads, [&](double share) {
+  auto answers = sweep.ask_all(ask_one, threads, [&](double share) {
     const std::lock_guard lock(one_at_a_time);
     if (watch.progress && share > heard) watch.progress(heard = share);
   });
-  if (!answers) return answers.error();
-  return sweep.document(*answers);
+  if (watch.cancel.stop_requested()) return stopped();
+  return answers;
 }
 
-Answer answer_of(const Asked& asked, nlohmann::json query, int threads, const AskWatch& watch = {}) {
-  const auto sweep = sweep_of(asked, std::move(query));
+Answer answer_of(const Asked& asked, GivenArguments given, int threads) {
+  if (!asked.sweeps || !may_sweep(given.members())) return asked.ask(given);
+  const auto sweep = sweep_of(asked, given.members());
   if (!sweep) return sweep.error();
-  return sweep->axes().empty() ? asker_of(asked, watch)(sweep->query(0)) : swept_answer(asked, *sweep, threads, watch);
+  const AskOne ask_one = asker_of(asked, given);
+  if (sweep->axes().empty()) return ask_one(sweep->query(0));
+  const auto answers = ask_all(*sweep, ask_one, threads, given.watch());
+  return answers ? Answer(sweep->document(*answers)) : Answer(answers.error());
 }
-
 std::string outcome_text(const Answer& answer) {
   if (answer) return "{\"answer\": " + *answer + "}";
   const Error& e = answer.error();
@@ -362,29 +387,28 @@ std::string outcome_text(const Answer& answer) {
 
 }  // namespace
 
-Answer ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch) {
+Answer ask_given(std::string_view question, GivenArguments given) {
   const auto found = question_named(question);
-  // One thread: whoever serves others has threads of its own, and a watch is heard on the asking one.
-  return found ? answer_of(**found, std::move(query), 1, watch) : Answer(found.error());
+  // One thread: whoever serves others has threads of its own.
+  return found ? answer_of(**found, std::move(given), 1) : Answer(found.error());
 }
 
 Answer ask(std::string_view question, std::string_view query) {
   const auto found = question_named(question);
   if (!found) return found.error();
-  auto parsed = parse_json(query, "query");
-  if (!parsed) return std::move(parsed).error();
-  return answer_of(**found, *std::move(parsed), cores());
+  auto given = GivenArguments::from(query);
+  return given ? answer_of(**found, *std::move(given), cores()) : Answer(std::move(given).error());
 }
 
 Result<AnswerRows> ask_rows(std::string_view question, std::string_view query,
                             const std::function<void(double)>& progress) {
   const auto found = question_named(question);
   if (!found) return found.error();
-  auto parsed = parse_json(query, "query");
-  if (!parsed) return std::move(parsed).error();
-  const auto sweep = sweep_of(**found, *std::move(parsed));
+  const auto given = GivenArguments::from(query);
+  if (!given) return given.error();
+  const auto sweep = sweep_of(**found, given->members());
   if (!sweep) return sweep.error();
-  const auto answers = sweep->ask_all(asker_of(**found), cores(), progress);
+  const auto answers = sweep->ask_all(asker_of(**found, *given), cores(), progress);
   if (!answers) return answers.error();
   return sweep->rows((*found)->name, *answers);
 }
@@ -392,9 +416,9 @@ Result<AnswerRows> ask_rows(std::string_view question, std::string_view query,
 Result<bool> is_swept(std::string_view question, std::string_view query) {
   const auto found = question_named(question);
   if (!found) return found.error();
-  auto parsed = parse_json(query, "query");
-  if (!parsed) return std::move(parsed).error();
-  const auto sweep = sweep_of(**found, *std::move(parsed));
+  const auto given = GivenArguments::from(query);
+  if (!given) return given.error();
+  const auto sweep = sweep_of(**found, given->members());
   if (!sweep) return sweep.error();
   return !sweep->axes().empty();
 }
@@ -409,7 +433,8 @@ Answer ask_many(std::string_view question, std::string_view queries, int threads
   Workers workers(
       std::min(threads > 0 ? threads : cores(), static_cast<int>(std::max<std::size_t>(1, answers.size()))));
   workers.each(answers.size(), [&](std::size_t i) {
-    answers[i] = outcome_text(answer_of(**found, std::move((*list)[i]), 1));
+    auto given = GivenArguments::from(std::move((*list)[i]));
+    answers[i] = outcome_text(given ? answer_of(**found, *std::move(given), 1) : Answer(std::move(given).error()));
   });
   return "[" + join(answers, ",\n") + "]\n";
 }
@@ -432,24 +457,6 @@ const std::vector<std::string>& question_names() {
     return all;
   }();
   return names;
-}
-
-std::string questions_json() {
-  Json list = Json::array();
-  for (const QuestionForm& one : question_forms()) {
-    Json arguments = Json::array();
-    for (const Argument& about : one.arguments)
-      arguments.push_back(argument_json(about, naming_of(one.name, about.name), one.takes_several(about.name)));
-    Json json{{"name", one.name}, {"summary", one.summary}, {"examples", one.examples}, {"arguments", arguments}};
-    if (one.name == "kernel")
-      for (const KernelFamily& family : kernel_families())
-        json["families"].push_back(Json{{"name", family.name},
-                                        {"summary", family.summary},
-                                        {"example", family.example},
-                                        {"dims", arguments_json(family.dims)}});
-    list.push_back(std::move(json));
-  }
-  return list.dump(2) + "\n";
 }
 
 Result<KernelQuery> kernel_query(std::string_view text) {

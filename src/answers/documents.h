@@ -34,6 +34,8 @@ StepQuery quickly(StepQuery query);
 std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries);
 
 std::string gpus_json(const std::vector<GpuInfo>& gpus);
+// A built-in card as a description that may be changed and given back in place of a name.
+Result<std::string> editable_gpu_json(const std::string& name);
 std::string gpu_json(const GpuInfo& gpu);
 std::string constants_json(const GpuConstants& card);
 

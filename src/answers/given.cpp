@@ -128,11 +128,11 @@ Result<std::vector<std::pair<std::string, std::string>>> GivenArguments::take_re
   return rest;
 }
 
-std::function<void(double)> GivenArguments::progress() const {
+Watch GivenArguments::progress() const {
   if (!watch_.progress && !watch_.cancel.stop_possible()) return {};
   return [watch = watch_](double share) {
-    if (watch.cancel.stop_requested()) throw AskCancelled{};
     if (watch.progress) watch.progress(share);
+    return !watch.cancel.stop_requested();
   };
 }
 

@@ -1,7 +1,6 @@
 // A query as a JSON object, member by member, to the texts that declared arguments read.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "answers/served.h"
 #include "tilecast/arguments.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -28,11 +28,16 @@ class GivenArguments {
   Status fill(const std::vector<BoundArgument>& arguments);
   // Whatever was not asked for above, as texts by name.
   Result<std::vector<std::pair<std::string, std::string>>> take_rest();
-  // For whoever waits for a long answer. What `progress()` returns hears shares, and throws AskCancelled where nobody
-  // waits any more.
+  // For whoever waits for a long answer.
   void set_watch(const AskWatch& watch) { watch_ = watch; }
-  std::function<void(double share)> progress() const;
+  const AskWatch& watch() const { return watch_; }
+  Watch progress() const;
+  // Whether what the command line would write is to stand in the answer.
+  void set_files(bool wanted) { files_ = wanted; }
+  bool wants_files() const { return files_; }
 
+  // What was given, by names with hyphens.
+  const nlohmann::json& members() const { return members_; }
   // Nothing is left; an error names what is, and what there could be.
   Status check_all_taken() const;
 
@@ -42,11 +47,10 @@ class GivenArguments {
   nlohmann::json members_ = nlohmann::json::object();  // by names with hyphens
   std::set<std::string> known_;                        // names that were asked for
   AskWatch watch_;
+  bool files_ = false;
 };
 
-struct AskCancelled {};
-
-// The answer to a question (answers/ask.h), which may be asked over ranges, while somebody watches.
-Result<std::string> ask_given(std::string_view question, nlohmann::json query, const AskWatch& watch);
+// The answer to a question (answers/ask.h) with these arguments.
+Result<std::string> ask_given(std::string_view question, GivenArguments given);
 
 }  // namespace tilecast

@@ -1,8 +1,6 @@
 #include "answers/question_forms.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace tilecast {
 
@@ -16,25 +14,30 @@ const QuestionForm* question_form(std::string_view name) {
   return nullptr;
 }
 
+const Argument* QuestionForm::argument(std::string_view name) const {
+  for (const Argument& about : arguments) {
+    const auto& others = about.aliases;
+    if (about.name == name || std::find(others.begin(), others.end(), name) != others.end()) return &about;
+  }
+  return nullptr;
+}
+
 Naming naming_of(std::string_view question, std::string_view argument) {
-  if (argument == "output") return question == "retime" ? Naming::output : Naming::nothing;  // elsewhere tokens
-  if (argument == "name") return question == "gpu" ? Naming::gpu : Naming::nothing;
-  constexpr std::array<std::pair<std::string_view, Naming>, 12> kNames = {{
-      {"gpu", Naming::gpu},
-      {"from", Naming::gpu},
-      {"gpus", Naming::gpus},
-      {"cluster", Naming::cluster},
-      {"from-cluster", Naming::cluster},
-      {"model", Naming::model},
-      {"draft-model", Naming::model},
-      {"weights", Naming::input},
-      {"trace", Naming::input},
-      {"data", Naming::input},
-      {"judge", Naming::input},
-      {"out", Naming::output},
-  }};
-  for (const auto& [name, naming] : kNames)
-    if (name == argument) return naming;
+  const QuestionForm* form = question_form(question);
+  const Argument* about = form ? form->argument(argument) : nullptr;
+  if (!about) return Naming::nothing;
+  switch (about->touches) {
+    case Touches::gpu: return Naming::gpu;
+    case Touches::gpus: return Naming::gpus;
+    case Touches::cluster: return Naming::cluster;
+    case Touches::model: return Naming::model;
+    case Touches::file: return Naming::input;
+    case Touches::output: return Naming::output;
+    case Touches::nothing:
+    case Touches::counts:
+    case Touches::prices:
+    case Touches::command: break;
+  }
   return Naming::nothing;
 }
 

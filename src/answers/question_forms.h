@@ -20,6 +20,8 @@ struct QuestionForm {
   bool sweeps = false;               // any number may be a list or a range (answers/sweep.h)
 
   bool takes_several(std::string_view argument) const;
+  // By its name or another of its names; null where there is none.
+  const Argument* argument(std::string_view name) const;
 };
 
 const std::vector<QuestionForm>& question_forms();

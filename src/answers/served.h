@@ -1,6 +1,8 @@
-// Questions of others than this machine's user: over a network, or of an assistant. Files come by value, as
-// {"name": "trace.json.gz", "base64": "..."}; nothing is written and no command is started. Paths are refused where
-// restrict_inputs() (support/input.h) says so.
+// Questions of others than this machine's user: over a network, or of an assistant. What would read, write or run
+// something of the machine is known by what its argument declares (Touches, tilecast/arguments.h). Files come by value,
+// as {"name": "trace.json.gz", "base64": "..."}; nothing is written and no command is started. Paths are refused where
+// restrict_inputs() (support/input.h) says so, and as such where the rules do. {"files": true} asks for what the
+// command line would write: it stands in the answer as "files" (answers/answer_files.h).
 #pragma once
 
 #include <functional>
@@ -16,10 +18,16 @@ namespace tilecast {
 // What somebody who waits for a long answer may want.
 struct AskWatch {
   std::function<void(double share)> progress = {};  // shares ascend; one call at a time, from any thread
-  std::stop_token cancel = {};                      // simulations and plans end soon after, with an error
+  std::stop_token cancel = {};                      // simulations and plans end soon after, with stopped()
 };
 
-Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch = {});
-Result<std::string> ask_served(std::string_view question, nlohmann::json query, const AskWatch& watch = {});
+struct ServedRules {
+  bool paths = true;  // texts may name files, as far as restrict_inputs() allows; false: built-in names alone
+};
+
+Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch = {},
+                               const ServedRules& rules = {});
+Result<std::string> ask_served(std::string_view question, nlohmann::json query, const AskWatch& watch = {},
+                               const ServedRules& rules = {});
 
 }  // namespace tilecast

@@ -183,17 +183,22 @@ std::vector<BoundArgument> arguments_of(CalibrateQuery& q) {
   list.add(q.gpu, {.name = "gpu",
                    .help = "the card: a name, or a description file (tools/collect writes one)",
                    .example = "H200-SXM",
-                   .required = true});
+                   .required = true,
+                   .touches = Touches::gpu});
   list.add(q.data,
            {.name = "data",
             .help = "tables of its measured rows, in Tilecast's own form (`tilecast-lab import` converts others)",
             .example = "quick.csv.gz",
-            .required = true});
+            .required = true,
+            .touches = Touches::file});
   list.add(q.judge, {.name = "judge",
                      .help = "also judge the result on this table's rows, except shapes that the fit has seen",
-                     .example = "sweep.csv.gz"});
-  list.add(q.weights,
-           {.name = "weights", .help = "weights to correct (default: the shipped ones)", .example = "my.weights"});
+                     .example = "sweep.csv.gz",
+                     .touches = Touches::file});
+  list.add(q.weights, {.name = "weights",
+                       .help = "weights to correct (default: the shipped ones)",
+                       .example = "my.weights",
+                       .touches = Touches::file});
   return list.take();
 }
 

@@ -301,7 +301,8 @@ std::vector<BoundArgument> arguments_of(CollectiveQuery& q) {
                        .help = "hgx-h100 (grows to the ranks), hgx-h100:4 (nodes), 64xH100, or a file; @hdr200 "
                                "after it for another fabric between nodes",
                        .example = "hgx-h100-8",
-                       .required = true});
+                       .required = true,
+                       .touches = Touches::cluster});
   list.add(q.nodes, {.name = "nodes",
                      .help = "nodes of the cluster (default: its description's)",
                      .example = "4",

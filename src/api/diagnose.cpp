@@ -116,13 +116,16 @@ std::vector<BoundArgument> arguments_of(DiagnoseQuery& q) {
                              "or a table with columns name and duration_us",
                      .example = "trace.json.gz",
                      .required = true,
-                     .positional = true});
-  list.add(
-      q.gpu,
-      {.name = "gpu", .help = "GPU name or description file (default: the one the file names)", .example = "H200-SXM"});
+                     .positional = true,
+                     .touches = Touches::file});
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "GPU name or description file (default: the one the file names)",
+                   .example = "H200-SXM",
+                   .touches = Touches::gpu});
   list.add(q.weights, {.name = "weights",
                        .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+                       .example = "my.weights",
+                       .touches = Touches::file});
   return list.take();
 }
 

@@ -121,7 +121,8 @@ std::vector<BoundArgument> arguments_of(GpuQuery& q) {
                     .help = "a GPU's name, or a description file",
                     .example = "H100-SXM",
                     .required = true,
-                    .positional = true});
+                    .positional = true,
+                    .touches = Touches::gpu});
   return list.take();
 }
 

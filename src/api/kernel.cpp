@@ -323,7 +323,11 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   std::vector<std::string> names;
   for (const Format& format : formats()) names.emplace_back(format.name);
   Declare list;
-  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "GPU name or description file",
+                   .example = "H100-SXM",
+                   .required = true,
+                   .touches = Touches::gpu});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
   list.add(
       q.method,
@@ -344,7 +348,8 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
                              .most = 1e6});
   list.add(q.weights, {.name = "weights",
                        .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+                       .example = "my.weights",
+                       .touches = Touches::file});
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
   list.add(q.kernel_source,
            {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});

@@ -191,7 +191,8 @@ std::vector<BoundArgument> arguments_of(ModelQuery& q) {
                              "your own (docs/graphs.md)",
                      .example = "Llama-3.1-8B",
                      .required = true,
-                     .positional = true});
+                     .positional = true,
+                     .touches = Touches::model});
   list.add(q.dims, {.name = "dim",
                     .help = "ONNX: name=value of a dynamic dimension; may be repeated",
                     .example = "batch=8",

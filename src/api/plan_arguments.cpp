@@ -21,7 +21,8 @@ void add_prices(Declare& list, std::optional<double>& price, std::string& prices
                    .most = kMostPrice});
   list.add(prices, {.name = "prices",
                     .help = "prices of your own: H200-SXM=3.1,B200=5, or a table with columns gpu and usd_per_hour",
-                    .example = "H200-SXM=3.1,B200=5"});
+                    .example = "H200-SXM=3.1,B200=5",
+                    .touches = Touches::prices});
 }
 
 // What may be rented, and how it may be set up.
@@ -31,7 +32,8 @@ void add_choices(Declare& list, PlanServeQuery& q) {
       {.name = "gpus",
        .help =
            "GPUs to choose from, and how many at most: H100-SXM,16xB200 (default: those with a price and a cluster)",
-       .example = "H100-SXM,16xB200"});
+       .example = "H100-SXM,16xB200",
+       .touches = Touches::gpus});
   list.add(q.max_gpus, {.name = "max-gpus",
                         .help = "GPUs of each kind at most, where --gpus does not say",
                         .example = "16",
@@ -125,7 +127,8 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   list.add(q.routing,
            {.name = "routing",
             .help = "of tokens to experts: uniform, power:1.2 (default), or counts:FILE, visits of each expert",
-            .example = "uniform"});
+            .example = "uniform",
+            .touches = Touches::counts});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (cost and energy need one)",
                          .unit = "requests/s",
@@ -152,7 +155,8 @@ std::vector<BoundArgument> arguments_of(PlanTrainQuery& q) {
   list.add(q.gpus, {.name = "gpus",
                     .help = "how many of which GPU: 64xH100-SXM; with a deadline or a budget also H100-SXM",
                     .example = "64xH100-SXM",
-                    .required = true});
+                    .required = true,
+                    .touches = Touches::gpus});
   list.add(q.global_batch, {.name = "global-batch",
                             .help = "sequences per step",
                             .example = "512",

@@ -362,7 +362,7 @@ class Described {
 
 }  // namespace
 
-Result<ServingPlan> plan_serve(const PlanServeQuery& q, const std::function<void(double)>& progress) {
+Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
   if (auto fine = check_together(q); !fine) return fine.error();
   ServingPlan result;

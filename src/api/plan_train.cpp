@@ -152,15 +152,17 @@ class GpuSearch {
             std::optional<double> price)
       : q_(q), one_node_(one_node), with_(with), price_(price) {}
 
-  Result<Chosen> run(const std::function<void(double)>& progress) {
+  Result<Chosen> run(const Watch& progress) {
     const std::vector<int> numbers = gpu_numbers(one_node_.cluster.gpus_per_node, kMostTrainingGpus);
     std::optional<Chosen> best;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (progress) progress(static_cast<double>(i) / static_cast<double>(numbers.size()));
+      const auto share = [&](double of_number) {
+        return progress.go_on((static_cast<double>(i) + of_number) / static_cast<double>(numbers.size()));
+      };
       const auto query = on_gpus(one_node_, numbers[i]);
       if (!query) return best ? *std::move(best) : Result<Chosen>(query.error());
       if (candidate_layouts(*query).empty()) continue;
-      auto plan = plan_training(*query, with_);
+      auto plan = plan_training(*query, with_, share);
       if (!plan) return std::move(plan).error();
       tried_.push_back(numbers[i]);
       if (plan->ranked.empty()) continue;
@@ -203,7 +205,7 @@ void add_layouts(TrainingPlanResult& result, const PlanTrainQuery& q, const Chos
 }
 
 Result<Chosen> planned_as_asked(const PlanTrainQuery& q, const TrainingQuery& query, const StepPricing& with,
-                                std::optional<double> price, const std::function<void(double)>& progress) {
+                                std::optional<double> price, const Watch& progress) {
   auto plan = plan_training(query, with, progress);
   if (!plan) return std::move(plan).error();
   Chosen chosen{query, *std::move(plan), {}};
@@ -222,7 +224,7 @@ Result<std::optional<double>> price_of(const PlanTrainQuery& q, const Gpu& gpu) 
 
 }  // namespace
 
-Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const std::function<void(double)>& progress) {
+Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
   auto cluster = cluster_from(q);
   if (!cluster) return in_field(cluster.error(), "gpus");

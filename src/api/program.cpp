@@ -125,8 +125,13 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
                        .help = "a PyTorch program recorded by tilecast.torch (docs/program.md)",
                        .example = "my-model.json.gz",
                        .required = true,
-                       .positional = true});
-  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .required = true});
+                       .positional = true,
+                       .touches = Touches::file});
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "GPU name or description file",
+                   .example = "H100-SXM",
+                   .required = true,
+                   .touches = Touches::gpu});
   list.add(q.engine, {.name = "engine",
                       .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
                       .example = "compile",
@@ -137,7 +142,8 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
                       .choices = {"tilecast", "analytic", "roofline"}});
   list.add(q.weights, {.name = "weights",
                        .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+                       .example = "my.weights",
+                       .touches = Touches::file});
   return list.take();
 }
 

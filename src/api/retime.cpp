@@ -213,27 +213,34 @@ std::vector<BoundArgument> arguments_of(RetimeQuery& q) {
                      .help = "PyTorch profiler trace (.json, .json.gz) or another file that `tilecast diagnose` reads",
                      .example = "trace.json.gz",
                      .required = true,
-                     .positional = true});
+                     .positional = true,
+                     .touches = Touches::file});
   list.add(q.from, {.name = "from",
                     .help = "GPU the trace was recorded on (default: the one the file names)",
-                    .example = "H100-SXM"});
+                    .example = "H100-SXM",
+                    .touches = Touches::gpu});
   list.add(q.gpu, {.name = "gpu",
                    .help = "GPU to re-time it for: a name or a description file (default: that of --cluster)",
-                   .example = "B200"});
+                   .example = "B200",
+                   .touches = Touches::gpu});
   list.add(q.from_cluster,
            {.name = "from-cluster",
             .help = "cluster that the recorded ranks ran on: hgx-h100:4 (nodes), 64xH100, or a file (default: a "
                     "known one of that GPU)",
-            .example = "hgx-h100:4"});
+            .example = "hgx-h100:4",
+            .touches = Touches::cluster});
   list.add(q.cluster, {.name = "cluster",
                        .help = "cluster to re-time collectives for (default: a known one of the GPU)",
-                       .example = "hgx-b200:4"});
+                       .example = "hgx-b200:4",
+                       .touches = Touches::cluster});
   list.add(q.weights, {.name = "weights",
                        .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+                       .example = "my.weights",
+                       .touches = Touches::file});
   list.add(q.output, {.name = "output",
                       .help = "also write the re-timed trace to this file, compressed where its name ends in .gz",
-                      .example = "b200.json.gz"});
+                      .example = "b200.json.gz",
+                      .touches = Touches::output});
   return list.take();
 }
 

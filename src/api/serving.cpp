@@ -20,8 +20,6 @@
 namespace tilecast {
 namespace {
 
-using Progress = std::function<void(double)>;
-
 // What concerns more than one field.
 Status check_together(const SimulateQuery& q) {
   constexpr Count kMostGpus = 65536, kMostReplicas = 4096;
@@ -85,7 +83,7 @@ Status run_fixed(SimulatedLoad& load, const std::vector<Request>& requests, Simu
 }
 
 Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::vector<std::string>& notes,
-                               const Progress& progress) {
+                               const Watch& progress) {
   SimulatedLoad load;
   load.name = name_of_load(q);
   const auto asked = requests_from(q, setup.classes, setup.media_tokens, notes);
@@ -235,7 +233,7 @@ Status check_served(const SimulationResult& result) {
 
 }  // namespace
 
-Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progress) {
+Result<SimulationResult> simulate(const SimulateQuery& q, const Watch& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
   if (auto fine = check_together(q); !fine) return fine.error();
   Sweep sweep{true, {q.load.rate.value_or(0)}};
@@ -254,7 +252,7 @@ Result<SimulationResult> simulate(const SimulateQuery& q, const Progress& progre
     if (!q.sweep.empty() && sweep.of_rate) at.load.rate = sweep.values[i];
     if (!q.sweep.empty() && !sweep.of_rate) at.concurrency = std::llround(sweep.values[i]);
     const auto share = [&](double of_load) {
-      if (progress) progress((static_cast<double>(i) + of_load) / static_cast<double>(sweep.values.size()));
+      return progress.go_on((static_cast<double>(i) + of_load) / static_cast<double>(sweep.values.size()));
     };
     auto load = one_load(at, setup, result.notes, share);
     if (!load) return std::move(load).error();

@@ -14,8 +14,10 @@ const Scope kSglang{"engine", {"sglang"}}, kDrafts{"draft"}, kPrompts{"prefill-r
 
 void add_deployment(Declare& list, SimulateQuery& q) {
   declare_served_model(list, q.model);
-  list.add(q.gpu,
-           {.name = "gpu", .help = "GPU name or description file (default: the cluster's)", .example = "H100-SXM"});
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "GPU name or description file (default: the cluster's)",
+                   .example = "H100-SXM",
+                   .touches = Touches::gpu});
   list.add(q.engine, {.name = "engine", .help = "serving engine", .example = "sglang"});
   list.add(q.dtype, {.name = "dtype",
                      .help = "number format (default: the checkpoint's), by part where parts differ",
@@ -25,7 +27,8 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                        .help = "how tokens spread over experts: uniform, power:1.2 (default), or counts:FILE with the "
                                "visits of each expert",
                        .example = "uniform",
-                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
+                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
+                       .touches = Touches::counts});
   list.add(q.tp,
            {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});
@@ -41,7 +44,8 @@ void add_deployment(Declare& list, SimulateQuery& q) {
             .most = kMostServingRanks});
   list.add(q.cluster, {.name = "cluster",
                        .help = "cluster of the ranks, by name or file (default: the one of this GPU)",
-                       .example = "hgx-h100"});
+                       .example = "hgx-h100",
+                       .touches = Touches::cluster});
   list.add(q.dp, {.name = "dp", .help = "replicas behind a router", .example = "4", .least = 1, .most = kMostCount});
   list.add(q.router, {.name = "router",
                       .help = "how requests are spread over the replicas",
@@ -76,9 +80,10 @@ void add_load(Declare& list, SimulateQuery& q) {
                            .least = 1,
                            .most = kMostCount});
   declare_load(list, q.load);
-  list.add(
-      q.trace,
-      {.name = "trace", .help = "requests from a CSV or JSON lines file (docs/serving.md)", .example = "requests.csv"});
+  list.add(q.trace, {.name = "trace",
+                     .help = "requests from a CSV or JSON lines file (docs/serving.md)",
+                     .example = "requests.csv",
+                     .touches = Touches::file});
 }
 
 void add_limits(Declare& list, SimulateQuery& q) {

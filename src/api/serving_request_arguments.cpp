@@ -115,7 +115,8 @@ void declare_requests(Declare& list, SimulateQuery& q) {
        .scopes = {kDraftTokens}});
   list.add(q.draft_model, {.name = "draft-model",
                            .help = "with draft-method draft: the model that drafts, by name or config.json",
-                           .example = "Llama-3.2-1B"});
+                           .example = "Llama-3.2-1B",
+                           .touches = Touches::model});
   declare_conversations(list, q.requests);
   declare_clients(list, q.requests);
   declare_adapters(list, q.requests);

@@ -139,7 +139,8 @@ void declare_served_model(Declare& list, std::string& model) {
                    .help = "a model's name (`tilecast models`), a Hugging Face config.json or its folder",
                    .example = "Llama-3.1-8B",
                    .required = true,
-                   .positional = true});
+                   .positional = true,
+                   .touches = Touches::model});
 }
 
 void declare_method(Declare& list, Method& method, std::string& weights) {
@@ -149,7 +150,8 @@ void declare_method(Declare& list, Method& method, std::string& weights) {
                     .choices = {"tilecast", "analytic", "roofline"}});
   list.add(weights, {.name = "weights",
                      .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                     .example = "my.weights"});
+                     .example = "my.weights",
+                     .touches = Touches::file});
 }
 
 EngineKind kind_of(ServingEngine engine) {

@@ -136,8 +136,10 @@ void declare_work(Declare& list, StepQuery& q) {
                              "(docs/program.md)",
                      .example = "Llama-3.1-8B",
                      .required = true,
-                     .positional = true});
-  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM"});
+                     .positional = true,
+                     .touches = Touches::model});
+  list.add(q.gpu,
+           {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .touches = Touches::gpu});
   list.add(
       q.mode,
       {.name = "mode", .help = "what the step does; an encoder's single pass counts as prefill", .example = "decode"});
@@ -195,7 +197,8 @@ void declare_work(Declare& list, StepQuery& q) {
                        .help = "how tokens spread over experts: uniform (default), power:1.2, or counts:FILE with the "
                                "visits of each expert",
                        .example = "power:1.2",
-                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}}});
+                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
+                       .touches = Touches::counts});
 }
 
 void declare_engine(Declare& list, StepQuery& q) {
@@ -302,7 +305,8 @@ void declare_layout(Declare& list, StepQuery& q) {
   list.add(q.cluster, {.name = "cluster",
                        .help = "a cluster by name (`tilecast clusters`) or file (docs/clusters.md)",
                        .example = "hgx-h100",
-                       .group = group});
+                       .group = group,
+                       .touches = Touches::cluster});
   ranks(l.tp, "tp", "tensor parallel ranks");
   ranks(l.pp, "pp", "pipeline stages");
   ranks(l.dp, "dp", "data parallel ranks");
@@ -417,7 +421,8 @@ std::vector<BoundArgument> arguments_of(StepQuery& q) {
                       .choices = {"tilecast", "analytic", "roofline"}});
   list.add(q.weights, {.name = "weights",
                        .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights"});
+                       .example = "my.weights",
+                       .touches = Touches::file});
   declare_layout(list, q);
   return list.take();
 }

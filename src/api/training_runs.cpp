@@ -163,12 +163,12 @@ Result<ScalingPoint> point_of(const PlanTrainQuery& q, const TrainingQuery& quer
 }  // namespace
 
 Result<Scaling> scaling_of(const PlanTrainQuery& q, const TrainingQuery& query, const StepPricing& with,
-                           const std::function<void(double)>& progress) {
+                           const Watch& progress) {
   constexpr std::array kFactors = {0.25, 0.5, 1.0, 2.0, 4.0};
   Scaling scaling;
   double done = 0;
   for (const double factor : kFactors) {
-    if (progress) progress(done++ / kFactors.size());
+    if (!progress.go_on(done++ / kFactors.size())) return stopped();
     const auto gpus = static_cast<int>(factor * query.gpus);
     if (gpus < 1) continue;
     const auto other = on_gpus(query, gpus);

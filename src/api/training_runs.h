@@ -29,6 +29,6 @@ struct Scaling {
   std::vector<ScalingPoint> strong, weak;
 };
 Result<Scaling> scaling_of(const PlanTrainQuery& q, const TrainingQuery& query, const StepPricing& with,
-                           const std::function<void(double)>& progress);
+                           const Watch& progress);
 
 }  // namespace tilecast

@@ -123,7 +123,11 @@ template <class Query>
 void declare_common(Declare& list, Query& q) {
   std::vector<std::string> names;
   for (const Format& format : formats()) names.emplace_back(format.name);
-  list.add(q.gpu, {.name = "gpu", .help = "GPU name or description file", .example = "H200-SXM", .required = true});
+  list.add(q.gpu, {.name = "gpu",
+                   .help = "GPU name or description file",
+                   .example = "H200-SXM",
+                   .required = true,
+                   .touches = Touches::gpu});
   list.add(q.dtype, {.name = "dtype", .help = "number format", .example = "fp8", .choices = names});
   list.add(q.top,
            {.name = "top", .help = "configurations to show, and to measure", .example = "10", .least = 1, .most = 100});
@@ -262,7 +266,8 @@ std::vector<BoundArgument> arguments_of(Measuring& m) {
   list.add(m.command,
            {.name = "measure",
             .help = "time the best ones with this command, which gets the layer and the configurations (docs/tune.md)",
-            .example = "python3 tools/tune/measure.py"});
+            .example = "python3 tools/tune/measure.py",
+            .touches = Touches::command});
   list.add(m.seconds, {.name = "measure-seconds",
                        .help = "with measure: stop it after this long",
                        .unit = "s",

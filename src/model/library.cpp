@@ -147,15 +147,27 @@ std::optional<ModelEntry> find_entry(const std::string& name) {
   return file ? entry_of(*file) : std::nullopt;
 }
 
+bool is_bundled_model(const std::string& name) {
+  if (name.empty() || name == "-" || name.starts_with('/') || name.starts_with('.') || name.ends_with('/'))
+    return false;
+  if (contains(name, "..") || std::count(name.begin(), name.end(), '/') > 1) return false;
+  for (const std::string_view ending : {".json", ".onnx", ".gz"})
+    if (name.ends_with(ending)) return false;
+  return file_meant_by(name) != nullptr;
+}
+
+Error no_such_model(std::string_view name, const std::string& otherwise) {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_model_files()) names.push_back(name_of(file));
+  return Error{"", "", "unknown model '" + std::string(name.substr(0, 120)) + "'",
+               suggestion(without_organisation(name.substr(0, 120)), names, otherwise)};
+}
+
 Result<ModelSpec> find_model(const std::string& name_or_path) {
   if (is_object_text(name_or_path)) return spec_of_text(name_or_path);
   if (is_path(name_or_path)) return load_model_config(name_or_path);
   if (const EmbeddedFile* file = file_meant_by(name_or_path)) return spec_of(*file);
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_model_files()) names.push_back(name_of(file));
-  return Error{"", "", "unknown model '" + name_or_path.substr(0, 120) + "'",
-               suggestion(without_organisation(name_or_path), names,
-                          "docs/models.md lists the known ones; the path of a config.json works too")};
+  return no_such_model(name_or_path, "docs/models.md lists the known ones; the path of a config.json works too");
 }
 
 }  // namespace tilecast

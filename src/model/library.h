@@ -27,6 +27,11 @@ std::vector<ModelEntry> list_models();
 // The bundled model that a name means, if any.
 std::optional<ModelEntry> find_entry(const std::string& name);
 
+// Whether a text means one of them and can mean nothing else: no path, however odd.
+bool is_bundled_model(const std::string& name);
+// What to say of another: the nearest names.
+Error no_such_model(std::string_view name, const std::string& otherwise);
+
 // What a MODEL argument means: a path (to a config.json, or a directory that holds one), or a bundled model by name,
 // alias or Hugging Face id; case and punctuation are forgiven, and so are endings that change no size ("-Instruct").
 // A miss suggests the nearest names.

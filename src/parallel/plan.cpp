@@ -115,15 +115,14 @@ std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query) {
   return Candidates(query).all();
 }
 
-Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
-                                   const std::function<void(double)>& progress) {
+Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with, const Watch& progress) {
   std::vector<ParallelRun> runs = candidate_layouts(query);
   if (runs.empty())
     return error("no layout divides the model, the GPUs and the global batch",
                  "give a global batch with more divisors, or another number of GPUs");
   TrainingPlan plan;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (progress) progress(static_cast<double>(i) / static_cast<double>(runs.size()));
+    if (!progress.go_on(static_cast<double>(i) / static_cast<double>(runs.size()))) return stopped();
     auto forecast = forecast_parallel(runs[i], query.cluster, with);
     if (!forecast) return std::move(forecast).error();
     ++plan.tried;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallel/forecast.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -37,9 +38,8 @@ struct TrainingPlan {
 // contexts for long sequences, experts, sharding, recomputation and micro-batches that divide.
 std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query);
 
-// `progress` hears which share of the layouts is done.
-Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with,
-                                   const std::function<void(double)>& progress = {});
+// `progress` hears which share of the layouts is done, and may end it.
+Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with, const Watch& progress = {});
 
 // Joules of all GPUs in a step: their kernels', and what they draw while they wait. Nothing where no card of the vendor
 // was metered.

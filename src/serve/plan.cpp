@@ -28,11 +28,9 @@ struct UnsurePlans {
   double most_room = -1;  // of their steady states to the SLO
 };
 
-using Progress = std::function<void(double)>;
-
 class Search {
  public:
-  Search(const ServeQuery& query, Method method, const ModelSource* weights, const Progress& progress)
+  Search(const ServeQuery& query, Method method, const ModelSource* weights, const Watch& progress)
       : q_(query), method_(method), weights_(weights), progress_(progress), judge_(query, method, weights) {}
 
   Result<ServePlan> run() && {
@@ -42,9 +40,10 @@ class Search {
       if (!setups) return std::move(setups).error();
       plan_.too_large += setups->too_large;
       if (!setups->does_not_fit.empty()) plan_.does_not_fit = setups->does_not_fit;
-      candidates.search(setups->all, [&](double share) {
-        report(0.75 * (static_cast<double>(offer) + share) / static_cast<double>(q_.gpus.size()));
+      const auto searched = candidates.search(setups->all, [&](double share) {
+        return report(0.75 * (static_cast<double>(offer) + share) / static_cast<double>(q_.gpus.size()));
       });
+      if (!searched) return searched.error();
       for (const auto& setup : setups->all)
         if (auto fine = setup->steps->status(); !fine) return fine.error();
       setups_.push_back(std::move(setups->all));
@@ -59,9 +58,7 @@ class Search {
   }
 
  private:
-  void report(double share) const {
-    if (progress_) progress_(share);
-  }
+  bool report(double share) const { return progress_.go_on(share); }
   bool good(const PlannedDeployment& d) const { return d.meets && d.chance.value_or(1) >= q_.least_chance; }
 
   Status judge(PlannedDeployment& d) {
@@ -103,7 +100,7 @@ class Search {
       met += asks_for_chance() ? sure(d) : good(d);
       plan_.finalists.push_back(std::move(d));
       if (met == 0 && plan_.finalists.size() + 1 == most) drop_one();
-      report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()));
+      if (!report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()))) return stopped();
     }
     return Ok{};
   }
@@ -197,7 +194,8 @@ class Search {
     load.objective = ServingObjective::load;
     ServePlan unused;
     CandidateSearch again(load, unused);
-    for (const auto& setups : setups_) again.search(setups);
+    for (const auto& setups : setups_)
+      if (auto searched = again.search(setups, [&](double) { return report(0.95); }); !searched) return searched;
     std::vector<PlannedDeployment> best = std::move(again).best();
     if (best.empty()) return Ok{};
     if (auto done = judge_.judge_most_load(best.front()); !done) return done;
@@ -270,7 +268,7 @@ class Search {
   const ServeQuery& q_;
   Method method_;
   const ModelSource* weights_;
-  const Progress& progress_;
+  const Watch& progress_;
   PlanJudge judge_;
   ServePlan plan_;
   std::vector<CandidateSearch::Setups> setups_;  // by offer
@@ -375,7 +373,7 @@ PlanRank plan_rank(const ServeQuery& q, const PlannedDeployment& d) {
 }
 
 Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const ModelSource* weights,
-                               const std::function<void(double)>& progress) {
+                               const Watch& progress) {
   const bool cost = query.objective == ServingObjective::cost, load = query.objective == ServingObjective::load;
   if ((cost || query.objective == ServingObjective::energy) && !(query.workload.rate > 0))
     return error("a plan needs a rate of requests");

@@ -105,9 +105,9 @@ struct ServePlan {
   std::optional<PlanPictures> pictures;
 };
 
-// `progress` hears how much of how much is done. Refuses queries without a rate, an objective or a GPU.
+// `progress` hears which share is done and may end it. Refuses queries without a rate, an objective or a GPU.
 Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const ModelSource* weights,
-                               const std::function<void(double done)>& progress = {});
+                               const Watch& progress = {});
 
 // How far within the objectives: the smallest of 1 - value / objective; negative where one is missed.
 double margin(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2el);

@@ -134,12 +134,13 @@ void CandidateSearch::keep(PlannedDeployment d, bool fits) {
   else if (!plan_.nearest || margin_of(d) > margin_of(*plan_.nearest)) plan_.nearest = std::move(d);
 }
 
-void CandidateSearch::search(const Setups& setups, const std::function<void(double)>& progress) {
+Status CandidateSearch::search(const Setups& setups, const Watch& progress) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
     if (q_.together) asks_for_a_rate() ? size_together(setups[i]) : fill_together(setups[i]);
-    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(setups.size()));
+    if (!progress.go_on(static_cast<double>(i + 1) / static_cast<double>(setups.size()))) return stopped();
   }
   if (q_.apart) asks_for_a_rate() ? size_apart(setups) : fill_apart(setups);
+  return Ok{};
 }
 
 void CandidateSearch::size_together(const std::shared_ptr<const ServeSetup>& setup) {

@@ -13,8 +13,8 @@ class CandidateSearch {
   CandidateSearch(const ServeQuery& query, ServePlan& plan) : q_(query), plan_(plan) {}
 
   using Setups = std::vector<std::shared_ptr<const ServeSetup>>;
-  // Set-ups of one GPU. `progress` hears the share that is done.
-  void search(const Setups& setups, const std::function<void(double)>& progress = {});
+  // Set-ups of one GPU. `progress` hears the share that is done, and may end the search.
+  Status search(const Setups& setups, const Watch& progress = {});
   // Best first: of those that cost the same a few, and none that another of the same GPU beats by the objective and in
   // both times.
   std::vector<PlannedDeployment> best() &&;

@@ -12,10 +12,11 @@
 namespace tilecast {
 namespace {
 
+constexpr Count kEventsBetweenLooks = 1 << 14;
+
 class Simulation {
  public:
-  Simulation(const std::vector<Request>& requests, const SimulationOptions& options,
-             const std::function<void(double)>& progress)
+  Simulation(const std::vector<Request>& requests, const SimulationOptions& options, const Watch& progress)
       : o_(options),
         requests_(requests),
         progress_(progress),
@@ -48,11 +49,13 @@ class Simulation {
     return o.autoscale ? o.autoscale->most * o.pool.in_step : o.pool.replicas;
   }
 
+  bool was_stopped() const { return stopped_; }
   ServingOutcome run() {
     start_fleet();
     clients_.send_next();
-    while (!events_.empty()) {
+    while (!events_.empty() && !stopped_) {
       const Event event = events_.take();
+      if (++looks_ % kEventsBetweenLooks == 0) look_up();  // answers may be long in coming
       switch (event.kind) {
         case EventKind::arrival: arrive(event.subject); break;
         case EventKind::step_end: end_step(*replicas_[static_cast<std::size_t>(event.subject)]); break;
@@ -221,18 +224,25 @@ class Simulation {
     events_.at(r.link_free_at, EventKind::transferred, s.id);
   }
 
+  void look_up() {
+    const double share = static_cast<double>(clients_.ended()) / static_cast<double>(requests_.size());
+    stopped_ = stopped_ || !progress_.go_on(share);
+  }
+
   void end_request(const Sequence& s) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
     record.preemptions += s.preemptions;
     out_.end = std::max(out_.end, record.last);
     clients_.over(s.id, record.last, true);
     const Count ended = clients_.ended();
-    if (progress_ && ended % 256 == 0) progress_(static_cast<double>(ended) / static_cast<double>(requests_.size()));
+    if (ended % 256 == 0) look_up();
   }
 
   const SimulationOptions& o_;
   const std::vector<Request>& requests_;
-  const std::function<void(double)>& progress_;
+  const Watch& progress_;
+  Count looks_ = 0;
+  bool stopped_ = false;
   EventQueue events_;
   ServingOutcome out_;
   Clients clients_;
@@ -248,7 +258,7 @@ class Simulation {
 }  // namespace
 
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                                const std::function<void(double)>& progress) {
+                                const Watch& progress) {
   if (auto fine = check(options.pool, "pool"); !fine) return fine.error();
   if (options.prefill) {
     if (auto fine = check(*options.prefill, "prefill pool"); !fine) return fine.error();
@@ -264,7 +274,9 @@ Result<ServingOutcome> simulate(const std::vector<Request>& requests, const Simu
   for (const Request& r : requests)
     if (r.path >= 0 && (!options.paths || static_cast<std::size_t>(r.path) >= options.paths->ends.size()))
       return error("a request's path is not among those given");
-  ServingOutcome outcome = Simulation(requests, options, progress).run();
+  Simulation simulation(requests, options, progress);
+  ServingOutcome outcome = simulation.run();
+  if (simulation.was_stopped()) return stopped();
   // What waits fits an empty cache: refuse() saw to it.
   assert(outcome.unfinished == 0);
   return outcome;

@@ -15,6 +15,7 @@
 #include "serve/pool.h"
 #include "serve/workload.h"
 #include "tilecast/serving_metrics.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -42,8 +43,8 @@ struct SimulationOptions {
   const PoolOptions& front() const { return prefill ? *prefill : pool; }  // the pool that requests enter
 };
 
-// `progress` is called now and then with the share of requests that ended.
+// `progress` is called now and then with the share of requests that ended, and may end the simulation.
 Result<ServingOutcome> simulate(const std::vector<Request>& requests, const SimulationOptions& options,
-                                const std::function<void(double)>& progress = {});
+                                const Watch& progress = {});
 
 }  // namespace tilecast

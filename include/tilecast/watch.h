@@ -1,0 +1,40 @@
+// Whoever waits for a long question hears how far it is, and may end it.
+//
+//   plan_serve(query, [&](double share) { show(share); });
+//   plan_serve(query, [&](double share) { return !cancelled; });  // false ends it: the answer is then stopped()
+#pragma once
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "tilecast/result.h"
+
+namespace tilecast {
+
+class Watch {
+ public:
+  Watch() = default;
+  // Of a share between 0 and 1 that is done; one that returns nothing never ends the question.
+  template <class Hear>
+  requires std::is_invocable_v<Hear&, double> Watch(
+      Hear hear) {  // NOLINT(google-explicit-constructor): lambdas are meant to convert
+    if constexpr (std::is_same_v<std::invoke_result_t<Hear&, double>, bool>) hear_ = std::move(hear);
+    else
+      hear_ = [hear = std::move(hear)](double share) mutable {
+        hear(share);
+        return true;
+      };
+  }
+  // Whether to go on.
+  bool go_on(double share) const { return !hear_ || hear_(share); }
+  explicit operator bool() const { return bool(hear_); }
+
+ private:
+  std::function<bool(double)> hear_;
+};
+
+inline Error stopped() { return error("was cancelled", "ask again"); }
+inline bool is_stopped(const Error& problem) { return problem.problem == "was cancelled"; }
+
+}  // namespace tilecast
