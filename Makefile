@@ -47,8 +47,8 @@ PORT ?= 8421
 ui:
 	@$(MAKE) --no-print-directory web
 	@$(MAKE) --no-print-directory build/tilecast
-	@echo "open http://127.0.0.1:$(PORT) in a browser; Ctrl-C ends the service"
-	@build/tilecast http --port $(PORT)
+	@echo "open the address below in a browser; Ctrl-C ends the service"
+	@build/tilecast http --port $(PORT) --log none
 
 # The page's types and its modules without a browser.
 web-test: web

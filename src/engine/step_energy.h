@@ -9,7 +9,7 @@
 namespace tilecast {
 
 // Joules of a step among others like it: its kernels at the clock that the power limit leaves, and what the card draws
-// idle for as long. Nothing where no card of the vendor was metered, or the method knows no work (roofline).
+// idle for as long. Nothing where no card of the vendor was metered, or the kernels' work is not known.
 std::optional<double> joules_of_step(const Program& program, const ProgramForecast& step, const Gpu& gpu);
 
 }  // namespace tilecast

@@ -34,7 +34,6 @@ export function descriptionOf(like: string, name: string, changes: Changes): Rec
 }
 
 const units: Record<string, string> = {
-  sms: 'SMs',
   power_w: 'W',
   registers_per_sm: '32-bit registers',
   mib: 'MiB',

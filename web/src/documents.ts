@@ -132,8 +132,6 @@ export interface KernelForecast {
   breakdown: Launch[];
 }
 
-export const nameOfStep = (step: Pick<Step, 'gpu' | 'cluster'>): string => step.cluster ?? step.gpu;
-
 // What several variants of a step differ by, so that rows can be told apart.
 export function variantNames(steps: (Pick<Step, 'gpu' | 'engine'> & Partial<Pick<Step, 'cluster' | 'dtype'>>)[]): string[] {
   const several = (of: (step: (typeof steps)[number]) => string | undefined) => new Set(steps.map(of)).size > 1;

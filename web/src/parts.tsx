@@ -86,10 +86,6 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   );
 }
 
-export interface Tab {
-  id: string;
-  title: string;
-}
 export function Tabs<T extends string>({
   tabs,
   picked,

@@ -56,5 +56,6 @@ test('ranges as text', () => {
 test('what is offered: beginnings first', () => {
   const offers = ['GB200', 'B200', 'H100-SXM'].map((value) => ({ value }));
   assert.deepEqual(matching(offers, 'b200').map((offer) => offer.value), ['B200', 'GB200']);
+  assert.deepEqual(matching([{ value: 'Llama-3.1-8B', also: ['meta-llama/Llama-3.1-8B'] }], 'meta-llama').length, 1);
   assert.deepEqual(matching(offers, 'h100 sxm').map((offer) => offer.value), ['H100-SXM']);
 });

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 export interface Offer {
   value: string;
   detail?: string;
+  also?: string[]; // other names it is found by
 }
 
 export interface ComboProps {
@@ -18,10 +19,16 @@ export interface ComboProps {
 
 const fold = (text: string): string => text.toLowerCase().replace(/[^a-z0-9.]/g, '');
 
+// Where the text stands in its name; behind all of those where only another name has it, -1 where none does.
+function placeIn(offer: Offer, wanted: string): number {
+  const at = fold(offer.value).indexOf(wanted);
+  return at >= 0 ? at : (offer.also ?? []).some((name) => fold(name).includes(wanted)) ? 1 : -1;
+}
+
 // Names that begin with the text first, then those that contain it.
 export function matching(offers: Offer[], typed: string, most = 60): Offer[] {
   const wanted = fold(typed);
-  const ranked = offers.map((offer) => ({ offer, at: fold(offer.value).indexOf(wanted) })).filter(({ at }) => at >= 0);
+  const ranked = offers.map((offer) => ({ offer, at: placeIn(offer, wanted) })).filter(({ at }) => at >= 0);
   return ranked.sort((a, b) => Math.min(a.at, 1) - Math.min(b.at, 1)).slice(0, most).map(({ offer }) => offer);
 }
 
@@ -39,6 +46,13 @@ export function Combo({ label, value, offers, onPick, onText, placeholder, clear
     setOpen(false);
     setActive(-1);
     onPick(picked);
+  };
+  // A whole name counts as picked; half of one is dropped.
+  const leave = () => {
+    setOpen(false);
+    const exact = offers.find((offer) => fold(offer.value) === fold(typed));
+    if (exact && exact.value !== value) pick(exact.value);
+    else if (!onText) setTyped(value);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
@@ -64,7 +78,7 @@ export function Combo({ label, value, offers, onPick, onText, placeholder, clear
           setActive(-1);
           onText?.(event.currentTarget.value);
         }}
-        onKeyDown={onKeyDown} onBlur={() => setOpen(false)} />
+        onKeyDown={onKeyDown} onBlur={leave} />
       <ul id={`${id}-list`} role="listbox" ref={list} aria-label={label} hidden={shown.length === 0}>
         {shown.map((offer, i) => (
           <li id={`${id}-${i}`} role="option" aria-selected={i === active} onMouseDown={(event) => {

@@ -2,18 +2,28 @@
 import { useId, useState } from 'preact/hooks';
 import { useGet } from '../answer';
 import { type GivenFile, fileByValue } from '../api';
-import { Combo } from './combo';
+import { count } from '../format';
+import { Combo, type Offer } from './combo';
 
 export type GivenModel = GivenFile | Record<string, unknown>;
 
 interface ModelSummary {
   name: string;
   parameters?: number;
+  dtype?: string;
+  aliases?: string[];
 }
 
 export function useModels(): ModelSummary[] {
   return useGet<ModelSummary[]>('/v1/models').answer ?? [];
 }
+
+const offersOf = (models: ModelSummary[]): Offer[] =>
+  models.map((model) => ({
+    value: model.name,
+    detail: model.parameters ? `${count(model.parameters)} parameters, ${model.dtype ?? ''}` : '',
+    also: model.aliases ?? [],
+  }));
 
 export async function modelFromFile(file: File): Promise<GivenModel> {
   if (/\.json$/i.test(file.name) && file.size < 1 << 20) {
@@ -65,7 +75,7 @@ export function ModelPicker({ value, given, onName, onGiven, namesOnly = false }
     const file = event.dataTransfer?.files[0];
     if (file) void take(() => modelFromFile(file));
   };
-  if (namesOnly) return <Combo label="Model" value={value} offers={models.map((model) => ({ value: model.name }))} onPick={onName} />;
+  if (namesOnly) return <Combo label="Model" value={value} offers={offersOf(models)} onPick={onName} />;
   return (
     <div class={over ? 'dropzone over' : 'dropzone'} onDragOver={(event) => {
       event.preventDefault();
@@ -73,7 +83,7 @@ export function ModelPicker({ value, given, onName, onGiven, namesOnly = false }
     }} onDragLeave={() => setOver(false)} onDrop={drop}>
       {given
         ? <p class="given">{nameOfGiven(given)} <button type="button" onClick={() => onGiven(undefined)}>use a known model</button></p>
-        : <Combo label="Model" value={value} offers={models.map((model) => ({ value: model.name }))} onPick={onName} />}
+        : <Combo label="Model" value={value} offers={offersOf(models)} onPick={onName} />}
       <details class="paste">
         <summary>or your own: config.json, ONNX, recorded program</summary>
         <label for={`${id}-file`}>File (drop it here as well)</label>

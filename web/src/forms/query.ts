@@ -47,7 +47,7 @@ export function inScope(argument: Argument, values: Values, declared: Argument[]
 
 export function rangeText({ least, most, kind }: Argument): string {
   if (kind !== 'count' && kind !== 'number' && kind !== 'size') return '';
-  const far = 1e9; // ends that only guard against nonsense say nothing to people
+  const far = 1e6; // ends that only guard against nonsense say nothing to people
   const low = least != null && least > 0 ? least : undefined, high = most != null && most < far ? most : undefined;
   if (high !== undefined) return `${least ?? 0} to ${high}`;
   return low === undefined ? '' : `at least ${low}`;

@@ -163,7 +163,7 @@ function Results({ forecasts, own, change }: ResultsProps) {
         file={`kernel-${shown.kernel.family}`}
         columns={columns}
         rows={forecasts}
-        note="Whiskers are 80 % intervals; the light line in a bar is the bound that no kernel beats."
+        note="Whiskers are 80 % intervals; the line in a bar is the bound that no kernel beats."
       >
         <IntervalBars
           label="Time of the kernel by card"

@@ -152,7 +152,7 @@ export function Pipes({ launch, gpu }: { launch: Launch; gpu: string }) {
       file={`pipes-${launch.name}`}
       rows={rows}
       columns={pipeColumns}
-      note="Resources work side by side: their times overlap and do not add up. The light line is what cannot be avoided at the peak rate."
+      note="Resources work side by side: their times overlap and do not add up. The line in a bar is what cannot be avoided at the peak rate."
     >
       <IntervalBars
         label="Time of each resource"

@@ -69,10 +69,11 @@ function Larger({ query, step, known }: { query: Query; step: Step; known: GpuSu
   return fitting.length ? <li class="good">another card: fits {fitting.join(', ')}</li> : null;
 }
 
-function Suggestion({ query, gpu, attempt }: { query: Query; gpu: unknown; attempt: Try }) {
+// One that saves nothing is no advice.
+function Suggestion({ query, gpu, attempt, than }: { query: Query; gpu: unknown; attempt: Try; than: number }) {
   const { answer } = useAnswer<Step[]>('memory', { ...query, gpu, ...attempt.change });
   const memory = answer?.[0]?.memory_bytes;
-  if (!memory) return null;
+  if (!memory || memory.total > 0.99 * than) return null;
   return (
     <li class={memory.fits ? 'good' : ''}>
       {attempt.name}: {bytes(memory.total)} of {bytes(memory.usable)}, {memory.fits ? 'fits' : 'does not fit'}
@@ -95,7 +96,7 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
     mode.startsWith('tensor fp8'),
   );
   return (
-    <div class="advice">
+    <div class="memory-advice">
       <dl class="facts">
         <Fact
           name={`on ${name}`}
@@ -121,7 +122,7 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
           <h3>What to try</h3>
           <ul>
             {triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo').map((attempt) => (
-              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} />
+              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} than={memory.total} />
             ))}
             <Larger query={query} step={step} known={known} />
             <li>
@@ -154,7 +155,7 @@ export function Memory({
   const shown = steps[picked];
   if (rows.length === 0 || !shown) return null;
   return (
-    <Figure title="Memory" file="memory" columns={columns} rows={rows} note={<>The dark line is what a card leaves to fill.</>}>
+    <Figure title="Memory" file="memory" columns={columns} rows={rows} note={<>The upright line is what a card leaves to fill.</>}>
       <Stacks
         parts={parts.map(([, name]) => name)}
         text={bytes}

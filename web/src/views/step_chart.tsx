@@ -66,7 +66,7 @@ export function StepChart({ steps, item, measure, onMeasure, picked, onPick }: S
       rows={rows}
       note={
         <>
-          Whiskers are 80 % intervals{rate ? '' : '; the light line in a bar is the bound that no run beats'}. Pick a card to see
+          Whiskers are 80 % intervals{rate ? '' : '; the line in a bar is the bound that no run beats'}. Pick a card to see
           its breakdown and memory below.
         </>
       }
