@@ -259,7 +259,7 @@ std::vector<Hostile> ranges() {
       {"APlotToAFolder", two + "--plot no/such/folder/a.svg", "", "", "cannot be written"},
       {"APlotToStandardOutput", two + "--plot -", "", "", "--plot: '-' is no .svg or .png file"},
       {"APlotOfNoColumn", two + "--plot a.svg --plot-y nothing", "", "", "--plot-y: 'nothing' is no column"},
-      {"APlotOfWords", two + "--plot a.svg --plot-y gpu", "", "", "--plot: has no numbers to draw"},
+      {"APlotOfWords", two + "--plot a.svg --plot-y gpu", "", "", "--plot: has no numbers to draw in the column 'gpu'"},
       {"AColumnWithoutAPlot", two + "--plot-y gpu", "", "", "--plot-y: has no effect without --plot"},
       {"KernelsOfARange", two + "--kernels", "", "", "--kernels: has no effect over a range"},
       {"ATraceOfARange", two + "--trace t.json", "", "", "--trace: has no effect over a range"},

@@ -41,7 +41,9 @@ TEST(Manual, ZshAndFishReadTheirScripts) {
   const TestFolder folder;
   std::filesystem::create_symlink(TILECAST_BINARY, folder.file("tilecast"));  // shells find it by name
   const std::string here = "PATH='" + folder.file("") + "':$PATH HOME='" + folder.file("") + "'; export PATH HOME; ";
-  if (installed("zsh")) EXPECT_EQ(run_shell(here + "tilecast completion zsh | zsh -n").code, 0);
+  if (installed("zsh")) {
+    EXPECT_EQ(run_shell(here + "tilecast completion zsh | zsh -n").code, 0);
+  }
   if (!installed("fish")) return;
   const Ran ran = run_shell(
       here + R"(fish --no-config -c 'tilecast completion fish | source; complete -C "tilecast predict X --mode de"')");
@@ -58,7 +60,9 @@ TEST(Manual, PagesAreWellFormed) {
     if (installed("man") && installed("groff")) {
       EXPECT_EQ(run_shell("man --warnings -E UTF-8 -l -Tutf8 '" + path + "' 2>&1 >/dev/null").out, "") << path;
     }
-    if (installed("mandoc")) EXPECT_EQ(run_shell("mandoc -Tlint -W error '" + path + "'").out, "") << path;
+    if (installed("mandoc")) {
+      EXPECT_EQ(run_shell("mandoc -Tlint -W error '" + path + "'").out, "") << path;
+    }
   }
   EXPECT_GT(pages, 15);
   EXPECT_THAT(run_tilecast("manual 'plan serve'").out, HasSubstr("\\-\\-slo"));

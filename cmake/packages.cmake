@@ -21,25 +21,26 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
     "forecasts of how long deep-learning work takes on GPUs
- Tilecast says how long kernels, whole models, collectives, serving and training
- take on a GPU, without running them and without having one. The program answers
- on the command line, over HTTP and to assistants.")
+Tilecast says how long kernels, whole models, collectives, serving and
+training take on a GPU, without running them and without having one. The
+program answers on the command line, over HTTP and to assistants.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libtilecast1)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers)
+# CPack generates "shlibs" for all packages or none.
+file(WRITE ${CMAKE_BINARY_DIR}/debian/shlibs "libtilecast 1 libtilecast1 (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers ${CMAKE_BINARY_DIR}/debian/shlibs)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
     "forecasts of deep-learning work on GPUs, shared library
- The C interface of Tilecast, which says how long kernels, models, collectives,
- serving and training take on a GPU.")
+The C interface of Tilecast, which says how long kernels, models,
+collectives, serving and training take on a GPU.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilecast-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtilecast1 (= ${PROJECT_VERSION}-1), zlib1g-dev, libsqlite3-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
     "forecasts of deep-learning work on GPUs, development files
- Headers, the archive for C++, and what CMake and pkg-config need to build
- programs with Tilecast.")
+Headers, the archive for C++, and what CMake and pkg-config need to build
+programs with Tilecast.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-tilecast)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
@@ -47,8 +48,9 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3:any, libtilecast1 (>= ${PROJECT
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS python3-numpy)
 set(CPACK_DEBIAN_PYTHON_DESCRIPTION
     "forecasts of deep-learning work on GPUs, Python package
- The questions of Tilecast from Python: how long kernels, models, collectives,
- serving and training take on a GPU, and recorded PyTorch programs.")
+The questions of Tilecast from Python: how long kernels, models,
+collectives, serving and training take on a GPU, and recorded PyTorch
+programs.")
 
 # What policy wants of every package: who may copy it, and what changed (Debian Policy 4.6.2, chapter 12).
 set(changelog ${CMAKE_BINARY_DIR}/changelog.Debian)

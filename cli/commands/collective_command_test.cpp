@@ -14,7 +14,7 @@ TEST(CollectiveCommand, ShowsClustersSideBySide) {
   const Ran ran = run_tilecast("collective all_reduce --bytes 64K,1G --ranks 8 --cluster hgx-h100-8,hgx-b300-8");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* words :
-       {"HGX-H100-8", "HGX-B300-8 *", "80 % interval", "NVLS", "1073741824", "no collective of this GPU"})
+       {"HGX-H100-8", "HGX-B300-8 *", "80 % interval", "NVLS", "1,073,741,824", "no collective of this GPU"})
     EXPECT_THAT(ran.out, HasSubstr(words));
 }
 
@@ -45,7 +45,7 @@ TEST(CollectiveCommand, GroupsThatShareNodes) {
 TEST(CollectiveCommand, ExchangesOfTokens) {
   const Ran ran = run_tilecast("collective dispatch --tokens 16,4096 --ranks 32 --cluster hgx-h100,hgx-b300");
   ASSERT_EQ(ran.code, 0) << ran.err;
-  for (const char* words : {"tokens", "4096", "HGX-B300-8 *", "deepep", "not measured on this GPU"})
+  for (const char* words : {"tokens", "4,096", "HGX-B300-8 *", "deepep", "not measured on this GPU"})
     EXPECT_THAT(ran.out, HasSubstr(words));
   const Ran json = run_tilecast(
       "collective combine --tokens 128 --experts 128 --ranks 8 --cluster hgx-h100 --library deepep-ll --json");

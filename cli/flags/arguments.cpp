@@ -73,7 +73,14 @@ void add_arguments(CLI::App& command, std::vector<BoundArgument> arguments, Refu
     } else if (about.kind == ArgumentKind::list || about.kind == ArgumentKind::counts) {
       // Values may stand behind each other as well as behind commas.
       option = command.add_option_function<std::vector<std::string>>(
-          flag, [keep](const std::vector<std::string>& values) { keep(join(values, ",")); }, help_of(about));
+          flag,
+          [keep, about, &refusal](const std::vector<std::string>& values) {
+            if (about.kind != ArgumentKind::counts) return keep(join(values, ","));
+            const auto numbers = spelled_out(about, split(join(values, ","), ','));
+            if (numbers) return keep(join(*numbers, ","));
+            if (!refusal) refusal = numbers.error();
+          },
+          help_of(about));
       option->type_name(type_name(about));
     } else {
       option = command.add_option_function<std::string>(flag, keep, help_of(about));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/manual/complete.h"
@@ -126,8 +127,10 @@ int complete_words(const CLI::App& app, int argc, char** argv) {
   const std::string program = app.get_name();
   return guarded(program, [&] {
     const std::vector<std::string> before(argv + 3, argv + argc - 1);
-    return print_output(program,
-                        completions_text(completions(node_of(app, ""), before, std::string(argv[argc - 1]).substr(1))));
+    const std::string current = std::string(argv[argc - 1]).substr(1);
+    // Past the border, which would show the tabs that fish wants: words are our own or repeat those of the shell.
+    const std::string text = completions_text(completions(node_of(app, ""), before, current));
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? kDone : kFailed;
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/manual/complete.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/text.h"
 
@@ -65,6 +66,59 @@ void add_positionals(std::vector<Completion>& found, const Place& at, const std:
     if (option.positional && number++ == at.positionals) return add_values(found, option, current);
 }
 
+// The word at the cursor goes with an @ before it, as it may be empty.
+constexpr std::string_view kBashScript = R"sh(# bash completion for tilecast
+_tilecast() {
+  local current=${COMP_WORDS[COMP_CWORD]} offered files line
+  local words=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
+  COMPREPLY=()
+  offered=$("${COMP_WORDS[0]}" completion words "${words[@]}" "@$current" 2> /dev/null) || return 0
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      compopt -o filenames 2> /dev/null
+      files=$(compgen -f -- "$current")
+      while IFS= read -r line; do [[ -z $line ]] || COMPREPLY+=("$line"); done <<< "$files"
+    elif [[ -n $line ]]; then
+      COMPREPLY+=("${line%%$'\t'*}")
+    fi
+  done <<< "$offered"
+  return 0
+}
+complete -F _tilecast tilecast
+)sh";
+
+constexpr std::string_view kZshScript = R"sh(#compdef tilecast
+_tilecast() {
+  local line files=0
+  local -a plain
+  for line in "${(@f)$("${words[1]}" completion words "${(@)words[2,CURRENT-1]}" "@${words[CURRENT]}" 2> /dev/null)}"; do
+    if [[ $line == :files ]]; then
+      files=1
+    elif [[ -n $line ]]; then
+      plain+=("${line%%$'\t'*}")
+    fi
+  done
+  (( ${#plain} )) && compadd -- "${plain[@]}"
+  (( files )) && _files
+}
+if [[ $funcstack[1] == _tilecast ]]; then _tilecast "$@"; else compdef _tilecast tilecast; fi
+)sh";
+
+constexpr std::string_view kFishScript = R"sh(# fish completion for tilecast
+function __tilecast_complete
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    for line in ($before[1] completion words $before[2..-1] "@$current" 2> /dev/null)
+        if test "$line" = ":files"
+            __fish_complete_path $current
+        else
+            echo $line
+        end
+    end
+end
+complete -c tilecast -f -a '(__tilecast_complete)'
+)sh";
+
 }  // namespace
 
 std::vector<Completion> completions(const CommandNode& program, const std::vector<std::string>& before,
@@ -100,58 +154,8 @@ std::string completions_text(const std::vector<Completion>& found) {
 }
 
 Result<std::string> completion_script(std::string_view shell) {
-  // The word at the cursor goes with an @ before it, as it may be empty.
-  if (shell == "bash")
-    return std::string(R"sh(# bash completion for tilecast
-_tilecast() {
-  local words line
-  words=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
-  COMPREPLY=()
-  while IFS= read -r line; do
-    if [[ $line == :files ]]; then
-      compopt -o filenames 2> /dev/null
-      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
-    else
-      COMPREPLY+=("${line%%$'\t'*}")
-    fi
-  done < <("${COMP_WORDS[0]}" completion words "${words[@]}" "@${COMP_WORDS[COMP_CWORD]}" 2> /dev/null)
-  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *, ]] && compopt -o nospace 2> /dev/null
-  return 0
-}
-complete -F _tilecast tilecast
-)sh");
-  if (shell == "zsh")
-    return std::string(R"sh(#compdef tilecast
-_tilecast() {
-  local line files=0
-  local -a plain
-  for line in "${(@f)$("${words[1]}" completion words "${(@)words[2,CURRENT-1]}" "@${words[CURRENT]}" 2> /dev/null)}"; do
-    if [[ $line == :files ]]; then
-      files=1
-    elif [[ -n $line ]]; then
-      plain+=("${line%%$'\t'*}")
-    fi
-  done
-  (( ${#plain} )) && compadd -- "${plain[@]}"
-  (( files )) && _files
-}
-if [[ $funcstack[1] == _tilecast ]]; then _tilecast "$@"; else compdef _tilecast tilecast; fi
-)sh");
-  if (shell == "fish")
-    return std::string(R"sh(# fish completion for tilecast
-function __tilecast_complete
-    set -l before (commandline -opc)
-    set -l current (commandline -ct)
-    for line in ($before[1] completion words $before[2..-1] "@$current" 2> /dev/null)
-        if test "$line" = ":files"
-            __fish_complete_path $current
-        else
-            echo $line
-        end
-    end
-end
-complete -c tilecast -f -a '(__tilecast_complete)'
-)sh");
+  for (const auto& [name, script] : {std::pair("bash", kBashScript), {"zsh", kZshScript}, {"fish", kFishScript}})
+    if (shell == name) return std::string(script);
   return field_error("shell", "'" + std::string(shell) + "' is not known", "bash, zsh or fish");
 }
 

@@ -62,7 +62,7 @@ std::vector<ChartAxis::Tick> ChartAxis::ticks() const {
     return ticks;
   }
   const double step = round_step(high_ - low_, kPieces);
-  for (double i = std::ceil(low_ / step - kSlack); i * step <= high_ + step * kSlack; ++i)
+  for (double i = std::ceil(low_ / step - kSlack) + 0.0; i * step <= high_ + step * kSlack; ++i)  // no -0
     ticks.push_back({place(i * step), tick_text(i * step)});
   return ticks;
 }

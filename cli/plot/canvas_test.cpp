@@ -77,7 +77,9 @@ TEST(Png, HoldsItsRowsInChunksThatAddUp) {
     kinds.push_back(body.substr(0, 4));
     EXPECT_EQ(number_at(file, at + 8 + size),
               crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
-    if (kinds.back() == "IHDR") EXPECT_EQ(number_at(body, 4), 2u);
+    if (kinds.back() == "IHDR") {
+      EXPECT_EQ(number_at(body, 4), 2u);
+    }
     if (kinds.back() == "IDAT") {
       std::string out(100, '\0');
       uLongf length = out.size();

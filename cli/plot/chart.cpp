@@ -67,13 +67,21 @@ void draw_y_axis(Picture& picture, const ChartAxis& axis, const std::string& tit
   picture.text(24, kTop + kHigh / 2, title, {.size = 12, .anchor = Anchor::middle, .turned = -90});
 }
 
+// "64 KiB"
+std::string size_words(double bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t i = 0;
+  while (bytes >= 1024 && i + 1 < kUnits.size()) bytes /= 1024, ++i;
+  return fmt::format("{:.4g} {}", bytes, kUnits[i]);
+}
+
 // Marks at the numbers themselves where they are few, as those are what was asked for.
 std::vector<ChartAxis::Tick> x_ticks(const ChartAxis& axis, const std::set<double>& values, bool of_bytes) {
   constexpr std::size_t kFew = 14;
   constexpr double kGap = 12;
   const auto words = [of_bytes](double value) {
-    return of_bytes ? text_of(bytes(value)) : value == std::round(value) && value < 1e6 ? grouped(std::llround(value))
-                                                                                         : tick_text(value);
+    if (of_bytes) return size_words(value);
+    return value == std::round(value) && value < 1e6 ? grouped(std::llround(value)) : tick_text(value);
   };
   if (values.size() > kFew && !of_bytes) return axis.ticks();
   std::vector<ChartAxis::Tick> ticks;

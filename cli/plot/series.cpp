@@ -88,7 +88,7 @@ Result<ChartData> chart_data(const AnswerRows& rows, const std::string& y_column
   });
   const auto y = rows.find(y_column);
   const auto ends = interval_columns(rows, y_column);
-  const auto fits = rows.find("memory_fits");
+  const auto in_memory = rows.find("memory_fits"), fits = in_memory ? in_memory : rows.find("fits");
   const std::vector<std::size_t> telling = telling_columns(rows, x);
   ChartData data{rows.columns[x], x < rows.units.size() ? rows.units[x] : "", {}, ends.has_value(), true};
   std::map<std::string, std::size_t> places;
@@ -108,7 +108,7 @@ Result<ChartData> chart_data(const AnswerRows& rows, const std::string& y_column
     data.series[place->second].points.push_back(point);
   }
   if (data.series.empty())
-    return field_error("plot", "has no numbers to draw: '" + y_column + "' is empty", "--plot-y names another column");
+    return field_error("plot", "has no numbers to draw in the column '" + y_column + "'", "--plot-y names another");
   for (ChartSeries& series : data.series)
     std::stable_sort(series.points.begin(), series.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
   return data;

@@ -78,6 +78,7 @@ std::string text_of_rate(double n) { return n >= 999.5 ? grouped(std::llround(n)
 
 std::string text_of_energy(double joules) {
   constexpr double kKilowattHour = 3.6e6;
+  if (joules < 0.9995) return fmt::format("{:.3g} J", joules);  // of a token
   if (joules < 999.5) return three_digits(joules) + " J";
   if (joules < kKilowattHour) return three_digits(joules / 1e3) + " kJ";
   const double hours = joules / kKilowattHour;

@@ -16,7 +16,7 @@ std::string percent(double share);       // "65 %"
 std::string text_of_count(double n);     // "800 k", "2.5 B", "15 T": as such numbers are typed
 std::string text_of_usd(double dollars);  // "$0.10", "$7.98", "$1,017,748"
 std::string text_of_rate(double n);       // "8.50", "247", "10,881": of things a second, which stand beside it
-std::string text_of_energy(double joules);  // "0.24 J", "6.18 kJ", "1.20 kWh", "16.8 MWh"
+std::string text_of_energy(double joules);  // "0.241 J", "6.18 kJ", "1.20 kWh", "16.8 MWh"
 std::string text_of_power(double watts);    // "525 W", "4.20 kW"
 std::string text_of_interval(Seconds low, Seconds high);  // "15.8 µs – 18.2 µs"
 std::string grouped(Count n);             // "131,072"

@@ -78,5 +78,18 @@ TEST(UnitsText, DigitsStandInGroupsOfThree) {
   EXPECT_EQ(grouped(-100), "-100");
 }
 
+TEST(UnitsText, OfRatesEnergyPowerAndIntervals) {
+  EXPECT_EQ(text_of_rate(8.501), "8.50");
+  EXPECT_EQ(text_of_rate(247.41), "247");
+  EXPECT_EQ(text_of_rate(10881.2), "10,881");
+  EXPECT_EQ(text_of_energy(0.2414), "0.241 J");
+  EXPECT_EQ(text_of_energy(6177), "6.18 kJ");
+  EXPECT_EQ(text_of_energy(4.32e6), "1.20 kWh");
+  EXPECT_EQ(text_of_energy(16.83e9 * 3.6), "16.8 MWh");
+  EXPECT_EQ(text_of_power(525), "525 W");
+  EXPECT_EQ(text_of_power(4200), "4.20 kW");
+  EXPECT_EQ(text_of_interval(microseconds(15.8), microseconds(1200)), "15.8 µs – 1.20 ms");
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -50,7 +50,7 @@ std::vector<std::string> objective_cells(const ServingPlan& p, const PlannedServ
   if (p.objective == ServingObjective::load) cells.push_back(text_of_rate(d.rate));
   if (p.objective == ServingObjective::energy)
     cells.push_back(d.simulated->energy && d.simulated->energy->per_token
-                        ? three_digits(*d.simulated->energy->per_token)
+                        ? fmt::format("{:.3g}", *d.simulated->energy->per_token)
                         : "–");
   for (const std::optional<double>& dollars : {d.usd_per_hour, d.usd_per_million_tokens})
     cells.push_back(dollars ? text_of_usd(*dollars).substr(1) : "–");  // the column says it

@@ -30,6 +30,7 @@ constexpr ShownColumn kPredict[] = {{"gpu", "GPU"},
                                     {"memory_total_bytes", "memory"},
                                     {"memory_peak_bytes", "memory"},
                                     {"memory_fits", "fits"},
+                                    {"fits", "fits"},
                                     {"seen", "seen"}};
 constexpr ShownColumn kMemory[] = {{"gpu", "GPU"},
                                    {"cluster", "cluster"},
@@ -132,8 +133,9 @@ std::string cell_in_words(const ShownColumn& shown, std::string_view column, con
   if (cell.number) return number_in_words(column, *cell.number, shown.form);
   std::string words = cell.yes_no ? (cell.text == "true" ? "yes" : "no") : cell.text;
   if (shown.title == "fits") return fits_text(words == "yes");
-  if (words == "unseen") words = "no";
-  return shown.title == "seen" ? seen_text(words) : words;
+  if (shown.title != "seen") return words;
+  if (shown.column == "standing") words = words == "seen" ? "yes" : words == "sibling seen" ? "sibling" : words;
+  return seen_text(words == "unseen" ? "no" : words);
 }
 
 // A column of the table: one of the rows, or two that are the ends of an interval.
@@ -154,7 +156,9 @@ std::vector<Place> places_of(const RowsView& view, const AnswerRows& rows) {
     std::string low(shown.column), high(shown.column);
     if (low.starts_with("interval")) low.insert(8, "_low"), high.insert(8, "_high");
     const auto at = rows.find(low), end = rows.find(high);
-    if (!at || *at < rows.swept || !has_values(rows, *at)) continue;
+    // The load of a simulation says what was swept once more.
+    const bool again = shown.column == "load" && rows.swept > 0 && rows.columns.front() != "sweep";
+    if (!at || *at < rows.swept || again || !has_values(rows, *at)) continue;
     places.push_back({shown, *at, low == high ? std::nullopt : end});
   }
   return places;
@@ -179,9 +183,11 @@ std::string rows_text(const RowsView& view, const AnswerRows& all, std::string_v
   const std::vector<Place> places = places_of(view, rows);
   const auto problem = rows.find("error");
   std::vector<Table::Column> columns;
-  for (const Place& place : places)
-    columns.push_back(
-        {std::string(place.shown.title), is_number_column(rows, place.at) ? Align::right : Align::left});
+  for (const Place& place : places) {
+    std::string title(place.shown.title);
+    if (place.at < rows.swept) std::replace(title.begin(), title.end(), '_', '-');  // as flags are spelled
+    columns.push_back({std::move(title), is_number_column(rows, place.at) ? Align::right : Align::left});
+  }
   if (problem) columns.push_back({"", Align::left});
   Table table(std::move(columns));
   for (const auto& row : rows.rows) {

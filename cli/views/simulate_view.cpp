@@ -192,7 +192,7 @@ std::string sweep_text(const SimulateQuery& q, const SimulationResult& run) {
     table.add({fmt::format("{:g}", load.value), text_of_rate(m.request_throughput), text_of_rate(m.output_throughput), text_of(seconds(m.ttft.mean)), text_of(seconds(m.ttft.p99)),
                text_of(seconds(m.tpot.mean)), text_of(seconds(m.tpot.p99)), text_of(seconds(m.e2el.mean)),
                percent(m.cache_mean), percent(m.gpu_busy),
-               m.energy && m.energy->per_token ? three_digits(*m.energy->per_token) : "–",
+               m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
                m.goodput ? text_of_rate(*m.goodput) : "–"});
   }
   const std::string x = of_rate ? "rate, requests a second" : "concurrency";

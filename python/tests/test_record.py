@@ -230,5 +230,55 @@ class Walk(unittest.TestCase):
         torch.testing.assert_close(x.grad, torch.full((3,), 4.0))
 
 
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Compiled(unittest.TestCase):
+    """Graphs that Inductor gets."""
+
+    def record(self, model, in_place=False, training=True):
+        with Recorder("compiled") as recorder, torch.device("cuda:0"):
+            model = model()
+            recorder.compile(model, in_place)
+            x = torch.randn(64, 128)
+            with recorder.step(model, traced=True):
+                if training:
+                    model(x).square().mean().backward()
+                else:
+                    with torch.no_grad():
+                        model(x)
+        return recorder.program
+
+    def calls(self, program, graph):
+        return [program.operators[call.operator].name for call in program.calls if call.graph == graph]
+
+    def test_forward_and_backward_are_graphs_and_the_loss_is_not(self):
+        program = self.record(lambda: nn.Sequential(nn.Linear(128, 256), nn.GELU(), nn.Linear(256, 16)))
+        self.assertEqual(self.calls(program, 0).count("aten.addmm"), 2)
+        self.assertIn("aten.erf", self.calls(program, 0), "operators are decomposed")
+        self.assertEqual(self.calls(program, 1).count("aten.mm"), 3, "the input needs no gradient")
+        self.assertIn("aten.erf", self.calls(program, 1), "what is cheap is computed again")
+        self.assertIn("aten.mean", self.calls(program, -1))
+        paths = {program.modules.items[call.module] for call in program.calls if call.graph == 0}
+        self.assertLessEqual({"0", "1", "2"}, paths)
+        self.assertIn("graph", program.to_json()["calls"])
+
+    def test_modules_of_pytorch_are_passed_over_in_place(self):
+        program = self.record(lambda: nn.Sequential(nn.Linear(128, 256), nn.GELU()), in_place=True, training=False)
+        self.assertEqual({call.graph for call in program.calls}, {-1})
+        self.assertIn("aten.gelu", [program.operators[call.operator].name for call in program.calls])
+
+    def test_attention_with_a_mask_that_no_kernel_takes_comes_apart(self):
+        class Attends(nn.Module):
+            def forward(self, x):
+                q = x.view(1, 4, 64, 32).bfloat16()
+                mask = torch.ones(64, 1, dtype=torch.bool, device=x.device).expand(64, 64)
+                return nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+
+        program = self.record(Attends, training=False)
+        self.assertEqual(self.calls(program, 0).count("aten.bmm"), 2)
+        products = [program.operators[call.operator] for call in program.calls
+                    if program.operators[call.operator].name == "aten.bmm"]
+        self.assertEqual({program.layouts.items[op.results[0]][0] for op in products}, {"fp32"})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -93,7 +93,8 @@ TEST(Mcp, ToolsWithSchemas) {
     names.push_back(tool["name"]);
     EXPECT_EQ(tool["inputSchema"]["type"], "object") << tool["name"];
     EXPECT_FALSE(tool["description"].get<std::string>().empty());
-    for (const auto& [name, schema] : tool["inputSchema"].value("properties", Message::object()).items())
+    const Message properties = tool["inputSchema"].value("properties", Message::object());
+    for (const auto& [name, schema] : properties.items())
       for (const Message& example : schema.value("examples", Message::array()))
         EXPECT_EQ(SchemaCheck(tool["inputSchema"]).mismatch(schema, example, name), "");
   }
@@ -170,10 +171,10 @@ TEST(Mcp, AnswersAreTextAndStructure) {
   const Message object = Message::parse(McpProtocol::answered(call, std::string(R"({"a": 1})")));
   EXPECT_EQ(object["result"]["structuredContent"], Message::parse(R"({"a": 1})"));
   const Message refused = Message::parse(
-      McpProtocol::answered(call, ask_served("kernel", std::string_view(R"({"family": "gem", "gpu": "H100-SXM"})"))));
+      McpProtocol::answered(call, ask_served("kernel", std::string_view(R"({"family": "gemm", "m": 8, "n": 8, "k": 8, "dtype": "bf17", "gpu": "L4"})"))));
   EXPECT_EQ(refused["result"]["isError"], true);
-  EXPECT_EQ(refused["result"]["structuredContent"]["error"]["field"], "family");
-  EXPECT_THAT(refused["result"]["content"][0]["text"].get<std::string>(), testing::HasSubstr("gem"));
+  EXPECT_EQ(refused["result"]["structuredContent"]["error"]["field"], "dtype");
+  EXPECT_THAT(refused["result"]["content"][0]["text"].get<std::string>(), testing::HasSubstr("bf17"));
 }
 
 }  // namespace

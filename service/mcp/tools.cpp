@@ -31,7 +31,7 @@ std::string sentence(std::string text) {
 
 Json tool_json(const Tool& tool, bool paths) {
   const QuestionForm& form = *question_form(tool.question);
-  Json schema = standalone_schema(form, paths);
+  Json schema = standalone_schema(form, {.refs = kInDefs, .paths = paths, .brief = true});
   schema.erase("description");
   std::string description =
       sentence(form.summary) + " Times are microseconds, amounts bytes, unless a name says otherwise.";

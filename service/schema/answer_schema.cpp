@@ -28,7 +28,13 @@ Json from_parsed(const nlohmann::ordered_json& value) {
 Json answer_schema(const QuestionForm& form) {
   static const Json all = from_parsed(nlohmann::ordered_json::parse(embedded_answer_files().front().text));
   if (!all.contains(form.name)) return Json{{"type", Json{"object", "array"}}};
-  return Json(all)[form.name];
+  const Json one = Json(all)[form.name];
+  if (!form.sweeps) return one;
+  // Over ranges: a list, in which every object begins with the numbers it is of.
+  Json swept{
+      {"type", "object"}, {"properties", Json{{"arguments", Json{{"type", "object"}}}}}, {"required", Json::array()}};
+  swept["required"].push_back("arguments");
+  return Json{{"anyOf", Json{one, Json{{"type", "array"}, {"items", swept}}}}};
 }
 
 }  // namespace tilecast

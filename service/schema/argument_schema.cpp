@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "answers/ranges.h"
 #include "support/amount.h"
 #include "support/text.h"
 #include "tilecast/kernel.h"
@@ -57,6 +58,14 @@ void add_range(Json& schema, const Argument& about) {
   if (std::isfinite(about.most)) schema["maximum"] = bound(about.most);
 }
 
+// A list of numbers may stand where one is taken: the question is asked for each (answers/sweep.h).
+void add_ranges(Json& schema) {
+  Json one = schema;
+  schema["type"].push_back("array");
+  schema["items"] = std::move(one);
+  schema["x-ranges"] = true;
+}
+
 // Amounts may be texts as on the command line: "800k", "64MiB".
 Json plain_schema(const Argument& about) {
   Json schema = Json::object();
@@ -99,7 +108,9 @@ Json value_schema(const Argument& about, Naming naming, const SchemaForm& as) {
     case Naming::gpus:
     case Naming::output: break;
   }
-  return plain_schema(about);
+  Json schema = plain_schema(about);
+  if (as.ranges && takes_range(about)) add_ranges(schema);
+  return schema;
 }
 
 Json argument_schema(const Argument& about, Naming naming, bool several, const SchemaForm& as) {
@@ -107,8 +118,8 @@ Json argument_schema(const Argument& about, Naming naming, bool several, const S
   Json schema = one;
   if (several) schema = Json{{"anyOf", Json{one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
   schema["description"] = description_of(about) + (several ? " A list asks once for each." : "");
-  if (!about.unit.empty()) schema["x-unit"] = about.unit;
-  if (!about.group.empty()) schema["x-group"] = about.group;
+  if (!about.unit.empty() && !as.brief) schema["x-unit"] = about.unit;
+  if (!about.group.empty() && !as.brief) schema["x-group"] = about.group;
   const bool file = naming == Naming::input;
   if (!about.fallback.empty() && !file) schema["default"] = value_of(about, about.fallback);
   if (!about.example.empty() && !file)
@@ -120,6 +131,33 @@ std::string underscored(std::string name) {
   for (char& c : name)
     if (c == '-') c = '_';
   return name;
+}
+
+// "gemm(m, n, k)": what it needs.
+std::string family_line(const KernelFamily& family) {
+  std::vector<std::string> needed;
+  for (const Argument& dim : family.dims)
+    if (dim.required) needed.push_back(underscored(dim.name));
+  return family.name + "(" + join(needed, ", ") + ")";
+}
+
+// The same without saying which family takes which dimension but in words.
+void add_families_briefly(Json& schema) {
+  Json names = Json::array();
+  std::vector<std::string> lines;
+  Json& properties = schema["properties"];
+  for (const KernelFamily& family : kernel_families()) {
+    names.push_back(family.name);
+    lines.push_back(family_line(family));
+    for (const Argument& dim : family.dims) {
+      Json& anywhere = properties[underscored(dim.name)];
+      if (anywhere.is_null()) anywhere = Json{{"description", dim.help + (dim.required ? "" : " (optional)")}};
+    }
+  }
+  properties["family"] =
+      Json{{"type", "string"},
+           {"enum", names},
+           {"description", "The kind of kernel, with the dimensions it needs: " + join(lines, "; ")}};
 }
 
 // Dimensions mean different things in different families: what a family takes stands behind an "if".
@@ -148,7 +186,9 @@ void add_families(Json& schema, const SchemaForm& as) {
 
 }  // namespace
 
-Json question_schema(const QuestionForm& form, const SchemaForm& as) {
+Json question_schema(const QuestionForm& form, const SchemaForm& given) {
+  SchemaForm as = given;
+  as.ranges = form.sweeps && !given.brief;
   Json schema{{"type", "object"}, {"description", form.summary}};
   Json& properties = schema["properties"] = Json::object();
   Json needed = Json::array();
@@ -164,7 +204,8 @@ Json question_schema(const QuestionForm& form, const SchemaForm& as) {
     }
     if (about.required) needed.push_back(underscored(about.name));
   }
-  if (form.name == "kernel") add_families(schema, as);
+  if (form.name == "kernel" && as.brief) add_families_briefly(schema);
+  else if (form.name == "kernel") add_families(schema, as);
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;
@@ -190,9 +231,9 @@ Json shared_schemas() {
   return all;
 }
 
-Json standalone_schema(const QuestionForm& form, bool paths) {
+Json standalone_schema(const QuestionForm& form, const SchemaForm& as) {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
-  schema.update(question_schema(form, {kInDefs, paths}));
+  schema.update(question_schema(form, as));
   const std::string text = schema.dump();
   const Json all = shared_schemas();
   Json used = Json::object();

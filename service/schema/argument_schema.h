@@ -15,6 +15,8 @@ inline constexpr const char* kInComponents = "#/components/schemas/";  // OpenAP
 struct SchemaForm {
   std::string refs = kInDefs;  // one of the above
   bool paths = false;          // files may also be paths of this machine
+  bool ranges = false;         // numbers may be lists and ranges: set from the question
+  bool brief = false;          // for a reader who pays by the word: what a family of kernels takes in one line
 };
 
 // An object with the question's arguments.
@@ -24,6 +26,6 @@ Json question_schema(const QuestionForm& form, const SchemaForm& as);
 Json shared_schemas();
 
 // The same as a document of its own: with "$schema" and the "$defs" it refers to.
-Json standalone_schema(const QuestionForm& form, bool paths = false);
+Json standalone_schema(const QuestionForm& form, const SchemaForm& as = {});
 
 }  // namespace tilecast

@@ -202,14 +202,16 @@ std::string question_path(const QuestionForm& form) {
 }
 
 std::string openapi_json() {
-  Json document{{"openapi", "3.1.1"},
-                {"info", Json{{"title", "Tilecast"},
-                              {"summary", "How long deep-learning work takes on GPUs."},
-                              {"description",
-                               "Forecasts of kernels, models, collectives, serving and training. Questions take their "
-                               "arguments as a JSON object "
-                               "and answer with what the program prints with --json."},
-                              {"version", version()}}}};
+  Json document{
+      {"openapi", "3.1.1"},
+      {"info", Json{{"title", "Tilecast"},
+                    {"summary", "How long deep-learning work takes on GPUs."},
+                    {"description",
+                     "Forecasts of kernels, models, collectives, serving and training. Questions take their "
+                     "arguments as a JSON object "
+                     "and answer with what the program prints with --json. A number may be a list or a range, [1, 8] "
+                     "or \"1,8..64\": the question is asked for every combination, and the answers come as one list."},
+                    {"version", version()}}}};
   document["servers"].push_back(Json{{"url", "http://127.0.0.1:8421"}, {"description", "`tilecast http`"}});
   document["security"].push_back(Json::object());
   document["security"].push_back(Json{{"token", Json::array()}});

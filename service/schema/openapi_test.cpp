@@ -25,8 +25,9 @@ const SchemaValue& document() {
 void each_object(const SchemaValue& value, const std::string& at,
                  const std::function<void(const SchemaValue&, const std::string&)>& take) {
   if (value.is_object()) take(value, at);
-  if (value.is_structured())
+  if (value.is_structured()) {
     for (const auto& [name, part] : value.items()) each_object(part, at + "/" + name, take);
+  }
 }
 
 std::vector<std::pair<std::string, SchemaValue>> operations() {
@@ -90,7 +91,9 @@ TEST(OpenApi, Operations) {
       EXPECT_TRUE(std::regex_match(code, std::regex("[1-5]([0-9][0-9]|XX)|default"))) << code;
       EXPECT_TRUE(response.contains("description") || response.contains("$ref")) << path << code;
     }
-    if (operation.contains("requestBody")) EXPECT_TRUE(operation["requestBody"]["content"].is_object()) << path;
+    if (operation.contains("requestBody")) {
+      EXPECT_TRUE(operation["requestBody"]["content"].is_object()) << path;
+    }
   }
 }
 
@@ -121,8 +124,12 @@ TEST(OpenApi, Schemas) {
       for (const auto& type : list)
         EXPECT_TRUE(type.is_string() && types.contains(type.get<std::string>())) << at << " " << type;
     }
-    if (object.contains("enum")) EXPECT_FALSE(object["enum"].empty()) << at;
-    if (object.contains("required")) EXPECT_TRUE(object["required"].is_array()) << at;
+    if (object.contains("enum")) {
+      EXPECT_FALSE(object["enum"].empty()) << at;
+    }
+    if (object.contains("required")) {
+      EXPECT_TRUE(object["required"].is_array()) << at;
+    }
   });
   const SchemaCheck check(document());
   for (const auto& [name, schema] : document()["components"]["schemas"].items()) {
@@ -161,7 +168,8 @@ TEST(OpenApi, EveryExampleIsAnsweredAsPromised) {
     std::string question = path.substr(4);
     std::replace(question.begin(), question.end(), '/', ' ');
     int number = 0;
-    for (const auto& [name, example] : content.value("examples", SchemaValue::object()).items()) {
+    const SchemaValue examples = content.value("examples", SchemaValue::object());
+    for (const auto& [name, example] : examples.items()) {
       const SchemaValue& query = example["value"];
       EXPECT_EQ(check.mismatch(content["schema"], query, path), "") << query;
       if (is_long(path, ++number)) continue;
@@ -171,14 +179,18 @@ TEST(OpenApi, EveryExampleIsAnsweredAsPromised) {
       EXPECT_EQ(check.mismatch(promised, SchemaValue::parse(*answer), path), "") << query;
       ++asked;
     }
-    if (question != "calibrate") EXPECT_GT(number, 0) << path << " has no example";
+    if (question != "calibrate") {
+      EXPECT_GT(number, 0) << path << " has no example";
+    }
   }
   EXPECT_GT(asked, 20);
 }
 
 // For validators of others (`make check-openapi`).
 TEST(OpenApi, WrittenWhereAskedFor) {
-  if (const char* path = std::getenv("TILECAST_OPENAPI_FILE")) EXPECT_TRUE(write_text_file(path, openapi_json()).ok());
+  if (const char* path = std::getenv("TILECAST_OPENAPI_FILE")) {
+    EXPECT_TRUE(write_text_file(path, openapi_json()).ok());
+  }
 }
 
 TEST(OpenApi, WhatIsWrongDoesNotFit) {
@@ -193,6 +205,8 @@ TEST(OpenApi, WhatIsWrongDoesNotFit) {
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": true})"), testing::HasSubstr("/batch"));
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batsch": 1})"), testing::HasSubstr("/batsch"));
   EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": 0})"), testing::HasSubstr("below"));
+  EXPECT_EQ(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": [1, 8], "seq": "128..512"})"), "");
+  EXPECT_THAT(wrong("PredictQuery", R"({"model": "Llama-3.1-8B", "batch": [1, 0]})"), testing::HasSubstr("below"));
   EXPECT_THAT(wrong("DiagnoseQuery", R"({"trace": "/etc/passwd"})"), testing::HasSubstr("/trace"));
   EXPECT_EQ(wrong("DiagnoseQuery", R"({"trace": {"name": "a.json", "base64": "e30="}})"), "");
 }

@@ -405,7 +405,7 @@ const std::vector<QuestionForm>& question_forms() {
     std::vector<QuestionForm> forms;
     for (const Asked& one : all_questions())
       forms.push_back({std::string(one.name), one.about.name, one.about.summary, one.about.examples, one.arguments(),
-                       one.several});
+                       one.several, one.sweeps});
     return forms;
   }();
   return all;

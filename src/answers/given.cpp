@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "answers/ranges.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -102,8 +103,13 @@ Status GivenArguments::fill(const std::vector<BoundArgument>& arguments) {
     for (const std::string& name : names) {
       const Value* given = find(name);
       if (!given) continue;
-      const auto text = whole_text(argument.about.name, *given);
+      auto text = whole_text(argument.about.name, *given);
       if (!text) return text.error();
+      if (argument.about.kind == ArgumentKind::counts && is_range(*text)) {
+        const auto values = spelled_out(argument.about, split(*text, ','));
+        if (!values) return values.error();
+        text = join(*values, ",");
+      }
       if (auto set = argument.set(*text); !set) return set;
     }
   }

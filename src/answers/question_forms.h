@@ -17,6 +17,7 @@ struct QuestionForm {
   // As JSON takes them. Of `kernel` without the family and its dimensions (tilecast/kernel.h lists them).
   std::vector<Argument> arguments;
   std::vector<std::string> several;  // of them those that take a list: the question is asked once for each value
+  bool sweeps = false;               // any number may be a list or a range (answers/sweep.h)
 
   bool takes_several(std::string_view argument) const;
 };

@@ -11,8 +11,13 @@ namespace tilecast {
 namespace {
 
 RangeOf range_kind(const Argument& about) {
-  if (about.kind == ArgumentKind::count) return RangeOf::counts;
-  return about.kind == ArgumentKind::size ? RangeOf::bytes : RangeOf::numbers;
+  if (about.kind == ArgumentKind::number) return RangeOf::numbers;
+  return about.kind == ArgumentKind::size ? RangeOf::bytes : RangeOf::counts;
+}
+
+// Lengths of requests are texts, since they may be distributions; most often they are plain numbers.
+bool is_length(const Argument& about) {
+  return about.kind == ArgumentKind::text && (about.name == "input" || about.name == "output");
 }
 
 }  // namespace
@@ -24,7 +29,8 @@ std::string range_text(double value) {
 }
 
 bool takes_range(const Argument& about) {
-  return about.kind == ArgumentKind::count || about.kind == ArgumentKind::number || about.kind == ArgumentKind::size;
+  return about.kind == ArgumentKind::count || about.kind == ArgumentKind::number || about.kind == ArgumentKind::size ||
+         is_length(about);
 }
 
 Result<std::vector<double>> range_of(const Argument& about, std::string_view text) {

@@ -10,7 +10,8 @@
 
 namespace tilecast {
 
-// Whether an argument may be given as a list or a range: counts, numbers and sizes, but none that is a list itself.
+// Whether a question is asked once for every value of a list or range of this argument: counts, numbers and sizes, but
+// none that is a list itself.
 bool takes_range(const Argument& about);
 
 // The values of a range; errors name the argument.

@@ -12,20 +12,26 @@
 namespace tilecast {
 namespace {
 
-using Value = nlohmann::ordered_json;
+using RowValue = nlohmann::ordered_json;
 using Cells = std::vector<std::pair<std::string, RowCell>>;
 
-// Where a question's rows stand in a document that is an object; the plain members beside them stand in every row where
-// `shared` says so.
+// Where a question's rows stand in a document that is an object, and which of the plain members beside them stand in
+// every row: those of this list, or all.
 struct RowPlace {
-  std::string_view question, member;
-  bool shared = true;
+  std::string_view question, member, shared;
+  bool shares(std::string_view name) const { return shared == "all" || contains(shared, name); }
 };
 constexpr std::array kPlaces = {
-    RowPlace{"simulate", "loads"},           RowPlace{"plan serve", "finalists"}, RowPlace{"plan train", "ranked"},
-    RowPlace{"diagnose", "kernels", false},  RowPlace{"retime", "kernels", false}, RowPlace{"tune fused-moe", "tuned"},
-    RowPlace{"tune gemm", "best"},           RowPlace{"gpu", "constants"},         RowPlace{"models", "classes", false},
-    RowPlace{"calibrate", "families", false},
+    RowPlace{"simulate", "loads", "all"},
+    RowPlace{"plan serve", "finalists", "all"},
+    RowPlace{"plan train", "ranked", "model cluster gpus tokens"},  // the rest is about the first of them
+    RowPlace{"diagnose", "kernels", ""},
+    RowPlace{"retime", "kernels", ""},
+    RowPlace{"tune fused-moe", "tuned", "all"},
+    RowPlace{"tune gemm", "best", "all"},
+    RowPlace{"gpu", "constants", "all"},
+    RowPlace{"models", "classes", ""},
+    RowPlace{"calibrate", "families", ""},
 };
 
 // Members that group others without saying more about them.
@@ -60,9 +66,9 @@ std::string joined_name(const std::string& outer, const std::string& name, bool 
   return stem + "_" + column_name(name) + (takes_unit ? std::string(unit) : "");
 }
 
-bool is_plain(const Value& value) { return !value.is_object() && !value.is_array(); }
+bool is_plain(const RowValue& value) { return !value.is_object() && !value.is_array(); }
 
-RowCell cell_of(const Value& value) {
+RowCell cell_of(const RowValue& value) {
   if (value.is_string()) return {value.get<std::string>(), {}, false};
   if (value.is_boolean()) return {value.get<bool>() ? "true" : "false", {}, true};
   if (value.is_number()) return {value.dump(), value.get<double>(), false};
@@ -70,19 +76,19 @@ RowCell cell_of(const Value& value) {
 }
 
 // "m=8 n=4096"
-std::string pairs_text(const Value& object) {
+std::string pairs_text(const RowValue& object) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : object.items()) parts.push_back(name + "=" + cell_of(value).text);
   return join(parts, " ");
 }
 
-void add_cells(Cells& cells, const std::string& outer, const std::string& name, const Value& value);
+void add_cells(Cells& cells, const std::string& outer, const std::string& name, const RowValue& value);
 
-void add_members(Cells& cells, const std::string& outer, const Value& object) {
+void add_members(Cells& cells, const std::string& outer, const RowValue& object) {
   for (const auto& [name, value] : object.items()) add_cells(cells, outer, name, value);
 }
 
-void add_list(Cells& cells, const std::string& outer, const std::string& name, const Value& list) {
+void add_list(Cells& cells, const std::string& outer, const std::string& name, const RowValue& list) {
   const auto at = name.find("interval");
   if (at != std::string::npos && list.size() == 2 && list[0].is_number()) {
     for (const auto& [end, value] : {std::pair("interval_low", &list[0]), {"interval_high", &list[1]}}) {
@@ -94,14 +100,14 @@ void add_list(Cells& cells, const std::string& outer, const std::string& name, c
   }
   if (name == "best" && !list.empty() && list[0].is_object()) return add_members(cells, "best", list[0]);
   std::vector<std::string> parts;
-  for (const Value& part : list) {
+  for (const RowValue& part : list) {
     if (!is_plain(part)) return;
     parts.push_back(cell_of(part).text);
   }
   cells.emplace_back(joined_name(outer, name, false), RowCell{join(parts, "; "), {}, false});
 }
 
-void add_cells(Cells& cells, const std::string& outer, const std::string& name, const Value& value) {
+void add_cells(Cells& cells, const std::string& outer, const std::string& name, const RowValue& value) {
   if (is_plain(value)) cells.emplace_back(joined_name(outer, name, value.is_number()), cell_of(value));
   else if (value.is_array()) add_list(cells, outer, name, value);
   else if (name == "dims") cells.emplace_back(joined_name(outer, name, false), RowCell{pairs_text(value), {}, false});
@@ -110,7 +116,7 @@ void add_cells(Cells& cells, const std::string& outer, const std::string& name, 
 }
 
 // Columns that are new stand behind the others, and are empty in the rows before.
-void add_row(AnswerRows& rows, const Value& arguments, const Cells& cells, std::size_t combination) {
+void add_row(AnswerRows& rows, const RowValue& arguments, const Cells& cells, std::size_t combination) {
   std::vector<RowCell> row(rows.columns.size());
   const auto put = [&](const std::string& column, const RowCell& cell) {
     const auto at = rows.find(column);
@@ -129,11 +135,21 @@ void add_row(AnswerRows& rows, const Value& arguments, const Cells& cells, std::
   rows.combination.push_back(combination);
 }
 
-Cells cells_of(const Value& row) {
+Cells cells_of(const RowValue& row) {
   Cells cells;
   if (row.is_object()) add_members(cells, "", row);
   else cells.emplace_back("name", cell_of(row));
   return cells;
+}
+
+// A row's own cells say more than those it shares.
+Cells joined_cells(Cells shared, Cells own) {
+  for (auto& cell : own) {
+    const auto same = std::find_if(shared.begin(), shared.end(), [&](const auto& s) { return s.first == cell.first; });
+    if (same != shared.end()) same->second = std::move(cell.second);
+    else shared.push_back(std::move(cell));
+  }
+  return shared;
 }
 
 }  // namespace
@@ -153,12 +169,12 @@ AnswerRows AnswerRows::first_of_each() const {
   return first;
 }
 
-void add_rows(AnswerRows& rows, std::string_view question, const Value& document, const Value& arguments,
+void add_rows(AnswerRows& rows, std::string_view question, const RowValue& document, const RowValue& arguments,
               std::size_t combination) {
   if (document.is_object() && document.contains("problem") && !document.contains("best"))
     rows.unmet = error(document["problem"].get<std::string>(), "the rows say what comes nearest");
   if (document.is_array()) {
-    for (const Value& row : document) add_row(rows, arguments, cells_of(row), combination);
+    for (const RowValue& row : document) add_row(rows, arguments, cells_of(row), combination);
     return;
   }
   const auto place = std::find_if(kPlaces.begin(), kPlaces.end(), [&](const RowPlace& p) {
@@ -167,17 +183,15 @@ void add_rows(AnswerRows& rows, std::string_view question, const Value& document
   if (place == kPlaces.end()) return add_row(rows, arguments, cells_of(document), combination);
   Cells shared;
   for (const auto& [name, value] : document.items())
-    if (place->shared && is_plain(value)) add_cells(shared, "", name, value);
-  const Value& list = document[std::string(place->member)];
-  for (const Value& row : list) {
-    Cells cells = shared;
-    for (auto& cell : cells_of(row)) cells.push_back(std::move(cell));
-    add_row(rows, arguments, cells, combination);
+    if (is_plain(value) && place->shares(name)) add_cells(shared, "", name, value);
+  const RowValue& list = document[std::string(place->member)];
+  for (const RowValue& row : list) {
+    add_row(rows, arguments, joined_cells(shared, cells_of(row)), combination);
   }
   if (list.empty() && !shared.empty()) add_row(rows, arguments, shared, combination);
 }
 
-void add_error(AnswerRows& rows, const Error& problem, const Value& arguments, std::size_t combination) {
+void add_error(AnswerRows& rows, const Error& problem, const RowValue& arguments, std::size_t combination) {
   add_row(rows, arguments, {{"error", {problem.line(), {}, false}}}, combination);
 }
 

@@ -16,16 +16,16 @@
 namespace tilecast {
 namespace {
 
-using Value = nlohmann::json;
+using ServedValue = nlohmann::json;
 
 constexpr const char* kFileForm = R"(give {"name": "...", "base64": "..."})";
 
-bool is_file(const Value& value) {
+bool is_file(const ServedValue& value) {
   return value.is_object() && value.size() == 2 && value.contains("name") && value.contains("base64");
 }
 
 // Replaces a file by the path that it is kept at.
-Status keep_file(const std::string& argument, Value& value, std::vector<GivenFile>& files) {
+Status keep_file(const std::string& argument, ServedValue& value, std::vector<GivenFile>& files) {
   if (!value["name"].is_string() || !value["base64"].is_string())
     return field_error(argument, "has a name or bytes that are no text", kFileForm);
   const auto bytes = base64_bytes(value["base64"].get_ref<const std::string&>());
@@ -39,10 +39,10 @@ Status keep_file(const std::string& argument, Value& value, std::vector<GivenFil
   return Ok{};
 }
 
-Status take_files(const std::string& argument, Naming naming, Value& value, std::vector<GivenFile>& files) {
+Status take_files(const std::string& argument, Naming naming, ServedValue& value, std::vector<GivenFile>& files) {
   if (is_file(value)) return keep_file(argument, value, files);
   if (value.is_array())
-    for (Value& one : value)
+    for (ServedValue& one : value)
       if (auto fine = take_files(argument, naming, one, files); !fine) return fine;
   if (naming == Naming::input && value.is_string() && !is_allowed_input(value.get_ref<const std::string&>()))
     return field_error(argument, "names a file that may not be read here", kFileForm);
@@ -67,7 +67,7 @@ Status check_harmless(const std::string& question, const std::string& argument) 
 
 // Whoever hears progress says by an exception that nobody waits any more: it leaves loops of many rooms that know of no
 // such thing, and ends here.
-Result<std::string> ask_watched(std::string_view question, Value query, const AskWatch& watch) {
+Result<std::string> ask_watched(std::string_view question, ServedValue query, const AskWatch& watch) {
   try {
     return ask_given(question, std::move(query), watch);
   } catch (const AskCancelled&) {
@@ -84,7 +84,7 @@ Error without_folders(Error problem, const std::vector<GivenFile>& files) {
 
 }  // namespace
 
-Result<std::string> ask_served(std::string_view question, Value query, const AskWatch& watch) {
+Result<std::string> ask_served(std::string_view question, ServedValue query, const AskWatch& watch) {
   const std::string name = plain_name(question);
   std::vector<GivenFile> files;
   if (query.is_object())

@@ -55,6 +55,20 @@ TEST(QuerySweep, OneValueIsNoSweep) {
   EXPECT_EQ(answer("kernel", gemm(json::array({8}))), answer("kernel", gemm(8)));
 }
 
+TEST(QuerySweep, TakesLengthsOfRequestsThatArePlainNumbers) {
+  json query = {{"model", "gpt2"}, {"gpu", "H100-SXM"}, {"num-prompts", 2}, {"input", "32..64*2"}, {"output", 8}};
+  EXPECT_EQ(answer("simulate", query).size(), 2u);
+  query["input"] = "uniform:32:0.5";
+  EXPECT_TRUE(answer("simulate", query).is_object());
+}
+
+TEST(QuerySweep, SpellsOutRangesOfLists) {
+  json query = {{"gpu", "H200"}, {"experts", 8}, {"hidden", 512}, {"inter", 512}, {"topk", 2}, {"tokens", "16..64*2"}};
+  EXPECT_EQ(answer("tune fused-moe", query)["tuned"].size(), 3u);
+  query["tokens"] = "64..16";
+  EXPECT_FALSE(ask("tune fused-moe", query.dump()).ok());
+}
+
 TEST(QuerySweep, TakesEveryCombinationOfSeveral) {
   json query = gemm("1,2");
   query["k"] = json::array({64, 128, 256});
@@ -79,14 +93,16 @@ TEST(QuerySweep, KeepsDocumentsOfListsThatCollectivesHaveAlwaysTaken) {
 }
 
 TEST(QuerySweep, SaysWhatCannotBeAskedBesideTheRest) {
-  // One token of context is too few for nothing; more than a model was made for is said in a note, and a batch of none
-  // is no batch at all.
-  const auto none = ask("predict", R"({"model": "gpt2", "gpu": "H100-SXM", "mode": "decode", "batch": "0..2"})");
-  ASSERT_FALSE(none.ok());
-  const json query = {{"family", "gemm"}, {"m", 64},     {"n", 64},
-                      {"k", "32,64"},     {"split-k", 1}, {"gpu", "H100-SXM"}};
-  const auto wrong = ask("kernel", query.dump());
-  if (!wrong.ok()) EXPECT_EQ(wrong.error().field, "split-k");
+  // Eight heads share four of keys and values, but not three.
+  json query = {{"family", "attention_decode"}, {"batch", 1}, {"kv-len", 128}, {"heads", 8}, {"gpu", "H100-SXM"}};
+  query["kv_heads"] = "3,4";
+  const json swept = answer("kernel", query);
+  ASSERT_EQ(swept.size(), 2u);
+  EXPECT_EQ(swept[0]["arguments"], (json{{"kv_heads", 3}}));
+  EXPECT_THAT(swept[0]["error"].get<std::string>(), HasSubstr("kv-heads"));
+  EXPECT_TRUE(swept[1].contains("latency_us"));
+  query["kv_heads"] = "3,5";
+  EXPECT_FALSE(ask("kernel", query.dump()).ok());  // none of them
 }
 
 TEST(QuerySweep, IsRefusedWhereItMakesNoSense) {

@@ -128,6 +128,7 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
             .example = "uniform"});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (cost and energy need one)",
+                         .unit = "requests/s",
                          .example = "20",
                          .least = kLeastRate,
                          .most = 1e6});

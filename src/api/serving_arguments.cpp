@@ -58,6 +58,7 @@ void add_load(Declare& list, SimulateQuery& q) {
                            .scopes = {kNoTrace}});
   list.add(q.load.rate, {.name = "rate",
                          .help = "requests a second (default: all at once)",
+                         .unit = "requests/s",
                          .example = "10",
                          .least = kLeastRate,
                          .most = kMostRate});

@@ -152,6 +152,7 @@ void declare_work(Declare& list, StepQuery& q) {
   list.add(q.seq,
            {.name = "seq",
             .help = "prefill, train: tokens per sequence",
+            .unit = "tokens",
             .example = "2048",
             .least = 0,
             .most = kMost,
@@ -160,6 +161,7 @@ void declare_work(Declare& list, StepQuery& q) {
                        kFreeShapes}});
   list.add(q.context, {.name = "context",
                        .help = "decode: tokens already in the cache; prefill: length of a cached prefix",
+                       .unit = "tokens",
                        .example = "2048",
                        .least = 0,
                        .most = kMost,

@@ -115,15 +115,21 @@ class CachingAllocator {
 };
 
 // Storages by the call that makes or ends them; the first entry is before all calls.
-std::vector<std::vector<int>> by_call(const ProgramFile& program, int ProgramStorage::* when) {
-  std::vector<std::vector<int>> lists(program.calls.size() + 1);
+struct StorageEvents {
+  std::vector<std::vector<int>> born, dies;
+};
+StorageEvents events_of(const ProgramFile& program, const LibraryMemory& libraries) {
+  const std::size_t count = program.calls.size() + 1;
+  StorageEvents events{std::vector<std::vector<int>>(count), std::vector<std::vector<int>>(count)};
   for (std::size_t i = 0; i < program.storages.size(); ++i) {
     const ProgramStorage& storage = program.storages[i];
-    const bool ends = when == &ProgramStorage::dies;
-    if (!storage.on_card || (ends && storage.dies < 0)) continue;
-    lists[static_cast<std::size_t>(storage.*when + 1)].push_back(static_cast<int>(i));
+    const int born = i < libraries.born.size() ? libraries.born[i] : storage.born;
+    const int dies = i < libraries.dies.size() ? libraries.dies[i] : storage.dies;
+    if (!storage.on_card) continue;
+    events.born[static_cast<std::size_t>(born + 1)].push_back(static_cast<int>(i));
+    if (dies >= 0) events.dies[static_cast<std::size_t>(dies + 1)].push_back(static_cast<int>(i));
   }
-  return lists;
+  return events;
 }
 
 }  // namespace
@@ -131,7 +137,7 @@ std::vector<std::vector<int>> by_call(const ProgramFile& program, int ProgramSto
 AllocatorTrace allocate(const ProgramFile& program, const LibraryMemory& libraries) {
   CachingAllocator allocator;
   std::vector<CachingAllocator::Held> held(program.storages.size());
-  const auto born = by_call(program, &ProgramStorage::born), dies = by_call(program, &ProgramStorage::dies);
+  const auto [born, dies] = events_of(program, libraries);
   const auto make = [&](const std::vector<int>& list) {
     for (const int i : list) {
       const auto at = static_cast<std::size_t>(i);

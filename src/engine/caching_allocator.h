@@ -23,6 +23,8 @@ struct LibraryMemory {
   std::vector<Count> throughout;       // workspaces, each a block of its own
   std::vector<Count> of_call;          // while a call runs; empty: nothing
   std::vector<Count> of_storage;       // beyond a storage's recorded bytes, or less than nothing; empty: nothing
+  std::vector<int> born;               // when storages are made; empty: as recorded
+  std::vector<int> dies;               // when storages are let go; empty: as recorded
 };
 AllocatorTrace allocate(const ProgramFile& program, const LibraryMemory& libraries = {});
 

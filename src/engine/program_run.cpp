@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "engine/program_host.h"
 #include "engine/program_manners.h"
@@ -70,6 +71,7 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   for (const Pass pass : {Pass::forward, Pass::backward})
     if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
   memory.of_storage.resize(file.storages.size(), 0);
+  memory.born = made.born, memory.dies = made.dies;
   for (std::size_t i = 0; i < made.inside.size(); ++i)
     if (made.inside[i]) memory.of_storage[i] = -file.storages[i].bytes;
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
@@ -109,12 +111,16 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
-  std::map<std::pair<int, int>, int> places;
+  if (file.from_inductor) made.born = fused.born, made.dies = fused.dies;
+  std::map<std::tuple<int, int, bool>, int> places;
+  ProgramCard eager = card;
+  eager.compiled = false;
   made.use_of_call.assign(file.calls.size(), -1);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
     const ProgramCall& call = file.calls[i];
     const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
     const int group = fused.group_of_call[i];
+    if (fused.inlined[i]) continue;
     if (group >= 0) {
       const FusedGroup& own = fused.groups[static_cast<std::size_t>(group)];
       const bool first = own.calls.front() == static_cast<int>(i) && !own.kernels.empty();
@@ -123,8 +129,11 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
       add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernels.front().name}, {own.kernels, true});
       continue;
     }
-    const auto [place, fresh] = places.emplace(std::pair(call.op, call.phase), static_cast<int>(made.uses.size()));
-    if (fresh) add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, card));
+    const bool as_it_is = file.from_inductor && call.graph < 0;
+    const auto [place, fresh] =
+        places.emplace(std::tuple(call.op, call.phase, as_it_is), static_cast<int>(made.uses.size()));
+    if (fresh)
+      add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, as_it_is ? eager : card));
     OperatorUse& use = made.uses[static_cast<std::size_t>(place->second)];
     ++use.times;
     made.use_of_call[i] = place->second;

@@ -29,6 +29,7 @@ struct RecordedProgram {
   std::vector<Count> each;       // by the program's calls: launches of one call of its operator
   std::vector<double> beside;    // by the program's calls: the share that the step does not wait for
   std::vector<bool> inside;      // storages that a compiler never makes; empty: none
+  std::vector<int> born, dies;   // when a compiler makes storages and lets them go; empty: as recorded
   LibraryMemory libraries;       // beside the record's tensors
 };
 

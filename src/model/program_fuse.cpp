@@ -70,7 +70,9 @@ double scattered_bytes(const OperatorView& view) {
 // down columns.
 FuseKind kind_in_graph(const OperatorView& view, const ProgramRule* rule, std::string_view base) {
   if (is_one_of(base, kScattered)) return FuseKind::scattered;
-  const bool loops = !rule || is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved);
+  const bool by_itself = base.starts_with("_embedding_bag") || base == "masked_select" || base == "repeat_interleave";
+  const bool loops = !rule || is_rule_among(rule, program_pointwise_rules()) || is_one_of(base, kMoved) ||
+                     (is_rule_among(rule, program_movement_rules()) && !by_itself);
   const bool reduction = is_one_of(base, kReductions) || is_one_of(base, kRowReductions);
   if (!loops && !reduction && !is_rule_among(rule, program_norm_rules()) && base != "full" && base != "fill")
     return FuseKind::apart;
@@ -124,6 +126,9 @@ class Fuser {
       const int group = born < 0 ? -1 : made_.group_of_call[static_cast<std::size_t>(born)];
       made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
+    made_.inlined = inline_.inlined;
+    find_ends();
+    if (program_.from_inductor) reuse_places(), make_late();
     return std::move(made_);
   }
 
@@ -233,8 +238,92 @@ class Fuser {
                        [&](int call) { return made_.group_of_call[static_cast<std::size_t>(call)] != group; });
   }
 
+  // What is read by something inlined lives until that is computed.
+  void find_ends() {
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      int last = program_.storages[i].dies;
+      if (last >= 0)
+        for (const int call : readers_[i]) last = std::max(last, last_of(call));
+      made_.dies.push_back(last);
+    }
+  }
+  int last_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.back();
+  }
+
+  // Products and the like are put off until something needs them, if what they read is kept anyway
+  // (memory.py, reorder_for_peak_memory).
+  void make_late() {
+    for (const ProgramStorage& storage : program_.storages) made_.born.push_back(storage.born);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      if (program_.calls[i].graph < 0 || kinds_[i] != FuseKind::apart) continue;
+      int first = static_cast<int>(program_.calls.size());
+      for (const int s : program_.calls[i].writes)
+        for (const int reader : readers_[static_cast<std::size_t>(s)]) first = std::min(first, first_of(reader));
+      const auto kept = [&](const InlinedRead& read) {
+        const int dies = made_.dies[static_cast<std::size_t>(root_[static_cast<std::size_t>(read.storage)])];
+        return dies < 0 || dies >= first;
+      };
+      const auto& reads = inline_.reads[i];
+      if (first == static_cast<int>(program_.calls.size()) || !std::all_of(reads.begin(), reads.end(), kept)) continue;
+      if (program_.calls[static_cast<std::size_t>(first)].graph != program_.calls[i].graph) continue;
+      for (const int s : program_.calls[i].writes) made_.born[static_cast<std::size_t>(s)] = first;
+    }
+  }
+  int first_of(int call) const {
+    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
+    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
+  }
+
+  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py, can_inplace);
+  // what a kernel keeps inside hands the place on.
+  void reuse_places() {
+    std::vector<bool> taken(program_.storages.size(), false);
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
+    for (std::size_t g = 0; g < made_.groups.size(); ++g) {
+      const FusedGroup& group = made_.groups[g];
+      if (program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
+      for (const int index : group.calls) {
+        const auto& writes = program_.calls[static_cast<std::size_t>(index)].writes;
+        const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
+        for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
+          if (const auto made = static_cast<std::size_t>(writes[i]);
+              !inline_.never_made[made] && program_.storages[made].born == index)
+            take_place(index, writes[i], *results[i], taken);
+      }
+    }
+  }
+  // Element by element, or added to what lies there.
+  static bool lies_alike(const ProgramLayout& a, const ProgramLayout& b) {
+    return a.strides == b.strides ? a.shape == b.shape : is_dense(a) && is_dense(b);
+  }
+  static bool is_dense(const ProgramLayout& layout) {
+    Count next = 1;
+    for (std::size_t i = layout.shape.size(); i-- > 0; next *= layout.shape[i])
+      if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
+    return true;
+  }
+  void take_place(int index, int made, const ProgramLayout& as, std::vector<bool>& taken) {
+    const auto at = static_cast<std::size_t>(made);
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
+    const bool scatters = kinds_[static_cast<std::size_t>(index)] == FuseKind::scattered;
+    for (const InlinedRead& read : reads_of(index)) {
+      const auto from = static_cast<std::size_t>(read.storage), root = static_cast<std::size_t>(root_[from]);
+      const ProgramStorage& storage = program_.storages[from];
+      const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
+      if (scatters && call.reads.front() != read.storage) continue;
+      if (!read.layout || !lies_alike(*read.layout, as)) continue;
+      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
+      taken[from] = true, made_.inside[at] = true;
+      made_.dies[root] = made_.dies[at], root_[at] = root_[from];
+      return;
+    }
+  }
+
   struct Traffic {
-    double read = 0, written = 0, narrow = 0, added = 0, random = 0;
+    double read = 0, written = 0, narrow = 0, added = 0, work = 0;
+    double again = 0;  // read for every element out of L1: a row's or a channel's numbers
   };
   Traffic traffic_of(const FusedGroup& group) const {
     const int own = made_.group_of_call[static_cast<std::size_t>(group.calls.front())];
@@ -251,13 +340,16 @@ class Fuser {
       const OperatorView view(program_, op_of(index));
       const std::vector<const ProgramLayout*> results = view.results();
       if (is_one_of(operator_base(view.name()), kScattered)) all.added += scattered_bytes(view);
-      all.random += inline_.random[static_cast<std::size_t>(index)];
+      all.work += inline_.work[static_cast<std::size_t>(index)];
       for (const InlinedRead& read : reads_of(index))
         if (maker_of(read.storage, index) != own) count(reads, all.read, read.storage, read.bytes, read.element);
       for (std::size_t i = 0; i < std::min(results.size(), call.writes.size()); ++i)
         if (results[i]->on_card && is_seen(call.writes[i], own))
           count(writes, all.written, call.writes[i], bytes_of(*results[i]), element_bytes(results[i]->dtype));
     }
+    const double walked = kParameterBytes * static_cast<double>(states_[static_cast<std::size_t>(own)].elements);
+    for (const auto& [storage, size] : reads)
+      if (size * kMuchSmaller < walked) all.again += walked;
     return all;
   }
 
@@ -267,8 +359,10 @@ class Fuser {
     if (group.scatters) all.written = std::max(all.written, all.added);
     KernelList list;
     const std::string_view name = group.reduces ? "fused reduction" : "fused pointwise";
-    if (all.random > 0)
-      add_random(list, name, all.read, all.written, all.random, narrow);
+    const bool in_graph = program_.calls[static_cast<std::size_t>(group.calls.front())].graph >= 0;
+    if (in_graph && !group.scatters) all.read += kFromL1 * all.again;
+    if (in_graph && 2 * all.work > kBusy * (all.read + all.written))
+      add_busy(list, name, all.read, all.written, all.work, narrow);
     else
       list.add_pass(name, all.read, all.written, narrow ? 2 : 4, TorchWalk::vectorized, PointwiseOp::mul,
                     group.scatters ? Manner::compiled_atomics : Manner::plain);
@@ -277,13 +371,13 @@ class Fuser {
     group.kernels = std::move(list).take();
   }
 
-  // Philox in ten rounds for every number, of which Triton uses one of four.
-  static void add_random(KernelList& list, std::string_view name, double read, double written, double numbers, bool narrow) {
-    constexpr double kPhiloxOps = 240;
-    constexpr Count kEach = 1024, kThreads = 128;
+  // One that computes as long as it reads and writes.
+  static void add_busy(KernelList& list, std::string_view name, double read, double written, double work, bool narrow) {
+    constexpr double kBytesEach = 8192;
+    constexpr Count kThreads = 128;
     Custom shape;
-    shape.ctas = std::max<Count>(1, static_cast<Count>(numbers) / kEach), shape.threads = kThreads;
-    shape.load_bytes = read, shape.store_bytes = written, shape.vector_ops = kPhiloxOps * numbers;
+    shape.ctas = std::max<Count>(1, static_cast<Count>((read + written) / kBytesEach)), shape.threads = kThreads;
+    shape.load_bytes = read, shape.store_bytes = written, shape.vector_ops = 2 * work;
     list.add(name, shape, narrow ? "bf16" : "fp32");
   }
 
@@ -307,12 +401,16 @@ class Fuser {
   }
 
   static constexpr std::size_t kLookedBack = 64;
+  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, a seventh of what
+  // the same bytes take out of memory on an H200.
+  static constexpr double kFromL1 = 0.14, kMuchSmaller = 8, kParameterBytes = 4;
+  static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;
   ProgramCard card_;
   FusedProgram made_;
   InlinedProgram inline_;
   std::vector<State> states_;
-  std::vector<int> level_, maker_;
+  std::vector<int> level_, maker_, root_;  // by storage; root_: whose place it lies in
   std::vector<std::vector<int>> readers_;
   std::vector<FuseKind> kinds_;
 };

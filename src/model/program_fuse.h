@@ -23,7 +23,10 @@ struct FusedGroup {
 struct FusedProgram {
   std::vector<FusedGroup> groups;
   std::vector<int> group_of_call;  // -1: it runs by itself, or launches nothing
-  std::vector<bool> inside;        // storages that no group leaves behind: they are never made
+  std::vector<bool> inlined;       // by call: it is computed wherever it is read
+  std::vector<bool> inside;        // storages that no group leaves behind, or that lie in another's place: they are never made
+  std::vector<int> born;           // by storage, as ProgramStorage::born; empty: as recorded
+  std::vector<int> dies;           // by storage, as ProgramStorage::dies: the last kernel that reads it, or what took its place
 };
 FusedProgram fuse(const ProgramFile& program, const ProgramCard& card = {});
 

@@ -12,8 +12,17 @@ namespace {
 constexpr std::size_t kReadsWhenShared = 4, kMostReads = 8;
 constexpr int kOperationsWhenShared = 30;
 
-bool is_random(std::string_view name) {
-  return name.find("inductor_random") != std::string_view::npos || name.find("inductor_randint") != std::string_view::npos;
+bool is_random(std::string_view base) { return base == "prims.inductor_random" || base == "prims.inductor_randint"; }
+
+// Instructions for an element, as Triton 3.6 and CUDA's libdevice spell functions out: counts of the polynomials and of Philox's ten
+// rounds with two wide products each, of which every number takes all.
+double instructions_of(std::string_view base) {
+  static const std::map<std::string_view, double> known = {
+      {"erf", 25},  {"tanh", 20}, {"sin", 20},  {"cos", 20},   {"exp", 5},  {"log", 8},   {"sigmoid", 10}, {"div", 6},
+      {"sqrt", 5},  {"rsqrt", 5}, {"reciprocal", 5}, {"pow", 2}, {"where", 2}, {"log1p", 12}, {"expm1", 12},
+      {"prims.inductor_random", 120}, {"prims.inductor_randint", 120}};
+  const auto found = known.find(base);
+  return found == known.end() ? 1 : found->second;
 }
 
 // Places of other operands say what is read: an embedding's table is not read whole.
@@ -26,7 +35,7 @@ class Inliner {
  public:
   Inliner(const ProgramFile& program, const std::vector<FuseKind>& kinds) : program_(program), kinds_(kinds) {
     const std::size_t calls = program.calls.size();
-    made_.inlined.assign(calls, false), made_.reads.resize(calls), made_.random.assign(calls, 0);
+    made_.inlined.assign(calls, false), made_.reads.resize(calls), made_.work.assign(calls, 0);
     made_.never_made.assign(program.storages.size(), false);
     inside_.resize(program.storages.size());
     count_readers();
@@ -42,7 +51,8 @@ class Inliner {
   struct Inside {  // a storage that is never made, as what computes it
     std::vector<InlinedRead> reads;
     int operations = 0;
-    double random = 0;
+    double work = 0;
+    bool random = false;
   };
 
   void count_readers() {
@@ -53,7 +63,9 @@ class Inliner {
         const int born = program_.storages[static_cast<std::size_t>(s)].born;
         const bool kept = born >= 0 && program_.calls[static_cast<std::size_t>(born)].graph != program_.calls[i].graph;
         ++readers_[static_cast<std::size_t>(s)];
-        if (kept || kinds_[i] == FuseKind::apart) apart_[static_cast<std::size_t>(s)] = true;
+        const auto& writes = program_.calls[i].writes;
+        const bool added_to = std::find(writes.begin(), writes.end(), s) != writes.end();
+        if (kept || added_to || kinds_[i] == FuseKind::apart) apart_[static_cast<std::size_t>(s)] = true;
       }
     }
   }
@@ -63,14 +75,16 @@ class Inliner {
     const ProgramOperator& op = program_.operators[static_cast<std::size_t>(call.op)];
     const OperatorView view(program_, op);
     Inside all = gather(call, view);
-    if (is_random(op.name) && view.result()) all.random += static_cast<double>(elements_of(*view.result()));
+    const std::string_view base = operator_base(op.name);
+    all.random = all.random || is_random(base);
+    all.work += instructions_of(base) * static_cast<double>(walked(view, kinds_[index]));
     if (call.graph >= 0 && kinds_[index] == FuseKind::pointwise && may_inline(call, all)) {
       made_.inlined[index] = true;
       for (const int s : call.writes)
         made_.never_made[static_cast<std::size_t>(s)] = true, inside_[static_cast<std::size_t>(s)] = all;
       return;
     }
-    made_.reads[index] = std::move(all.reads), made_.random[index] = all.random;
+    made_.reads[index] = std::move(all.reads), made_.work[index] = all.work;
   }
 
   Inside gather(const ProgramCall& call, const OperatorView& view) const {
@@ -83,14 +97,22 @@ class Inliner {
       if (!inputs[i]->on_card) continue;
       const auto s = static_cast<std::size_t>(call.reads[i]);
       if (made_.never_made[s]) {
-        all.operations += inside_[s].operations, all.random += inside_[s].random;
+        all.operations += inside_[s].operations, all.work += inside_[s].work;
+        all.random = all.random || inside_[s].random;
         for (const InlinedRead& read : inside_[s].reads) add(all.reads, read);
         continue;
       }
       const double whole = std::min(bytes_of(*inputs[i]), static_cast<double>(program_.storages[s].bytes));
-      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype)});
+      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype), inputs[i]});
     }
     return all;
+  }
+
+  static Count walked(const OperatorView& view, FuseKind kind) {
+    Count most = view.result() ? elements_of(*view.result()) : 0;
+    if (kind != FuseKind::pointwise)
+      for (const ProgramLayout* in : view.inputs()) most = std::max(most, elements_of(*in));
+    return most;
   }
 
   static void add(std::vector<InlinedRead>& reads, const InlinedRead& read) {
@@ -114,7 +136,7 @@ class Inliner {
     if (readers == 0) return false;
     if (all.reads.empty()) return true;
     if (readers == 1) return all.reads.size() <= kMostReads;
-    return all.reads.size() <= kReadsWhenShared && all.operations <= kOperationsWhenShared && all.random == 0;
+    return all.reads.size() <= kReadsWhenShared && all.operations <= kOperationsWhenShared && !all.random;
   }
 
   const ProgramFile& program_;
@@ -122,7 +144,7 @@ class Inliner {
   InlinedProgram made_;
   std::vector<Inside> inside_;
   std::vector<int> readers_;
-  std::vector<bool> apart_;  // by storage: a product, another graph or the like reads it, and finds it in memory
+  std::vector<bool> apart_;  // by storage: a product or another graph reads it from memory, or something is added to it there
 };
 
 }  // namespace

@@ -14,12 +14,13 @@ enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns, sca
 struct InlinedRead {
   int storage = 0;
   double bytes = 0, element = 4;
+  const ProgramLayout* layout = nullptr;  // as the operator that reads it sees it
 };
 
 struct InlinedProgram {
   std::vector<bool> inlined;                     // by call: it runs inside its readers
   std::vector<std::vector<InlinedRead>> reads;   // by call, through everything that is inlined
-  std::vector<double> random;                    // by call: random numbers drawn inside it
+  std::vector<double> work;                      // by call: instructions of all it computes, itself and what is inlined
   std::vector<bool> never_made;                  // by storage
 };
 

@@ -7,17 +7,17 @@
 namespace tilecast {
 namespace {
 
-constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t kForeign = 64;
 
 constexpr std::array<std::uint8_t, 256> letter_values() {
   std::array<std::uint8_t, 256> values{};
   values.fill(kForeign);
-  for (std::size_t i = 0; i < kLetters.size(); ++i)
-    values[static_cast<unsigned char>(kLetters[i])] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < kBase64Letters.size(); ++i)
+    values[static_cast<unsigned char>(kBase64Letters[i])] = static_cast<std::uint8_t>(i);
   return values;
 }
-constexpr std::array<std::uint8_t, 256> kValues = letter_values();
+constexpr std::array<std::uint8_t, 256> kBase64Values = letter_values();
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string base64_text(std::string_view bytes) {
     const std::size_t here = std::min<std::size_t>(3, bytes.size() - i);
     std::uint32_t group = 0;
     for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < here ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= here ? kLetters[group >> (18 - 6 * k) & 63] : '=';
+    for (std::size_t k = 0; k < 4; ++k) text += k <= here ? kBase64Letters[group >> (18 - 6 * k) & 63] : '=';
   }
   return text;
 }
@@ -43,7 +43,7 @@ std::optional<std::string> base64_bytes(std::string_view text) {
   std::uint32_t group = 0;
   unsigned bits = 0;
   for (const char c : text) {
-    const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
+    const std::uint8_t value = kBase64Values[static_cast<unsigned char>(c)];
     if (value == kForeign) return std::nullopt;
     group = (group << 6 | value) & 0xFFFFFF;
     bits += 6;

@@ -24,7 +24,7 @@ Root& root() {
   return one;
 }
 
-fs::path new_folder(const fs::path& parent, const char* name) {
+fs::path unguessable_folder(const fs::path& parent, const char* name) {
   std::string form = (parent / name).string() + "-XXXXXX";
   return mkdtemp(form.data()) ? fs::path(form) : fs::path();
 }
@@ -63,12 +63,12 @@ Result<GivenFile> GivenFile::keep(std::string_view name, std::string_view bytes)
     const std::lock_guard guard(root().lock);
     if (root().path.empty()) {
       const fs::path real = fs::canonical(fs::temp_directory_path(failure), failure);
-      if (!failure) root().path = new_folder(real, "tilecast");
+      if (!failure) root().path = unguessable_folder(real, "tilecast");
     }
     parent = root().path;
   }
   if (parent.empty()) return no_room;
-  const fs::path folder = new_folder(parent, "f");
+  const fs::path folder = unguessable_folder(parent, "f");
   if (folder.empty()) return no_room;
   auto owned = std::make_shared<Folder>(folder);
   std::string path = (folder / safe_name(name)).string();

@@ -41,8 +41,9 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
     """The call, lowered to the operator of the chosen backend."""
     chosen = backend(query, key, value, attn_mask, capability)
     if chosen == "math":
-        return ops._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None,
-                                                      scale=scale, enable_gqa=enable_gqa)[0]
+        with torch.autocast(query.device.type, enabled=False):  # it casts the call's operands, not the products inside
+            return ops._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None,
+                                                          scale=scale, enable_gqa=enable_gqa)[0]
     if chosen == "flash":
         return _flash(query, key, value, dropout_p, is_causal, scale)
     saves = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))

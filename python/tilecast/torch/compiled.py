@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import warnings
 from collections import OrderedDict
 from typing import Any, Callable, Iterator
 from unittest import mock
 
 import torch
+import torch._dynamo
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -35,16 +37,36 @@ class Compiler:
     def __init__(self, capability: tuple[int, int], modes: Callable[[], Any], backward: Backward) -> None:
         self.capability, self.modes, self.backward = capability, modes, backward
         self.graphs, self.running, self.left = 0, NO_GRAPH, False
+        self.ran, self.left_alone, self.in_place = 0, set[int](), set[int]()
         self.path = ""  # the module that the node at hand comes from
         self.compiled: dict[int, tuple[nn.Module, Any]] = {}
 
     def __call__(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         known = self.compiled.get(id(module))
         if known is None:
-            # as `module.compile()` does: what Dynamo leaves alone there runs as it is
-            known = self.compiled[id(module)] = (module, torch.compile(module._call_impl, backend=self._backend, dynamic=False))
-        with self._outside():
-            return known[1](*args, **kwargs)
+            known = self.compiled[id(module)] = (module, torch.compile(self._entry(module), backend=self._backend,
+                                                                       dynamic=False))
+        if id(module) in self.left_alone:
+            return module._call_impl(*args, **kwargs)
+        ran = self.ran
+        try:
+            with self._outside():
+                out = known[1](*args, **kwargs)
+            if self.ran > ran:
+                return out
+        except Exception as error:
+            if self.ran > ran:
+                raise
+            warnings.warn(f"{type(module).__name__} does not compile here and is recorded as it runs: {error}")
+        self.left_alone.add(id(module))  # Dynamo passes over PyTorch's own modules, and so does the record
+        return module._call_impl(*args, **kwargs)
+
+    def _entry(self, module: nn.Module) -> Any:
+        """`torch.compile(module)` takes PyTorch's own modules as well; `module.compile()` passes them over."""
+        from torch._dynamo import external_utils, trace_rules
+        if id(module) not in self.in_place and trace_rules.check(module.forward):
+            return external_utils.wrap_inline(module._call_impl)
+        return module._call_impl
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
@@ -99,6 +121,7 @@ class Compiler:
 
         def run(values: list[Any]) -> Any:
             before, self.running = self.running, number
+            self.ran += 1
             try:
                 with torch.no_grad(), self._inside():
                     return Run(graph, self).boxed_run(values)
@@ -129,9 +152,22 @@ def _as_without_card() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(torch.cuda, "is_available", lambda: False))
         stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", ATTENTION))
+        stack.enter_context(mock.patch.object(nn.Module, "__call__", nn.Module._wrapped_call_impl))
         for hooks in ("_global_forward_pre_hooks", "_global_forward_hooks", "_global_forward_hooks_always_called"):
             stack.enter_context(mock.patch.object(nn.modules.module, hooks, OrderedDict()))
-        yield
+        try:
+            yield
+        finally:
+            _forget_answers()
+
+
+def _forget_answers() -> None:
+    """PyTorch remembers whether Triton can be used; where a card is there, it can."""
+    from torch.utils import _triton
+    for name in dir(_triton):
+        forget = getattr(getattr(_triton, name), "cache_clear", None)
+        if forget is not None:
+            forget()
 
 
 class Run(torch.fx.Interpreter):
@@ -149,7 +185,7 @@ class Run(torch.fx.Interpreter):
 
 def module_path(said: str) -> str:
     """`L['self'].model.layers[0]` or `L['self']._modules['model']` as `named_modules` has it."""
-    plain = re.sub(r"^L\['\w+'\]\.?", "", said).replace("._modules", "").replace("_modules", "")
+    plain = re.sub(r"^L\['\w+'\](\.__self__)?\.?", "", said).replace("._modules", "").replace("_modules", "")
     return re.sub(r"\[['\"]?([^\]'\"]+)['\"]?\]", r".\1", plain).strip(".")
 
 

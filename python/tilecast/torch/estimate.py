@@ -211,6 +211,9 @@ class Estimate:
                 if id(module) not in self._ready:
                     self._ready.add(id(module))
                     self._take(module)
+                    if self.engine == "compile":
+                        self._undo.append(functools.partial(setattr, module, "_compiled_call_impl", module._compiled_call_impl))
+                        self.recorder.compile(module)
                 return plain(module, *self.moved(args), **self.moved(kwargs))
             finally:
                 self._inside = False

@@ -59,9 +59,11 @@ class Recorder:
     def fake(self, module: nn.Module) -> nn.Module:
         return to_fakes(module, self.mode)
 
-    def compile(self, module: nn.Module) -> nn.Module:
-        """From here on calls of the module are recorded as `torch.compile` would run them."""
+    def compile(self, module: nn.Module, in_place: bool = False) -> nn.Module:
+        """From here on calls of the module are recorded as `torch.compile(module)` would run them, or `module.compile()`."""
         self.program.compiled = True
+        if in_place:
+            self.compiler.in_place.add(id(module))
         module._compiled_call_impl = functools.partial(self.compiler, module)
         return module
 

@@ -44,7 +44,7 @@ def record(program: Program) -> tuple[Recorder, float]:
             make_state(work)
         compiled = program.engine == "compile"
         if compiled:
-            recorder.compile(work.model)
+            recorder.compile(work.model, in_place=True)
         began = time.process_time()
         optimizers = tuple(work.keep[:1])
         with recorder.step(work.model, optimizers=optimizers, traced=compiled):
