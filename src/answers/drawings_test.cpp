@@ -19,8 +19,8 @@ Document answered(const char* question, const Document& query) {
   return answer ? Document::parse(*answer) : Document();
 }
 
-const Document kServed = {{"model", "gpt2"}, {"gpu", "A100-SXM-80GB"}, {"rate", 200}, {"input", "300"}, {"output", "20"},
-                          {"num_prompts", 40}, {"method", "analytic"}};
+const Document kServed = {{"model", "gpt2"}, {"gpu", "A100-SXM-80GB"}, {"rate", 200},         {"input", "300"},
+                          {"output", "20"},  {"num_prompts", 40},      {"method", "analytic"}};
 
 Document with(Document query, const Document& more) {
   query.update(more);
@@ -44,7 +44,8 @@ TEST(Drawings, AllStepsOfARunAreListedOnceAndInOrder) {
 TEST(Drawings, StepsAreAsManyAsAskedForFromTheSecondGiven) {
   const Document all = answered("simulate", with(kServed, {{"list_steps", 5000}}))["loads"][0]["steps"];
   const double from = all[10]["start_s"].get<double>() + 1e-9;
-  const Document some = answered("simulate", with(kServed, {{"list_steps", 5}, {"list_from", from}}))["loads"][0]["steps"];
+  const Document some =
+      answered("simulate", with(kServed, {{"list_steps", 5}, {"list_from", from}}))["loads"][0]["steps"];
   ASSERT_EQ(some.size(), 5u);
   EXPECT_EQ(some[0], all[10]);  // under way at that second
   EXPECT_EQ(some[4], all[14]);
@@ -53,8 +54,16 @@ TEST(Drawings, StepsAreAsManyAsAskedForFromTheSecondGiven) {
 }
 
 TEST(Drawings, TasksOfAPipelineFillTheStepWithoutOverlap) {
-  const Document query = {{"model", "Llama-3.2-1B"}, {"cluster", "hgx-h100"}, {"pp", 4},    {"dp", 2},           {"mode", "train"},
-                          {"seq", 512},              {"micro_batch", 1},      {"global_batch", 16}, {"list_tasks", true}, {"method", "analytic"}};
+  const Document query = {{"model", "Llama-3.2-1B"},
+                          {"cluster", "hgx-h100"},
+                          {"pp", 4},
+                          {"dp", 2},
+                          {"mode", "train"},
+                          {"seq", 512},
+                          {"micro_batch", 1},
+                          {"global_batch", 16},
+                          {"list_tasks", true},
+                          {"method", "analytic"}};
   const Document step = answered("predict", query)[0];
   const Document& timeline = step["timeline"];
   EXPECT_EQ(timeline["ranks"], 4);
@@ -81,8 +90,15 @@ TEST(Drawings, TasksOfAPipelineFillTheStepWithoutOverlap) {
 }
 
 TEST(Drawings, LongPipelinesKeepBothEnds) {
-  const Document query = {{"model", "gpt2"}, {"cluster", "hgx-h100"}, {"pp", 4},    {"mode", "train"},
-                          {"seq", 64},       {"micro_batch", 1},      {"global_batch", 4000}, {"list_tasks", true}, {"method", "analytic"}};
+  const Document query = {{"model", "gpt2"},
+                          {"cluster", "hgx-h100"},
+                          {"pp", 4},
+                          {"mode", "train"},
+                          {"seq", 64},
+                          {"micro_batch", 1},
+                          {"global_batch", 4000},
+                          {"list_tasks", true},
+                          {"method", "analytic"}};
   const Document timeline = answered("predict", query)[0]["timeline"];
   EXPECT_EQ(timeline["tasks"].size(), 4000u);
   EXPECT_GE(timeline["left_out"].get<int>(), 4000 * 4 * 2 - 4000);
@@ -101,8 +117,10 @@ void expect_within(const Document& value, const Document& interval) {
 }
 
 TEST(Drawings, PlansHaveAFrontAndACurveWithIntervals) {
-  const Document query = {{"model", "gpt2"}, {"slo", "ttft=500ms,tpot=30ms"}, {"rate", 20}, {"input", "256"}, {"output", "64"}, {"gpus", {"L40S", "H100-SXM"}}, {"engine", "vllm"},
-                          {"layout", {"1", "tp2"}}, {"num_prompts", 60}, {"method", "analytic"}};
+  const Document query = {
+      {"model", "gpt2"},   {"slo", "ttft=500ms,tpot=30ms"}, {"rate", 20},       {"input", "256"},
+      {"output", "64"},    {"gpus", {"L40S", "H100-SXM"}},  {"engine", "vllm"}, {"layout", {"1", "tp2"}},
+      {"num_prompts", 60}, {"method", "analytic"}};
   EXPECT_FALSE(answered("plan serve", query).contains("pictures"));
   const Document pictures = answered("plan serve", with(query, {{"pictures", true}}))["pictures"];
   int fronts = 0;
@@ -128,8 +146,13 @@ TEST(Drawings, PlansHaveAFrontAndACurveWithIntervals) {
 }
 
 TEST(Drawings, ScalingHasTheIntervalOfItsSteps) {
-  const Document plan = answered("plan train", {{"model", "gpt2"}, {"gpus", "8xH100-SXM"}, {"global_batch", 64}, {"seq", 512},
-                                               {"tokens", 1e9}, {"scaling", true}, {"method", "analytic"}});
+  const Document plan = answered("plan train", {{"model", "gpt2"},
+                                                {"gpus", "8xH100-SXM"},
+                                                {"global_batch", 64},
+                                                {"seq", 512},
+                                                {"tokens", 1e9},
+                                                {"scaling", true},
+                                                {"method", "analytic"}});
   ASSERT_FALSE(plan["strong_scaling"].empty());
   for (const char* of : {"strong_scaling", "weak_scaling"})
     for (const Document& point : plan[of])

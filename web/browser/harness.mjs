@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 // `tilecast http` on a port of the system's choice; resolves as soon as it says its address.
 export function startServer() {
-  const server = spawn(program, ['http', '--port', '0', '--log', '/dev/null'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = spawn(program, ['http', '--port', '0', '--log', 'none'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   const address = new Promise((found, failed) => {
     server.stderr.on('data', (text) => {

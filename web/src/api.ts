@@ -172,7 +172,7 @@ async function* textOf(response: Response): AsyncGenerator<string> {
 export async function askAsJob<T>(
   question: string, query: Query, onProgress: (progress: Progress) => void, signal: AbortSignal, files = false,
 ): Promise<T> {
-  const { job } = (await (await send('POST', `${pathOf(question)}?job=1${files ? '&files=1' : ''}`, query, signal)).json()) as { job: string };
+  const { job } = (await (await send('POST', `${pathOf(question)}?job=1`, files ? { ...query, files: true } : query, signal)).json()) as { job: string };
   const place = `/v1/jobs/${encodeURIComponent(job)}`;
   const cancel = () => void send('DELETE', place).catch(() => undefined);
   signal.addEventListener('abort', cancel, { once: true });

@@ -9,7 +9,7 @@ export interface Bar {
   interval?: readonly [number, number];
   bound?: number; // no faster than this: drawn as a thin line
   colour?: number;
-  note?: string; // small, behind the figure: the seen mark
+  note?: string | undefined; // small, behind the figure: the seen mark
   faint?: boolean; // does not fit, or is only possible elsewhere
   more?: string[]; // lines of the tooltip
 }
@@ -93,7 +93,9 @@ export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsP
   );
   const marks = useMarks(labels, box, onPick, picked);
   const labelWidth = Math.min(width * 0.36, 18 + 7.2 * largest(bars.map((bar) => bar.name.length)));
-  const noteWidth = 66 + 6.4 * largest(bars.map((bar) => bar.note?.length ?? 0));
+  const longest = largest(bars.map((bar) => bar.note?.length ?? 0));
+  const noted = 66 + 6.4 * longest < 0.55 * width; // on a phone long notes would leave no room for bars
+  const noteWidth = 66 + (noted ? 6.4 * longest : 0);
   const height = bars.length * rowHeight;
   const scale = linear(
     0,
@@ -109,7 +111,7 @@ export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsP
         {bars.map((bar, i) => (
           <Row
             key={bar.name}
-            bar={bar}
+            bar={noted ? bar : { ...bar, note: undefined }}
             y={i * rowHeight}
             x={scale.at}
             labelWidth={labelWidth}
