@@ -7,10 +7,12 @@ namespace {
 
 class Places {
  public:
-  Places(const ProgramFile& program, const std::vector<FuseKind>& kinds, const InlinedProgram& inlined, FusedProgram& made)
+  Places(const ProgramFile& program, const std::vector<FuseKind>& kinds, const InlinedProgram& inlined,
+         FusedProgram& made)
       : program_(program), kinds_(kinds), inlined_(inlined), made_(made), readers_(program.storages.size()) {
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
-      for (const InlinedRead& read : inlined_.reads[i]) readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
+      for (const InlinedRead& read : inlined_.reads[i])
+        readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
   }
 
   void run() {
@@ -62,8 +64,8 @@ class Places {
     return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
   }
 
-  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py, can_inplace);
-  // what a kernel keeps inside hands the place on.
+  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py,
+  // can_inplace); what a kernel keeps inside hands the place on.
   void reuse_places() {
     std::vector<bool> taken(program_.storages.size(), false);
     for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
@@ -97,10 +99,12 @@ class Places {
     for (const InlinedRead& read : reads_of(index)) {
       const auto from = static_cast<std::size_t>(read.storage), root = static_cast<std::size_t>(root_[from]);
       const ProgramStorage& storage = program_.storages[from];
-      const bool ends = made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
+      const bool ends =
+          made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
       if (scatters && call.reads.front() != read.storage) continue;
       if (!read.layout || !lies_alike(*read.layout, as)) continue;
-      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root]) continue;
+      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root])
+        continue;
       taken[from] = true, made_.inside[at] = true;
       made_.dies[root] = made_.dies[at], root_[at] = root_[from];
       return;
