@@ -74,9 +74,10 @@ test: build/release/build.ninja
 	@ctest --preset release -j $(JOBS)
 
 # What needs PyTorch, on the CPU, in a virtual environment of its own: gigabytes, so no part of `make test`.
-test-torch: build/tilecast build/venv-torch/ready
-	@TILECAST=$(CURDIR)/build/tilecast build/venv-torch/bin/python -m unittest discover -s python/tests
-	@cd build/venv-torch && TILECAST=$(CURDIR)/build/tilecast PYTHONPATH=$(CURDIR)/python bin/python $(CURDIR)/examples/python/own_model.py
+TORCH_VENV ?= build/venv-torch
+test-torch: build/tilecast $(if $(filter build/venv-torch,$(TORCH_VENV)),build/venv-torch/ready)
+	@TILECAST=$(CURDIR)/build/tilecast $(TORCH_VENV)/bin/python -m unittest discover -s python/tests
+	@cd build && TILECAST=$(CURDIR)/build/tilecast PYTHONPATH=$(CURDIR)/python $(abspath $(TORCH_VENV))/bin/python $(CURDIR)/examples/python/own_model.py
 build/venv-torch/ready:
 	@python3 -m venv build/venv-torch
 	@build/venv-torch/bin/pip install --quiet torch transformers numpy

@@ -32,6 +32,17 @@ TEST(Programs, EagerOnesAreForecastAsWellAsThePageSays) {
   }
 }
 
+TEST(Programs, CompiledOnesAreForecastAsWellAsThePageSays) {
+  ASSERT_TRUE(judged()) << judged().error().line();
+  const ProgramErrors chosen = program_errors(*judged(), "choose", "compile"), judge = program_errors(*judged(), "judge", "compile");
+  EXPECT_GE(chosen.programs, 12);
+  EXPECT_LE(chosen.kernels, 0.095);
+  EXPECT_LE(chosen.peak, 0.11);
+  EXPECT_GE(judge.programs, 11);
+  EXPECT_LE(judge.kernels, 0.16);
+  EXPECT_LE(judge.peak, 0.075);
+}
+
 TEST(Programs, NearlyAllProfiledTimeIsOfKnownOperators) {
   ASSERT_TRUE(judged()) << judged().error().line();
   double known = 0, all = 0;

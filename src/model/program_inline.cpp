@@ -6,29 +6,42 @@
 namespace tilecast {
 namespace {
 
-// A result with several readers is made after all if it reads more tensors than this, or takes more operations; one with a
-// single reader if it reads many more (config.py: realize_reads_threshold, realize_opcount_threshold,
+// A result with several readers is made after all if it reads more tensors than this, or takes more operations; one
+// with a single reader if it reads many more (config.py: realize_reads_threshold, realize_opcount_threshold,
 // realize_acc_reads_threshold).
 constexpr std::size_t kReadsWhenShared = 4, kMostReads = 8;
 constexpr int kOperationsWhenShared = 30;
 
 bool is_random(std::string_view base) { return base == "prims.inductor_random" || base == "prims.inductor_randint"; }
 
-// Instructions for an element, as Triton 3.6 and CUDA's libdevice spell functions out: counts of the polynomials and of Philox's ten
-// rounds with two wide products each, of which every number takes all.
+// Instructions for an element, as Triton 3.6 and CUDA's libdevice spell functions out: counts of the polynomials and of
+// Philox's ten rounds with two wide products each, of which every number takes all.
 double instructions_of(std::string_view base) {
-  static const std::map<std::string_view, double> known = {
-      {"erf", 25},  {"tanh", 20}, {"sin", 20},  {"cos", 20},   {"exp", 5},  {"log", 8},   {"sigmoid", 10}, {"div", 6},
-      {"sqrt", 5},  {"rsqrt", 5}, {"reciprocal", 5}, {"pow", 2}, {"where", 2}, {"log1p", 12}, {"expm1", 12},
-      {"prims.inductor_random", 120}, {"prims.inductor_randint", 120}};
+  static const std::map<std::string_view, double> known = {{"erf", 25},
+                                                           {"tanh", 20},
+                                                           {"sin", 20},
+                                                           {"cos", 20},
+                                                           {"exp", 5},
+                                                           {"log", 8},
+                                                           {"sigmoid", 10},
+                                                           {"div", 6},
+                                                           {"sqrt", 5},
+                                                           {"rsqrt", 5},
+                                                           {"reciprocal", 5},
+                                                           {"pow", 2},
+                                                           {"where", 2},
+                                                           {"log1p", 12},
+                                                           {"expm1", 12},
+                                                           {"prims.inductor_random", 120},
+                                                           {"prims.inductor_randint", 120}};
   const auto found = known.find(base);
   return found == known.end() ? 1 : found->second;
 }
 
 // Places of other operands say what is read: an embedding's table is not read whole.
 bool looks_up(std::string_view base) {
-  return base == "embedding" || base == "index" || base == "index_select" || base == "gather" || base == "_unsafe_index" ||
-         base == "_unsafe_masked_index";
+  return base == "embedding" || base == "index" || base == "index_select" || base == "gather" ||
+         base == "_unsafe_index" || base == "_unsafe_masked_index";
 }
 
 class Inliner {
@@ -103,7 +116,8 @@ class Inliner {
         continue;
       }
       const double whole = std::min(bytes_of(*inputs[i]), static_cast<double>(program_.storages[s].bytes));
-      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype), inputs[i]});
+      add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype),
+                      inputs[i]});
     }
     return all;
   }
@@ -144,7 +158,8 @@ class Inliner {
   InlinedProgram made_;
   std::vector<Inside> inside_;
   std::vector<int> readers_;
-  std::vector<bool> apart_;  // by storage: a product or another graph reads it from memory, or something is added to it there
+  std::vector<bool>
+      apart_;  // by storage: a product or another graph reads it from memory, or something is added to it there
 };
 
 }  // namespace

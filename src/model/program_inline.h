@@ -1,5 +1,6 @@
-// Which results of a compiled graph are never made: Inductor computes pointwise operators inside the kernels that read them
-// (PyTorch 2.11, torch/_inductor/ir.py, TensorBox.mark_reuse and realize_hint; config.py, realize_reads_threshold).
+// Which results of a compiled graph are never made: Inductor computes pointwise operators inside the kernels that read
+// them (PyTorch 2.11, torch/_inductor/ir.py, TensorBox.mark_reuse and realize_hint; config.py,
+// realize_reads_threshold).
 #pragma once
 
 #include <vector>
@@ -18,10 +19,10 @@ struct InlinedRead {
 };
 
 struct InlinedProgram {
-  std::vector<bool> inlined;                     // by call: it runs inside its readers
-  std::vector<std::vector<InlinedRead>> reads;   // by call, through everything that is inlined
-  std::vector<double> work;                      // by call: instructions of all it computes, itself and what is inlined
-  std::vector<bool> never_made;                  // by storage
+  std::vector<bool> inlined;                    // by call: it runs inside its readers
+  std::vector<std::vector<InlinedRead>> reads;  // by call, through everything that is inlined
+  std::vector<double> work;                     // by call: instructions of all it computes, itself and what is inlined
+  std::vector<bool> never_made;                 // by storage
 };
 
 // `kinds` says how each call is fused. Programs recorded as eager ones inline nothing.

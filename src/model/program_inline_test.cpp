@@ -18,13 +18,16 @@ std::string four_lists(const std::string& born, const std::string& dies, int cou
   std::string size, device, role;
   for (int i = 0; i < count; ++i) {
     const char* comma = i ? "," : "";
-    size += comma + std::string("16384"), device += comma + std::string("\"cuda\""), role += comma + std::string("\"other\"");
+    size += comma + std::string("16384"), device += comma + std::string("\"cuda\""),
+        role += comma + std::string("\"other\"");
   }
-  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", size, device, role, born, dies);
+  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", size, device, role, born,
+                     dies);
 }
 
 // A program whose calls are in these graphs.
-Result<ProgramFile> in_graphs(const std::vector<TestOperator>& operators, const std::string& storages, const std::string& graphs) {
+Result<ProgramFile> in_graphs(const std::vector<TestOperator>& operators, const std::string& storages,
+                              const std::string& graphs) {
   std::string text = test_program_text({kSquare}, operators, storages);
   const std::string calls = R"("calls":{)";
   text.replace(text.find(calls), calls.size(), calls + R"("graph":[)" + graphs + "],");
@@ -52,8 +55,9 @@ TEST(ProgramInline, WhatTwoKernelsNeedIsComputedInBoth) {
 }
 
 TEST(ProgramInline, ProductsAndOtherGraphsFindItInMemory) {
-  const auto product = in_graphs({{"aten.neg", kOne, "[0]", "[0]", "[1]"}, {"aten.mm", kProduct, "[0]", "[1,1]", "[2]"}},
-                                 four_lists("-1,0,1", "-1,1,-1", 3), "0,0");
+  const auto product =
+      in_graphs({{"aten.neg", kOne, "[0]", "[0]", "[1]"}, {"aten.mm", kProduct, "[0]", "[1,1]", "[2]"}},
+                four_lists("-1,0,1", "-1,1,-1", 3), "0,0");
   ASSERT_TRUE(product) << product.error().line();
   EXPECT_FALSE(fuse(*product).inlined[0]);
   const auto later = in_graphs({{"aten.neg", kOne, "[0]", "[0]", "[1]"}, {"aten.exp", kOne, "[0]", "[1]", "[2]"}},
@@ -70,7 +74,8 @@ TEST(ProgramInline, WhatNoCompilerSawRunsAsItIs) {
 }
 
 TEST(ProgramInline, AKernelWritesIntoThePlaceOfItsLastInput) {
-  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"}, {"aten.relu", kOne, "[0]", "[1]", "[2]"},
+  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
+                                  {"aten.relu", kOne, "[0]", "[1]", "[2]"},
                                   {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"}},
                                  four_lists("-1,0,1,2", "-1,1,2,-1", 4), "0,0,0");
   ASSERT_TRUE(program) << program.error().line();
@@ -80,8 +85,10 @@ TEST(ProgramInline, AKernelWritesIntoThePlaceOfItsLastInput) {
 }
 
 TEST(ProgramInline, ProductsWaitUntilTheyAreNeeded) {
-  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"}, {"aten.mm", kProduct, "[0]", "[0,0]", "[2]"},
-                                  {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"}, {"aten.mm", kProduct, "[0]", "[1,3]", "[4]"}},
+  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
+                                  {"aten.mm", kProduct, "[0]", "[0,0]", "[2]"},
+                                  {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"},
+                                  {"aten.mm", kProduct, "[0]", "[1,3]", "[4]"}},
                                  four_lists("-1,0,1,2,3", "-1,3,2,3,-1", 5), "0,0,0,0");
   ASSERT_TRUE(program) << program.error().line();
   EXPECT_EQ(fuse(*program).born[1], 3);

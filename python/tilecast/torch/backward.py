@@ -149,7 +149,8 @@ class _Graph:
 
     def lead_to(self, ends: set[Any]) -> None:
         """Leaves out nodes from which none of the ends is reached."""
-        order, seen, leaders = [], set(self.held), {}
+        order, seen = [], set(self.held)
+        leaders: dict[Any, list[Any]] = {}
         open_nodes = list(self.held)
         while open_nodes:
             node = open_nodes.pop()
