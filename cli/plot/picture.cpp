@@ -47,11 +47,11 @@ Picture::Picture(double width, double height, std::string title)
     : width_(width), height_(height), title_(std::move(title)) {}
 
 void Picture::fill(Polygon outline, std::string_view colour, double opacity) {
-  parts_.push_back(Shape{std::move(outline), colour, {}, 1, opacity, true});
+  parts_.emplace_back(Shape{std::move(outline), colour, {}, 1, opacity, true});
 }
 
 void Picture::line(Polygon points, std::string_view colour, double width) {
-  parts_.push_back(Shape{std::move(points), {}, colour, width, 1, false});
+  parts_.emplace_back(Shape{std::move(points), {}, colour, width, 1, false});
 }
 
 void Picture::dashed(Point from, Point to, std::string_view colour, double width) {
@@ -72,11 +72,11 @@ void Picture::disc(Point centre, double radius, std::string_view fill, std::stri
     const double angle = 2 * std::numbers::pi * i / kCorners;
     corners.push_back({centre.x + radius * std::cos(angle), centre.y + radius * std::sin(angle)});
   }
-  parts_.push_back(Shape{std::move(corners), fill, rim, 1.5, 1, true});
+  parts_.emplace_back(Shape{std::move(corners), fill, rim, 1.5, 1, true});
 }
 
 void Picture::text(double x, double y, std::string words, TextStyle style) {
-  parts_.push_back(Words{x, y, std::move(words), style});
+  parts_.emplace_back(Words{x, y, std::move(words), style});
 }
 
 std::string Picture::svg() const {
