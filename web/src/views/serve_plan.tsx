@@ -137,7 +137,7 @@ function Files({ plan }: { plan: ServingPlan }) {
       <CopyButton text={plan.launch.join('\n')} label="Copy the commands" />
       {[...new Set((plan.files ?? []).map((file) => file.name.split('/')[0]!))].map((folder, i) => (
         <>
-          <h4>{i === 0 ? 'Files of the best' : `Files of the ${ordinals[i - 1] ?? 'next'}`}</h4>
+          <h3>{i === 0 ? 'Files of the best' : `Files of the ${ordinals[i - 1] ?? 'next'}`}</h3>
           <ul class="files" aria-label={`Files that start ${folder}`}>
             {plan.files!.filter((file) => file.name.startsWith(`${folder}/`)).map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => save(file)}>{file.name.slice(folder.length + 1)}</button></li>)}
           </ul>
