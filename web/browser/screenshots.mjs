@@ -42,7 +42,7 @@ for (const { name, size, scheme, link, at, file } of pictures) {
       scrollTo(0, top);
     }, at);
   await page.waitForTimeout(200);
-  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await page.screenshot({ path: join(folder, `${name}.png`), caret: 'initial' });
   await close();
   console.log(`docs/page/${name}.png${problems.length ? ` (${problems.join('; ')})` : ''}`);
 }
