@@ -73,7 +73,7 @@ TEST(ManPages, OneForEachCommandThatHoldsItsOptions) {
   const std::string& page = pages[1].text;
   EXPECT_TRUE(page.starts_with(".TH \"TILECAST\\-PREDICT\" 1 \"2026-11-16\" \"tilecast ")) << page;
   EXPECT_THAT(page, HasSubstr(".SH NAME\ntilecast\\-predict \\- forecast a step\n"));
-  EXPECT_THAT(page, HasSubstr("\\fB\\-\\-mode\\fR \\fIprefill|decode\\fR"));
+  EXPECT_THAT(page, HasSubstr("\\fB\\-\\-mode\\fR \\fIprefill|\\:decode\\fR"));
   EXPECT_THAT(page, HasSubstr(".SS Many GPUs\n"));
   EXPECT_THAT(page, HasSubstr("\n\\&.ranks that share\\eall\n"));  // no request, no escape
 }

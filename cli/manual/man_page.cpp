@@ -48,8 +48,13 @@ std::string synopsis(const CommandNode& node) {
 std::string option_text(const CommandOption& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.names) names.push_back("\\fB" + escaped(name) + "\\fR");
-  std::string value = option.choices.empty() ? option.value : join(option.choices, "|");
-  if (!value.empty() && !option.positional) value = " \\fI" + escaped(value) + "\\fR";
+  // Long lists may be broken behind a bar.
+  std::string value = option.value;
+  if (!option.choices.empty()) value = join(option.choices, "|");
+  value = escaped(value);
+  for (auto bar = value.find('|'); bar != std::string::npos; bar = value.find('|', bar + 1))
+    value.insert(bar + 1, "\\:");
+  if (!value.empty() && !option.positional) value = " \\fI" + value + "\\fR";
   else value.clear();
   return ".TP\n" + join(names, ", ") + value + "\n" +
          escaped(option.help.empty() ? option.names.front() : option.help) + "\n";
@@ -98,7 +103,7 @@ std::string page_text(const CommandNode& node, const std::string& date) {
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string see = node.path.empty() ? "Documents in /usr/share/doc/tilecast." : ".BR tilecast (1)";
   return ".TH \"" + escaped(title) + "\" 1 \"" + date + "\" \"tilecast " + std::string(version()) +
-         "\" \"User Commands\"\n" + ".SH NAME\n" + escaped(page_name(node)) + " \\- " + escaped(node.summary) +
+         "\" \"User Commands\"\n.ad l\n" + ".SH NAME\n" + escaped(page_name(node)) + " \\- " + escaped(node.summary) +
          "\n.SH SYNOPSIS\n" + synopsis(node) + ".SH DESCRIPTION\n" + escaped(sentence_of(node.summary)) + "\n" +
          commands_text(node) + options_text(node) + footer_text(node) + ".SH SEE ALSO\n" + see + "\n";
 }

@@ -317,8 +317,8 @@ class Fuser {
   }
 
   static constexpr std::size_t kLookedBack = 64;
-  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, a seventh of what
-  // the same bytes take out of memory on an H200.
+  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, by that rate a seventh
+  // of what the same bytes take out of memory on an H200. The programs marked 'choose' bear it out; other cards are taken to be alike.
   static constexpr double kFromL1 = 0.14, kMuchSmaller = 8, kParameterBytes = 4;
   static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;

@@ -14,8 +14,8 @@ constexpr int kOperationsWhenShared = 30;
 
 bool is_random(std::string_view base) { return base == "prims.inductor_random" || base == "prims.inductor_randint"; }
 
-// Instructions for an element, as Triton 3.6 and CUDA's libdevice spell functions out: counts of the polynomials and of
-// Philox's ten rounds with two wide products each, of which every number takes all.
+// Instructions for an element, estimated, not counted in compiled code: polynomials of the usual length, and ten rounds of Philox
+// with two wide products each for every random number.
 double instructions_of(std::string_view base) {
   static const std::map<std::string_view, double> known = {{"erf", 25},
                                                            {"tanh", 20},
