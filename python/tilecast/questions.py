@@ -44,7 +44,7 @@ def _is_swept(document: Any) -> bool:
 
 
 def _swept(question: str, varied: Dict[str, Any], document: List[Any], read: Read[A]) -> List[Row[A]]:
-    rows = []
+    rows: List[Row[A]] = []
     for one in document:
         where = {**varied, **one["arguments"]}
         if set(one) == {"arguments", "error"}:
