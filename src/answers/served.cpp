@@ -72,7 +72,7 @@ class Served {
     given->set_files(*wish);
     auto answer = ask_given(form_.name, *std::move(given));
     if (!answer) return as_sent(std::move(answer).error());
-    for (const GivenFile& file : files_) *answer = file.as_sent(*std::move(answer));
+    for (const GivenFile& file : files_) answer = file.as_sent(std::string(*answer));
     return output ? with_output(*std::move(answer), *output) : answer;
   }
 

@@ -27,7 +27,7 @@ struct SweepAxis {
   std::string unit;            // "tokens"; empty where it has none
 };
 
-class QuerySweep {
+class QuerySweep {  // NOLINT(bugprone-exception-escape): of nlohmann's move, which says noexcept itself
  public:
   // Takes ranges out of a query. `lists` names arguments whose question has a way of its own to answer lists of them:
   // their ranges are spelled out, and are no axes.

@@ -63,7 +63,7 @@ class RankOrder {
 class VMachine {
  public:
   VMachine(const Pipeline& p, bool with_tasks) : p_(p), with_tasks_(with_tasks) {
-    const auto stages = static_cast<std::size_t>(2 * p.ranks), all = stages * static_cast<std::size_t>(p.micro_batches);
+    const auto stages = 2 * static_cast<std::size_t>(p.ranks), all = stages * static_cast<std::size_t>(p.micro_batches);
     forward_end_.assign(all, kNotYet), input_end_.assign(all, kNotYet);
     for (int rank = 0; rank < p.ranks; ++rank) orders_.push_back(RankOrder(p, rank).take());
     next_.assign(orders_.size(), 0), free_.assign(orders_.size(), 0);
