@@ -12,6 +12,7 @@ namespace {
 template <class Infos>
 std::vector<std::string> names_in(const Infos& infos) {
   std::vector<std::string> names;
+  names.reserve(std::size(infos));
   for (const auto& info : infos) names.push_back(info.name);
   return names;
 }

@@ -68,7 +68,7 @@ class Wheel(unittest.TestCase):
                                   env={**surroundings, "PYTHONPATH": folder})
             self.assertEqual(told.returncode, 0, told.stderr)
             self.assertIn("tokens_per_second", told.stdout)
-        self.assertEqual(len(readme_lines().strip().splitlines()), 5)
+        self.assertEqual(len(readme_lines().strip().splitlines()), 4)
 
 
 if __name__ == "__main__":

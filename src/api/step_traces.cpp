@@ -20,7 +20,8 @@ Seconds draw_section(ChromeTrace& trace, int process, const StepForecast& step, 
     const Seconds start = now;
     for (std::size_t i = first; i < end; ++i) {
       const StepKernel& k = step.kernels[i];
-      const Seconds duration = k.each * static_cast<double>(k.times / std::max<Count>(1, section.repeats));
+      const Count runs = k.times / std::max<Count>(1, section.repeats);
+      const Seconds duration = k.each * static_cast<double>(runs);
       const std::string kernel = k.family + " " + k.shape;
       trace.span(process, kKernels, {k.name, k.op_class, now, duration},
                  {{"kernel", kernel}, {"limited_by", name_of(k.limited_by)}});
