@@ -378,6 +378,22 @@ Answer answer_of(const Asked& asked, GivenArguments given, int threads) {
   const auto answers = ask_all(*sweep, ask_one, threads, given.watch());
   return answers ? Answer(sweep->document(*answers)) : Answer(answers.error());
 }
+// A question as it was asked, and what it sweeps.
+struct SweptQuestion {
+  const Asked& asked;
+  GivenArguments given;
+  QuerySweep sweep;
+};
+Result<SweptQuestion> swept_question(std::string_view question, std::string_view query) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  auto given = GivenArguments::from(query);
+  if (!given) return std::move(given).error();
+  auto sweep = sweep_of(**found, given->members());
+  if (!sweep) return std::move(sweep).error();
+  return SweptQuestion{**found, *std::move(given), *std::move(sweep)};
+}
+
 std::string outcome_text(const Answer& answer) {
   if (answer) return "{\"answer\": " + *answer + "}";
   const Error& e = answer.error();
@@ -402,25 +418,17 @@ Answer ask(std::string_view question, std::string_view query) {
 
 Result<AnswerRows> ask_rows(std::string_view question, std::string_view query,
                             const std::function<void(double)>& progress) {
-  const auto found = question_named(question);
-  if (!found) return found.error();
-  const auto given = GivenArguments::from(query);
-  if (!given) return given.error();
-  const auto sweep = sweep_of(**found, given->members());
-  if (!sweep) return sweep.error();
-  const auto answers = sweep->ask_all(asker_of(**found, *given), cores(), progress);
+  const auto swept = swept_question(question, query);
+  if (!swept) return swept.error();
+  const auto answers = swept->sweep.ask_all(asker_of(swept->asked, swept->given), cores(), progress);
   if (!answers) return answers.error();
-  return sweep->rows((*found)->name, *answers);
+  return swept->sweep.rows(swept->asked.name, *answers);
 }
 
 Result<bool> is_swept(std::string_view question, std::string_view query) {
-  const auto found = question_named(question);
-  if (!found) return found.error();
-  const auto given = GivenArguments::from(query);
-  if (!given) return given.error();
-  const auto sweep = sweep_of(**found, given->members());
-  if (!sweep) return sweep.error();
-  return !sweep->axes().empty();
+  const auto swept = swept_question(question, query);
+  if (!swept) return swept.error();
+  return !swept->sweep.axes().empty();
 }
 
 Answer ask_many(std::string_view question, std::string_view queries, int threads) {
