@@ -52,3 +52,14 @@ export function Legend({ names, colours }: { names: string[]; colours: string[] 
     </ul>
   );
 }
+
+// What charts of two numbers share: how each is written, what it is called, and whether it is drawn by its logarithm.
+export interface PlaneProps {
+  xText: (value: number) => string;
+  yText: (value: number) => string;
+  xTitle: string;
+  yTitle: string;
+  label: string;
+  logX?: boolean;
+  logY?: boolean;
+}

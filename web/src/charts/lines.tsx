@@ -1,5 +1,5 @@
 // Lines over a shared axis, each with the band of its 80 % intervals; limits as dashed lines with the far side shaded.
-import { BottomAxis, LeftAxis, Legend } from './axis';
+import { BottomAxis, LeftAxis, Legend, type PlaneProps } from './axis';
 import { colour, useMarks, useWidth } from './marks';
 import { type Scale, binary, largest, least, linear, logarithmic } from './scale';
 
@@ -22,15 +22,8 @@ export interface Limit {
 
 const mostMarks = 120;
 
-export interface LinesProps {
+export interface LinesProps extends PlaneProps {
   lines: Line[];
-  xText: (value: number) => string;
-  yText: (value: number) => string;
-  xTitle: string;
-  yTitle: string;
-  label: string;
-  logX?: boolean;
-  logY?: boolean;
   base?: number; // of a logarithmic x axis: 2 or 10
   limits?: Limit[]; // an objective: what lies above it is shaded
   height?: number;

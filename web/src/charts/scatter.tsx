@@ -1,5 +1,5 @@
 // Points with both intervals, coloured by group; the ones that nothing beats joined to a Pareto front.
-import { BottomAxis, LeftAxis, Legend } from './axis';
+import { BottomAxis, LeftAxis, Legend, type PlaneProps } from './axis';
 import { colour, useMarks, useWidth } from './marks';
 import { largest, least, linear, logarithmic } from './scale';
 
@@ -15,15 +15,8 @@ export interface Dot {
   more?: string[];
 }
 
-export interface ScatterProps {
+export interface ScatterProps extends PlaneProps {
   dots: Dot[];
-  xText: (value: number) => string;
-  yText: (value: number) => string;
-  xTitle: string;
-  yTitle: string;
-  label: string;
-  logX?: boolean;
-  logY?: boolean;
   height?: number;
   picked?: number;
   onPick?: (index: number) => void;
