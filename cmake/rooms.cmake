@@ -3,14 +3,14 @@
 #
 #   tilecast_room(kernel KNOWS gpu support units)      # src/kernel, target room_kernel
 #   tilecast_room(train IN lab KNOWS measure estimate) # lab/train, target room_lab_train
-#   tilecast_room(import IN lab APART KNOWS measure)   # sources that use the same names for things of their own
+#   tilecast_room(import IN lab APART import_*.cpp KNOWS measure)  # these use the same names for things of their own
 #
 # A room is an object library. Whoever links rooms into a program or an archive asks tilecast_objects() for the objects of a
 # room and of everything it knows. Tests stand beside their sources, *_test.cpp, and make one program per room that is
 # linked from exactly what the room knows: a use of anything else fails to link.
 
 function(tilecast_room name)
-  cmake_parse_arguments(ROOM "APART" "IN" "KNOWS;GENERATED" ${ARGN})
+  cmake_parse_arguments(ROOM "" "IN" "APART;KNOWS;GENERATED" ${ARGN})
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   set(id ${name})
   if(ROOM_IN)
@@ -19,6 +19,11 @@ function(tilecast_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
   list(REMOVE_ITEM sources ${tests} "")
+  set(apart "")
+  foreach(pattern IN LISTS ROOM_APART)
+    file(GLOB matching CONFIGURE_DEPENDS ${folder}/${pattern})
+    list(APPEND apart ${matching})
+  endforeach()
   set(target room_${id})
   set(known ${id})
   foreach(other IN LISTS ROOM_KNOWS)
@@ -36,10 +41,8 @@ function(tilecast_room name)
   if(sources OR ROOM_GENERATED)
     add_library(${target} OBJECT ${sources} ${ROOM_GENERATED})
     target_link_libraries(${target} PUBLIC tilecast_flags)
-    if(NOT ROOM_APART)
-      tilecast_join(${target})
-      set_source_files_properties(${ROOM_GENERATED} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+    tilecast_join(${target})
+    set_source_files_properties(${ROOM_GENERATED} ${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     if(TARGET standard_headers)
       target_precompile_headers(${target} REUSE_FROM standard_headers)
     endif()
@@ -52,9 +55,6 @@ function(tilecast_room name)
   endif()
   if(TILECAST_TESTS AND tests)
     tilecast_tests(${id} ${tests})
-    if(NOT ROOM_APART)
-      tilecast_join(test_${id})
-    endif()
   endif()
 endfunction()
 
@@ -87,6 +87,7 @@ function(tilecast_tests room)
   add_executable(test_${room} ${ARGN} ${objects})
   target_link_libraries(test_${room} PRIVATE room_${room} tilecast_externals tilecast_testing)
   target_precompile_headers(test_${room} REUSE_FROM testing_headers)
+  tilecast_join(test_${room})
   gtest_discover_tests(test_${room} TEST_PREFIX ${room}/ DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
   set_property(GLOBAL APPEND PROPERTY tilecast_test_programs test_${room})
 endfunction()

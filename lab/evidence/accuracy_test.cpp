@@ -1,6 +1,7 @@
 // The sections of docs/accuracy.md on rows made by hand: figures that can be checked with a pencil.
 #include "lab/evidence/accuracy.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-constexpr const char* kHead = "what,shape,dtype,data,regime,duty,time_us,energy_watts,cycle_mhz,ops\n";
+constexpr const char* kPowerColumns = "what,shape,dtype,data,regime,duty,time_us,energy_watts,cycle_mhz,ops\n";
 
 TEST(PowerReport, ErrorsAreOfRowsThatHaveTheFigure) {
   PowerRow slow{"products, bf16", "burst", "normal", {1.0, 1.5e9, {}}, {1.1, 1.5e9, 700}};
@@ -27,7 +27,7 @@ TEST(PowerReport, ErrorsAreOfRowsThatHaveTheFigure) {
 TEST(PowerReport, LoadsThatLastAreSlowerThanBursts) {
   const TestFolder folder;
   const auto judged = judge_power(
-      folder.plain("r.csv", std::string(kHead) + "gemm,8192x8192x8192,bf16,normal,burst,1,1372.57,,1624,1\n"
+      folder.plain("r.csv", std::string(kPowerColumns) + "gemm,8192x8192x8192,bf16,normal,burst,1,1372.57,,1624,1\n"
                                                  "gemm,8192x8192x8192,bf16,normal,steady,1,1659.49,682.3,1363,1\n"
                                                  "gemm,8192x8192x8192,bf16,normal,duty,0.25,1372,340,1624,1\n"
                                                  "pipe,64,fp32,zeros,burst,1,10,,1980,1\n"
@@ -49,7 +49,7 @@ TEST(PowerReport, LoadsThatLastAreSlowerThanBursts) {
 TEST(PowerReport, BadTablesAreRefused) {
   const TestFolder folder;
   EXPECT_FALSE(judge_power(folder.plain("x.csv", "what,shape\n"), "H200-SXM", shipped_models()));
-  EXPECT_FALSE(judge_power(folder.plain("y.csv", kHead), "NoCard", shipped_models()));
+  EXPECT_FALSE(judge_power(folder.plain("y.csv", kPowerColumns), "NoCard", shipped_models()));
 }
 
 }  // namespace

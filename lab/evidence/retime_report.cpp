@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kShortKernel = 10e-6;  // s; below, launch and the profiler's own scatter count
 
-struct KernelErrors {
+struct CallErrors {
   std::vector<double> each;     // of shapes, absolute
   double weighted = 0, bias = 0, plain = 0, time = 0;
 
@@ -40,7 +40,7 @@ std::string pair_table(const std::vector<TransferredPair>& pairs) {
       "| program | recorded at | forecast at | time matched | all its kernels | median of shapes | by time |\n"
       "|---|---|---|---:|---:|---:|---:|\n";
   for (const TransferredPair& pair : pairs) {
-    KernelErrors errors;
+    CallErrors errors;
     for (const TransferredWork& work : pair.transfer.work) errors.add(work);
     if (errors.each.empty()) continue;
     text += fmt::format("| {} | {} | {} | {:.0f} % | {:+.1f} % | {:.1f} % | {:.1f} % |\n", pair.program, pair.from,
@@ -51,7 +51,7 @@ std::string pair_table(const std::vector<TransferredPair>& pairs) {
   return text + "\n";
 }
 
-std::string grouped_table(const std::map<std::string, KernelErrors>& groups, std::string_view first) {
+std::string grouped_table(const std::map<std::string, CallErrors>& groups, std::string_view first) {
   std::string text = fmt::format("| {} | {}|---|---:|---:|---:|---:|---:|\n", first, kErrorColumns);
   for (const auto& [name, errors] : groups) text += fmt::format("| {} | {} |\n", name, errors.cells());
   return text + "\n";
@@ -83,7 +83,7 @@ Result<std::vector<TransferredPair>> judge_transfers(const std::string& folder, 
 }
 
 std::string transfer_report(const std::vector<TransferredPair>& pairs) {
-  std::map<std::string, KernelErrors> all, families;
+  std::map<std::string, CallErrors> all, families;
   std::vector<double> totals;
   for (const TransferredPair& pair : pairs) {
     totals.push_back(std::abs(pair.transfer.forecast / pair.transfer.recorded - 1));

@@ -37,7 +37,7 @@ void draw_key(Svg& svg, double x, double y, const std::vector<Key>& keys) {
 
 // --- configurations
 
-constexpr double kSide = 330, kLeft = 70, kTop = 96, kBetween = 80;
+constexpr double kSide = 330, kLeft = 70, kTop = 96, kBetweenPanels = 80;
 constexpr double kWidest = 4;  // slower ones are left out: a search would not look at them twice
 constexpr std::array<Key, 3> kMarks = {{{colour::kOrange, "SGLang's default"},
                                         {colour::kInk, "vLLM's default"},
@@ -84,13 +84,13 @@ Status draw_configurations(Svg& svg, double left, const TunedShape& shape, const
 
 Result<std::string> configuration_plot(const std::vector<const TunedShape*>& shapes, const Gpu& gpu) {
   const double panels = static_cast<double>(shapes.size());
-  Svg svg(kLeft + panels * kSide + (panels - 1) * kBetween + 30, kTop + kSide + 48,
+  Svg svg(kLeft + panels * kSide + (panels - 1) * kBetweenPanels + 30, kTop + kSide + 48,
           "Measured time of every configuration over its forecast");
   draw_key(svg, kLeft, 50, {kMarks.begin(), kMarks.end()});
   double left = kLeft;
   for (const TunedShape* shape : shapes) {
     if (const Status fine = draw_configurations(svg, left, *shape, gpu); !fine) return fine.error();
-    left += kSide + kBetween;
+    left += kSide + kBetweenPanels;
   }
   svg.text(16, kTop + kSide / 2, "measured", {.anchor = Anchor::middle, .turned = -90});
   return svg.file();

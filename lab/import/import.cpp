@@ -12,7 +12,7 @@
 namespace tilecast {
 namespace {
 
-constexpr std::size_t kMostReasons = 1000;  // kept apart in a report
+constexpr std::size_t kMostReasonsToldApart = 1000;  // kept apart in a report
 
 constexpr std::array<const KernelTables*, kSources> kKernelSources = {
     &kAiconfiguratorKernels, &kNeusightKernels,      &kSynperfKernels, &kAiterKernels,
@@ -60,7 +60,7 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
     std::string why = cells.take_left_out();
     if (why.empty() && !failure) why = left_out;
     if (!why.empty()) {
-      report.leave_out(report.left_out.size() < kMostReasons ? why : "for other reasons", 1);
+      report.leave_out(report.left_out.size() < kMostReasonsToldApart ? why : "for other reasons", 1);
       continue;
     }
     if (!failure && !(row.latency > seconds(0) && row.latency < seconds(1e6)))
