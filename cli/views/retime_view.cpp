@@ -22,7 +22,7 @@ std::string shortened(std::string text, std::size_t width) {
 std::string shape_of(const RetimedWork& work) {
   if (work.shape_family.empty()) return work.op.empty() ? "–" : work.op;
   std::string words = work.shape_family + " " + work.dtype;
-  for (const auto& [name, value] : work.dims) words += " " + name + "=" + value;
+  for (const auto& [name, value] : work.dims) words += fmt::format(" {}={}", name, value);
   return words;
 }
 

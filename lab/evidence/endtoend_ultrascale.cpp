@@ -81,7 +81,7 @@ Result<Cluster> cluster_of(const Gpu& gpu, Count nodes, Count ranks, bool gather
   Cluster cluster = *known;
   cluster.nodes = static_cast<int>(nodes);
   for (const MeasuredRate& rate : kBetweenNodes)
-    if (rate.nodes == kBetweenNodes.front().nodes || ranks >= rate.nodes * kCards)
+    if (rate.nodes == kBetweenNodes.front().nodes || ranks >= Count{rate.nodes} * kCards)
       cluster.inter->bandwidth =
           gigabytes_per_second((gathers ? rate.all_gather : rate.all_reduce) / kCards / kOfPeak);
   return cluster;

@@ -126,8 +126,8 @@ StorageEvents events_of(const ProgramFile& program, const LibraryMemory& librari
     const int born = i < libraries.born.size() ? libraries.born[i] : storage.born;
     const int dies = i < libraries.dies.size() ? libraries.dies[i] : storage.dies;
     if (!storage.on_card) continue;
-    events.born[static_cast<std::size_t>(born + 1)].push_back(static_cast<int>(i));
-    if (dies >= 0) events.dies[static_cast<std::size_t>(dies + 1)].push_back(static_cast<int>(i));
+    events.born[static_cast<std::size_t>(born) + 1].push_back(static_cast<int>(i));
+    if (dies >= 0) events.dies[static_cast<std::size_t>(dies) + 1].push_back(static_cast<int>(i));
   }
   return events;
 }

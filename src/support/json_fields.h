@@ -86,7 +86,7 @@ class JsonFields {
     if (!value) return found;
     if (!value->is_object()) return fail(path, "must be an object of texts"), found;
     for (const auto& [key, item] : value->items()) {
-      if (!item.is_string()) return fail(path + "." + key, "must be a text"), found;
+      if (!item.is_string()) return fail(inside(path, key), "must be a text"), found;
       found[key] = item.get<std::string>();
     }
     return found;
@@ -99,7 +99,7 @@ class JsonFields {
     if (!value->is_object()) return fail(path, "must be an object of numbers");
     for (const auto& [key, item] : value->items()) {
       if (failure_) return;
-      const double v = number_at(path + "." + key, item);
+      const double v = number_at(inside(path, key), item);
       if (!failure_) use(key, v);
     }
   }
@@ -110,12 +110,15 @@ class JsonFields {
       if (!value->is_object()) return fail(object, "must be an object");
       for (const auto& [key, item] : value->items())
         if (std::find(fields.begin(), fields.end(), key) == fields.end())
-          return fail(object.empty() ? key : object + "." + key, "unknown field",
+          return fail(inside(object, key), "unknown field",
                       suggestion(key, fields, "known here: " + join(fields, ", ")));
     }
   }
 
  private:
+  static std::string inside(const std::string& object, const std::string& key) {
+    return object.empty() ? key : fmt::format("{}.{}", object, key);
+  }
   double number_at(const std::string& path, const Json& value) {
     if (!value.is_number()) return fail(path, "must be a number"), 0.0;
     const double v = value.get<double>();
