@@ -11,6 +11,7 @@
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_columns.h"
+#include "parallel/framework.h"
 
 namespace tilecast {
 namespace {
@@ -228,6 +229,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   run.engine.dropout = !says(notes, "swiglu");  // 0.1 unless asked; the tests of gated models ask for none
   run.engine.eager_attention = writes_scores(row, notes);
   run.training.fused_optimizer = run.training.wide_gradients = true;
+  run.training.options.stops_early = recipe_of(Framework::megatron).stops_early;
   if (const auto found = notes.find("recompute-granularity"); found != notes.end() && found->second == "full")
     run.training.options.recompute = Recompute::full;
 

@@ -87,6 +87,7 @@ TrainingSetup training_of(const StepQuery& q, const FrameworkRecipe& recipe) {
   TrainingSetup t;
   t.options.recompute = q.recompute.value_or(recipe.recompute);
   t.options.gradient_sum = recipe.gradient_sum;
+  t.options.stops_early = recipe.stops_early;
   switch (q.optimizer) {
     case TrainingOptimizer::adamw: t.optimizer = OptimizerKind::adamw; break;
     case TrainingOptimizer::adam: t.optimizer = OptimizerKind::adam; break;

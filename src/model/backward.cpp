@@ -270,11 +270,42 @@ Section of_reference(const Section& forward) {
   return section;
 }
 
-Section again(const Section& forward, Recompute recompute) {
+// Whether gradients read something that only running the operator gives: its result, the moments of a norm, a mask. Others
+// need their inputs alone, which are there before they run, or nothing.
+enum class Needs { nothing, inputs, result };
+Needs needs_of(const Operator& op) {
+  if (std::holds_alternative<Gemm>(op.shape)) return Needs::inputs;
+  if (std::holds_alternative<Copy>(op.shape) || std::holds_alternative<Rope>(op.shape)) return Needs::nothing;
+  const auto* pointwise = std::get_if<Elementwise>(&op.shape);
+  if (!pointwise || op.spelling == Spelling::dropout) return Needs::result;
+  switch (pointwise->op) {
+    case PointwiseOp::add:
+    case PointwiseOp::copy: return Needs::nothing;
+    case PointwiseOp::relu:
+    case PointwiseOp::tanh:
+    case PointwiseOp::exp: return Needs::result;
+    default: return Needs::inputs;
+  }
+}
+
+// How many of a layer's operators run again when it stops early.
+std::size_t until_all_is_there(const Section& layer) {
+  for (std::size_t i = layer.operators.size(); i-- > 0;) {
+    const Needs needs = needs_of(layer.operators[i]);
+    if (needs == Needs::result) return i + 1;
+    if (needs == Needs::inputs) return i;
+  }
+  return 0;
+}
+
+Section again(const Section& forward, const TrainingOptions& options) {
+  const Recompute recompute = options.recompute;
   Section section = forward;
   const std::vector<bool> repeated = operators_again(forward, recompute);
+  const bool whole = recompute == Recompute::selective || !options.stops_early;
+  const std::size_t end = whole ? forward.operators.size() : until_all_is_there(forward);
   section.operators.clear();
-  for (std::size_t i = 0; i < forward.operators.size(); ++i)
+  for (std::size_t i = 0; i < end; ++i)
     if (repeated[i]) section.operators.push_back(forward.operators[i]);
   if (recompute == Recompute::alternate) section.repeats = forward.repeats / 2;
   section.recomputed = true;
@@ -305,7 +336,7 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
   for (std::size_t i = forward.sections.size(); i-- > 0;) {
     const Section& section = forward.sections[i];
     if (options.recompute != Recompute::none && section.repeats > 1)
-      if (Section repeated = again(section, options.recompute); !repeated.operators.empty())
+      if (Section repeated = again(section, options); !repeated.operators.empty())
         follows(std::move(repeated), i);
     follows(BackwardWriter(section, options).write(), i);
   }

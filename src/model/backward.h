@@ -12,6 +12,9 @@ inline constexpr std::string_view kRecomputedMark = " (recomputed)";
 
 struct TrainingOptions {
   Recompute recompute = Recompute::none;
+  // A layer that runs again stops once all that gradients read is there: before its last product, whose result only the
+  // next layer read (torch.utils.checkpoint, not reentrant, from 2.1 on: "early stop"; torch.compile drops it as dead).
+  bool stops_early = true;
   // Gradients are added to those of an earlier pass instead of replacing them (gradient accumulation, or frameworks
   // that never drop the buffers).
   bool accumulate = false;

@@ -81,21 +81,36 @@ TEST(Backward, AccumulationAddsEveryWeightOnce) {
 }
 
 TEST(Backward, RecomputationRunsLayersForwardAgain) {
-  const Graph graph = with_backward(gated_block(64, 32, 128), {.recompute = Recompute::full});
+  const Graph graph = with_backward(gated_block(64, 32, 128), {.recompute = Recompute::full, .stops_early = false});
   ASSERT_EQ(graph.sections.size(), 3u);
   EXPECT_EQ(graph.sections[1].operators.size(), graph.sections[0].operators.size());
   EXPECT_EQ(graph.sections[1].pass, Pass::backward);
   EXPECT_EQ(parameters(graph), parameters(gated_block(64, 32, 128))) << "weights are not owned twice";
 }
 
+TEST(Backward, WhatRunsAgainStopsBeforeItsLastProduct) {
+  const Graph forward = gated_block(64, 32, 128);
+  const auto& all = forward.sections.front().operators;
+  const auto again = with_backward(forward, {.recompute = Recompute::full}).sections.at(1).operators;
+  ASSERT_EQ(again.size(), all.size() - 2) << "neither the last product nor the sum behind it";
+  for (std::size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].name, all[i].name);
+  EXPECT_TRUE(std::holds_alternative<Gemm>(all[again.size()].shape));
+  // A norm behind the block keeps the moments of what it reads: all of it runs.
+  Graph normed = forward;
+  Operator norm = all.front();
+  norm.name = "norm behind";
+  normed.sections.front().operators.push_back(norm);
+  EXPECT_EQ(with_backward(normed, {.recompute = Recompute::full}).sections.at(1).operators.size(), all.size() + 1);
+}
+
 TEST(Backward, RecomputationInPartRunsItsOperatorsAgain) {
   const Graph forward = gated_block(64, 32, 128);
   const std::size_t all = forward.sections.front().operators.size();
   // Of three products the second runs again, and so does all that is none.
-  const Graph operators = with_backward(forward, {.recompute = Recompute::operators});
+  const Graph operators = with_backward(forward, {.recompute = Recompute::operators, .stops_early = false});
   ASSERT_EQ(operators.sections.size(), 3u);
   EXPECT_EQ(operators.sections[1].operators.size(), all - 2);
-  const Graph alternate = with_backward(forward, {.recompute = Recompute::alternate});
+  const Graph alternate = with_backward(forward, {.recompute = Recompute::alternate, .stops_early = false});
   EXPECT_EQ(alternate.sections[1].repeats, forward.sections.front().repeats / 2);
   EXPECT_EQ(alternate.sections[1].operators.size(), all);
   // There is no attention to run again.

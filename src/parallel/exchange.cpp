@@ -47,20 +47,22 @@ class ExchangeWriter {
   double stream() const { return tokens_ * hidden_ * element_; }
 
   // Around a block whose work tensor parallel ranks share: they start from the same tokens and sum what they get.
-  void around_block(const std::string& name, bool repeats) {
+  // `last`: nothing of the layer follows it, so that a layer that stops early sums nothing there again.
+  void around_block(const std::string& name, bool repeats, bool last) {
     const double rerun = repeats ? again_ : 0;
-    if (at_.layout.sequence_parallel) return around_pieces(name, rerun);
+    const bool sums_again = keeps_no_sums() && !(last && at_.training.options.stops_early);
+    if (at_.layout.sequence_parallel) return around_pieces(name, rerun, sums_again);
     add(name + " sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::forward);
     // The gradient of a block's input is summed while those of its weights are computed.
     const bool hidden = at_.layout.tensor_overlap >= TensorOverlap::backward;
     if (trains_)
       add(name + " gradient sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward, 1, hidden);
-    if (rerun > 0 && keeps_no_sums())
+    if (rerun > 0 && sums_again)
       add(name + " sum again", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::backward, rerun);
   }
 
   // ... of which each has its own tokens between blocks.
-  void around_pieces(const std::string& name, double rerun) {
+  void around_pieces(const std::string& name, double rerun, bool sums_again) {
     const TensorOverlap overlap = at_.layout.tensor_overlap;
     in_pieces(name + " gather", CollectiveOp::all_gather, Pass::forward, 1);
     in_pieces(name + " scatter", CollectiveOp::reduce_scatter, Pass::forward, 1);
@@ -75,7 +77,7 @@ class ExchangeWriter {
           overlap >= TensorOverlap::inputs);
     if (!(rerun > 0)) return;
     in_pieces(name + " gather again", CollectiveOp::all_gather, Pass::backward, rerun);
-    if (keeps_no_sums()) in_pieces(name + " scatter again", CollectiveOp::reduce_scatter, Pass::backward, rerun);
+    if (sums_again) in_pieces(name + " scatter again", CollectiveOp::reduce_scatter, Pass::backward, rerun);
   }
 
   // Keys and values of other ranks' tokens.
@@ -231,9 +233,11 @@ void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, c
   const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
   const bool dispatch = moe && at.layout.ep > 1 && !experts_by_sum(at);
   const bool dense = layer.feed_forward.index() != 0 && (!dispatch || moe->shared_inter > 0);
-  if (layer.mixer.index() != 0 && !(together && dense)) out.around_block("attention", repeats);
-  if (layer.cross) out.around_block("cross attention", repeats);
-  if (dense) out.around_block("feed-forward", repeats);
+  // A norm behind the last block keeps its moments, so that the block is summed again.
+  const bool bare = (place == NormPlace::before || together) && !dispatch;
+  if (layer.mixer.index() != 0 && !(together && dense)) out.around_block("attention", repeats, bare && !dense && !layer.cross);
+  if (layer.cross) out.around_block("cross attention", repeats, bare && !dense);
+  if (dense) out.around_block("feed-forward", repeats, bare);
   if (dispatch) out.experts(*moe, repeats);
 }
 

@@ -16,6 +16,7 @@ constexpr FrameworkRecipe megatron_core() {
   r.loss = LossForm::in_place;
   r.fused_optimizer = r.wide_gradients = true;
   r.gradient_sum = GradientSum::in_product;
+  r.stops_early = false;  // megatron/core/tensor_parallel/random.py, CheckpointFunction
   r.sharding = Sharding::optimizer;
   r.sequence_parallel = true;
   r.tensor_overlap = TensorOverlap::backward;
@@ -71,6 +72,7 @@ constexpr FrameworkRecipe deepspeed() {
   r.release = "DeepSpeed 0.16";
   r.page = "deepspeed.ai/docs/config-json";
   r.fused_optimizer = true;  // FusedAdam
+  r.stops_early = false;     // runtime/activation_checkpointing/checkpointing.py, CheckpointFunction
   r.mixed = MixedPrecision::master;
   r.tensor_overlap = TensorOverlap::none;
   r.overlap = r.gather_overlap = false, r.shard_overlap = true;  // overlap_comm, off but for stage 3
@@ -107,6 +109,7 @@ constexpr FrameworkRecipe composer() {
   r.loss = LossForm::fused;                     // flash-attn's
   // "amp": parameters gathered in fp32 and cast by autocast; gradients travel in bf16.
   r.mixed = MixedPrecision::autocast, r.narrow_exchange = true;
+  r.stops_early = false;  // PyTorch 2.0
   r.sharding = Sharding::parameters;
   r.tensor_overlap = TensorOverlap::none;
   return r;
@@ -155,6 +158,7 @@ void apply(const FrameworkRecipe& r, Run& run, RankLayout& layout) {
   training.fused_optimizer = r.fused_optimizer;
   training.wide_gradients = r.wide_gradients, training.narrow_exchange = r.narrow_exchange;
   training.options.gradient_sum = r.gradient_sum, training.options.recompute = r.recompute;
+  training.options.stops_early = r.stops_early;
   layout.sharding = layout.replicas() > 1 ? r.sharding : Sharding::none;
   layout.sequence_parallel = r.sequence_parallel && layout.tp > 1;
   layout.tensor_overlap = r.tensor_overlap;

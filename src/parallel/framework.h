@@ -26,6 +26,7 @@ struct FrameworkRecipe {
   bool narrow_exchange = false;  // ... but sent in the products' format
   GradientSum gradient_sum = GradientSum::apart;
   Recompute recompute = Recompute::none;
+  bool stops_early = true;  // layers run again as torch.utils.checkpoint does it; false: to their end
 
   // Ranks
   Sharding sharding = Sharding::none;
