@@ -1,4 +1,4 @@
-"""Which programs are measured: kinds, sizes, eager or compiled, and which half of the kinds each belongs to."""
+"""Which programs are measured: kinds, sizes, eager or compiled, and which part of the kinds each belongs to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Program:
     kind: str
-    builder: str  # a function of vision.py, language.py or others.py
+    builder: str  # a function of vision.py, language.py, others.py or unseen.py
     mode: str  # inference | training
     sizes: dict[str, Any] = field(default_factory=dict)
     engine: str = "eager"  # eager | compile
@@ -23,8 +23,8 @@ class Program:
 
     @property
     def half(self) -> str:
-        """Programs of one kind are all in the same half."""
-        return half_of(self.kind)
+        """Programs of one kind are all in the same half; kinds that nothing was chosen by are `blind`."""
+        return "blind" if self.kind in BLIND_KINDS else half_of(self.kind)
 
 
 def _is_size(value: Any) -> bool:
@@ -135,10 +135,49 @@ def compiled() -> list[Program]:
     ]
 
 
+def blind() -> list[Program]:
+    """Kinds that no rule or constant was chosen by. Once their measurements have been looked at, they are blind no more."""
+    i, t, c = "inference", "training", "compile"
+    return [
+        _p("registers", "registers", i, batch=64, side=224),
+        _p("rotary-encoder", "rotary_encoder", t, batch=16, length=512, train=True, autocast="bf16"),
+        _p("disentangled", "disentangled", t, batch=16, length=256, train=True, autocast="bf16"),
+        _p("diffusion-transformer", "diffusion_transformer", t, batch=64, side=32),
+        _p("points", "points", t, batch=64, count=2048),
+        _p("temporal", "temporal", t, batch=32, length=2048, train=True),
+        _p("volumes", "volumes", t, batch=2, side=64, train=True),
+        _p("shared-layers", "shared_layers", t, batch=16, length=512, train=True),
+        _p("linear-attention", "linear_attention", t, batch=8, length=1024, layers=8, train=True),
+        _p("translator", "translator", t, batch=128, length=64),
+        _p("mixture", "mixture", t, batch=4, length=1024, layers=6, train=True),
+        _p("mixer", "mixer", i, batch=128),
+        _p("regnet", "torchvision_model", i, name="regnet_y_3_2gf", batch=128, dtype="fp16", channels_last=True),
+        _p("densenet", "torchvision_model", t, name="densenet121", batch=64, train=True, autocast="bf16"),
+        _p("distilled", "distilled", i, batch=1, length=128),
+        _p("registers", "registers", i, c, batch=64, side=224),
+        _p("rotary-encoder", "rotary_encoder", t, c, batch=16, length=512, layers=6, train=True, autocast="bf16"),
+        _p("disentangled", "disentangled", i, c, batch=16, length=256, layers=6, train=False, dtype="bf16"),
+        _p("diffusion-transformer", "diffusion_transformer", t, c, batch=64, side=32, layers=6),
+        _p("points", "points", t, c, batch=64, count=2048),
+        _p("temporal", "temporal", t, c, batch=32, length=2048, train=True),
+        _p("volumes", "volumes", i, c, batch=2, side=96, train=False),
+        _p("shared-layers", "shared_layers", t, c, batch=16, length=512, train=True),
+        _p("linear-attention", "linear_attention", i, c, batch=8, length=1024, layers=8, train=False),
+        _p("mixer", "mixer", i, c, batch=128, layers=8),
+    ]
+
+
+BLIND_KINDS = {program.kind for program in blind()}
+
+
+def everything() -> list[Program]:
+    return eager() + compiled() + retimed() + blind()
+
+
 def build(program: Program) -> Any:
     """The program's Work on the default device, ready to run."""
-    from . import language, others, vision
-    for module in (vision, language, others):
+    from . import language, others, unseen, vision
+    for module in (vision, language, others, unseen):
         if hasattr(module, program.builder):
             return getattr(module, program.builder)(**program.sizes)
     raise KeyError(f"no builder {program.builder}")
