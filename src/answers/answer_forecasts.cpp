@@ -1,0 +1,116 @@
+// Questions that forecast: kernels, steps, memory, collectives, served requests.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "answers/answering.h"
+#include "answers/ask_each.h"
+#include "answers/documents.h"
+
+namespace tilecast {
+namespace {
+
+Result<std::vector<StepQuery>> steps_asked(GivenArguments& given, StepQuery query) {
+  StepLists lists;
+  for (const auto& [name, values] : {std::pair("gpu", &lists.gpus),
+                                     {"dtype", &lists.dtypes},
+                                     {"engine", &lists.engines},
+                                     {"cluster", &lists.clusters}}) {
+    auto list = given.take_list(name);
+    if (!list) return std::move(list).error();
+    *values = *std::move(list);
+  }
+  if (auto fine = read_query(given, query); !fine) return fine.error();
+  return step_queries(query, lists);
+}
+
+// A recorded program: of a step's arguments, those alone that a program has.
+AnswerDocument ask_program(const std::vector<StepQuery>& asked) {
+  std::vector<ProgramQuery> queries;
+  for (const StepQuery& step : asked) {
+    if (step.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    if (auto fine = check_program_arguments(step); !fine) return fine.error();
+    queries.push_back({step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights});
+  }
+  const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(queries));
+  const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });
+  if (!any && !steps.empty()) return steps.front().error();
+  return program_json(steps, queries);
+}
+
+}  // namespace
+
+Result<KernelQuery> read_kernel(GivenArguments& given) {
+  KernelQuery query;
+  auto family = given.take_text("family");
+  if (!family) return std::move(family).error();
+  query.family = *std::move(family);
+  if (auto filled = given.fill(arguments_of(query)); !filled) return filled.error();
+  auto dims = given.take_rest();
+  if (!dims) return std::move(dims).error();
+  query.dims = *std::move(dims);
+  return query;
+}
+
+AnswerDocument ask_kernel(GivenArguments& given) {
+  const auto gpus = given.take_list("gpu");
+  if (!gpus) return gpus.error();
+  if (gpus->empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+  const auto query = read_kernel(given);
+  if (!query) return query.error();
+  std::vector<KernelQuery> queries = {*query};
+  if (auto asked = ask_each(queries, "gpu", *gpus); !asked) return asked.error();
+  std::vector<KernelForecast> forecasts;
+  for (auto& answer : forecast(queries)) {
+    if (!answer) return std::move(answer).error();
+    forecasts.push_back(*std::move(answer));
+  }
+  return forecast_json(forecasts);
+}
+
+AnswerDocument ask_predict(GivenArguments& given) {
+  const auto queries = steps_asked(given, {});
+  if (!queries) return queries.error();
+  if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
+  const auto rows = step_rows(*queries);
+  if (!rows) return rows.error();
+  return queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
+}
+
+AnswerDocument ask_memory(GivenArguments& given) {
+  const auto queries = steps_asked(given, {});
+  if (!queries) return queries.error();
+  std::vector<StepQuery> quick;
+  for (const StepQuery& query : *queries) quick.push_back(quickly(query));
+  return memory_document(quick);
+}
+
+AnswerDocument ask_collective(GivenArguments& given) {
+  std::vector<CollectiveQuery> queries(1);
+  std::vector<std::pair<const char*, std::vector<std::string>>> lists = {
+      {"cluster", {}}, {"bytes", {}}, {"tokens", {}}};
+  for (auto& [name, values] : lists) {
+    auto list = given.take_list(name);
+    if (!list) return std::move(list).error();
+    values = *std::move(list);
+  }
+  if (auto fine = read_query(given, queries.front()); !fine) return fine.error();
+  for (const auto& [name, values] : lists)
+    if (auto asked = ask_each(queries, name, values); !asked) return asked.error();
+  std::vector<CollectiveAnswer> answers;
+  for (auto& answer : forecast(queries)) {
+    if (!answer) return std::move(answer).error();
+    answers.push_back(*std::move(answer));
+  }
+  return collective_json(answers);
+}
+
+AnswerDocument ask_simulate(GivenArguments& given) {
+  SimulateQuery query;
+  if (auto fine = read_query(given, query); !fine) return fine.error();
+  const auto run = simulate(query, given.progress());
+  return run ? AnswerDocument(simulate_json(*run)) : AnswerDocument(run.error());
+}
+
+}  // namespace tilecast
