@@ -76,7 +76,7 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
              fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)), formats_text(d), spread_text(d),
              fmt::format("{} / {}", d.pool.max_sequences, d.pool.step_tokens),
              text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
-             p.slo.any() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
+             p.any_objective() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
              fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
              fmt::format("{:.0f}", d.concurrency),
              fmt::format("{:.0f} + {:.0f} GiB", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
@@ -98,6 +98,22 @@ std::string margin_text(const ServingPlan& p, const PlannedServing& d) {
   add("TTFT", p.slo.ttft, d.simulated->ttft);
   add("TPOT", p.slo.tpot, d.simulated->tpot);
   add("E2EL", p.slo.e2el, d.simulated->e2el);
+  return text;
+}
+
+// "chat: TTFT 212 ms of 500 ms, TPOT 11 ms", by the objectives of each class.
+std::string classes_text(const ServingPlan& p, const PlannedServing& d) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(p.classes.size(), d.simulated->classes.size()); ++i) {
+    const ClassMetrics& c = d.simulated->classes[i];
+    const Slo& slo = p.classes[i].slo;
+    const auto figure = [&](const char* name, const std::optional<Seconds>& limit, const Summary& of) {
+      return fmt::format("{} {}{}", name, text_of(statistic_of(of, p.statistic)),
+                         limit ? " of " + text_of(*limit) : std::string());
+    };
+    text += fmt::format("{}: {}, {}, {}\n", c.name, figure("TTFT", slo.ttft, c.ttft), figure("TPOT", slo.tpot, c.tpot),
+                        figure("E2EL", slo.e2el, c.e2el));
+  }
   return text;
 }
 
@@ -143,6 +159,7 @@ std::string none_text(const ServingPlan& p, std::optional<double> chance) {
   if (chance) text += fmt::format(" with a chance of {}", percent(*chance));
   if (!p.nearest && !p.attainable)
     return text + (p.too_dear > 0           ? "; the budget or the number of GPUs allows no copy of the model"
+                   : p.unsuited > 0         ? "; " + p.does_not_suit
                    : p.does_not_fit.empty() ? "; no layout asked for suits the model and the GPUs"
                                             : "; the model does not fit any of the GPUs: " + p.does_not_fit);
   if (p.nearest) {
@@ -180,8 +197,8 @@ std::string best_text(const ServingPlan& p, const PlannedServing& d) {
     text += ", " + text_of_energy(*energy->per_token) + " an output token";
   text += "\n";
   if (p.slo.any()) text += "margin: " + margin_text(p, d) + "\n";
-  text += interval_text(p, d);
-  if (p.slo.any()) text += break_text(p) + "\n";
+  text += classes_text(p, d) + interval_text(p, d);
+  if (p.any_objective()) text += break_text(p) + "\n";
   for (const std::string& note : p.prices)
     if (note.starts_with(d.gpu + " ")) text += "price: " + note + "\n";
   return text;
@@ -202,9 +219,11 @@ std::string launch_text(const PlannedServing& d) {
 }
 
 std::string plan_load_text(const PlanServeQuery& q, const ServingPlan& p) {
-  const std::string lengths = fmt::format("input {}, output {}", q.load.input, q.load.output);
+  const bool talks = !q.requests.turns.empty();
+  const std::string lengths =
+      q.trace.empty() ? fmt::format("input {}, output {}", q.load.input, q.load.output) : "requests of " + q.trace;
   std::string text = p.model + ", ";
-  if (p.rate > 0) text += fmt::format("{:g} requests/s, ", p.rate);
+  if (p.rate > 0) text += fmt::format("{:.4g} {}/s, ", p.rate, talks ? "conversations" : "requests");
   text += lengths;
   if (p.slo.any()) text += ": " + objectives_text(p);
   return text + "\n";
@@ -229,6 +248,8 @@ std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
   text += fmt::format(
       "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n", p.tried,
       p.too_large, p.too_slow, p.finalists.size());
+  if (p.unsuited > 0)
+    text += fmt::format("{} set-ups do not go with what is asked for: {}\n", p.unsuited, p.does_not_suit);
   for (const std::string& note : p.notes) text += note_word("Note:") + " " + note + "\n";
   text += "\n";
   if (!p.best) return text + none_text(p, q.min_chance) + "\n";

@@ -51,6 +51,12 @@ struct PlanServeQuery {
   Statistic slo_at = Statistic::p90;
   std::optional<double> min_chance;  // of meeting the SLO, that a plan must have; none: a forecast that meets it
   LoadQuery load;                    // with a rate where the objective is cost or energy
+  double burstiness = 1;             // of arrivals: 1 is Poisson, less is burstier
+  std::string trace;                 // a file of requests in place of `load`
+  RequestQuery requests;             // conversations, clients, classes, adapters, images
+  DraftQuery drafts;
+  Router router = Router::round_robin;
+  FleetQuery fleet;                  // the router's thresholds, tiers of the cache, copies of experts, shared keys
   std::string routing = {};          // of tokens to experts: uniform, power:1.2 (empty), counts:FILE
   std::vector<std::string> gpus;     // "H100-SXM", "16xB200": at most so many; empty: those with a price
   Count max_gpus = 64;               // of each kind, where `gpus` does not say
@@ -129,12 +135,12 @@ struct ParetoPoint {
   std::string what;                                                 // "H100-SXM vllm fp8, tp 2"
   bool front = false;                                               // nothing has more of both
   std::string gpu, layout;                                          // "H100-SXM", "tp 2"; one GPU: "1 GPU"
-  bool layout_front = false;  // nothing on this GPU in this layout has more of both
+  bool layout_front = false;                   // nothing on this GPU in this layout has more of both
   double low_per_user = 0, high_per_user = 0;  // 80 % interval of tokens_per_user, on either front
 };
 struct LoadPoint {
   double rate = 0;
-  Seconds ttft, tpot, e2el;  // the query's statistic of them
+  Seconds ttft, tpot, e2el;                              // the query's statistic of them
   Interval ttft_interval, tpot_interval, e2el_interval;  // 80 %
 };
 struct PlanPictures {
@@ -153,9 +159,13 @@ struct ServingPlan {
   Count too_large = 0;                    // set-ups whose model does not fit
   Count too_slow = 0;                     // set-ups that miss with however many replicas
   Count too_dear = 0;                     // set-ups of which not one is allowed
+  Count unsuited = 0;                     // set-ups that the features asked for do not go with
+  std::string does_not_suit;              // ... and what the last of them lacks
   std::string does_not_fit;               // of those that do not fit, what the least demanding one lacks
   std::vector<std::string> prices;        // whose: "H100-SXM $2.99 an hour (...)"
-  std::vector<std::string> notes;         // prices that are missing
+  std::vector<std::string> notes;         // prices that are missing, what a trace was cut to
+  std::vector<RequestClass> classes;      // of requests, with objectives of their own
+  bool any_objective() const;             // the SLO's, or a class's
   std::vector<PlannedServing> finalists;  // simulated, best first: by the objective over the chance of meeting the SLO
   std::vector<std::size_t> front;         // of those that meet: nothing is better by the objective and as fast
   std::optional<std::size_t> best;        // the first that meets
@@ -187,14 +197,14 @@ constexpr const auto& enum_names(TrainingEngine) { return kTrainingEngineNames; 
 struct PlanTrainQuery {
   std::string model;  // a name, a Hugging Face config.json or its folder
   std::string gpus;   // how many of which: "64xH100-SXM", or a cluster; with a deadline or a budget also "H100-SXM"
-  Count global_batch = 0;  // sequences of a step
-  Count seq = 0;           // tokens of a sequence
-  std::string dtype;       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
-  std::optional<Framework> framework;       // whose defaults hold for what is not given (docs/parallel.md)
-  std::optional<TrainingEngine> engine;     // empty: the framework's, else cudagraph
-  std::optional<AttentionForm> attention;   // empty: the framework's, else fused
-  std::optional<MixedPrecision> mixed;      // empty: the framework's, else master
-  TrainMethod train = {};                   // narrow products, adapters, pairs
+  Count global_batch = 0;                  // sequences of a step
+  Count seq = 0;                           // tokens of a sequence
+  std::string dtype;                       // of the products; empty: bf16, or the checkpoint's where nothing is mixed
+  std::optional<Framework> framework;      // whose defaults hold for what is not given (docs/parallel.md)
+  std::optional<TrainingEngine> engine;    // empty: the framework's, else cudagraph
+  std::optional<AttentionForm> attention;  // empty: the framework's, else fused
+  std::optional<MixedPrecision> mixed;     // empty: the framework's, else master
+  TrainMethod train = {};                  // narrow products, adapters, pairs
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   double tokens = 1e12;         // of the whole training
   std::optional<double> price;  // of a GPU and hour; none: the table's

@@ -119,13 +119,22 @@ struct RequestQuery {
   std::string classes;                       // "chat:share=0.8,priority=0,ttft=500ms;batch:share=0.2,priority=1"
   SchedulingPolicy scheduling = SchedulingPolicy::fcfs;
   // LoRA.
-  Count adapters = 0;      // different ones; 0: none
+  Count adapters = 0;  // different ones; 0: none
   Count adapter_rank = 16;
   std::optional<Count> max_loras, max_lora_rank;  // none: the engine's
   // Images and sound.
-  Count images = 0;                       // in every first prompt
+  Count images = 0;                      // in every first prompt
   std::string image_size = "1024x1024";  // pixels
-  double audio_s = 0;                     // seconds of sound in every first prompt
+  double audio_s = 0;                    // seconds of sound in every first prompt
+};
+
+// Speculative decoding.
+struct DraftQuery {
+  Count draft = 0;  // draft tokens a step; 0: no speculation
+  double acceptance = 0.7, draft_cost = 0.05;
+  std::vector<double> acceptance_at = {};  // of the first, the second ... draft token; empty: `acceptance` of all
+  DraftMethod method = DraftMethod::share;
+  std::string model;  // a name or a config.json, where a model drafts
 };
 
 struct SimulateQuery {
@@ -157,11 +166,7 @@ struct SimulateQuery {
   bool mixed_chunk = false;            // SGLang: answers run in the prompts' steps
   bool no_prefix_caching = false, no_chunked_prefill = false, chunked_prefill = false, no_overlap = false;
   ServingPolicy policy = ServingPolicy::own;
-  Count draft = 0;  // draft tokens a step; 0: no speculation
-  double acceptance = 0.7, draft_cost = 0.05;
-  std::vector<double> acceptance_at = {};  // of the first, the second ... draft token; empty: `acceptance` of all
-  DraftMethod draft_method = DraftMethod::share;
-  std::string draft_model;  // a name or a config.json, where a model drafts
+  DraftQuery drafts;
   RequestQuery requests;
   // Disaggregated: replicas for prompts alone; `dp` decode.
   Count prefill_replicas = 0;

@@ -30,7 +30,6 @@ Json pool_json(const ServingPool& p) {
             {"cache", in_gibibytes(p.memory.cache)}}}};
 }
 
-
 // The figure and the ends of its interval.
 Json plan_times_json(const ServingPlan& p, const PlannedServing& d) {
   Json json = Json::object();
@@ -58,6 +57,15 @@ Json simulated_json(const ServingPlan& p, const PlannedServing& d) {
                {"margin", d.margin},
                {"chance", or_null(d.chance)}});
   if (!d.in_the_way.empty()) json["in_the_way"] = d.in_the_way;
+  if (m.cancelled > 0) json["cancelled"] = m.cancelled;
+  for (const ClassMetrics& c : m.classes) {
+    const auto ms = [&](const Summary& of) { return in_milliseconds(statistic_of(of, p.statistic)); };
+    json["classes"].push_back({{"name", c.name},
+                               {"completed", c.completed},
+                               {"ttft_ms", ms(c.ttft)},
+                               {"tpot_ms", ms(c.tpot)},
+                               {"e2el_ms", ms(c.e2el)}});
+  }
   return json;
 }
 
@@ -139,6 +147,7 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
                {"too_large", p.too_large},
                {"too_slow", p.too_slow},
                {"too_dear", p.too_dear},
+               {"unsuited", p.unsuited},
                {"prices", p.prices},
                {"notes", p.notes},
                {"front", Json::array()},
@@ -157,8 +166,9 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
     json["launch"] = best.launch;
   }
   if (!p.best)
-    json["problem"] = fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed)",
-                                  p.tried, p.too_large, p.too_slow);
+    json["problem"] =
+        fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed)", p.tried,
+                    p.too_large, p.too_slow);
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   if (p.pictures) json["pictures"] = pictures_json(*p.pictures);

@@ -159,7 +159,7 @@ TEST(ArgumentsUsed, SimulationsRefuseWhatAnotherFlagReplaces) {
   };
   EXPECT_THAT(line([](auto& s) { s.chunk = 512; }),
               AllOf(StartsWith("chunked-prefill-size: has no effect with engine vllm"), HasSubstr("engine sglang")));
-  EXPECT_THAT(line([](auto& s) { s.acceptance = 0.5; }), StartsWith("acceptance: has no effect without draft"));
+  EXPECT_THAT(line([](auto& s) { s.drafts.acceptance = 0.5; }), StartsWith("acceptance: has no effect without draft"));
   EXPECT_THAT(line([](auto& s) { s.prefill_tp = 2; }),
               StartsWith("prefill-tp: has no effect without prefill-replicas"));
   EXPECT_THAT(line([](auto& s) { s.burstiness = 0.5; }), StartsWith("burstiness: has no effect where all requests"));
@@ -167,7 +167,8 @@ TEST(ArgumentsUsed, SimulationsRefuseWhatAnotherFlagReplaces) {
               StartsWith("router: has no effect with one replica"));
   EXPECT_THAT(line([](auto& s) { s.load.rate = 1, s.sweep = "rate=1,2"; }),
               StartsWith("rate: has no effect beside a sweep"));
-  EXPECT_THAT(line([](auto& s) { s.list_steps = 10, s.sweep = "rate=1,2"; }), StartsWith("list-steps: has no effect in a sweep"));
+  EXPECT_THAT(line([](auto& s) { s.list_steps = 10, s.sweep = "rate=1,2"; }),
+              StartsWith("list-steps: has no effect in a sweep"));
   EXPECT_THAT(line([](auto& s) { s.list_from = 1; }), StartsWith("list-from: has no effect without list-steps"));
   EXPECT_THAT(line([](auto& s) { s.gpu = ""; }), StartsWith("gpu: is missing (for example H100-SXM)"));
 }

@@ -1,4 +1,6 @@
 // The arguments of plans.
+#include "api/serving_fleet.h"
+#include "api/serving_requests.h"
 #include "api/serving_text.h"
 #include "api/train_arguments.h"
 #include "tilecast/plan.h"
@@ -136,15 +138,34 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
                          .least = kLeastRate,
                          .most = 1e6});
   declare_load(list, q.load);
+  list.add(q.burstiness, {.name = "burstiness",
+                          .help = "1 is Poisson, less is burstier (as vllm bench serve)",
+                          .example = "0.5",
+                          .least = 1e-6,
+                          .most = 1e6,
+                          .scopes = {kNoTrace}});
+  list.add(q.trace, {.name = "trace",
+                     .help = "requests from a CSV or JSON lines file (docs/serving.md); without a rate, at its own",
+                     .example = "requests.csv",
+                     .touches = Touches::file});
+  declare_requests(list, q.requests);
+  declare_drafts(list, q.drafts);
+  list.add(q.router,
+           {.name = "router", .help = "how requests are spread over the replicas", .example = "least-loaded"});
+  declare_prefix_router(list, q.fleet);
+  declare_rank_variants(list, q.fleet);
+  declare_offload(list, q.fleet);
   add_choices(list, q);
   list.add(q.num_prompts, {.name = "num-prompts",
-                           .help = "requests per simulation (default: 30 seconds' worth, 300 to 3000)",
+                           .help = "requests per simulation (default: 30 seconds' worth, 300 to 3000; of a trace the "
+                                   "busiest 5000)",
                            .example = "300",
                            .least = 1,
                            .most = 1e6});
-  list.add(q.pictures, {.name = "pictures",
-                        .help = "JSON: also what drawings show: the Pareto front, latency against load and the run over "
-                                "time, which takes more simulations"});
+  list.add(q.pictures,
+           {.name = "pictures",
+            .help = "JSON: also what drawings show: the Pareto front, latency against load and the run over "
+                    "time, which takes more simulations"});
   declare_method(list, q.method, q.weights);
   return list.take();
 }

@@ -5,8 +5,10 @@
 
 #include "api/chosen_method.h"
 #include "api/declare.h"
+#include "api/plan_serve_requests.h"
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
+#include "api/serving_requests.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"
 #include "engine/path.h"
@@ -111,18 +113,6 @@ Result<RankLayout> layout_from(const std::string& text) {
   return layout;
 }
 
-Result<std::vector<EngineKind>> engines_from(const std::vector<std::string>& names) {
-  std::vector<EngineKind> engines;
-  for (const std::string& name : names) {
-    const auto kind = engine_from(name);
-    if (!kind) return field_error("engine", kind.error().problem, "vllm, sglang or trtllm");
-    if (!serves(*kind)) return field_error("engine", name + " does not serve", "vllm, sglang or trtllm");
-    engines.push_back(*kind);
-  }
-  if (engines.empty()) engines = {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm};
-  return engines;
-}
-
 // Those asked for; none: the plan's own choice.
 Result<std::vector<Formats>> formats_from(const PlanServeQuery& q, const ModelSpec& model) {
   std::vector<Formats> formats;
@@ -140,22 +130,26 @@ Status check_together(const PlanServeQuery& q) {
     return field_error("aggregated", "and disaggregated exclude each other", "give one, or neither to try both");
   const bool cost = q.objective == ServingObjective::cost, load = q.objective == ServingObjective::load;
   const std::string name(name_of(q.objective));
-  if ((cost || load) && q.slo.empty())
+  const auto classes = classes_from(q.requests.classes);
+  if (!classes) return classes.error();
+  const bool of_classes =
+      std::any_of(classes->begin(), classes->end(), [](const RequestClass& c) { return c.slo.any(); });
+  if ((cost || load) && q.slo.empty() && !of_classes)
     return field_error("slo", "is missing: the objective " + name + " is within one", "ttft=500ms,tpot=30ms");
   const bool needs_rate = cost || q.objective == ServingObjective::energy;
-  if (needs_rate && !q.load.rate)
+  if (needs_rate && !q.load.rate && q.trace.empty())
     return field_error("rate", "is missing: the objective " + name + " is at a rate of requests", "for example 20");
   if (!needs_rate && q.load.rate)
     return field_error("rate", "is what the objective " + name + " looks for", "leave it out, or objective cost");
   if (q.objective == ServingObjective::throughput && !q.slo.empty())
     return field_error("slo", "throughput is without one", "objective load serves the most within an SLO");
-  if (q.min_chance && q.slo.empty())
+  if (q.min_chance && q.slo.empty() && !of_classes)
     return field_error("min-chance", "is the chance of meeting an SLO, and there is none", "ttft=500ms,tpot=30ms");
   return Ok{};
 }
 
 // What is asked of the deployment.
-Status add_load(ServeQuery& query, const PlanServeQuery& q) {
+Status add_load(ServeQuery& query, const PlanServeQuery& q, std::vector<std::string>& notes) {
   auto slo = slo_from(q.slo);
   if (!slo) return std::move(slo).error();
   query.slo = *slo, query.statistic = q.slo_at, query.objective = q.objective;
@@ -168,20 +162,21 @@ Status add_load(ServeQuery& query, const PlanServeQuery& q) {
     if (!routing) return std::move(routing).error();
     query.routing = *std::move(routing);
   }
-  auto workload = workload_from(q.load, q.num_prompts.value_or(1));
+  auto workload = workload_from(q.load, q.num_prompts.value_or(1), q.burstiness);
   if (!workload) return std::move(workload).error();
   query.workload = *workload;
   query.workload.requests = q.num_prompts.value_or(0);
   query.context_limit = q.context_limit.value_or(0);
+  auto engines = engines_for(q);
+  if (!engines) return engines.error();
+  query.engines = *std::move(engines);
+  if (auto fine = add_plan_features(query, q, notes); !fine) return fine;
   return check_lengths(query.workload, query.model, q.context_limit);
 }
 
 Result<ServeQuery> query_from(const PlanServeQuery& q, ServingPlan& plan) {
   ServeQuery query;
-  if (auto fine = add_load(query, q); !fine) return fine.error();
-  auto engines = engines_from(q.engines);
-  if (!engines) return std::move(engines).error();
-  query.engines = *std::move(engines);
+  if (auto fine = add_load(query, q, plan.notes); !fine) return fine.error();
   auto formats = formats_from(q, query.model);
   if (!formats) return std::move(formats).error();
   query.formats = *std::move(formats);
@@ -194,7 +189,7 @@ Result<ServeQuery> query_from(const PlanServeQuery& q, ServingPlan& plan) {
   if (!offers) return std::move(offers).error();
   query.gpus = *std::move(offers);
   query.budget = q.budget.value_or(0);
-  query.together = !q.disaggregated, query.apart = !q.aggregated;
+  query.together = !q.disaggregated, query.apart = !q.aggregated && plans_apart(q);
   query.pictures = q.pictures;
   return query;
 }
@@ -214,7 +209,11 @@ std::string checkpoint_of(const std::string& given, const ModelSpec& spec) {
 class Described {
  public:
   Described(const PlanServeQuery& asked, const ServeQuery& query)
-      : query_(query), checkpoint_(checkpoint_of(asked.model, query.model)) {}
+      : query_(query), checkpoint_(checkpoint_of(asked.model, query.model)) {
+    if (asked.drafts.model.empty()) return;
+    const auto draft = find_model(asked.drafts.model);
+    draft_checkpoint_ = draft ? checkpoint_of(asked.drafts.model, *draft) : asked.drafts.model;
+  }
 
   PlannedServing deployment(const PlannedDeployment& d) const {
     const ServeSetup& s = *d.pool.setup;
@@ -230,7 +229,7 @@ class Described {
     planned.steady_cache = d.steady.cache;
     planned.rate = d.rate, planned.in_flight = d.in_flight;
     planned.simulated = d.simulated, planned.fast = d.fast, planned.slow = d.slow;
-    planned.meets = d.meets, planned.chance = query_.slo.any() ? d.chance : std::nullopt, planned.seen = d.seen;
+    planned.meets = d.meets, planned.chance = query_.any_objective() ? d.chance : std::nullopt, planned.seen = d.seen;
     if (d.simulated) add_figures(planned, *d.simulated);
     planned.in_the_way = in_the_way(d);
     planned.release = release_of(s.engine);
@@ -241,13 +240,14 @@ class Described {
 
  private:
   void add_figures(PlannedServing& planned, const ServingMetrics& m) const {
-    planned.margin = margin(query_.slo, m, query_.statistic);
+    planned.margin = query_.margin_of(m);
     // Of a rate that goes on, not of a run that ends: the last requests have the GPUs to themselves.
+    const double requests = query_.requests_at(planned.rate);
     const double tokens =
-        planned.in_flight > 0 ? m.output_throughput : planned.rate * static_cast<double>(query_.workload.output.mean);
+        planned.in_flight > 0 ? m.output_throughput : requests * static_cast<double>(query_.mean_output());
     planned.tokens_per_gpu = tokens / planned.gpus;
     if (m.tpot.mean > 0) planned.tokens_per_user = 1 / m.tpot.mean;
-    planned.concurrency = planned.in_flight > 0 ? static_cast<double>(planned.in_flight) : planned.rate * m.e2el.mean;
+    planned.concurrency = planned.in_flight > 0 ? static_cast<double>(planned.in_flight) : requests * m.e2el.mean;
     if (planned.usd_per_hour && tokens > 0)
       planned.usd_per_million_tokens = usd_per_million(*planned.usd_per_hour, tokens);
   }
@@ -268,9 +268,20 @@ class Described {
     add("TTFT", query_.slo.ttft, d.simulated->ttft);
     add("TPOT", query_.slo.tpot, d.simulated->tpot);
     add("E2EL", query_.slo.e2el, d.simulated->e2el);
+    for (std::size_t i = 0; i < std::min(query_.classes.size(), d.simulated->classes.size()); ++i) {
+      const Slo& slo = query_.classes[i].slo;
+      const ClassMetrics& c = d.simulated->classes[i];
+      add(("TTFT of " + c.name).c_str(), slo.ttft, c.ttft);
+      add(("TPOT of " + c.name).c_str(), slo.tpot, c.tpot);
+      add(("E2EL of " + c.name).c_str(), slo.e2el, c.e2el);
+    }
     std::sort(missed.begin(), missed.end());
     std::string text;
     for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
+    if (d.simulated->cancelled > 0)
+      text += (text.empty() ? "" : ", ") + fmt::format("{} of {} requests given up by their clients",
+                                                       d.simulated->cancelled,
+                                                       d.simulated->cancelled + d.simulated->completed);
     if (d.simulated->refused > 0)
       text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
     return text;
@@ -312,8 +323,23 @@ class Described {
     l.context_limit = query_.context_limit;
     if (l.context_limit == 0 && model.max_context > held) l.context_limit = held;
     const DeploymentOptions options = options_of(query_, s);
+    l.features = features(s);
     l.path_flags = path_flags(options.engine.precision, has_experts(model), offer.gpu, s.engine);
     l.role = role;
+    return l;
+  }
+
+  LaunchFeatures features(const ServeSetup& s) const {
+    const ServeFeatures& f = query_.features;
+    LaunchFeatures l;
+    l.draft = f.speculation.draft;
+    if (const auto of = f.of_engine.find(s.engine); of != f.of_engine.end()) {
+      l.drafting = of->second.drafting, l.draft_model = draft_checkpoint_;
+      l.adapter_slots = of->second.adapter_slots, l.slot_rank = of->second.slot_rank;
+    }
+    if (s.pool.offload.any()) l.offload_host = f.offload.host, l.offload_disk = f.offload.disk;
+    l.variants = f.variants, l.by_priority = f.by_priority;
+    l.router = f.router, l.prefixes = f.prefixes;
     return l;
   }
 
@@ -324,6 +350,10 @@ class Described {
     const WorkloadOptions w = query_.workload_at(d.rate);
     l.bench = {w.input, w.output, d.rate, d.in_flight, w.requests, w.prefixes, w.prefix_tokens, w.seed, query_.slo};
     if (d.in_flight > 0 && d.simulated) l.bench.requests = d.simulated->completed;
+    if (query_.recorded.any()) {
+      l.bench.rate = query_.requests_at(d.rate), l.bench.requests = static_cast<Count>(query_.recorded.requests.size());
+      l.bench.alike = false;
+    }
     l.headline = headline(d, planned);
     return l;
   }
@@ -338,10 +368,11 @@ class Described {
                     planned.dtype, planned.kv_dtype == KvDtype::fp8 ? ", cache fp8" : "",
                     planned.prefill ? "prompts " + pool_text(*planned.prefill) + ", answers " + pool_text(planned.pool)
                                     : pool_text(planned.pool))};
-    lines.push_back(d.in_flight > 0 ? fmt::format("Load: {} requests in flight, input {}, output {}.", d.in_flight,
-                                                  query_.workload.input.mean, query_.workload.output.mean)
-                                    : fmt::format("Load: {:.4g} requests/s, input {}, output {}.", d.rate,
-                                                  query_.workload.input.mean, query_.workload.output.mean));
+    lines.push_back(d.in_flight > 0
+                        ? fmt::format("Load: {} requests in flight, input {}, output {}.", d.in_flight,
+                                      query_.mean_input(), query_.mean_output())
+                        : fmt::format("Load: {:.4g} requests/s, input {}, output {}.", query_.requests_at(d.rate),
+                                      query_.mean_input(), query_.mean_output()));
     if (!d.simulated) return lines;
     const auto figure = [&](const char* name, Summary ServingMetrics::*of) {
       const auto ms = [&](const ServingMetrics& m) { return in_milliseconds(statistic_of(m.*of, query_.statistic)); };
@@ -357,7 +388,7 @@ class Described {
   }
 
   const ServeQuery& query_;
-  std::string checkpoint_;
+  std::string checkpoint_, draft_checkpoint_;
 };
 
 }  // namespace
@@ -365,6 +396,10 @@ class Described {
 Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   if (auto fine = check_arguments(q); !fine) return fine.error();
   if (auto fine = check_together(q); !fine) return fine.error();
+  if (auto fine = check_plan_features(q); !fine) return fine.error();
+  // An engine that is not named is as good as vLLM to what is about vLLM: engines_for() chooses.
+  const bool vllm = q.engines.empty() || q.engines == std::vector<std::string>{"vllm"};
+  if (auto fine = check_scopes(q, {{"engine", vllm ? "vllm" : joined(q.engines)}}); !fine) return fine.error();
   ServingPlan result;
   const auto query = query_from(q, result);
   if (!query) return query.error();
@@ -376,6 +411,7 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   result.model = query->model.name, result.objective = query->objective;
   result.slo = query->slo, result.statistic = query->statistic, result.rate = query->workload.rate;
   result.tried = plan->tried, result.does_not_fit = plan->does_not_fit;
+  result.unsuited = plan->unsuited, result.does_not_suit = plan->does_not_suit, result.classes = query->classes;
   result.too_large = plan->too_large, result.too_slow = plan->too_slow, result.too_dear = plan->too_dear;
   for (const PlannedDeployment& d : plan->finalists) result.finalists.push_back(described.deployment(d));
   result.front = plan->front, result.best = plan->best, result.breaks = plan->breaks;
@@ -385,12 +421,20 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   return result;
 }
 
+bool ServingPlan::any_objective() const {
+  return slo.any() || std::any_of(classes.begin(), classes.end(), [](const RequestClass& c) { return c.slo.any(); });
+}
+
 const Question& plan_serve_question() {
-  static const Question question{"plan serve",
-                                 "the best deployment within an SLO, and how to start it",
-                                 {"plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20",
-                                  "plan serve Llama-3.1-8B --objective load --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM",
-                                  "plan serve Llama-3.1-8B --objective throughput --gpus H100-SXM,B200"}};
+  static const Question question{
+      "plan serve",
+      "the best deployment within an SLO, and how to start it",
+      {"plan serve Llama-3.1-8B --slo ttft=500ms,tpot=30ms --rate 20",
+       "plan serve Llama-3.1-8B --objective load --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM",
+       "plan serve Llama-3.1-8B --objective throughput --gpus H100-SXM,B200",
+       "plan serve Llama-3.1-8B --trace requests.csv --slo ttft=1s,tpot=50ms --gpus H100-SXM",
+       "plan serve Llama-3.1-8B --turns 6 --rate 2 --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM "
+       "--router prefix-aware"}};
   return question;
 }
 

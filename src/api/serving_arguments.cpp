@@ -1,6 +1,6 @@
 // The arguments of a simulation.
-#include "api/serving_requests.h"
 #include "api/serving_fleet.h"
+#include "api/serving_requests.h"
 #include "api/serving_text.h"
 #include "tilecast/serving.h"
 
@@ -10,7 +10,7 @@ namespace {
 constexpr double kMostServingRanks = 1024;
 constexpr double kMostListedSteps = 5000;  // half a megabyte of JSON
 
-const Scope kSglang{"engine", {"sglang"}}, kDrafts{"draft"}, kPrompts{"prefill-replicas"};
+const Scope kSglang{"engine", {"sglang"}}, kPrompts{"prefill-replicas"};
 
 void add_deployment(Declare& list, SimulateQuery& q) {
   declare_served_model(list, q.model);
@@ -147,20 +147,8 @@ void add_scheduling(Declare& list, SimulateQuery& q) {
   list.add(q.policy, {.name = "policy",
                       .help = "scheduler: the engine's own, static batches, or trtllm's max-utilization",
                       .example = "static"});
-  list.add(q.draft, {.name = "draft",
-                     .help = "speculative decoding or MTP: draft tokens per step",
-                     .unit = "tokens",
-                     .example = "4",
-                     .least = 0,
-                     .most = 64});
-  declare_acceptance(list, q);
-  list.add(q.draft_cost, {.name = "draft-cost",
-                          .help = "with draft: time of a draft token, as a share of a step",
-                          .example = "0.05",
-                          .least = 0,
-                          .most = 10,
-                          .scopes = {kDrafts}});
-  declare_requests(list, q);
+  declare_drafts(list, q.drafts);
+  declare_requests(list, q.requests);
 }
 
 void add_pools(Declare& list, SimulateQuery& q) {
@@ -213,7 +201,10 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
   add_limits(list, q);
   add_scheduling(list, q);
   add_pools(list, q);
-  declare_fleet(list, q.fleet);
+  declare_prefix_router(list, q.fleet);
+  declare_autoscale(list, q.fleet);
+  declare_rank_variants(list, q.fleet);
+  declare_offload(list, q.fleet);
   list.add(q.slo, {.name = "slo",
                    .help = "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s",
                    .example = "ttft=500ms,tpot=30ms"});

@@ -100,8 +100,8 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   if (q.chunked_prefill) d.chunked_prefill = true;
   d.reuse = !q.no_prefix_caching;
   d.overlapped = !q.no_overlap;
-  d.speculation = {q.draft, q.acceptance, q.acceptance_at};
-  d.draft_cost = q.draft_cost;
+  d.speculation = {q.drafts.draft, q.drafts.acceptance, q.drafts.acceptance_at};
+  d.draft_cost = q.drafts.draft_cost;
   d.by_priority = q.requests.scheduling == SchedulingPolicy::priority;
   d.replicas = q.dp;
   d.offload = offload_from(q.fleet);

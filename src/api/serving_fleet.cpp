@@ -135,7 +135,9 @@ constexpr double kMostPoolRanks = 1024, kMostGigabytes = 1e6, kMostGigabytesPerS
 
 const Scope kByPrefix{"router", {"prefix-aware"}}, kPromptPool{"prefill-replicas"}, kDiskTier{"offload-disk"};
 
-void add_offload(Declare& list, FleetQuery& f) {
+}  // namespace
+
+void declare_offload(Declare& list, FleetQuery& f) {
   list.add(f.offload_host, {.name = "offload-host",
                             .help = "host memory of each GPU for keys and values that its cache gives up",
                             .unit = "GB",
@@ -166,9 +168,7 @@ void add_offload(Declare& list, FleetQuery& f) {
                             .example = "always"});
 }
 
-}  // namespace
-
-void declare_fleet(Declare& list, FleetQuery& f) {
+void declare_prefix_router(Declare& list, FleetQuery& f) {
   list.add(f.cache_threshold, {.name = "cache-threshold",
                                .help = "prefix-aware router: share of a prompt that a replica must know to get it",
                                .example = "0.5",
@@ -188,10 +188,16 @@ void declare_fleet(Declare& list, FleetQuery& f) {
                            .least = 1,
                            .most = 1e6,
                            .scopes = {kByPrefix}});
+}
+
+void declare_autoscale(Declare& list, FleetQuery& f) {
   list.add(f.autoscale, {.name = "autoscale",
                          .help = "start and stop replicas, dp at first: target (requests of one), min, max, signal "
                                  "(concurrency or queue), interval, cooldown, startup",
                          .example = "target=32,min=1,max=8"});
+}
+
+void declare_rank_variants(Declare& list, FleetQuery& f) {
   list.add(f.redundant_experts, {.name = "redundant-experts",
                                  .help = "copies of busy experts over the ranks of ep (EPLB)",
                                  .example = "32",
@@ -203,7 +209,6 @@ void declare_fleet(Declare& list, FleetQuery& f) {
                          .least = 1,
                          .most = kMostPoolRanks,
                          .aliases = {"dcp-size"}});
-  add_offload(list, f);
 }
 
 void declare_pool_layouts(Declare& list, FleetQuery& f) {

@@ -7,7 +7,10 @@
 
 namespace tilecast {
 
-void declare_fleet(Declare& list, FleetQuery& fleet);
+void declare_prefix_router(Declare& list, FleetQuery& fleet);  // its thresholds
+void declare_autoscale(Declare& list, FleetQuery& fleet);
+void declare_rank_variants(Declare& list, FleetQuery& fleet);  // copies of experts, shared keys
+void declare_offload(Declare& list, FleetQuery& fleet);
 void declare_pool_layouts(Declare& list, FleetQuery& fleet);
 
 // "target=32,min=1,max=8,signal=queue,interval=15s,cooldown=300s,startup=90s"; empty: none. What is not said: a minimum

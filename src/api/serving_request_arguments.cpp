@@ -106,24 +106,17 @@ void declare_media(Declare& list, RequestQuery& q) {
 
 }  // namespace
 
-void declare_requests(Declare& list, SimulateQuery& q) {
-  list.add(
-      q.draft_method,
-      {.name = "draft-method",
-       .help = "with draft: where drafts come from: share (each at draft-cost), ngram, draft (a model), eagle, mtp",
-       .example = "eagle",
-       .scopes = {kDraftTokens}});
-  list.add(q.draft_model, {.name = "draft-model",
-                           .help = "with draft-method draft: the model that drafts, by name or config.json",
-                           .example = "Llama-3.2-1B",
-                           .touches = Touches::model});
-  declare_conversations(list, q.requests);
-  declare_clients(list, q.requests);
-  declare_adapters(list, q.requests);
-  declare_media(list, q.requests);
+void declare_requests(Declare& list, RequestQuery& q) {
+  declare_conversations(list, q);
+  declare_clients(list, q);
+  declare_adapters(list, q);
+  declare_media(list, q);
 }
 
-void declare_acceptance(Declare& list, SimulateQuery& q) {
+namespace {
+
+// One probability, or one a position.
+void declare_acceptance(Declare& list, DraftQuery& q) {
   Argument about{.name = "acceptance",
                  .help =
                      "with draft: probability that a draft token is accepted where those before it were, for all or by "
@@ -157,6 +150,34 @@ void declare_acceptance(Declare& list, SimulateQuery& q) {
   about.fallback = bound.get();
   bound.about = std::move(about);
   list.add(std::move(bound));
+}
+
+}  // namespace
+
+void declare_drafts(Declare& list, DraftQuery& q) {
+  list.add(q.draft, {.name = "draft",
+                     .help = "speculative decoding or MTP: draft tokens per step",
+                     .unit = "tokens",
+                     .example = "4",
+                     .least = 0,
+                     .most = 64});
+  declare_acceptance(list, q);
+  list.add(q.draft_cost, {.name = "draft-cost",
+                          .help = "with draft: time of a draft token, as a share of a step",
+                          .example = "0.05",
+                          .least = 0,
+                          .most = 10,
+                          .scopes = {kDraftTokens}});
+  list.add(
+      q.method,
+      {.name = "draft-method",
+       .help = "with draft: where drafts come from: share (each at draft-cost), ngram, draft (a model), eagle, mtp",
+       .example = "eagle",
+       .scopes = {kDraftTokens}});
+  list.add(q.model, {.name = "draft-model",
+                     .help = "with draft-method draft: the model that drafts, by name or config.json",
+                     .example = "Llama-3.2-1B",
+                     .touches = Touches::model});
 }
 
 }  // namespace tilecast

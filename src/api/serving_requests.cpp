@@ -98,13 +98,13 @@ Status check_requests(const SimulateQuery& q) {
     return field_error("scheduling-policy", "static batches know no priorities", "policy own");
   if (r.images > 0 && r.audio_s > 0)
     return field_error("audio", "and images in one prompt are not simulated together", "one of the two");
-  if (!q.draft_model.empty() && q.draft_method != DraftMethod::model)
+  if (!q.drafts.model.empty() && q.drafts.method != DraftMethod::model)
     return field_error("draft-model", "is only asked where a model drafts", "draft-method draft");
-  if (q.draft_method != DraftMethod::share && q.draft == 0)
+  if (q.drafts.method != DraftMethod::share && q.drafts.draft == 0)
     return field_error("draft", "is missing: how many tokens are drafted a step", "for example 3");
-  if (static_cast<Count>(q.acceptance_at.size()) > std::max<Count>(q.draft, 1))
-    return field_error("acceptance",
-                       fmt::format("has {} positions for {} draft tokens", q.acceptance_at.size(), q.draft));
+  if (static_cast<Count>(q.drafts.acceptance_at.size()) > std::max<Count>(q.drafts.draft, 1))
+    return field_error("acceptance", fmt::format("has {} positions for {} draft tokens", q.drafts.acceptance_at.size(),
+                                                 q.drafts.draft));
   return Ok{};
 }
 
@@ -135,7 +135,8 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
   if (!asked) return asked;
   std::vector<Request>& requests = asked->requests;
   const auto seed = static_cast<std::uint64_t>(q.load.seed);
-  const bool own_priorities = std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.priority != 0; });
+  const bool own_priorities =
+      std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.priority != 0; });
   if (own_priorities && !classes.empty())
     notes.emplace_back("the trace's priorities give way to those of its classes (--classes)");
   if (auto fine = give_classes(requests, classes, q.trace.empty(), seed); !fine) return fine.error();
@@ -182,9 +183,9 @@ Result<MediaTower> tower_from(const SimulateQuery& q) {
 
 Result<FeatureOptions> features_from(const SimulateQuery& q, const DeploymentOptions& d) {
   FeatureOptions f;
-  f.drafting = static_cast<Drafting>(q.draft_method);
-  if (!q.draft_model.empty()) {
-    auto model = find_model(q.draft_model);
+  f.drafting = static_cast<Drafting>(q.drafts.method);
+  if (!q.drafts.model.empty()) {
+    auto model = find_model(q.drafts.model);
     if (!model) return std::move(model).error();
     f.draft_model = *std::move(model);
   }

@@ -12,8 +12,8 @@
 
 namespace tilecast {
 
-void declare_requests(Declare& list, SimulateQuery& query);
-void declare_acceptance(Declare& list, SimulateQuery& query);  // one probability, or one a position
+void declare_requests(Declare& list, RequestQuery& query);
+void declare_drafts(Declare& list, DraftQuery& query);
 
 // What concerns more than one field.
 Status check_requests(const SimulateQuery& query);

@@ -1,7 +1,8 @@
 // What requests ask for beside tokens, through the public API.
+#include "api/serving_requests.h"
+
 #include <gtest/gtest.h>
 
-#include "api/serving_requests.h"
 #include "support/test_files.h"
 #include "tilecast/serving.h"
 
@@ -121,7 +122,8 @@ TEST(ServingRequests, DraftsCostWhatMakesThem) {
   const auto by = [](DraftMethod method, const char* model, std::vector<double> at) {
     return after([=](SimulateQuery& q) {
       q.model = "Llama-3.1-8B", q.load.rate = 4;
-      q.draft = 3, q.draft_method = method, q.draft_model = model, q.acceptance_at = at, q.acceptance = 0.8;
+      q.drafts.draft = 3, q.drafts.method = method, q.drafts.model = model, q.drafts.acceptance_at = at,
+      q.drafts.acceptance = 0.8;
     });
   };
   const auto ngram = by(DraftMethod::ngram, "", {}), eagle = by(DraftMethod::eagle, "", {});
@@ -177,12 +179,13 @@ TEST(ServingRequests, ErrorsNameTheField) {
   refused("scheduling-policy", [](SimulateQuery& q) {
     q.engine = ServingEngine::sglang, q.requests.scheduling = SchedulingPolicy::priority;
   });
-  refused("draft", [](SimulateQuery& q) { q.draft_method = DraftMethod::eagle; });
-  refused("draft-model", [](SimulateQuery& q) { q.draft = 3, q.draft_method = DraftMethod::model; });
-  refused("draft-model",
-          [](SimulateQuery& q) { q.draft = 3, q.draft_method = DraftMethod::model, q.draft_model = "Qwen3-0.6B"; });
-  refused("draft-model", [](SimulateQuery& q) { q.draft_model = "Llama-3.2-1B"; });
-  refused("acceptance", [](SimulateQuery& q) { q.draft = 2, q.acceptance_at = {0.5, 0.5, 0.5}; });
+  refused("draft", [](SimulateQuery& q) { q.drafts.method = DraftMethod::eagle; });
+  refused("draft-model", [](SimulateQuery& q) { q.drafts.draft = 3, q.drafts.method = DraftMethod::model; });
+  refused("draft-model", [](SimulateQuery& q) {
+    q.drafts.draft = 3, q.drafts.method = DraftMethod::model, q.drafts.model = "Qwen3-0.6B";
+  });
+  refused("draft-model", [](SimulateQuery& q) { q.drafts.model = "Llama-3.2-1B"; });
+  refused("acceptance", [](SimulateQuery& q) { q.drafts.draft = 2, q.drafts.acceptance_at = {0.5, 0.5, 0.5}; });
   refused("max-lora-rank", [](SimulateQuery& q) { q.requests.adapters = 2, q.requests.adapter_rank = 64; });
   refused("adapters", [](SimulateQuery& q) { q.engine = ServingEngine::trtllm, q.requests.adapters = 2; });
   refused("model", [](SimulateQuery& q) { q.requests.images = 1; });

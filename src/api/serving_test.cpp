@@ -159,7 +159,7 @@ TEST(ServingApi, ErrorsNameTheField) {
   refused("gpu-memory-utilization", [](SimulateQuery& q) { q.memory_fraction = 0; });
   refused("block-size", [](SimulateQuery& q) { q.block_tokens = 100000; });
   refused("policy", [](SimulateQuery& q) { q.policy = ServingPolicy::max_utilization; });
-  refused("acceptance", [](SimulateQuery& q) { q.acceptance = 2; });
+  refused("acceptance", [](SimulateQuery& q) { q.drafts.acceptance = 2; });
   refused("prefill-tp", [](SimulateQuery& q) { q.prefill_tp = 2; });
   refused("link", [](SimulateQuery& q) { q.link_gb_per_s = 0; });
   refused("slo", [](SimulateQuery& q) { q.slo = "speed=1"; });

@@ -293,6 +293,7 @@ void add_serve(List& list) {
   list.add(kVllmSum);
   list.add(kPlanDoubt);
   list.add(kPlanSure);
+  list.add(kPlanBusyNeighbours);
   list.add(kSameTime);
   list.add(kPlainKvLink);
   list.add(kPlainKvLatency);

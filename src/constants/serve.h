@@ -190,6 +190,13 @@ inline constexpr Number kPlanSure{"serve.plan_sure",
                                   assumed,
                                   "a plan is counted on from this chance of meeting the SLO; others stand after it",
                                   "a choice: three to one"};
+inline constexpr Number kPlanBusyNeighbours{
+    "serve.plan_busy_neighbours",
+    100,
+    "requests",
+    assumed,
+    "over as many arrivals a trace's rate at a time is taken, by which replicas are counted before they are simulated",
+    "a choice: Poisson arrivals then vary by a tenth"};
 inline constexpr Number kSameTime{
     "serve.same_time", 1.02, "1", assumed, "times that are longer by less are not worth a line of the front",
     "a choice"};

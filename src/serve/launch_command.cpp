@@ -7,11 +7,15 @@
 //   --max-running-requests and --chunked-prefill-size are divided among them (python/sglang/srt/server_args.py).
 // - TensorRT-LLM 1.2.0: tensorrt_llm/commands/serve.py at commit 00209af1, examples/disaggregated/README.md,
 //   docs/source/commands/trtllm-serve (several nodes under mpirun and trtllm-llmapi-launch).
+// Of features: vLLM's docs/features/spec_decode.md, lora.md and docs/serving/expert_parallel_deployment.md (EPLB),
+//   SGLang's docs/advanced_features/speculative_decoding.md, lora.md, hicache.md and router.md, TensorRT-LLM's
+//   docs/source/features/speculative-decoding.md and kvcache.md (host_cache_size).
 #include "serve/launch_command.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilecast {
 namespace {
@@ -70,6 +74,65 @@ std::string config_of_paths(const LaunchOptions& o) {
   return text;
 }
 
+// A head that somebody trained for the model; no table says whose.
+constexpr std::string_view kNameAnEagleHead = "NAME-AN-EAGLE3-HEAD-OF-THE-MODEL";
+
+void add_vllm_features(Flags& f, const LaunchFeatures& l) {
+  if (l.draft > 0) {
+    const std::string number = fmt::format("\"num_speculative_tokens\":{}", l.draft);
+    f.add("--speculative-config",
+          l.drafting == Drafting::ngram ? fmt::format("{{\"method\":\"ngram\",{},\"prompt_lookup_max\":4}}", number)
+          : l.drafting == Drafting::mtp
+              ? fmt::format("{{\"method\":\"mtp\",{}}}", number)
+              : fmt::format("{{\"method\":\"eagle3\",\"model\":\"{}\",{}}}", kNameAnEagleHead, number));
+  }
+  if (l.adapter_slots > 0)
+    f.flag(true, "--enable-lora").add("--max-loras", l.adapter_slots).add("--max-lora-rank", l.slot_rank);
+  if (l.variants.redundant > 0)
+    f.flag(true, "--enable-eplb")
+        .add("--eplb-config", fmt::format("{{\"num_redundant_experts\":{}}}", l.variants.redundant));
+  f.add_if(l.variants.decode_cp > 1, "--decode-context-parallel-size", l.variants.decode_cp);
+  f.add_if(l.by_priority, "--scheduling-policy", "priority");
+}
+
+// A chain of drafts, as simulated: no tree.
+void add_sglang_drafts(Flags& f, const LaunchFeatures& l) {
+  if (l.draft == 0) return;
+  if (l.drafting == Drafting::ngram) {
+    f.add("--speculative-algorithm", "NGRAM").add("--speculative-num-draft-tokens", l.draft + 1);
+    return;
+  }
+  const bool model = l.drafting == Drafting::model, eagle = l.drafting == Drafting::eagle;
+  f.add("--speculative-algorithm", model ? "STANDALONE" : eagle ? "EAGLE3" : "EAGLE");
+  if (model) f.add("--speculative-draft-model-path", l.draft_model);
+  if (eagle) f.add("--speculative-draft-model-path", kNameAnEagleHead);
+  f.add("--speculative-num-steps", l.draft).add("--speculative-eagle-topk", 1);
+  f.add("--speculative-num-draft-tokens", l.draft + 1);
+}
+
+void add_sglang_features(Flags& f, const LaunchFeatures& l) {
+  add_sglang_drafts(f, l);
+  if (l.adapter_slots > 0)
+    f.flag(true, "--enable-lora").add("--max-loras-per-batch", l.adapter_slots).add("--max-lora-rank", l.slot_rank);
+  if (l.offload_host > bytes(0))
+    f.flag(true, "--enable-hierarchical-cache")
+        .add("--hicache-size", std::llround(in_bytes(l.offload_host) * 1e-9))
+        .add("--hicache-write-policy", "write_back");
+  f.add_if(l.offload_disk > bytes(0), "--hicache-storage-backend", "file");
+  if (l.variants.redundant > 0) f.flag(true, "--enable-eplb").add("--ep-num-redundant-experts", l.variants.redundant);
+}
+
+std::string trtllm_drafts(const LaunchFeatures& l) {
+  if (l.draft == 0) return "";
+  if (l.drafting == Drafting::mtp)
+    return fmt::format("speculative_config:\n  decoding_type: MTP\n  num_nextn_predict_layers: {}\n", l.draft);
+  if (l.drafting == Drafting::ngram)
+    return fmt::format("speculative_config:\n  decoding_type: NGram\n  max_draft_len: {}\n", l.draft);
+  return fmt::format("speculative_config:\n  decoding_type: {}\n  max_draft_len: {}\n  speculative_model_dir: {}\n",
+                     l.drafting == Drafting::model ? "Draft_Target" : "Eagle", l.draft,
+                     l.drafting == Drafting::model ? l.draft_model : std::string(kNameAnEagleHead));
+}
+
 void add_vllm_nodes(Flags& f, const LaunchOptions& o, const ServerPlace& p, int rank) {
   if (p.nodes == 1) {
     // Of its own: two servers of a host would meet on the default.
@@ -101,6 +164,7 @@ LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int ran
   f.add("--gpu-memory-utilization", share_of(o.memory_fraction)).add("--block-size", o.block_tokens);
   f.add_if(quantises(o), "--quantization", "fp8").add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8");
   f.add_if(o.context_limit > 0, "--max-model-len", o.context_limit);
+  add_vllm_features(f, o.features);
   if (o.role != ServerRole::whole) {
     f.add("--kv-transfer-config", fmt::format("{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{}\"}}",
                                               o.role == ServerRole::prefill ? "kv_producer" : "kv_consumer"));
@@ -129,6 +193,7 @@ LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int r
   f.add("--page-size", o.block_tokens).add_if(quantises(o), "--quantization", "fp8");
   f.add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8_e4m3");
   f.add_if(o.context_limit > 0, "--context-length", o.context_limit);
+  add_sglang_features(f, o.features);
   if (o.role != ServerRole::whole)
     f.add("--disaggregation-mode", name_of(o.role)).add("--disaggregation-transfer-backend", "nixl");
   f.add_if(o.role == ServerRole::prefill, "--disaggregation-bootstrap-port", p.bootstrap_port);
@@ -166,13 +231,15 @@ void set_ports(ServerPlace& p, int number) {
 // "http://{server:0}:8100"
 std::string url_of(const ServerPlace& p) { return fmt::format("http://{}:{}", head_of(p), p.port); }
 
-// nginx takes turns by default, as the simulation does.
-RouterLaunch nginx(const std::vector<ServerPlace>& places) {
+// nginx takes turns by default.
+RouterLaunch nginx(const std::vector<ServerPlace>& places, Router router) {
   RouterLaunch r;
   r.config_name = "nginx.conf";
   r.config =
       "worker_processes auto;\nerror_log stderr;\npid /tmp/tilecast-nginx.pid;\n"
       "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n  upstream servers {\n";
+  if (router == Router::least_loaded) r.config += "    least_conn;\n";
+  if (router == Router::power_of_two) r.config += "    random two least_conn;\n";
   for (const ServerPlace& p : places) r.config += fmt::format("    server {}:{};\n", head_of(p), p.port);
   r.config += fmt::format(
       "    keepalive 1024;\n  }}\n  server {{\n    listen {};\n    client_max_body_size 64m;\n    location / {{\n"
@@ -203,12 +270,29 @@ RouterLaunch vllm_proxy(const std::vector<LaunchOptions>& pools, const std::vect
   return r;
 }
 
+std::string_view sglang_policy(Router router) {
+  return router == Router::prefix_aware   ? "cache_aware"
+         : router == Router::power_of_two ? "power_of_two"
+                                          : "round_robin";
+}
+
 RouterLaunch sglang_router(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
   RouterLaunch r;
   Words& w = r.command.words;
-  w = {"python3",    "-m",     "sglang_router.launch_router",  "--host",
-       "0.0.0.0",    "--port", fmt::format("{}", kRouterPort), "--policy",
-       "round_robin"};
+  w = {"python3",
+       "-m",
+       "sglang_router.launch_router",
+       "--host",
+       "0.0.0.0",
+       "--port",
+       fmt::format("{}", kRouterPort),
+       "--policy",
+       std::string(sglang_policy(pools.front().features.router))};
+  if (const LaunchFeatures& l = pools.front().features; l.router == Router::prefix_aware)
+    for (const auto& [name, value] : {std::pair{"--cache-threshold", l.prefixes.share},
+                                      std::pair{"--balance-abs-threshold", static_cast<double>(l.prefixes.apart)},
+                                      std::pair{"--balance-rel-threshold", l.prefixes.ratio}})
+      w.emplace_back(name), w.push_back(fmt::format("{:g}", value));
   const bool apart = pools.size() > 1;
   w.emplace_back(apart ? "--pd-disaggregation" : "--worker-urls");
   for (const ServerPlace& p : places) {
@@ -261,6 +345,15 @@ std::vector<std::string> launch_notes(const LaunchOptions& o) {
   if (!o.quantised && o.dtype != "bf16" && o.dtype != "fp16" && (o.dtype != "fp8" || o.engine == EngineKind::trtllm))
     notes.push_back(fmt::format("{} does not quantise to {} as it loads: name a checkpoint in {} as the model",
                                 release_of(o.engine), o.dtype, o.dtype));
+  const LaunchFeatures& l = o.features;
+  if (l.draft > 0 && l.drafting == Drafting::eagle)
+    notes.push_back(fmt::format("{} stands for a head that was trained for the model", kNameAnEagleHead));
+  if (l.adapter_slots > 0)
+    notes.push_back(o.engine == EngineKind::sglang ? "name the adapters: --lora-paths NAME=PATH ..."
+                                                   : "name the adapters: --lora-modules NAME=PATH ...");
+  if (l.router == Router::prefix_aware && o.engine != EngineKind::sglang)
+    notes.emplace_back("its router is SGLang's (pip install sglang-router)");
+  if (l.offload_disk > bytes(0)) notes.emplace_back("SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR names the disk's folder");
   if (o.amd) notes.emplace_back("AMD's cards need a build of the release for ROCm");
   return notes;
 }
@@ -308,8 +401,11 @@ LaunchCommand server_command(const LaunchOptions& o, const ServerPlace& p, int r
 RouterLaunch router_launch(const std::vector<LaunchOptions>& pools, const std::vector<ServerPlace>& places) {
   if (places.size() < 2) return {};
   const EngineKind engine = pools.front().engine;
-  if (engine == EngineKind::sglang) return sglang_router(pools, places);
-  if (pools.size() == 1) return nginx(places);
+  const Router router = pools.front().features.router;
+  // SGLang's router stands before any server that speaks OpenAI's protocol; least loads are nginx's.
+  if (pools.size() == 1 && router == Router::least_loaded) return nginx(places, router);
+  if (engine == EngineKind::sglang || router == Router::prefix_aware) return sglang_router(pools, places);
+  if (pools.size() == 1) return nginx(places, router);
   return engine == EngineKind::trtllm ? trtllm_router(pools, places) : vllm_proxy(pools, places);
 }
 
@@ -325,10 +421,12 @@ std::string engine_config(const LaunchOptions& o) {
       "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: {}\nkv_cache_config:\n  tokens_per_block: {}\n",
       o.limits.max_sequences, o.block_tokens);
   if (o.kv_dtype == "fp8") text += "  dtype: fp8\n";
+  if (o.features.offload_host > bytes(0))
+    text += fmt::format("  host_cache_size: {:.0f}\n", in_bytes(o.features.offload_host));
   text += fmt::format("scheduler_config:\n  capacity_scheduler_policy: {}\n",
                       o.limits.policy == Policy::trtllm_max_utilization ? "MAX_UTILIZATION" : "GUARANTEED_NO_EVICT");
   if (shares_attention(o.layout)) text += "enable_attention_dp: true\n";
-  text += config_of_paths(o);
+  text += config_of_paths(o) + trtllm_drafts(o.features);
   if (o.role == ServerRole::prefill) text += "disable_overlap_scheduler: true\n";
   if (o.role != ServerRole::whole) text += "cache_transceiver_config:\n  backend: DEFAULT\n";
   return text;

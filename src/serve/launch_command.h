@@ -17,6 +17,7 @@
 
 #include "engine/kinds.h"
 #include "parallel/layout.h"
+#include "serve/deployment_features.h"
 #include "serve/metrics.h"
 #include "serve/scheduler.h"
 #include "serve/workload.h"
@@ -25,6 +26,19 @@ namespace tilecast {
 
 enum class ServerRole : std::uint8_t { whole, prefill, decode };
 std::string_view name_of(ServerRole role);  // "server", "prefill", "decode"
+
+// What requests ask for beside tokens, and where keys, values and experts lie; by default nothing.
+struct LaunchFeatures {
+  Count draft = 0;  // tokens of a step that are drafted
+  Drafting drafting = Drafting::share;
+  std::string draft_model;
+  Count adapter_slots = 0, slot_rank = 0;  // LoRA
+  Bytes offload_host, offload_disk;        // of each GPU
+  RankVariants variants = {};
+  bool by_priority = false;
+  Router router = Router::round_robin;
+  PrefixRouting prefixes = {};
+};
 
 // Servers alike.
 struct LaunchOptions {
@@ -39,9 +53,10 @@ struct LaunchOptions {
   SchedulerLimits limits;
   double memory_fraction = 0.9;
   Count block_tokens = 16;
-  Count context_limit = 0;  // 0: the model's
+  Count context_limit = 0;              // 0: the model's
   std::vector<std::string> path_flags;  // what the kernels that were priced have to be asked for by (engine/path.h)
   ServerRole role = ServerRole::whole;
+  LaunchFeatures features = {};
 };
 
 // What a benchmark has to ask to see what was forecast.
@@ -53,6 +68,7 @@ struct BenchLoad {
   Count prefixes = 0, prefix_tokens = 0;
   std::uint64_t seed = 0;
   Slo slo;
+  bool alike = true;  // no trace, conversations, classes, adapters or images, which the client does not send
 };
 
 struct DeploymentLaunch {

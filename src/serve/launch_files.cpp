@@ -133,6 +133,9 @@ void add_lengths(const BenchLoad& b, std::vector<std::string>& words, std::strin
   const bool fixed = b.input.kind == Kind::fixed && b.output.kind == Kind::fixed;
   if (!drawn && !fixed)
     comment = "# The client does not draw lengths as they were simulated: all are of the mean, so tails will differ.\n";
+  if (!b.alike)
+    comment +=
+        "# Nor does it send recorded arrivals, conversations, classes, adapters or images: the mean load alone.\n";
 }
 
 std::string bench_script(const DeploymentLaunch& d) {

@@ -19,8 +19,8 @@ constexpr std::size_t kMostFinalists = 12;
 // Finding the rate that serves most takes ten runs and more of each.
 constexpr std::size_t kMostLoadFinalists = 5;
 constexpr std::size_t kMostJudged = 24;
-// Of one GPU: those whose interval reaches beyond the SLO. More that have no more room to it would tell nothing new, and
-// leave no place for others.
+// Of one GPU: those whose interval reaches beyond the SLO. More that have no more room to it would tell nothing new,
+// and leave no place for others.
 constexpr int kMostUnsure = 3;
 constexpr double kMoreRoom = 0.1;
 struct UnsurePlans {
@@ -40,6 +40,8 @@ class Search {
       if (!setups) return std::move(setups).error();
       plan_.too_large += setups->too_large;
       if (!setups->does_not_fit.empty()) plan_.does_not_fit = setups->does_not_fit;
+      plan_.unsuited += setups->unsuited;
+      if (!setups->does_not_suit.empty()) plan_.does_not_suit = setups->does_not_suit;
       const auto searched = candidates.search(setups->all, [&](double share) {
         return report(0.75 * (static_cast<double>(offer) + share) / static_cast<double>(q_.gpus.size()));
       });
@@ -65,7 +67,7 @@ class Search {
     if (q_.objective == ServingObjective::load) return judge_.judge_most_load(d);
     if (q_.objective == ServingObjective::throughput) {
       // As many requests as there are places for: more of them would only wait.
-      const Count tokens = q_.workload.input.mean + q_.workload.output.mean;
+      const Count tokens = q_.mean_input() + q_.mean_output();
       const PoolOptions pool = d.pool.pool();
       d.in_flight = std::max<Count>(1, pool.replicas * most_at_once(pool, tokens));
     }
@@ -76,7 +78,7 @@ class Search {
   bool sure(const PlannedDeployment& d) const { return good(d) && d.chance.value_or(1) >= kPlanSure; }
   // At a rate that is asked for, a chance is part of the answer; other objectives weigh it themselves.
   bool asks_for_chance() const {
-    return q_.slo.any() && (q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy);
+    return q_.any_objective() && (q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy);
   }
   bool before(const PlannedDeployment& a, const PlannedDeployment& b) const {
     if (good(a) != good(b)) return good(a);
@@ -92,8 +94,10 @@ class Search {
     for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most && judged < kMostJudged; ++i) {
       PlannedDeployment& d = candidates_[i];
       UnsurePlans& of_gpu = unsure[d.pool.setup->offer];
-      const double room = margin(q_.slo, d.steady, q_.statistic, q_.workload.output.mean);
+      const double room = margin(q_.steady_slo(), d.steady, q_.statistic, q_.mean_output());
       if (asks_for_chance() && of_gpu.judged >= kMostUnsure && room < of_gpu.most_room + kMoreRoom) continue;
+      if (auto done = resize(d); !done) return done;
+      if (known(d)) continue;
       if (auto done = judge(d); !done) return done;
       ++judged;
       if (!sure(d)) ++of_gpu.judged, of_gpu.most_room = std::max(of_gpu.most_room, room);
@@ -103,6 +107,50 @@ class Search {
       if (!report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()))) return stopped();
     }
     return Ok{};
+  }
+  // A steady state knows nothing of bursts, of histories that a cache loses, and of who is served first: where requests
+  // have such, simulations say how many copies it takes.
+  Status resize(PlannedDeployment& d) const {
+    const bool asks_for_a_rate = q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
+    if (!q_.recorded.any() || !q_.any_objective() || !asks_for_a_rate || d.prefill) return Ok{};
+    const GpuOffer& offer = q_.gpus[d.pool.setup->offer];
+    double gpus = offer.most;
+    if (q_.budget > 0 && offer.usd_per_hour.value_or(0) > 0) gpus = std::min(gpus, q_.budget / *offer.usd_per_hour);
+    const Count most = static_cast<Count>(gpus) / d.pool.setup->layout.ranks();
+    const auto fits = [&](Count copies) -> Result<bool> {
+      d.pool.copies = copies;
+      const auto metrics = judge_.simulated(d, d.rate);
+      if (!metrics) return metrics.error();
+      return judge_.meets(*metrics);
+    };
+    // Between the last number that misses and the first that meets.
+    Count misses = 0, meets = 0;
+    for (Count n = d.pool.copies; meets == 0 && misses < most; n = std::min(most, std::max(n + 1, n * 3 / 2))) {
+      const auto fine = fits(n);
+      if (!fine) return fine.error();
+      (*fine ? meets : misses) = n;
+    }
+    for (Count n = meets / 2; misses == 0 && n > 0; n /= 2) {
+      const auto fine = fits(n);
+      if (!fine) return fine.error();
+      (*fine ? meets : misses) = n;
+    }
+    while (meets - misses > 1) {
+      const Count n = (meets + misses) / 2;
+      const auto fine = fits(n);
+      if (!fine) return fine.error();
+      (*fine ? meets : misses) = n;
+    }
+    d.pool.copies = meets > 0 ? meets : misses;
+    if (offer.usd_per_hour) d.usd_per_hour = *offer.usd_per_hour * d.gpus();
+    return Ok{};
+  }
+  // Whether it became one that was judged already.
+  bool known(const PlannedDeployment& d) const {
+    return std::any_of(plan_.finalists.begin(), plan_.finalists.end(), [&](const PlannedDeployment& other) {
+      return other.pool.setup == d.pool.setup && other.pool.copies == d.pool.copies &&
+             other.prefill.has_value() == d.prefill.has_value() && !d.prefill;
+    });
   }
   // Those that seemed to meet and do not make room for others: they are not on the front. Else the least likely goes.
   void drop_one() {
@@ -144,14 +192,14 @@ class Search {
 
   // Raises the rate until the simulation misses an objective, and closes in on that rate.
   Status find_break() {
-    if (!q_.slo.any()) return Ok{};
+    if (!q_.any_objective()) return Ok{};
     const PlannedDeployment& best = plan_.finalists[*plan_.best];
     double passes = best.rate, fails = 0;
     ServingMetrics failed;
     const auto ask = [&](double rate) -> Status {
       auto metrics = judge_.simulated(best, rate);
       if (!metrics) return std::move(metrics).error();
-      if (margin(q_.slo, *metrics, q_.statistic) >= 0) passes = rate;
+      if (judge_.meets(*metrics)) passes = rate;
       else fails = rate, failed = *metrics;
       return Ok{};
     };
@@ -181,7 +229,17 @@ class Search {
       return slo ? statistic_of(of, q_.statistic) / *slo : 0;
     };
     const double ttft = over(q_.slo.ttft, m.ttft), tpot = over(q_.slo.tpot, m.tpot), e2el = over(q_.slo.e2el, m.e2el);
-    return ttft >= tpot && ttft >= e2el ? "TTFT" : tpot >= e2el ? "TPOT" : "E2EL";
+    double most = std::max({ttft, tpot, e2el});
+    std::string worst = ttft >= tpot && ttft >= e2el ? "TTFT" : tpot >= e2el ? "TPOT" : "E2EL";
+    for (std::size_t i = 0; i < std::min(q_.classes.size(), m.classes.size()); ++i) {
+      const Slo& slo = q_.classes[i].slo;
+      const ClassMetrics& c = m.classes[i];
+      for (const auto& [value, name] :
+           {std::pair{over(slo.ttft, c.ttft), "TTFT of "}, std::pair{over(slo.tpot, c.tpot), "TPOT of "},
+            std::pair{over(slo.e2el, c.e2el), "E2EL of "}})
+        if (value > most) most = value, worst = name + c.name;
+    }
+    return worst;
   }
 
   // Where nothing meets: what misses by least, and the highest rate at which the SLO is met.
@@ -189,7 +247,7 @@ class Search {
     if (!plan_.finalists.empty()) plan_.nearest = least_missed();
     else if (plan_.nearest && !plan_.nearest->steady.saturated())
       if (auto done = judge_.judge(*plan_.nearest); !done) return done;
-    if (q_.objective == ServingObjective::throughput || !q_.slo.any()) return Ok{};
+    if (q_.objective == ServingObjective::throughput || !q_.any_objective()) return Ok{};
     ServeQuery load = q_;
     load.objective = ServingObjective::load;
     ServePlan unused;
@@ -203,10 +261,10 @@ class Search {
     return Ok{};
   }
   PlannedDeployment least_missed() const {
-    return *std::max_element(
-        plan_.finalists.begin(), plan_.finalists.end(), [&](const PlannedDeployment& a, const PlannedDeployment& b) {
-          return margin(q_.slo, *a.simulated, q_.statistic) < margin(q_.slo, *b.simulated, q_.statistic);
-        });
+    return *std::max_element(plan_.finalists.begin(), plan_.finalists.end(),
+                             [&](const PlannedDeployment& a, const PlannedDeployment& b) {
+                               return q_.margin_of(*a.simulated) < q_.margin_of(*b.simulated);
+                             });
   }
 
   Status draw() {
@@ -277,15 +335,15 @@ class Search {
 
 // Joules of a token by the steady state: the GPUs at rest, the step that decodes and a prompt's own.
 double joules_of_a_token(const ServeQuery& q, const PlannedDeployment& d) {
-  const auto output = static_cast<double>(q.workload.output.mean);
+  const auto output = static_cast<double>(q.mean_output());
   const PoolOptions answers = d.pool.pool(), prompts = d.prefill ? d.prefill->pool() : answers;
   if (!answers.idle || !(d.rate > 0)) return std::numeric_limits<double>::infinity();
-  const double at_rest = in_watts(*answers.idle) * d.gpus() / (d.rate * output);
+  const double at_rest = in_watts(*answers.idle) * d.gpus() / (q.requests_at(d.rate) * output);
   StepBatch decode;
   decode.decodes = std::max<Count>(1, std::llround(d.steady.decoding));
-  decode.decode_context = decode.decodes * (q.workload.input.mean + q.workload.output.mean / 2);
+  decode.decode_context = decode.decodes * (q.mean_input() + q.mean_output() / 2);
   StepBatch prompt;
-  prompt.prefill = {{q.workload.input.mean, 0}};
+  prompt.prefill = {{q.mean_input(), 0}};
   return at_rest +
          answers.cost->spent(decode).joules * static_cast<double>(answers.abreast) /
              static_cast<double>(decode.decodes) +
@@ -308,7 +366,37 @@ WorkloadOptions ServeQuery::workload_at(double rate) const {
   return w;
 }
 
+bool ServeQuery::any_objective() const {
+  return slo.any() || std::any_of(classes.begin(), classes.end(), [](const RequestClass& c) { return c.slo.any(); });
+}
+
+Slo ServeQuery::steady_slo() const {
+  if (slo.any()) return slo;
+  Slo loosest;
+  const auto add = [&](std::optional<Seconds> Slo::*time) {
+    for (const RequestClass& c : classes)
+      if (c.slo.*time) loosest.*time = std::max((loosest.*time).value_or(seconds(0)), *(c.slo.*time));
+  };
+  add(&Slo::ttft), add(&Slo::tpot), add(&Slo::e2el);
+  return loosest;
+}
+
+double ServeQuery::margin_of(const ServingMetrics& m) const {
+  double least = margin(slo, m, statistic);
+  for (std::size_t i = 0; i < std::min(classes.size(), m.classes.size()); ++i) {
+    const ClassMetrics& c = m.classes[i];
+    least = std::min(least, margin(classes[i].slo, statistic_of(c.ttft, statistic), statistic_of(c.tpot, statistic),
+                                   statistic_of(c.e2el, statistic)));
+  }
+  return least;
+}
+
 SteadyLoad ServeQuery::load(double rate, Count block_tokens) const {
+  if (recorded.any()) {
+    SteadyLoad at = recorded.at_one;
+    at.rate *= rate;
+    return at;
+  }
   SteadyLoad l{rate, workload.input, workload.output, 0};
   if (workload.prefixes > 0) l.cached = workload.prefix_tokens / block_tokens * block_tokens;
   l.cached = std::min(l.cached, workload.input.mean - 1);
@@ -321,6 +409,9 @@ SimulationOptions PlannedDeployment::simulation(const ServeQuery& query) const {
   if (prefill) o.prefill = prefill->pool();
   o.link = link;
   o.concurrency = in_flight;
+  o.router = query.features.router, o.prefixes = query.features.prefixes;
+  o.first_token_timeout = query.features.first_token_timeout, o.total_timeout = query.features.total_timeout;
+  o.paths = &query.recorded.paths;
   o.context_limit = query.context_limit > 0 ? query.context_limit : query.model.max_context;
   return o;
 }
@@ -377,7 +468,7 @@ Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const Mod
   const bool cost = query.objective == ServingObjective::cost, load = query.objective == ServingObjective::load;
   if ((cost || query.objective == ServingObjective::energy) && !(query.workload.rate > 0))
     return error("a plan needs a rate of requests");
-  if ((cost || load) && !query.slo.any()) return error("a plan needs an objective", "ttft=500ms,tpot=30ms");
+  if ((cost || load) && !query.any_objective()) return error("a plan needs an objective", "ttft=500ms,tpot=30ms");
   if (query.gpus.empty() || query.engines.empty()) return error("a plan needs a GPU and an engine to choose from");
   if (!query.model.decoder || !query.model.lm_head || query.model.encoder)
     return Error{query.model.name, "", "does not generate text from text alone", "a decoder: `tilecast models`"};

@@ -9,14 +9,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "cluster/cluster.h"
-#include "serve/deployment.h"
+#include "serve/deployment_features.h"
 #include "serve/metrics.h"
+#include "serve/plan_requests.h"
 #include "serve/steady_state.h"
 #include "tilecast/plan.h"
 
@@ -34,19 +36,35 @@ struct Formats {
   std::string dtype, kv_dtype;  // as precision_from() takes them
 };
 
+// What an engine is asked for beside tokens, and what it has for it. By default nothing.
+struct ServeFeatures {
+  std::map<EngineKind, FeatureOptions> of_engine;  // adapters, drafts and images; engines without an entry have none
+  Speculation speculation;
+  double draft_cost = 0;
+  OffloadOptions offload = {};
+  RankVariants variants = {};
+  bool by_priority = false;
+  Router router = Router::round_robin;
+  PrefixRouting prefixes = {};
+  std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
+};
+
 struct ServeQuery {
   ModelSpec model;
   ServingObjective objective = ServingObjective::cost;
   // With a rate where the objective is cost or energy. The number of requests is what simulations take; 0: half a
   // minute's worth, within limits.
   WorkloadOptions workload;
+  PlanRequests recorded;              // in place of what the workload would draw
+  std::vector<RequestClass> classes;  // each with objectives of its own
+  ServeFeatures features;
   Slo slo;                               // with one time at least where the objective is cost or load
   Statistic statistic = Statistic::p90;  // of the requests' times, that the objectives are held against
   std::vector<GpuOffer> gpus;
   std::vector<EngineKind> engines;
-  std::vector<Formats> formats;     // empty: the checkpoint's, and fp8 where the GPU has it
-  std::vector<RankLayout> layouts;  // only these; empty: all that make sense
-  double least_chance = 0;          // of meeting the SLO
+  std::vector<Formats> formats;         // empty: the checkpoint's, and fp8 where the GPU has it
+  std::vector<RankLayout> layouts;      // only these; empty: all that make sense
+  double least_chance = 0;              // of meeting the SLO
   std::optional<Routing> routing = {};  // of tokens to experts; none: a power law
   bool pictures = false;
   double budget = 0;                   // dollars an hour at most; 0: none
@@ -54,6 +72,15 @@ struct ServeQuery {
   Count context_limit = 0;             // 0: the model's
   SteadyLoad load(double rate, Count block_tokens) const;
   WorkloadOptions workload_at(double rate) const;
+  // Requests a second, and tokens of an answer.
+  double requests_at(double rate) const { return recorded.any() ? rate * recorded.each : rate; }
+  Count mean_input() const { return recorded.any() ? recorded.at_one.input.mean : workload.input.mean; }
+  Count mean_output() const { return recorded.any() ? recorded.at_one.output.mean : workload.output.mean; }
+  bool any_objective() const;
+  // What a steady state is held against: where only classes have objectives, the loosest of each.
+  Slo steady_slo() const;
+  // How far within the objectives, those of classes among them.
+  double margin_of(const ServingMetrics& metrics) const;
 };
 
 // One copy of a layout, set up: what a deployment is made of, however many there are.
@@ -95,6 +122,8 @@ struct ServePlan {
   Count too_large = 0;                       // set-ups whose model does not fit
   Count too_slow = 0;                        // set-ups that miss with however many replicas
   Count too_dear = 0;                        // set-ups of which not one is allowed
+  Count unsuited = 0;                        // set-ups that the features asked for do not go with
+  std::string does_not_suit;                 // what the last of them lacks
   std::string does_not_fit;                  // what the least demanding of those too large lacks
   std::vector<PlannedDeployment> finalists;  // simulated, best first
   std::vector<std::size_t> front;            // of those that meet: nothing is better by the objective and as fast
@@ -141,6 +170,8 @@ struct ServeSetups {
   std::vector<std::shared_ptr<const ServeSetup>> all;
   Count too_large = 0;
   std::string does_not_fit;  // of the last that is too large
+  Count unsuited = 0;
+  std::string does_not_suit;
 };
 Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t offer, Method method,
                                    const ModelSource* weights);

@@ -122,7 +122,7 @@ PlannedDeployment CandidateSearch::evaluated(PlannedPool pool, std::optional<Pla
 }
 
 double CandidateSearch::margin_of(const PlannedDeployment& d, const Slo& slo) const {
-  return margin(slo, d.steady, q_.statistic, q_.workload.output.mean);
+  return margin(slo, d.steady, q_.statistic, q_.mean_output());
 }
 
 void CandidateSearch::keep(PlannedDeployment d, bool fits) {
@@ -169,8 +169,8 @@ void CandidateSearch::size_together(const std::shared_ptr<const ServeSetup>& set
 void CandidateSearch::size_apart(const Setups& setups) {
   Kinds kinds;
   Slo first, rest;
-  first.ttft = q_.slo.ttft;
-  rest.tpot = q_.slo.tpot;
+  first.ttft = q_.steady_slo().ttft;
+  rest.tpot = q_.steady_slo().tpot;
   const double rate = q_.workload.rate;
   for (const auto& setup : setups) {
     // Limits matter little to pools of one kind of work: the defaults.
@@ -210,7 +210,7 @@ void CandidateSearch::fill_together(const std::shared_ptr<const ServeSetup>& set
   }
   // A GPU's throughput is the same in one copy as in many.
   const PlannedPool pool{setup, q_.objective == ServingObjective::throughput ? 1 : most};
-  const double rate = highest_rate(pool, {}, q_.slo);
+  const double rate = highest_rate(pool, {}, q_.steady_slo());
   if (!(rate > 0)) ++plan_.too_slow;
   else keep(evaluated(pool, {}, rate), true);
 }
@@ -221,8 +221,8 @@ void CandidateSearch::fill_apart(const Setups& setups) {
   const bool per_gpu = q_.objective == ServingObjective::throughput;
   Kinds kinds;
   Slo first, rest;
-  first.ttft = q_.slo.ttft;
-  rest.tpot = q_.slo.tpot;
+  first.ttft = q_.steady_slo().ttft;
+  rest.tpot = q_.steady_slo().tpot;
   for (const auto& setup : setups) {
     if (!default_limits(setup, setups) || most_copies(*setup) < 1) continue;
     Pools& pools = kind_of(kinds, *setup);
@@ -246,7 +246,7 @@ void CandidateSearch::fill_apart(const Setups& setups) {
     }
     if (prompts == 0) return;
     const PlannedPool decode{a.setup, answers}, prefill{p.setup, prompts};
-    if (const double rate = highest_rate(decode, prefill, q_.slo); rate > 0)
+    if (const double rate = highest_rate(decode, prefill, q_.steady_slo()); rate > 0)
       keep(evaluated(decode, prefill, rate), true);
   });
 }
@@ -297,9 +297,9 @@ std::vector<std::pair<ParetoPoint, PlannedDeployment>> CandidateSearch::pareto(c
       if (d.steady.saturated() || !(d.steady.tpot > seconds(0))) continue;
       ParetoPoint p;
       p.tokens_per_user = 1 / d.steady.tpot.base();
-      p.tokens_per_gpu = d.rate * static_cast<double>(q_.workload.output.mean) / d.gpus();
+      p.tokens_per_gpu = q_.requests_at(d.rate) * static_cast<double>(q_.mean_output()) / d.gpus();
       p.concurrency =
-          d.rate * (d.steady.ttft + d.steady.tpot * static_cast<double>(q_.workload.output.mean - 1)).base();
+          q_.requests_at(d.rate) * (d.steady.ttft + d.steady.tpot * static_cast<double>(q_.mean_output() - 1)).base();
       p.what = fmt::format("{} {} {}{}{}", q_.gpus[setup->offer].gpu.name, name_of(setup->engine), setup->formats.dtype,
                            setup->formats.kv_dtype.empty() ? "" : ", cache " + setup->formats.kv_dtype,
                            setup->layout.ranks() > 1 ? ", " + text_of(setup->layout) : "");

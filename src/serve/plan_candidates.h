@@ -10,7 +10,7 @@ namespace tilecast {
 // Counts what it tries in a plan, which it also gives the nearest of those that miss.
 class CandidateSearch {
  public:
-  CandidateSearch(const ServeQuery& query, ServePlan& plan) : q_(query), plan_(plan) {}
+  CandidateSearch(const ServeQuery& query, ServePlan& plan) : q_(query), plan_(plan), slo_(query.steady_slo()) {}
 
   using Setups = std::vector<std::shared_ptr<const ServeSetup>>;
   // Set-ups of one GPU. `progress` hears the share that is done, and may end the search.
@@ -30,7 +30,7 @@ class CandidateSearch {
   // Whether many fewer of the same GPU are known to do.
   bool far_too_large(const ServeSetup& setup) const;
   PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
-  double margin_of(const PlannedDeployment& d) const { return margin_of(d, q_.slo); }
+  double margin_of(const PlannedDeployment& d) const { return margin_of(d, slo_); }
   double margin_of(const PlannedDeployment& d, const Slo& slo) const;
   void keep(PlannedDeployment d, bool fits);
 
@@ -44,6 +44,7 @@ class CandidateSearch {
 
   const ServeQuery& q_;
   ServePlan& plan_;
+  Slo slo_;
   std::vector<PlannedDeployment> found_;
   std::map<std::size_t, int> fewest_;  // GPUs of a kind, by its place in the query, that meet the SLO by steady states
 };

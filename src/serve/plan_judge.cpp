@@ -5,7 +5,6 @@
 
 #include "engine/step_parts.h"
 #include "parallel/split.h"
-#include "serve/step_width.h"
 
 namespace tilecast {
 namespace {
@@ -51,20 +50,60 @@ WorkloadOptions PlanJudge::workload(const PlannedDeployment& d, double rate) con
   return w;
 }
 
+Result<std::vector<Request>> PlanJudge::requests(const PlannedDeployment& d, double rate) const {
+  if (q_.recorded.any()) return sent_at(q_.recorded, rate);
+  return generate(workload(d, rate));
+}
+
 Result<ServingOutcome> PlanJudge::run(const PlannedDeployment& d, double rate) const {
-  auto requests = generate(workload(d, rate));
-  if (!requests) return std::move(requests).error();
-  return simulate(*requests, d.simulation(q_));
+  const auto sent = requests(d, rate);
+  if (!sent) return sent.error();
+  return simulate(*sent, d.simulation(q_));
 }
 
 Result<ServingMetrics> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
   const auto outcome = run(d, rate);
   if (!outcome) return outcome.error();
-  return metrics_of(*outcome, q_.slo);
+  return metrics_of(*outcome, q_.slo, q_.classes);
 }
 
+namespace {
+
+// A request that its client gave up has missed every objective: as many of them as the statistic leaves out.
+bool few_gave_up(const ServingMetrics& m, Statistic statistic) {
+  const double left_out = statistic == Statistic::median ? 0.5
+                          : statistic == Statistic::p90  ? 0.1
+                          : statistic == Statistic::p99  ? 0.01
+                                                         : 0;
+  return static_cast<double>(m.cancelled) <= left_out * static_cast<double>(m.cancelled + m.completed);
+}
+
+}  // namespace
+
 bool PlanJudge::meets(const ServingMetrics& m) const {
-  return m.refused == 0 && m.completed > 0 && margin(q_.slo, m, q_.statistic) >= 0;
+  return m.refused == 0 && m.completed > 0 && few_gave_up(m, q_.statistic) && q_.margin_of(m) >= 0;
+}
+
+// Of a class: its own times, with the reach that those of all requests have. Objectives of classes are missed together,
+// so the least chance counts.
+double PlanJudge::chance(const ServingMetrics& forecast, const ServingEnds& ends) const {
+  double least = chance_of(q_.slo, q_.statistic, forecast, ends.fast, ends.slow);
+  for (std::size_t i = 0; i < std::min(q_.classes.size(), forecast.classes.size()); ++i) {
+    ServingMetrics own, fast, slow;
+    const auto scale = [&](Summary ServingMetrics::*of, const Summary& times) {
+      own.*of = fast.*of = slow.*of = times;
+      const auto at = [&](const ServingMetrics& m) { return statistic_of(m.*of, q_.statistic).base(); };
+      if (!(at(forecast) > 0)) return;
+      for (double Summary::*figure : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99}) {
+        (fast.*of).*figure *= at(ends.fast) / at(forecast);
+        (slow.*of).*figure *= at(ends.slow) / at(forecast);
+      }
+    };
+    const ClassMetrics& c = forecast.classes[i];
+    scale(&ServingMetrics::ttft, c.ttft), scale(&ServingMetrics::tpot, c.tpot), scale(&ServingMetrics::e2el, c.e2el);
+    least = std::min(least, chance_of(q_.classes[i].slo, q_.statistic, own, fast, slow));
+  }
+  return least;
 }
 
 // Of the typical step that only decodes: most of the time of most runs.
@@ -73,7 +112,7 @@ Seen PlanJudge::seen(const PlannedDeployment& d) const {
   Workload workload;
   workload.mode = Mode::decode;
   const Count batch = std::clamp<Count>(std::llround(d.simulated->mean_batch), 1, o.max_sequences);
-  workload.requests = {{batch, 1, q_.workload.input.mean + q_.workload.output.mean / 2}};
+  workload.requests = {{batch, 1, q_.mean_input() + q_.mean_output() / 2}};
   const Run run{o.spread ? rank_spec(o.model, o.spread->layout) : o.model, workload, o.engine, {}};
   const auto prepared = prepare(run);
   if (!prepared) return Seen::no;
@@ -82,19 +121,19 @@ Seen PlanJudge::seen(const PlannedDeployment& d) const {
 }
 
 Status PlanJudge::judge(PlannedDeployment& d) const {
-  const auto requests = generate(workload(d, d.rate));
-  if (!requests) return requests.error();
+  const auto sent = requests(d, d.rate);
+  if (!sent) return sent.error();
   const SimulationOptions simulation = d.simulation(q_);
-  const auto outcome = simulate(*requests, simulation);
+  const auto outcome = simulate(*sent, simulation);
   if (!outcome) return outcome.error();
-  d.simulated = metrics_of(*outcome, q_.slo);
+  d.simulated = metrics_of(*outcome, q_.slo, q_.classes);
   d.meets = meets(*d.simulated);
   if (d.simulated->completed == 0) return Ok{};
-  const auto ends =
-      serving_ends(options_of(q_, *d.pool.setup), *requests, simulation, *outcome, q_.slo, method_, weights_);
+  const auto ends = serving_ends(options_of(q_, *d.pool.setup), *sent, simulation, *outcome, q_.slo, method_, weights_);
   if (!ends) return ends.error();
   ServingEnds whole = of_whole_run(*ends, *d.simulated);
-  d.chance = chance_of(q_.slo, q_.statistic, *d.simulated, whole.fast, whole.slow);
+  keep_to_patience(whole, simulation);
+  d.chance = chance(*d.simulated, whole);
   d.fast = std::move(whole.fast), d.slow = std::move(whole.slow);
   d.seen = seen(d);
   return Ok{};
@@ -127,7 +166,7 @@ Status PlanJudge::judge_most_load(PlannedDeployment& d) const {
 void PlanJudge::add_interval(ParetoPoint& point, const PlannedDeployment& d) const {
   ServingOutcome typical;
   RequestRecord request;
-  request.input = q_.workload.input.mean, request.output = q_.workload.output.mean;
+  request.input = q_.mean_input(), request.output = q_.mean_output();
   typical.requests = {request};
   StepRecord step;
   step.decodes = static_cast<std::int32_t>(std::max<Count>(1, std::llround(d.steady.decoding)));

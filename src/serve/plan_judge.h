@@ -2,6 +2,7 @@
 #pragma once
 
 #include "serve/plan.h"
+#include "serve/step_width.h"
 
 namespace tilecast {
 
@@ -33,6 +34,8 @@ class PlanJudge {
 
  private:
   WorkloadOptions workload(const PlannedDeployment& d, double rate) const;
+  Result<std::vector<Request>> requests(const PlannedDeployment& d, double rate) const;
+  double chance(const ServingMetrics& forecast, const ServingEnds& ends) const;
   Seen seen(const PlannedDeployment& d) const;
 
   const ServeQuery& q_;

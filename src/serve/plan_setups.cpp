@@ -13,7 +13,7 @@ struct LimitChoice {
   std::optional<bool> chunked_prefill = {};
 };
 std::vector<LimitChoice> limit_choices(EngineKind engine, const ServeQuery& query) {
-  const Count longest = query.workload.input.mean * 2;
+  const Count longest = query.mean_input() * 2;
   switch (engine) {
     // Small steps spare answers, large ones prompts.
     case EngineKind::sglang: return {{}, {0, 0, 2048}};
@@ -52,8 +52,10 @@ DeploymentOptions options_for(const ServeQuery& query, const GpuOffer& offer, En
   o.engine.kind = engine;
   o.engine.precision = *precision_of(query.model, formats.dtype, formats.kv_dtype);
   o.engine.routing = query.routing;
+  const ServeFeatures& f = query.features;
+  o.speculation = f.speculation, o.draft_cost = f.draft_cost, o.offload = f.offload, o.by_priority = f.by_priority;
   if (layout.ranks() > 1) {
-    RankSpread spread{layout, *offer.cluster};
+    RankSpread spread{layout, *offer.cluster, f.variants};
     spread.cluster.nodes = static_cast<int>(ceil_div(layout.ranks(), spread.cluster.gpus_per_node));
     o.spread = std::move(spread);
   }
@@ -67,6 +69,22 @@ std::vector<RankLayout> wanted_layouts(const ServeQuery& query, const GpuOffer& 
   for (const RankLayout& l : query.layouts)
     if (l.ranks() <= (offer.cluster ? offer.most : 1) && check(l, query.model)) layouts.push_back(l);
   return layouts;
+}
+
+// Whether this layout is one that the features are about.
+Status suits(const ServeQuery& query, const RankLayout& layout) {
+  if (auto fine = check(query.features.variants, layout, query.model); !fine) return fine;
+  if (query.features.speculation.draft > 0 && layout.pp > 1)
+    return field_error("draft", "engines do not speculate over pipeline stages");
+  return Ok{};
+}
+
+// Adapters, drafts and images of this engine.
+Status add_features(Deployment& deployment, const DeploymentOptions& options, const ServeQuery& query, Method method,
+                    const ModelSource* weights) {
+  const auto of_engine = query.features.of_engine.find(options.engine.kind);
+  if (of_engine == query.features.of_engine.end()) return Ok{};
+  return equip(deployment, options, of_engine->second, method, weights);
 }
 
 }  // namespace
@@ -123,6 +141,10 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
     if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
     for (const Formats& formats : formats_for(query, offer.gpu, engine))
       for (const RankLayout& layout : layouts) {
+        if (auto fine = suits(query, layout); !fine) {
+          ++setups.unsuited, setups.does_not_suit = fine.error().line();
+          continue;
+        }
         std::shared_ptr<StepTable> known;
         DeploymentOptions options = options_for(query, offer, engine, formats, layout);
         for (const LimitChoice& limits : limit_choices(engine, query)) {
@@ -137,6 +159,10 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
             continue;
           }
           known = deployed->steps;
+          if (auto fine = add_features(*deployed, options, query, method, weights); !fine) {
+            ++setups.unsuited, setups.does_not_suit = fine.error().line();
+            continue;
+          }
           setups.all.push_back(std::make_shared<ServeSetup>(
               ServeSetup{index, engine, formats, layout, std::move(deployed->pool), deployed->budget, known}));
         }

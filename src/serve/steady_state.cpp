@@ -19,7 +19,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double emitted(const Speculation& s) {
   double sum = 1, share = 1;
-  for (Count i = 0; i < s.draft; ++i) sum += share *= s.acceptance;
+  for (Count i = 0; i < s.draft; ++i) sum += share *= s.acceptance_of(i);
   return sum;
 }
 
@@ -72,6 +72,9 @@ class SteadyReplica {
     }
     for (; left >= fresh_; left -= fresh_) batch.prefill.push_back({fresh_, load_.cached});
     if (left > 0) batch.prefill.push_back({left, load_.cached});
+    batch.adapters = std::min({load_.adapters, pool_.features.adapter_slots, batch.sequences()});
+    if (batch.adapters > 0) batch.adapter_tokens = batch.tokens();
+    batch.encodes = std::llround(load_.media * tokens / static_cast<double>(fresh_));
     const double pace = std::max(1.0, static_cast<double>(pool_.stages) * pool_.stage_share);
     return step_time(batch, pool_, from_idle).base() * pace;
   }

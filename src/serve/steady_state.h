@@ -18,7 +18,9 @@ namespace tilecast {
 struct SteadyLoad {
   double rate = 0;  // requests a second, over all replicas
   LengthDistribution input, output;
-  Count cached = 0;  // tokens of every prompt that the cache has from others
+  Count cached = 0;    // tokens of every prompt that the cache has from others
+  Count adapters = 0;  // different LoRA adapters of the requests
+  double media = 0;    // images or clips of a prompt, on average
 };
 
 struct SteadyState {
