@@ -33,7 +33,7 @@ constexpr SiliconConstants silicon_constants(std::string_view cards, double swit
 }
 inline constexpr SiliconConstants kPascalHbmSilicon = silicon_constants("6.0", 1.0, 1.48);
 inline constexpr SiliconConstants kPascalSilicon = silicon_constants("6.1", 1.0, 1.911);
-inline constexpr SiliconConstants kVoltaSilicon = silicon_constants("volta", 0.93, 1.53);
+inline constexpr SiliconConstants kVoltaSilicon = silicon_constants("volta", 0.93, 1.912);
 inline constexpr SiliconConstants kTuringSilicon = silicon_constants("turing", 0.93, 2.1);
 inline constexpr SiliconConstants kAmpereHbmSilicon = silicon_constants("8.0", 0.68, 1.41);
 inline constexpr SiliconConstants kAmpereSilicon = silicon_constants("8.6", 0.78, 2.1);
@@ -75,7 +75,7 @@ inline constexpr Number kDoubleWidth{"power.width",
                                      "",
                                      "fp64 on the vector pipe"};
 inline constexpr Number kTf32Width{"power.width",
-                                   1.95,
+                                   2.03,
                                    "1",
                                    measured,
                                    "energy of an operation over fp32's or bf16's",
@@ -83,7 +83,7 @@ inline constexpr Number kTf32Width{"power.width",
                                    "",
                                    "tf32 on the tensor pipe"};
 inline constexpr Number kDoubleTensorWidth{"power.width",
-                                           10.6,
+                                           11.6,
                                            "1",
                                            measured,
                                            "energy of an operation over fp32's or bf16's",
@@ -98,6 +98,14 @@ inline constexpr Number kHalfWidth{"power.width",
                                    "two share the wires of one",
                                    "",
                                    "16 bits on the vector pipe"};
+inline constexpr Number kFp16Width{"power.width",
+                                   1.13,
+                                   "1",
+                                   measured,
+                                   "energy of an operation over fp32's or bf16's",
+                                   sources::kRegimes,
+                                   "",
+                                   "fp16 on the tensor pipe"};
 inline constexpr Number kByteWidth{"power.width",
                                    0.55,
                                    "1",

@@ -42,6 +42,7 @@ void add_power(List& list) {
   list.add(kTf32Width);
   list.add(kDoubleTensorWidth);
   list.add(kHalfWidth);
+  list.add(kFp16Width);
   list.add(kByteWidth);
   list.add(kNarrowWidth);
   for (const MemoryEnergy& energy : kMemoryEnergies) list.add(energy.byte);

@@ -36,8 +36,13 @@ void add_product_1(List& list) {
   list.add(kMisalignedShare);
   list.add(kHalfAlignedShare);
   list.add(kMisalignedShareBefore);
-  list.add(kFarRowsEdge);
-  list.add(kFarRowsSlope);
+  list.add(kTranslatedPage);
+  list.add(kFarRowsPages);
+  list.add(kFarRowsCost);
+  list.add(kFarRowsDrift);
+  list.add(kLoadingSlots);
+  list.add(kPascalLoadingSlots);
+  list.add(kLoadingOverlap);
   list.add(kGemvSteps);
   list.add(kGemvColumns);
   list.add(kNarrowSimtTile);

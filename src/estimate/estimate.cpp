@@ -133,8 +133,9 @@ Clocked clocked(PowerWork& work, const LaunchParts& parts, const Launch& launch,
   Clocked found = has_main_loop(launch)
                       ? clocked(work, LoopTime(parts, exponent), physics.power, run)
                       : clocked(work, StreamTime{parts, exponent, physics.overlap.stream}, physics.power, run);
-  const bool tensor = launch.math.pipe == Pipe::tensor && launch.total().tensor > ops(0);
-  if (tensor) found.clock = std::min(found.clock, physics.power.tensor_clock);
+  // Products of fp64 do not fill the tensor pipes, and run at whatever clock power leaves.
+  const bool tensor = launch.math.pipe == Pipe::tensor && launch.math.input != DType::fp64;
+  if (tensor && launch.total().tensor > ops(0)) found.clock = std::min(found.clock, physics.power.tensor_clock);
   return found;
 }
 

@@ -42,12 +42,16 @@ double memory_picojoules(const Gpu& gpu) {
   return kMemoryEnergies[0].byte;
 }
 
-// An operation of the tensor pipe over a 16-bit one: wider operands have more wires to switch.
+// An operation of the tensor pipe over one of bf16: longer mantissas have larger multipliers, wider operands more wires.
 double tensor_width(DType input) {
-  if (input == DType::fp64) return kDoubleTensorWidth;
-  if (bits_of(input) > bits_of(DType::fp16)) return kTf32Width;
-  if (bits_of(input) == bits_of(DType::fp16)) return 1;
-  return bits_of(input) == bits_of(DType::fp8) ? kByteWidth : kNarrowWidth;
+  switch (input) {
+    case DType::fp64: return kDoubleTensorWidth;
+    case DType::fp32:
+    case DType::tf32: return kTf32Width;
+    case DType::fp16: return kFp16Width;
+    case DType::bf16: return 1;
+    default: return bits_of(input) == bits_of(DType::fp8) ? kByteWidth : kNarrowWidth;
+  }
 }
 
 // The same of the vector pipe over fp32.

@@ -13,10 +13,13 @@ using namespace constants;
 
 namespace {
 
-CublasGpu fitted_gpu(const Gpu& gpu) {
+// Linear rows of GP104 come from runs at a quarter of its rate, in kernels that its other runs do not take
+// (measure/traps.h): T4's choice, of a card as small, serves there.
+CublasGpu fitted_gpu(const Gpu& gpu, bool batched) {
   switch (gpu.architecture) {
     case Architecture::pascal:
-      return gpu.compute_capability == "6.0" ? CublasGpu::pascal_gp100 : CublasGpu::pascal_gp104;
+      if (gpu.compute_capability == "6.0") return CublasGpu::pascal_gp100;
+      return batched ? CublasGpu::pascal_gp104 : CublasGpu::turing;
     case Architecture::volta: return CublasGpu::volta;
     case Architecture::turing: return CublasGpu::turing;
     default: return CublasGpu::ampere;
@@ -139,7 +142,7 @@ GemmTile tile_of(const KernelNet& net) {
 
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const CublasNets& fitted = cublas_nets();
-  const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu))];
+  const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu, batched))];
   const View view(p, gpu.sms);
   const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
   Candidates candidates;

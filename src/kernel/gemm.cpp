@@ -113,13 +113,39 @@ Launch one_row_launch(const GemmProblem& p, const Format& format, const MathPath
   return launch;
 }
 
-// A step of the main loop reads a few elements of every row of its tiles, each row in another page of DRAM once they
-// lie far apart. Pascal fetches no more than those elements at a time; cards after it fetch and keep more.
-double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math, const Gpu& gpu) {
+// Whether an operand's rows lie along k: a step then reads a few elements of each of the tile's rows.
+bool reads_rows_of_x(Layout layout) { return layout == Layout::tn || layout == Layout::nn; }
+bool reads_rows_of_w(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
+
+// Pages that one step's rows lie in: those of the span, and one more where spans do not begin with a page.
+double pages_of(Count rows, Bytes apart) {
+  const double span = in_bytes(apart) * real(rows) / in_bytes(mebibytes(kTranslatedPage));
+  return span == std::floor(span) ? span : span + 1;
+}
+
+// A step of the main loop reads a few elements of every row of its tiles. Pascal fetches no more than those at a time
+// and translates few pages: once the rows of a tile lie in more of them, steps wait for translations, all the more as
+// CTAs drift apart wave by wave and no longer ask for the same pages together. Cards after it fetch and translate more.
+double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math, const GemmChoice& choice,
+                      const Gpu& gpu) {
   if (gpu.architecture != Architecture::pascal || math.pipe != Pipe::vector) return 1;
-  const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
-  const double distance = size_of(math.input) * real(inner) / kibibytes(kFarRowsEdge);
-  return distance > 1 ? 1 / (1 + kFarRowsSlope * std::log2(distance)) : 1;
+  const Bytes element = size_of(math.input);
+  const GemmTile& tile = choice.tile;
+  const double pages =
+      pages_of(reads_rows_of_x(layout) ? tile.m : choice.tile_k, element * real(reads_rows_of_x(layout) ? p.k : p.m)) +
+      pages_of(reads_rows_of_w(layout) ? tile.n : choice.tile_k, element * real(reads_rows_of_w(layout) ? p.k : p.n));
+  const double waves = real(grid_of(p, choice).m * grid_of(p, choice).n * p.batch) / real(choice.concurrent);
+  const double drift = std::clamp(std::log2(std::max(1.0, waves)) / kFarRowsDrift, 0.0, 1.0);
+  const double rows_per_result = 1.0 / tile.m + 1.0 / tile.n;
+  return 1 / (1 + kFarRowsCost * rows_per_result * std::max(0.0, 1 - kFarRowsPages / pages) * drift);
+}
+
+// Before copies were asynchronous a step's tiles went through registers to shared memory, in slots of the same
+// schedulers: small tiles bring more elements for each result.
+double loading_share(const MathPath& math, const GemmTile& tile, const Gpu& gpu) {
+  if (math.pipe != Pipe::vector || gpu.vendor != Vendor::nvidia) return 1;
+  const Tunable& slots = gpu.architecture == Architecture::pascal ? kPascalLoadingSlots : kLoadingSlots;
+  return 1 / p_norm(1.0, gpu.tuned(slots) * (1.0 / tile.m + 1.0 / tile.n), kLoadingOverlap);
 }
 
 Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context,
@@ -138,7 +164,8 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
                             : scaled               ? choose_scaled_mm(p, *math, gpu, *scaled)
                                      : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  plan->launches.back().math_share = alignment_share(alignment, gpu) * far_rows_share(p, layout, *math, gpu);
+  plan->launches.back().math_share = alignment_share(alignment, gpu) * loading_share(*math, choice.tile, gpu) *
+                                     far_rows_share(p, layout, *math, choice, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;

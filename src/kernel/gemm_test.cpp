@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernel/gemm_testing.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/plan_testing.h"
@@ -217,14 +219,40 @@ TEST(Gemm, RocblasTakesTheTileOfOneProductWhateverTheBatch) {
   EXPECT_LE(tile(1000).m * tile(1000).n, 32 * 32);  // enough of them to occupy 104 compute units, nearly
 }
 
-// Rows of 40 KiB are twice the edge apart, of 20 KiB at it: a Pascal card takes 1.36 times as long, no other does.
-TEST(Gemm, PascalIsSlowerWhereRowsLieFarApart) {
-  const auto share = [](const char* gpu, Count k) {
-    return plan(Gemm{4096, 4096, k}, *format_from("fp32"), *find_gpu(gpu), {})->launches.front().math_share;
-  };
-  EXPECT_EQ(share("P100-PCIe", 5120), 1);
-  EXPECT_NEAR(share("P100-PCIe", 10240), 1 / 1.36, 1e-12);
-  EXPECT_EQ(share("V100-PCIe", 10240), 1);
+Launch fp32_product(const char* gpu, Count m, Count n, Count k) {
+  return plan(Gemm{m, n, k}, *format_from("fp32"), *find_gpu(gpu), {})->launches.front();
+}
+
+// A tile of 128 x 32: 1/128 + 1/32 elements a result, in 28 slots each on Pascal.
+TEST(Gemm, SmallTilesPayForTheirLoads) {
+  const Launch pascal = fp32_product("P100-PCIe", 4096, 4096, 4096);
+  ASSERT_EQ(pascal.tile.m * pascal.tile.n, 128 * 32);
+  EXPECT_NEAR(pascal.math_share, 1 / std::pow(1 + std::pow(28 * (1 / 128.0 + 1 / 32.0), 4), 0.25), 1e-12);
+  const Launch volta = fp32_product("V100-PCIe", 4096, 4096, 4096);
+  const double elements = 1.0 / volta.tile.m + 1.0 / volta.tile.n;
+  EXPECT_NEAR(volta.math_share, 1 / std::pow(1 + std::pow(20 * elements, 4), 0.25), 1e-12);
+  EXPECT_EQ(only_launch(Gemm{4096, 4096, 4096}, "bf16", "A100-SXM-80GB").math_share, 1);  // asynchronous copies
+}
+
+// 128 rows of 16 KiB fill a page of 2 MiB and 32 a quarter of one: four pages hold a step's. 128 of 64 KiB fill four and
+// 32 one, the fifth of five waits: 64 x (1/128 + 1/32) x (1 - 4/5) of the time. Rows that begin anywhere touch one more.
+TEST(Gemm, PascalIsSlowerWhereRowsLieInManyPages) {
+  const auto share = [](const char* gpu, Count m, Count k) { return fp32_product(gpu, m, 4096, k).math_share; };
+  const double near = share("P100-PCIe", 4096, 4096);
+  EXPECT_DOUBLE_EQ(share("P100-PCIe", 4096, 8192), near);
+  EXPECT_NEAR(near / share("P100-PCIe", 4096, 16384), 1 + 2.5 * (1 - 4 / 5.0), 1e-12);
+  EXPECT_NEAR(near / share("P100-PCIe", 4096, 10240), 1 + 2.5 * (1 - 4 / (2.5 + 1 + 0.625 + 1)), 1e-12);
+  EXPECT_GT(share("P100-PCIe", 512, 16384), share("P100-PCIe", 4096, 16384));  // few waves: CTAs keep together
+  const Launch volta = fp32_product("V100-PCIe", 4096, 4096, 16384);
+  const double elements = 1.0 / volta.tile.m + 1.0 / volta.tile.n;
+  EXPECT_NEAR(volta.math_share, 1 / std::pow(1 + std::pow(20 * elements, 4), 0.25), 1e-12);  // its loads alone
+}
+
+// 4096^3 on an H200: 60.6 TFLOP/s; tiles of 16 rows would ask L2 for 29 GiB.
+TEST(Gemm, ProductsOfDoublesTakeLargeTiles) {
+  const Launch launch = only_launch(Gemm{4096, 4096, 4096}, "fp64", "H200-SXM");
+  EXPECT_EQ(launch.math.pipe, Pipe::tensor);
+  EXPECT_GE(std::min(launch.tile.m, launch.tile.n), 64);
 }
 
 Gemm product(Count m, Count n, Count k) {
@@ -242,7 +270,9 @@ TEST(Gemm, RowsThatStartAnywhereRunOlderKernels) {
   EXPECT_DOUBLE_EQ(share(4097, 4096), 0.125);
   EXPECT_DOUBLE_EQ(share(4096, 4095), 0.125);
   EXPECT_DOUBLE_EQ(share(4100, 4097), 0.125);
-  EXPECT_DOUBLE_EQ(only_launch(product(4096, 4097, 4096), "fp32", "H200-SXM").math_share, 1);
+  const Launch fp32 = only_launch(product(4096, 4097, 4096), "fp32", "H200-SXM");
+  const double elements = 1.0 / fp32.tile.m + 1.0 / fp32.tile.n;
+  EXPECT_NEAR(fp32.math_share, 1 / std::pow(1 + std::pow(20 * elements, 4), 0.25), 1e-12);  // its loads alone
 }
 
 // gemv2T_kernel_val on an H200: 512 CTAs of 128 threads for 4096 columns.

@@ -31,6 +31,13 @@ constexpr std::array<GemmTile, 9> kTensorTiles = {{
     {.m = 256, .n = 128, .threads = 384, .registers = 168, .ctas_per_sm = 1, .reuse_m = 64, .reuse_n = 128},
 }};
 
+// fp64 on the tensor pipe: cuBLAS's d884 kernels. Rows of eight bytes make small tiles wait for L2.
+constexpr std::array<GemmTile, 3> kDoubleTiles = {{
+    {.m = 64, .n = 64, .threads = 128, .registers = 168, .ctas_per_sm = 2, .reuse_m = 32, .reuse_n = 32},
+    {.m = 64, .n = 128, .threads = 128, .registers = 255, .ctas_per_sm = 2, .reuse_m = 32, .reuse_n = 64},
+    {.m = 128, .n = 64, .threads = 128, .registers = 255, .ctas_per_sm = 2, .reuse_m = 64, .reuse_n = 32},
+}};
+
 // tcgen05 multiplies 64 or 128 rows by up to 256 columns; tensor memory holds 128 x 512 results of a CTA. Pairs of CTAs
 // that share an operand count as two CTAs of these sizes.
 constexpr std::array<GemmTile, 9> kTcgenTiles = {{
@@ -83,6 +90,7 @@ int step_depth(const MathPath& math) {
 
 std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu) {
   if (math.pipe == Pipe::vector) return kSimtTiles;
+  if (math.input == DType::fp64 && gpu.vendor == Vendor::nvidia) return kDoubleTiles;
   if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTiles;
   return kTensorTiles;
 }
