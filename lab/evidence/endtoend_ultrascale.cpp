@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "cluster/fabric.h"
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
 #include "parallel/framework.h"
@@ -58,33 +59,16 @@ ModelSpec spec_of(const TableRow& row) {
   return spec;
 }
 
-// What the cluster's own benchmark carried, GB/s of all eight cards of a node: the medians of all-reduces and of
-// all-gathers on so many nodes (collectives/, huggingface-h100). Messages are not large enough to fill links as nodes
-// grow.
-struct MeasuredRate {
-  int nodes;
-  double all_reduce, all_gather;
-};
-constexpr std::array<MeasuredRate, 6> kBetweenNodes = {{{2, 361.75, 184.61},
-                                                        {4, 160.14, 118.97},
-                                                        {8, 99.56, 69.00},
-                                                        {16, 84.74, 54.97},
-                                                        {32, 64.93, 27.97},
-                                                        {64, 32.94, 11.04}}};
-constexpr double kOfPeak = 0.9;
-constexpr int kCards = 8;  // as forecasts take links: a share of a card's peak
+constexpr int kGpusOfNode = 8;
+// As its own benchmark of collectives found it; nothing of these runs is in it.
+constexpr std::string_view kFabric = "huggingface-h100";
 
-// Rates go with the ranks that take part, eight a node there: `ranks` are those that sum gradients.
-Result<Cluster> cluster_of(const Gpu& gpu, Count nodes, Count ranks, bool gathers) {
+Result<Cluster> cluster_of(const Gpu& gpu, Count nodes) {
   const Cluster* known = built_in_cluster_of(gpu.name);
-  if (!known) return left_out_row("no cluster of " + gpu.name + " is known");
+  if (!known || known->gpus_per_node != kGpusOfNode) return left_out_row("no cluster of " + gpu.name + " is known");
   Cluster cluster = *known;
   cluster.nodes = static_cast<int>(nodes);
-  for (const MeasuredRate& rate : kBetweenNodes)
-    if (rate.nodes == kBetweenNodes.front().nodes || ranks >= Count{rate.nodes} * kCards)
-      cluster.inter->bandwidth =
-          gigabytes_per_second((gathers ? rate.all_gather : rate.all_reduce) / kCards / kOfPeak);
-  return cluster;
+  return with_fabric(std::move(cluster), kFabric);
 }
 
 // Of several stages on 64 nodes, or with tensor parallel ranks on four nodes, every run stands still at each message
@@ -105,8 +89,7 @@ Result<RankLayout> layout_of(const TableRow& row) {
 Result<EndToEndCase> case_of(const TableRow& row) {
   const auto gpu = row.gpu();
   if (!gpu) return gpu.error();
-  const Count ranks = row.count("tp") > kCards ? row.count("nodes") * kCards : row.count("dp");
-  auto cluster = cluster_of(*gpu, row.count("nodes"), ranks, row.count("zero_stage") > 0);
+  auto cluster = cluster_of(*gpu, row.count("nodes"));
   if (!cluster) return std::move(cluster).error();
   auto layout = layout_of(row);
   if (!layout) return std::move(layout).error();

@@ -50,9 +50,9 @@ std::string ultrascale_report(const Results& all) {
     (r.quantity == "throughput" ? times : r.quantity == "memory" ? memory : failed).push_back(r);
   return "### Every layout on 8 to 512 GPUs: nanotron's scaling runs\n\n"
          "Llama-like models of 1, 3 and 8 billion parameters, 256 sequences of 4,096 tokens a step, as the recipe "
-         "`nanotron` has it (docs/parallel.md); links between nodes carry what the cluster's own all-reduces and "
-         "all-gathers did on as many ranks. What follows belongs to this evaluation: `predict --framework nanotron` knows "
-         "nothing of this cluster's waits. Chosen on 1B and 3B, judged on 8B: an addition takes the host 18 us; kernels "
+         "`nanotron` has it (docs/parallel.md), over the fabric `huggingface-h100` (docs/clusters.md), which was set to the "
+         "cluster's own benchmark of collectives and to none of these runs. What follows belongs to this evaluation: "
+         "`predict --framework nanotron` knows nothing of this cluster's waits. Chosen on 1B and 3B, judged on 8B: an addition takes the host 18 us; kernels "
          "take 1.11 times those counted here (permutations before attention, masks, the separate passes of the loss); a "
          "collective of tensor parallel ranks waits 210 us for each of them while messages between stages cross nodes, "
          "50 us where the ranks themselves do; runs of several stages on 64 nodes, or with 32 tensor parallel ranks, "
