@@ -133,6 +133,12 @@ inline constexpr Number kTriton2023{"engine.triton_attention",
                                     fitted,
                                     "Triton's attention of 2023 over FlashAttention 2's time",
                                     "MosaicML's rows of A100 80 GB; Dao 2023 says 1.3 to 2.5"};
+inline constexpr Number kTriton2023Hopper{"engine.triton_attention_hopper",
+                                          2.15,
+                                          "1",
+                                          fitted,
+                                          "the same on Hopper, whose asynchronous products it did not use",
+                                          "MosaicML's H100 rows of MPT-760m, 3b and 13b; 1b, 7b and 70b judge it"};
 inline constexpr Number kWindowFactor{"engine.window_factor",
                                       1.25,
                                       "1",

@@ -149,6 +149,7 @@ void add_engine(List& list) {
   list.add(kRecorded);
   list.add(kArgmaxRounds);
   list.add(kTriton2023);
+  list.add(kTriton2023Hopper);
   list.add(kWindowFactor);
   list.add(kFragmentation);
   list.add(kAllocatorRest);

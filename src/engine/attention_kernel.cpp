@@ -109,8 +109,19 @@ KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era
   return {};
 }
 
+namespace {
+
+bool is_triton_of_2023(const Shape& shape, EngineKind kind, EngineEra era) {
+  return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape);
+}
+
+}  // namespace
+
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era) {
-  return era == EngineEra::year_2023 && !serves(kind) && is_attention(shape) ? kTriton2023 : 1.0;
+  return is_triton_of_2023(shape, kind, era) ? kTriton2023 : 1.0;
+}
+double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra era) {
+  return is_triton_of_2023(shape, kind, era) ? kTriton2023Hopper / kTriton2023 : 1.0;
 }
 
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {

@@ -19,5 +19,6 @@ KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launc
 
 // How many times as long as the priced kernel an era's takes.
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);
+double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra era);  // ... and beyond that there
 
 }  // namespace tilecast

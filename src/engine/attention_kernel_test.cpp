@@ -80,6 +80,20 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, Launcher::sglang).text(), "");
 }
 
+// Composer's Triton kernels: 1.6 times as long as FlashAttention 2, 2.15 times where products are asynchronous.
+TEST(AttentionKernel, TritonOf2023IsSlowerOnHopper) {
+  const auto both = [](const Shape& shape, EngineKind kind, EngineEra era) {
+    return attention_longer(shape, kind, era) * attention_longer_on_hopper(shape, kind, era);
+  };
+  for (const Shape& shape : {Shape(AttentionPrefill{}), Shape(AttentionBackward{})}) {
+    EXPECT_DOUBLE_EQ(attention_longer(shape, EngineKind::pytorch, EngineEra::year_2023), 1.6);
+    EXPECT_DOUBLE_EQ(both(shape, EngineKind::pytorch, EngineEra::year_2023), 2.15);
+    EXPECT_EQ(both(shape, EngineKind::pytorch, EngineEra::current), 1);
+    EXPECT_EQ(both(shape, EngineKind::vllm, EngineEra::year_2023), 1);
+  }
+  EXPECT_EQ(both(Gemm{1, 1, 1}, EngineKind::pytorch, EngineEra::year_2023), 1);
+}
+
 TEST(HostCost, SchedulersOf2024WaitedBetweenSteps) {
   for (const EngineKind kind : {EngineKind::vllm, EngineKind::trtllm}) {
     EXPECT_EQ(host_cost(kind).per_sequence, seconds(0)) << name_of(kind);

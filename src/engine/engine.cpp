@@ -179,7 +179,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
                   format_for(op, section, options.precision)},
            context, op.times * section.repeats, section.recomputed ? 0 : model_flops(op), op.unknown,
            attention_longer(op.shape, options.kind, options.era), op.role, op.weight_gradient, op.runs_as != nullptr,
-           op.wgmma_longer, op.turns});
+           op.wgmma_longer * attention_longer_on_hopper(op.shape, options.kind, options.era), op.turns});
     }
   }
   if (options.kind == EngineKind::pytorch)

@@ -50,7 +50,7 @@ struct KernelCall {
   Role role = Role::other;
   bool weight_gradient = false;  // as in Operator
   bool narrow = false;           // a product of narrow training: its operands were cast before
-  double wgmma_longer = 1;       // as in Operator
+  double wgmma_longer = 1;       // on Hopper, than `longer` says
   bool turns = false;            // as in Operator
 };
 
