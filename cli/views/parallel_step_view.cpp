@@ -97,8 +97,9 @@ std::string parallel_table(const StepRows& rows) {
       continue;
     }
     const StepForecast& s = *row.answer;
-    cells.insert(cells.end(), {text_of(s.time), text_of_interval(s.interval.low, s.interval.high),
-                               grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus)), percent(s.mfu),
+    const std::string rate =
+        s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus));
+    cells.insert(cells.end(), {text_of(s.time), text_of_interval(s.interval.low, s.interval.high), rate, percent(s.mfu),
                                percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
                                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
                                            in_gibibytes(s.setting.gpu_memory)),

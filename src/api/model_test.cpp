@@ -8,6 +8,7 @@
 
 #include "api/arguments_testing.h"
 #include "support/test_files.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {
@@ -78,6 +79,13 @@ TEST(ModelApi, ReadsGraphs) {
   ASSERT_TRUE(model.ok()) << model.error().line();
   EXPECT_EQ(model->architecture, "graph");
   EXPECT_FALSE(model->generates);
+}
+
+// Flux's transformer as black-forest-labs publish it: 11.9 billion parameters.
+TEST(ModelApi, FluxIsAGraph) {
+  const auto flux = describe_model({.model = TILECAST_SOURCE_DIR "/examples/graphs/flux1-schnell-256.json"});
+  ASSERT_TRUE(flux.ok()) << flux.error().line();
+  EXPECT_EQ(flux->parameters, 11'891'178'560);
 }
 
 TEST(ModelApi, ErrorsNameTheField) {

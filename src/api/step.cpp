@@ -319,14 +319,15 @@ void declare_layout(Declare& list, StepQuery& q) {
                   .group = group,
                   .scopes = {{"tp"}}},
                  q.given.sequence_parallel));
-  list.add(noted(l.tensor_overlap,
-                 {.name = "tp-overlap",
-                  .help = "with tp: which exchanges run beside products: inputs gathered again, all of the backward pass, "
-                          "or pipelined with the products themselves (user buffers, async TP)",
-                  .example = "pipelined",
-                  .group = group,
-                  .scopes = {{"tp"}, kTraining}},
-                 q.given.tensor_overlap));
+  list.add(
+      noted(l.tensor_overlap,
+            {.name = "tp-overlap",
+             .help = "with tp: which exchanges run beside products: inputs gathered again, all of the backward pass, "
+                     "or pipelined with the products themselves (user buffers, async TP)",
+             .example = "pipelined",
+             .group = group,
+             .scopes = {{"tp"}, kTraining}},
+            q.given.tensor_overlap));
   list.add(l.context, {.name = "context-scheme",
                        .help = "with cp: how ranks exchange keys and values",
                        .example = "all-gather",
@@ -340,7 +341,8 @@ void declare_layout(Declare& list, StepQuery& q) {
                         .example = "zero-bubble",
                         .group = group,
                         .scopes = {kPipeline}});
-  ranks(l.chunks, "chunks", "model chunks per rank: more than one are interleaved; zero-bubble-v has two", 1, {kPipeline});
+  ranks(l.chunks, "chunks", "model chunks per rank: more than one are interleaved; zero-bubble-v has two", 1,
+        {kPipeline});
   list.add(stage_layers_argument(l.stage_layers));
   Declare overlap;
   overlap.add_opposite(l.overlap, {.name = "no-overlap",
@@ -361,14 +363,15 @@ void declare_layout(Declare& list, StepQuery& q) {
             .group = group,
             .scopes = {
                 {"gpus", {"many"}, "has no effect on one GPU", "batch and accumulate say it there; or give a cluster"},
-                kTraining}});
+                kTraining,
+                kFreeShapes}});
   list.add(q.global_batch, {.name = "global-batch",
                             .help = "train: sequences per step, over all ranks",
                             .example = "128",
                             .least = 1,
                             .most = kMost,
                             .group = group,
-                            .scopes = {kTraining}});
+                            .scopes = {kTraining, kFreeShapes}});
   list.add(q.list_tasks, {.name = "list-tasks",
                           .help = "JSON: also the pipeline's tasks with their begin and end, rank by rank",
                           .group = group,

@@ -45,6 +45,14 @@ void draw_kernels(ChromeTrace& trace, int process, const StepForecast& step) {
   }
 }
 
+// A graph that ranks repeat has no tasks to tell apart.
+Status check_drawn(const StepForecast& step) {
+  if (step.detail && step.setting.given_shapes)
+    return error("a graph with given shapes is not drawn over ranks",
+                 "draw it on one GPU, or give the model's configuration");
+  return Ok{};
+}
+
 }  // namespace
 
 Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
@@ -60,6 +68,7 @@ Result<std::string> chrome_trace(std::span<const StepForecast> steps) {
   for (const StepForecast& step : steps) {
     if (!step.detail)
       return error("steps of one GPU and of many are not drawn together", "draw them one after the other");
+    if (auto fine = check_drawn(step); !fine) return std::move(fine).error();
     auto lanes = step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
     if (!lanes) return std::move(lanes).error();
     all.push_back(*std::move(lanes));
@@ -81,8 +90,11 @@ void keep_both_ends(StepTimeline& timeline) {
 }  // namespace
 
 Result<StepTimeline> timeline_of(const StepForecast& step) {
-  if (!step.detail) return field_error("list-tasks", "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp");
-  const auto lanes = step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
+  if (!step.detail)
+    return field_error("list-tasks", "has no effect on one GPU", "give a cluster, or tp, pp, dp, ep or cp");
+  if (auto fine = check_drawn(step); !fine) return std::move(fine).error();
+  const auto lanes =
+      step_lanes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
   if (!lanes) return lanes.error();
   StepTimeline timeline;
   timeline.ranks = static_cast<int>(lanes->timeline.busy.size()), timeline.alike = lanes->alike;
@@ -98,6 +110,7 @@ Result<StepTimeline> timeline_of(const StepForecast& step) {
 Result<ChakraTraces> chakra_traces(const StepForecast& step) {
   if (!step.detail || step.setting.gpus == 1)
     return field_error("layout", "a step of one GPU exchanges nothing", "give tp, pp, dp or cp");
+  if (auto fine = check_drawn(step); !fine) return std::move(fine).error();
   auto nodes = step_nodes(step.detail->run, step.detail->forecast, step.detail->cluster, shipped_comm_constants());
   if (!nodes) return std::move(nodes).error();
   if (auto fine = check_chakra_groups(nodes->groups); !fine) return std::move(fine).error();
@@ -124,7 +137,8 @@ Status write_chakra(const ChakraTraces& traces, const std::string& folder, const
                        "for example step");
   std::vector<NamedText> beside;
   if (traces.beside)
-    for (ChakraTraces::File& file : traces.beside(prefix)) beside.push_back({std::move(file.name), std::move(file.text)});
+    for (ChakraTraces::File& file : traces.beside(prefix))
+      beside.push_back({std::move(file.name), std::move(file.text)});
   return write_chakra_files(folder, prefix, traces.groups, traces.ranks, traces.trace, beside);
 }
 

@@ -76,12 +76,29 @@ Result<Batches> batches_of(const ParallelRun& parallel) {
 
 namespace {
 
-// One forecast in the making.
+// A graph whose shapes are given is one rank's share already: ranks repeat it, each on data of its own.
+Status check_replicas(const RankLayout& layout) {
+  if (layout.dp < 1) return batch_error("dp", "must be one or more", "1 for a single rank");
+  for (const auto& [field, ranks] :
+       {std::pair("tp", layout.tp), {"pp", layout.pp}, {"cp", layout.cp}, {"ep", layout.ep}})
+    if (ranks > 1)
+      return batch_error(field, "a graph with given shapes cannot be cut up", "dp alone, or the model's configuration");
+  return Ok{};
+}
+// Sections that repeat, one after the other.
+Count layers_in(const Graph& graph) {
+  Count n = 0;
+  for (const Section& section : graph.sections)
+    if (section.repeats > 1) n += section.repeats;
+  return n;
+}
+
+// One forecast in the making: of a model that is cut up, or of a graph that every rank runs (`given`).
 class Forecasting {
  public:
   Forecasting(const ParallelRun& run, const Cluster& cluster, const StepPricing& with, const ModelSpec& spec,
-              Batches batches)
-      : parallel_(run), cluster_(cluster), with_(with), spec_(spec), batches_(std::move(batches)) {
+              Batches batches, const Graph* given = nullptr)
+      : parallel_(run), cluster_(cluster), with_(with), spec_(spec), given_(given), batches_(std::move(batches)) {
     setting_.emplace(ExchangeSetting{spec_, parallel_.layout, batches_.each, parallel_.run.engine,
                                      parallel_.run.training, cluster_.gpus_per_node});
   }
@@ -90,6 +107,7 @@ class Forecasting {
     if (auto done = price_rank(); !done) return std::move(done).error();
     if (auto done = price_exchanges(); !done) return std::move(done).error();
     stages_ = assemble_stages(spec_, layout(), graph_, costs_);
+    if (given_) stages_.front().layers = layers_in(*given_);
     if (auto done = run_pipeline(); !done) return std::move(done).error();
     if (auto done = end_step(); !done) return std::move(done).error();
     if (auto done = add_memory(); !done) return std::move(done).error();
@@ -103,7 +121,7 @@ class Forecasting {
   bool trains() const { return parallel_.run.workload.mode == Mode::train; }
 
   Status price_rank() {
-    auto graph = rank_graph(spec_, layout(), batches_.each);
+    auto graph = given_ ? Result<Graph>(*given_) : rank_graph(spec_, layout(), batches_.each);
     if (!graph) return std::move(graph).error();
     graph_ = *std::move(graph);
     Run rank = parallel_.run;
@@ -135,7 +153,8 @@ class Forecasting {
   }
 
   Status price_exchanges() {
-    std::vector<Exchange> all = layer_exchanges(graph_, *setting_);
+    std::vector<Exchange> all;
+    if (!given_) all = layer_exchanges(graph_, *setting_);
     for (Exchange& e : shard_exchanges(graph_, *setting_)) all.push_back(std::move(e));
     for (const Exchange& e : all) {
       auto time = time_of(e);
@@ -262,8 +281,7 @@ class Forecasting {
       StageCost own;
       for (const std::size_t v : stages_of(layout(), rank)) own += stages_[v];
       const double share = total_params_of(stages_) > 0 ? real(own.dense + own.experts) / total_params_of(stages_) : 1;
-      out_.stages[rank].update =
-          by_host ? host_update(real(own.dense + own.experts) / shards) : update_.time * share;
+      out_.stages[rank].update = by_host ? host_update(real(own.dense + own.experts) / shards) : update_.time * share;
       update = std::max(update, out_.stages[rank].update);
       if (rank == out_.busiest) out_.bound += update_.bound * share;
     }
@@ -315,7 +333,8 @@ class Forecasting {
     shares.experts = share_of(layout().expert_replicas());
     out_.usable = usable_memory(cluster_.gpu, run.engine.kind);
     const std::vector<Graph> parts = rank_parts(spec_, layout(), prepared_.forward);
-    const std::optional<CacheNeed> cache = cache_need(rank_spec(spec_, layout()));
+    std::optional<CacheNeed> cache;
+    if (!given_) cache = cache_need(rank_spec(spec_, layout()));
     for (std::size_t rank = 0; rank < out_.stages.size(); ++rank) {
       if (layout().pp > 1 && trains())
         shares.micro_batches = timeline_.kept[rank] / static_cast<double>(layout().chunks);
@@ -325,8 +344,7 @@ class Forecasting {
       // Keys and values of this stage's layers alone.
       if (layout().pp > 1) stage.memory.cache = stage.memory.cache * (real(stage.layers) / real(all_layers()));
       if (sharding == Sharding::parameters) stage.memory.workspace += gathered_weights(parts[rank]);
-      if (trains()) stage.memory.activations += gathered_inputs(stage.layers, has_head(rank)) *
-                                                shares.micro_batches;
+      if (trains()) stage.memory.activations += gathered_inputs(stage.layers, has_head(rank)) * shares.micro_batches;
       stage.usable = out_.usable;
     }
     if (!is_budgeted(run) || sharding != Sharding::none || layout().cp > 1) return Ok{};
@@ -408,6 +426,7 @@ class Forecasting {
   const Cluster& cluster_;
   const StepPricing& with_;
   const ModelSpec& spec_;
+  const Graph* given_;
   Batches batches_;
   std::optional<ExchangeSetting> setting_;
   Graph graph_;
@@ -423,8 +442,14 @@ class Forecasting {
 }  // namespace
 
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with) {
+  if (const auto* graph = std::get_if<Graph>(&run.run.model)) {
+    if (auto fine = check_replicas(run.layout); !fine) return std::move(fine).error();
+    if (auto fine = check(run.layout, cluster); !fine) return std::move(fine).error();
+    static const ModelSpec kNone;
+    Batches batches{std::max<Count>(1, run.run.training.accumulation), run.run.workload};
+    return Forecasting(run, cluster, with, kNone, std::move(batches), graph).forecast();
+  }
   const auto* spec = std::get_if<ModelSpec>(&run.run.model);
-  if (!spec) return error("a graph with given shapes cannot be spread over GPUs", "give the model's configuration");
   if (run.run.workload.requests.empty()) return error("the workload has no tokens", "give batch and seq");
   if (auto fine = check(run.layout, *spec); !fine) return std::move(fine).error();
   if (run.layout.cp > 1)

@@ -40,7 +40,9 @@ Result<PipelineTimeline> step_timeline(const ParallelRun& run, const ParallelFor
 Result<std::vector<std::vector<TimedExchange>>> step_exchanges_of(const ParallelRun& run,
                                                                   const ParallelForecast& forecast,
                                                                   const Cluster& cluster, const CommConstants& links) {
-  const ModelSpec& spec = std::get<ModelSpec>(run.run.model);  // nothing else is forecast
+  const auto* model = std::get_if<ModelSpec>(&run.run.model);
+  if (!model) return error("a graph with given shapes has no plan of tasks", "give the model's configuration");
+  const ModelSpec& spec = *model;
   const auto batches = batches_of(run);
   if (!batches) return batches.error();
   const auto graph = rank_graph(spec, run.layout, batches->each);
