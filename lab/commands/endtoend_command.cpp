@@ -16,6 +16,7 @@
 #include "support/file.h"
 #include "support/input.h"
 #include "support/printable.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -188,11 +189,16 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     given = *std::move(loaded);
   }
   const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
+  std::vector<std::string> wanted;
+  if (!command.only.empty()) wanted = split(command.only, ',');
+  for (const std::string& name : wanted)
+    if (std::none_of(kJudgedSources.begin(), kJudgedSources.end(),
+                     [&](const JudgedSource& source) { return source.mapping->name == name; }))
+      return Error{"", "only", fmt::format("must be one of {}, or several of them, not '{}'", end_to_end_sources(), name),
+                   "leave it out for all of them"};
   std::vector<EndToEndResult> results;
-  bool known = false;
   for (const JudgedSource& source : kJudgedSources) {
-    if (!command.only.empty() && command.only != source.mapping->name) continue;
-    known = true;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), source.mapping->name) == wanted.end()) continue;
     if (!source.ours && command.data.empty()) {
       if (command.only.empty()) continue;
       return Error{"", "data", "is missing: the folder with e2e/, synperf/ and neusight/",
@@ -202,9 +208,6 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     if (!judged) return judged;
     std::move(judged->begin(), judged->end(), std::back_inserter(results));
   }
-  if (!known)
-    return Error{"", "only", fmt::format("must be one of {}, not '{}'", end_to_end_sources(), command.only),
-                 "leave it out for all of them"};
   return results;
 }
 

@@ -1,9 +1,9 @@
 // MLPerf Training v5.1: steps of Llama 3.1 8B and 405B and of LoRA on Llama 2 70B, as submitters ran them.
 //
 // What their configuration scripts say of all of them (mlcommons/training_results_v5.1, config_common*.sh of NVIDIA's
-// implementations): NeMo over Megatron Core with Transformer Engine and cuDNN's attention, a distributed optimizer whose
-// exchanges overlap, layers in CUDA graphs, products of tensor parallel ranks overlapped with their exchanges. LoRA has
-// rank 16 beside all four projections of attention, which reads fp8; AMD's keeps attention in bf16.
+// implementations): NeMo over Megatron Core with Transformer Engine and cuDNN's attention, a distributed optimizer
+// whose exchanges overlap, layers in CUDA graphs, products of tensor parallel ranks overlapped with their exchanges.
+// LoRA has rank 16 beside all four projections of attention, which reads fp8; AMD's keeps attention in bf16.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend.h"
+#include "model/graph_file.h"
 #include "model/library.h"
 #include "parallel/framework.h"
 #include "support/statistics.h"
@@ -20,34 +21,34 @@ namespace tilecast {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"mlperf_training/v5.1.csv.gz"};
-constexpr std::array<SourceColumn, 18> kColumns = {
-    {{"submitter", "who ran it"},
-     {"system", "on which of their machines"},
-     {"gpu", "the card", ColumnRole::gpu},
-     {"num_gpus", "how many"},
-     {"gpus_per_node", "in a node"},
-     {"benchmark", "which model is trained how", ColumnRole::model},
-     {"global_batch", "sequences of a step"},
-     {"seq_len", "tokens of each"},
-     {"tp", "tensor parallel ranks"},
-     {"pp", "pipeline stages"},
-     {"cp", "context parallel ranks"},
-     {"dp", "data parallel ranks"},
-     {"virtual_pp", "chunks of a stage"},
-     {"micro_batch", "sequences a rank works on at a time"},
-     {"precision", "recipe of the products"},
-     {"run", "which of the repetitions"},
-     {"step_time_s", "median over evaluation blocks"},
-     {"status", "whether it reached its goal"}}};
+constexpr std::array<SourceColumn, 18> kColumns = {{{"submitter", "who ran it"},
+                                                    {"system", "on which of their machines"},
+                                                    {"gpu", "the card", ColumnRole::gpu},
+                                                    {"num_gpus", "how many"},
+                                                    {"gpus_per_node", "in a node"},
+                                                    {"benchmark", "which model is trained how", ColumnRole::model},
+                                                    {"global_batch", "sequences of a step"},
+                                                    {"seq_len", "tokens of each"},
+                                                    {"tp", "tensor parallel ranks"},
+                                                    {"pp", "pipeline stages"},
+                                                    {"cp", "context parallel ranks"},
+                                                    {"dp", "data parallel ranks"},
+                                                    {"virtual_pp", "chunks of a stage"},
+                                                    {"micro_batch", "sequences a rank works on at a time"},
+                                                    {"precision", "recipe of the products"},
+                                                    {"run", "which of the repetitions"},
+                                                    {"step_time_s", "median over evaluation blocks"},
+                                                    {"status", "whether it reached its goal"}}};
 constexpr std::array<NameRule, 4> kModels = {{{"llama31_8b", "Llama-3.1-8B"},
                                               {"llama31_405b", "Llama-3.1-405B"},
                                               {"llama2_70b_lora", "Llama-2-70B"},
-                                              {"flux1", "", "no description of Flux"}}};
+                                              {"flux1", "Flux.1-schnell"}}};
 constexpr std::array<NameRule, 2> kGpus = {{{"H100 SXM", "H100-SXM"}, {"H200 SXM", "H200-SXM"}}};
 
 using PrecisionName = std::pair<std::string_view, TrainPrecision>;
 // Where a run changes its recipe near its end, most blocks and so the median are of the first.
-constexpr std::array<PrecisionName, 5> kPrecisions = {{{"fp8", TrainPrecision::fp8_delayed},
+constexpr std::array<PrecisionName, 6> kPrecisions = {{{"fp8", TrainPrecision::fp8_delayed},
+                                                       {"fp8 mxfp8", TrainPrecision::mxfp8},
                                                        {"fp8 delayed", TrainPrecision::fp8_delayed},
                                                        {"fp8 tensorwise", TrainPrecision::fp8_current},
                                                        {"nvfp4", TrainPrecision::nvfp4},
@@ -57,7 +58,8 @@ constexpr int kMostRanks = 100'000;  // of an axis
 
 Result<RankLayout> layout_of(const TableRow& row) {
   RankLayout l;
-  const std::array<std::pair<const char*, int*>, 4> axes = {{{"tp", &l.tp}, {"pp", &l.pp}, {"cp", &l.cp}, {"dp", &l.dp}}};
+  const std::array<std::pair<const char*, int*>, 4> axes = {
+      {{"tp", &l.tp}, {"pp", &l.pp}, {"cp", &l.cp}, {"dp", &l.dp}}};
   for (const auto& [name, field] : axes) {
     const Count value = row.count(name);
     if (value < 1 || value > kMostRanks) return left_out_row("the layout is not said");
@@ -87,12 +89,25 @@ bool is_chosen_on(const TableRow& row) {
   return hash % 2 == 0;
 }
 
-Result<ModelSpec> spec_of(const TableRow& row) {
+// Flux is a graph of so many images a rank (tools/diffusion_graph); sequences are not said of its rows.
+constexpr const char* kFluxGraph = "examples/graphs/flux1-schnell-256.json";
+constexpr Count kFluxImages = 32;
+bool is_flux(const TableRow& row) { return row["benchmark"] == "flux1"; }
+
+Result<Model> model_of(const TableRow& row) {
+  if (is_flux(row)) {
+    if (row.count("micro_batch") != kFluxImages || row.count("tp") != 1)
+      return left_out_row("another share of Flux than the shipped graph's");
+    auto graph = graph_from_json_file(kFluxGraph);
+    if (!graph) return left_out_row("Flux's graph is not here: " + std::string(kFluxGraph));
+    return Model(*std::move(graph));
+  }
   const auto name = row.model();
   if (!name) return name.error();
   auto spec = find_model(*name);
-  if (spec && row["benchmark"] == "llama2_70b_lora") spec->adapters = AdapterSpec{16, AdapterTargets::attention};
-  return spec;
+  if (!spec) return std::move(spec).error();
+  if (row["benchmark"] == "llama2_70b_lora") spec->adapters = AdapterSpec{16, AdapterTargets::attention};
+  return Model(*std::move(spec));
 }
 
 void run_as_submitted(Run& run, RankLayout& layout, TrainPrecision precision, const Gpu& gpu, bool adapters) {
@@ -110,21 +125,23 @@ void run_as_submitted(Run& run, RankLayout& layout, TrainPrecision precision, co
 }
 
 Result<EndToEndCase> case_of(const TableRow& row, double step) {
-  auto spec = spec_of(row);
-  if (!spec) return std::move(spec).error();
   const auto gpu = row.gpu();
   if (!gpu) return gpu.error();
   auto layout = layout_of(row);
   if (!layout) return std::move(layout).error();
   const auto precision = precision_of(row);
   if (!precision) return precision.error();
+  auto model = model_of(row);
+  if (!model) return std::move(model).error();
   const Cluster* cluster = built_in_cluster_of(gpu->name);
   if (!cluster) return left_out_row("no cluster of " + gpu->name + " is known");
   const Count batch = row.count("global_batch"), length = row.count("seq_len"), micro = row.count("micro_batch");
-  if (batch < 1 || length < 1 || batch % (micro * layout->dp) != 0)
+  const auto* spec = std::get_if<ModelSpec>(&*model);
+  if (batch < 1 || (spec && length < 1) || batch % (micro * layout->dp) != 0)
     return left_out_row("the batch is no whole number of micro-batches");
-  const bool adapters = spec->adapters.has_value();
-  Run run{*std::move(spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
+  const bool adapters = spec && spec->adapters.has_value();
+  Run run{*std::move(model), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
+  if (is_flux(row)) run.workload.requests.clear();
   run_as_submitted(run, *layout, *precision, *gpu, adapters);
   EndToEndCase one;
   one.label = {"mlperf", gpu->name, row["submitter"], row["benchmark"], "train", "", batch, length};

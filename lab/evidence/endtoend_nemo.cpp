@@ -53,8 +53,8 @@ constexpr std::array<NameRule, 9> kFormats = {{{"BF16", "bf16"},
                                                {"NVFP4", "bf16"},
                                                {"bf16/fp16", "bf16"},
                                                {"", "", "the format is not said"}}};
-// Megatron-Bridge's performance scripts (scripts/performance/utils/precision.py): "fp8_cs" is current scaling without bf16
-// layers at the ends. NeMo 24 knew delayed scaling alone.
+// Megatron-Bridge's performance scripts (scripts/performance/utils/precision.py): "fp8_cs" is current scaling without
+// bf16 layers at the ends. NeMo 24 knew delayed scaling alone.
 TrainPrecision precision_named(const std::string& name, bool bridge) {
   if (name == "NVFP4") return TrainPrecision::nvfp4;
   if (name == "MXFP8" || name == "FP8-MX") return TrainPrecision::mxfp8;
@@ -159,6 +159,26 @@ Result<TrainingAsked> training_asked(const TableRow& row, std::map<std::string, 
   return asked;
 }
 
+// What Megatron-Bridge's presets say of models with experts beside the layout (scripts/performance/configs at 01b2977,
+// 0426418, 07eea52 and 06e8da4): whether layers are captured in CUDA graphs, who dispatches tokens, what is recomputed.
+struct ExpertPreset {
+  bool graphs = true;          // cuda_graph_impl
+  bool token_dispatch = true;  // moe_flex_dispatcher_backend: hybrid-EP or DeepEP; else "alltoall"
+  Recompute recompute = Recompute::none;
+};
+ExpertPreset preset_of(const TableRow& row, const Gpu& gpu, const RankLayout& layout, Count micro) {
+  const std::string& model = row["model"];
+  const bool h100 = gpu.name == "H100-SXM", b200 = gpu.name == "B200";
+  if (!h100 && !b200) return {};
+  ExpertPreset preset;
+  if (model == "Qwen3_235B_a22B" || model == "GPT OSS 120B") preset.graphs = preset.token_dispatch = false;
+  if (model == "Qwen3_30B_a3B") preset.graphs = b200 && micro > 1;
+  if (model.starts_with("DeepSeekV3")) preset.graphs = b200 && layout.pp == 8;
+  // recompute_modules moe, layernorm and core_attn: all but the scans, which alone are captured.
+  if (model == "Nemotron_3_Nano" && h100) preset.graphs = false, preset.recompute = Recompute::full;
+  return preset;
+}
+
 Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   auto notes = notes_of(row["notes"]);
   auto asked = training_asked(row, notes);
@@ -180,8 +200,13 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   run.training.options.precision = precision_named(row["precision"], bridge);
   // User buffers know no nvfp4 (scripts/performance/configs/llama, tp_comm_overlap).
   if (run.training.options.precision == TrainPrecision::nvfp4) own.tensor_overlap = TensorOverlap::backward;
-  // Its presets for narrow formats dispatch tokens by hybrid-EP or DeepEP (moe_flex_dispatcher_backend).
   run.training.token_dispatch = run.training.options.precision != TrainPrecision::none;
+  if (bridge && own.ep > 1) {
+    const ExpertPreset preset = preset_of(row, asked->cluster.gpu, own, micro);
+    run.training.token_dispatch = run.training.token_dispatch && preset.token_dispatch;
+    run.training.options.recompute = preset.recompute;
+    if (!preset.graphs) run.engine.kind = EngineKind::pytorch;
+  }
   EndToEndCase one;
   one.label = {source, asked->cluster.gpu.name, "megatron", row["model"], "train", "", batch, length};
   one.label.detail = fmt::format("{} GPUs, {}, {}, {}", own.ranks(), row["precision"], text_of(own),

@@ -1,5 +1,5 @@
-// The Ultra-Scale playbook's runs: three Llama-like models trained by nanotron on 8 to 512 H100s, every layout of tensor,
-// pipeline and data parallel ranks that their authors tried, those that failed among them.
+// The Ultra-Scale playbook's runs: three Llama-like models trained by nanotron on 8 to 512 H100s, every layout of
+// tensor, pipeline and data parallel ranks that their authors tried, those that failed among them.
 #include <fmt/format.h>
 
 #include <array>
@@ -38,10 +38,9 @@ constexpr std::array<SourceColumn, 21> kColumns = {
      {"peak_memory_gb", "of a rank"}}};
 constexpr std::array<NameRule, 1> kGpus = {{{"H100 SXM 80GB", "H100-SXM"}}};
 constexpr int kMostRanks = 4096;
-// Chosen on the runs of 1B and 3B: what an addition takes the host (runs of one node and micro-batch 1); what permutations
-// before attention, masks and the separate passes of the loss add to the kernels counted here (large micro-batches of one
-// node); what a collective waits for each rank where messages between stages cross nodes, and where the ranks
-// themselves do.
+// Chosen on the runs of 1B and 3B: what an addition takes the host (runs of one node and micro-batch 1); by
+// how much kernels are longer than those counted here (large micro-batches of one node); what a collective waits for
+// each rank where messages between stages cross nodes, and where the ranks themselves do.
 constexpr double kAddition = 18, kLonger = 1.11, kLateBetweenStages = 210, kLateAcrossNodes = 50;  // us
 
 ModelSpec spec_of(const TableRow& row) {
@@ -50,8 +49,8 @@ ModelSpec spec_of(const TableRow& row) {
   attention.head_dim = attention.rotary_dim = row.count("hidden_size") / std::max<Count>(1, attention.heads);
   StackSpec stack;
   stack.hidden = row.count("hidden_size");
-  stack.layers = {
-      {{attention, {}, MlpSpec{row.count("intermediate_size"), true, ActivationKind::silu, false}}, row.count("layers")}};
+  stack.layers = {{{attention, {}, MlpSpec{row.count("intermediate_size"), true, ActivationKind::silu, false}},
+                   row.count("layers")}};
   ModelSpec spec;
   spec.name = "ultrascale-" + row["model_label"];
   spec.vocab = row.count("vocab_size"), spec.tied_head = row.count("tied_embeddings") == 1;
@@ -74,7 +73,9 @@ Result<Cluster> cluster_of(const Gpu& gpu, Count nodes) {
 // Of several stages on 64 nodes, or with tensor parallel ranks on four nodes, every run stands still at each message
 // between stages; so does a fifth of the others, which nothing in the table tells apart.
 constexpr double kLateMessage = 267;  // ms
-bool stands_still(const TableRow& row) { return row.count("pp") > 1 && (row.count("nodes") >= 64 || row.count("tp") >= 32); }
+bool stands_still(const TableRow& row) {
+  return row.count("pp") > 1 && (row.count("nodes") >= 64 || row.count("tp") >= 32);
+}
 
 Result<RankLayout> layout_of(const TableRow& row) {
   RankLayout l;

@@ -26,11 +26,20 @@ std::string half_of(const EndToEndResult& r) { return r.label.model == "8B" ? "j
 std::string tables_of(const Results& rows) {
   const auto by = [&](const char* title, const auto& word) {
     return table_by(
-        {"rows", title}, rows, [&](const EndToEndResult& r) { return Words{half_of(r), word(r)}; }, nullptr);
+        {"rows", title}, rows,
+        [&](const EndToEndResult& r) {
+          return Words{half_of(r), word(r)};
+        },
+        nullptr);
   };
   return table_by(
-             {"rows", "model"}, rows, [](const EndToEndResult& r) { return Words{half_of(r), r.label.model}; }, "all") +
-         by("nodes", nodes_of) + by("tensor parallel", [](const EndToEndResult& r) { return number_behind(r, "tp "); }) +
+             {"rows", "model"}, rows,
+             [](const EndToEndResult& r) {
+               return Words{half_of(r), r.label.model};
+             },
+             "all") +
+         by("nodes", nodes_of) +
+         by("tensor parallel", [](const EndToEndResult& r) { return number_behind(r, "tp "); }) +
          by("pipeline", [](const EndToEndResult& r) { return number_behind(r, "pp "); }) +
          by("ZeRO", [](const EndToEndResult& r) { return number_behind(r, "zero "); });
 }
@@ -50,10 +59,14 @@ std::string ultrascale_report(const Results& all) {
     (r.quantity == "throughput" ? times : r.quantity == "memory" ? memory : failed).push_back(r);
   return "### Every layout on 8 to 512 GPUs: nanotron's scaling runs\n\n"
          "Llama-like models of 1, 3 and 8 billion parameters, 256 sequences of 4,096 tokens a step, as the recipe "
-         "`nanotron` has it (docs/parallel.md), over the fabric `huggingface-h100` (docs/clusters.md), which was set to the "
+         "`nanotron` has it (docs/parallel.md), over the fabric `huggingface-h100` (docs/clusters.md), which was set "
+         "to the "
          "cluster's own benchmark of collectives and to none of these runs. What follows belongs to this evaluation: "
-         "`predict --framework nanotron` knows nothing of this cluster's waits. Chosen on 1B and 3B, judged on 8B: an addition takes the host 18 us; kernels "
-         "take 1.11 times those counted here (permutations before attention, masks, the separate passes of the loss); a "
+         "`predict --framework nanotron` knows nothing of this cluster's waits. Chosen on 1B and 3B, judged on 8B: an "
+         "addition takes the host 18 us; kernels "
+         "take 1.11 times those counted here (not explained: nanotron's permutations before attention and the passes "
+         "of its "
+         "loss take about what the recipe's rotations and loss take, in bytes); a "
          "collective of tensor parallel ranks waits 210 us for each of them while messages between stages cross nodes, "
          "50 us where the ranks themselves do; runs of several stages on 64 nodes, or with 32 tensor parallel ranks, "
          "stand still for 267 ms at every message between stages. So does a fifth of the others, which nothing in the "
