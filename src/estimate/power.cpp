@@ -32,7 +32,8 @@ const SiliconConstants& silicon_of(const Gpu& gpu) {
 const Tunable& tensor_energy_of(const Gpu& gpu) {
   if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTensorEnergy;
   if (gpu.cdna3_or_later()) return kMfmaTensorEnergy;
-  const bool wide = gpu.has_hbm() && gpu.architecture != Architecture::volta && gpu.architecture != Architecture::pascal;
+  const bool wide =
+      gpu.has_hbm() && gpu.architecture != Architecture::volta && gpu.architecture != Architecture::pascal;
   return wide ? kWideTensorEnergy : kNarrowTensorEnergy;
 }
 
@@ -42,7 +43,8 @@ double memory_picojoules(const Gpu& gpu) {
   return kMemoryEnergies[0].byte;
 }
 
-// An operation of the tensor pipe over one of bf16: longer mantissas have larger multipliers, wider operands more wires.
+// An operation of the tensor pipe over one of bf16: longer mantissas have larger multipliers, wider operands more
+// wires.
 double tensor_width(DType input) {
   switch (input) {
     case DType::fp64: return kDoubleTensorWidth;

@@ -142,7 +142,8 @@ GemmTile tile_of(const KernelNet& net) {
 
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const CublasNets& fitted = cublas_nets();
-  const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu, batched))];
+  const KernelNets& nets =
+      (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu, batched))];
   const View view(p, gpu.sms);
   const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
   Candidates candidates;

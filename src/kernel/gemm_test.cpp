@@ -234,8 +234,9 @@ TEST(Gemm, SmallTilesPayForTheirLoads) {
   EXPECT_EQ(only_launch(Gemm{4096, 4096, 4096}, "bf16", "A100-SXM-80GB").math_share, 1);  // asynchronous copies
 }
 
-// 128 rows of 16 KiB fill a page of 2 MiB and 32 a quarter of one: four pages hold a step's. 128 of 64 KiB fill four and
-// 32 one, the fifth of five waits: 64 x (1/128 + 1/32) x (1 - 4/5) of the time. Rows that begin anywhere touch one more.
+// 128 rows of 16 KiB fill a page of 2 MiB and 32 a quarter of one: four pages hold a step's. 128 of 64 KiB fill four
+// and 32 one, the fifth of five waits: 64 x (1/128 + 1/32) x (1 - 4/5) of the time. Rows that begin anywhere touch one
+// more.
 TEST(Gemm, PascalIsSlowerWhereRowsLieInManyPages) {
   const auto share = [](const char* gpu, Count m, Count k) { return fp32_product(gpu, m, 4096, k).math_share; };
   const double near = share("P100-PCIe", 4096, 4096);

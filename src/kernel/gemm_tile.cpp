@@ -107,7 +107,8 @@ class ListedCost {
         depth_(depth),
         element_(element),
         rate_(math.ops_per_clock * product_efficiency(gpu)),
-        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks : latency_.step_clocks * depth / kReferenceDepth),
+        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks
+                                                : latency_.step_clocks * depth / kReferenceDepth),
         all_steps_(ceil_div(problem.k, depth)),
         reduce_clocks_(static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 /
                        in_bytes(gpu.l2.per_clock)) {}
@@ -122,8 +123,8 @@ class ListedCost {
     const Count tiles = problem_.batch * ceil_div(problem_.m, tile.m) * ceil_div(problem_.n, tile.n);
     const double rows = static_cast<double>(std::min<Count>(tile.m, problem_.m));
     const double columns = static_cast<double>(std::min<Count>(tile.n, problem_.n));
-    const double step = std::max({2.0 * tile.m * tile.n * depth_ / rate_,
-                                  (rows + columns) * depth_ * element_ / latency_.feed, step_latency_});
+    const double step = std::max(
+        {2.0 * tile.m * tile.n * depth_ / rate_, (rows + columns) * depth_ * element_ / latency_.feed, step_latency_});
     const double everything = static_cast<double>(tiles) * static_cast<double>(all_steps_) * step;
     Split best;
     if (everything * kSurely > most * static_cast<double>(sms_)) return best;
