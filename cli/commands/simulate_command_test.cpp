@@ -75,7 +75,7 @@ TEST(SimulateCommand, JsonRequestsAndTimelineAgree) {
 }
 
 TEST(SimulateCommand, SweepsLoads) {
-  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=2..8 --num-prompts 50");
+  const Ran ran = run_tilecast("simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=2..8*2 --num-prompts 50");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("mean TTFT against rate"));
 }
@@ -125,9 +125,9 @@ TEST(SimulateCommand, RefusesInOneLine) {
                                                        {"--prefill-tp 3 --prefill-replicas 1", "3 does not divide"},
                                                        {"--trace x --rate 5", "--rate"},
                                                        {"--trace x --input 5", "--input: has no effect beside a trace"},
-                                                       {"--sweep rate=1..4 --rate 5", "--rate: has no effect beside"},
+                                                       {"--sweep rate=1,4 --rate 5", "--rate: has no effect beside"},
                                                        {"--chunked-prefill-size 512", "has no effect with engine vllm"},
-                                                       {"--trace x --sweep rate=1..4", "--sweep"},
+                                                       {"--trace x --sweep rate=1,4", "--sweep"},
                                                        {"--num-prompts -1", "--num-prompts"},
                                                        {"--requests /nonexistent/a.csv", "/nonexistent/a.csv"},
                                                        {"--timeline /", "is a directory"}};

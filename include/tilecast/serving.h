@@ -156,7 +156,7 @@ struct SimulateQuery {
   double burstiness = 1;             // 1 is Poisson, less is burstier
   std::optional<Count> concurrency;  // requests in flight at most; none: no limit
   std::string trace;                 // a file of requests in place of `load`
-  std::string sweep;                 // several loads: "rate=1..32" (doubling), "rate=1,2,5", "concurrency=1..256"
+  std::string sweep;                 // several loads: "rate=1..32*2" (doubling), "rate=1,2,5"
   std::string slo;                   // objectives for goodput: "ttft=500ms,tpot=30ms,e2el=10s"
   // The engine's own settings; none: its defaults.
   std::optional<double> memory_fraction;

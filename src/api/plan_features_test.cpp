@@ -105,6 +105,19 @@ TEST(PlanFeatures, ClassesAreHeldToTheirOwnObjectives) {
   EXPECT_LE(gpus_with(SchedulingPolicy::priority), gpus_with(SchedulingPolicy::fcfs));
 }
 
+// As many copies as one may count on, not the fewest that meet by a hair, and never so few that a queue would grow
+// without end.
+TEST(PlanFeatures, CopiesAreCountedOnAndLastInTheLongRun) {
+  const ServingPlan plan = planned([](PlanServeQuery& q) {
+    q.load.rate = 400, q.max_gpus = 32, q.num_prompts = 600, q.requests.turns = "2", q.requests.think_time = "1s";
+    q.slo = "ttft=400ms,tpot=20ms";
+  });
+  ASSERT_TRUE(plan.best);
+  EXPECT_GE(*best_of(plan).chance, 0.75);
+  EXPECT_EQ(best_of(plan).limit, Limit::none);
+  EXPECT_GT(best_of(plan).gpus, 1);
+}
+
 TEST(PlanFeatures, WhatIsPlannedIsWhatIsStarted) {
   EXPECT_THAT(launch_of(planned([](PlanServeQuery& q) { q.requests.adapters = 6, q.requests.max_loras = 3; })),
               HasSubstr("--enable-lora --max-loras 3 --max-lora-rank 16"));

@@ -75,6 +75,7 @@ Status add_recorded(ServeQuery& query, const PlanServeQuery& q, Count media_toke
   auto recorded = plan_requests(asked->requests, std::move(asked->paths), most, query.statistic);
   if (!recorded) return recorded.error();
   query.recorded = *std::move(recorded);
+  query.recorded.drawn = !traced;
   if (query.recorded.left_out > 0)
     notes.push_back(
         fmt::format("of the trace's {} requests the plan is made for the {} that come fastest, {:.4g} a "

@@ -187,7 +187,7 @@ const Question& simulate_question() {
       "simulate",
       "serve requests: TTFT, TPOT, throughput of an engine under load",
       {"simulate Llama-3.1-8B --gpu H100-SXM --rate 10 --input 1024 --output 256",
-       "simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32 --slo ttft=500ms,tpot=30ms",
+       "simulate Llama-3.1-8B --gpu H100-SXM --sweep rate=1..32*2 --slo ttft=500ms,tpot=30ms",
        "simulate Qwen3-8B --engine sglang --gpu A100-SXM-80GB --concurrency 64 --prefixes 4 --prefix-tokens 512",
        "simulate Llama-3.1-8B --gpu H100-SXM --turns 6 --think-time 15s --rate 1 --prefixes 1 --prefix-tokens 800",
        "simulate Llama-3.1-8B --gpu L40S --trace requests.csv --requests out.csv --timeline out.json"}};
@@ -209,8 +209,8 @@ std::vector<BoundArgument> arguments_of(SimulateQuery& q) {
                    .help = "objectives for goodput: ttft=500ms,tpot=30ms,e2el=10s",
                    .example = "ttft=500ms,tpot=30ms"});
   list.add(q.sweep, {.name = "sweep",
-                     .help = "several loads: rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256",
-                     .example = "rate=1..32"});
+                     .help = "several loads: rate=1..32*2 (doubling), rate=1,2,5 or concurrency=16..256:16",
+                     .example = "rate=1..32*2"});
   list.add(q.no_interval, {.name = "no-interval", .help = "leave out the intervals, which take two more runs"});
   const Scope one_load{"sweep", {""}, "has no effect in a sweep, which keeps no steps", "run one load at a time"};
   list.add(q.list_steps, {.name = "list-steps",

@@ -35,8 +35,8 @@ TEST(FleetApi, ReadsAnAutoscaler) {
   EXPECT_EQ((*full)->most, 9);
   EXPECT_EQ((*full)->cool_down, seconds(0));
   EXPECT_DOUBLE_EQ((*full)->start_up.base(), 0.5);
-  for (const char* bad : {"target", "target=", "target=0", "target=-1", "min=0", "min=5,max=2", "speed=1", "interval=15",
-                          "signal=cpu", "max=1e9", "interval=0s", ",", "target=nan"}) {
+  for (const char* bad : {"target", "target=", "target=0", "target=-1", "min=0", "min=5,max=2", "speed=1",
+                          "interval=15", "signal=cpu", "max=1e9", "interval=0s", ",", "target=nan"}) {
     const auto refused = autoscale_from(bad, 4, seconds(9));
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.error().field, "autoscale");
@@ -117,17 +117,15 @@ TEST(FleetApi, ErrorsNameTheField) {
   };
   refused("autoscale", [](SimulateQuery& q) { q.fleet.autoscale = "fast"; });
   refused("autoscale", [](SimulateQuery& q) { q.fleet.autoscale = "target=4", q.prefill_replicas = 1; });
-  refused("autoscale", [](SimulateQuery& q) {
-    q.fleet.autoscale = "target=4", q.sweep = "concurrency=1..2", q.load.rate.reset();
-  });
+  refused("autoscale",
+          [](SimulateQuery& q) { q.fleet.autoscale = "target=4", q.sweep = "concurrency=1,2", q.load.rate.reset(); });
   refused("prefill-pp", [](SimulateQuery& q) { q.fleet.prefill_pp = 2; });
   refused("link-over", [](SimulateQuery& q) { q.fleet.link = KvLinkKind::network; });
   refused("offload-host", [](SimulateQuery& q) { q.fleet.offload_host = -1; });
   refused("no-prefix-caching", [](SimulateQuery& q) { q.fleet.offload_host = 1, q.no_prefix_caching = true; });
   refused("redundant-experts", [](SimulateQuery& q) { q.fleet.redundant_experts = 8; });
-  refused("redundant-experts", [](SimulateQuery& q) {
-    q.fleet.redundant_experts = 7, q.model = "Qwen3-30B-A3B", q.tp = 2, q.ep = 2;
-  });
+  refused("redundant-experts",
+          [](SimulateQuery& q) { q.fleet.redundant_experts = 7, q.model = "Qwen3-30B-A3B", q.tp = 2, q.ep = 2; });
   refused("decode-context-parallel-size", [](SimulateQuery& q) { q.fleet.decode_cp = 2; });
   refused("decode-context-parallel-size", [](SimulateQuery& q) { q.fleet.decode_cp = 2, q.tp = 2; });
   refused("cache-threshold", [](SimulateQuery& q) { q.fleet.cache_threshold = 2; });

@@ -138,8 +138,8 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
   const bool own_priorities =
       std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.priority != 0; });
   if (own_priorities && !classes.empty())
-    notes.emplace_back("the trace's priorities give way to those of its classes (--classes)");
-  if (auto fine = give_classes(requests, classes, q.trace.empty(), seed); !fine) return fine.error();
+    notes.emplace_back("requests have the priorities that the trace says, not those of their classes");
+  if (auto fine = give_classes(requests, classes, q.trace.empty(), own_priorities, seed); !fine) return fine.error();
   const bool own_adapters =
       std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.adapter >= 0; });
   if (own_adapters && q.requests.adapters == 0)

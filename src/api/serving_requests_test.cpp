@@ -65,7 +65,7 @@ TEST(ServingRequests, IntervalsEndAtTheTimeOuts) {
   EXPECT_GE(result.loads.front().slow->ttft.mean, metrics(result).ttft.mean);
 }
 
-TEST(ServingRequests, ClassesOverruleATracesPriorities) {
+TEST(ServingRequests, ATracesPrioritiesHoldBesideClasses) {
   const TestFolder folder;
   const std::string own = folder.plain("own.csv", "arrival,input,output,class,priority\n0,10,5,0,3\n1,10,5,1,0\n");
   const std::string none = folder.plain("none.csv", "arrival,input,output,class\n0,10,5,0\n1,10,5,1\n");
@@ -78,8 +78,8 @@ TEST(ServingRequests, ClassesOverruleATracesPriorities) {
     for (const std::string& note : result.notes) all += note + "\n";
     return all;
   };
-  EXPECT_NE(notes(own).find("priorities give way"), std::string::npos);
-  EXPECT_EQ(notes(none).find("priorities give way"), std::string::npos);
+  EXPECT_NE(notes(own).find("priorities that the trace says"), std::string::npos);
+  EXPECT_EQ(notes(none).find("priorities that the trace says"), std::string::npos);
 }
 
 TEST(ServingRequests, ClassesByPriority) {

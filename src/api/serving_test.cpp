@@ -89,7 +89,7 @@ TEST(ServingApi, IntervalsLieAroundTheForecast) {
 
 TEST(ServingApi, SweepsKeepFiguresAndTellProgress) {
   SimulateQuery query = small();
-  query.load.rate.reset(), query.sweep = "concurrency=1..4", query.num_prompts = 12;
+  query.load.rate.reset(), query.sweep = "concurrency=1..4*2", query.num_prompts = 12;
   query.slo = "ttft=10s";
   std::vector<double> heard;
   const auto result = simulate(query, [&](double share) { heard.push_back(share); });
@@ -216,9 +216,13 @@ TEST(ServingApi, ArgumentsRefuseWhatLiesOutside) {
 }
 
 TEST(ServingText, Sweeps) {
-  EXPECT_EQ(sweep_from("rate=1..32")->values, (std::vector<double>{1, 2, 4, 8, 16, 32}));
+  EXPECT_EQ(sweep_from("rate=1..32*2")->values, (std::vector<double>{1, 2, 4, 8, 16, 32}));
   EXPECT_EQ(sweep_from("concurrency=3,5")->values, (std::vector<double>{3, 5}));
-  EXPECT_EQ(sweep_from("rate=1..5")->values, (std::vector<double>{1, 2, 4, 5}));
+  EXPECT_EQ(sweep_from("rate=1..5:1.5")->values, (std::vector<double>{1, 2.5, 4}));
+  EXPECT_EQ(sweep_from("concurrency=1..4x2")->values, (std::vector<double>{1, 2, 4}));
+  // What used to double and would count elsewhere.
+  EXPECT_EQ(sweep_from("rate=1..32").error().line(),
+            "sweep: 'rate=1..32' does not say its steps (rate=1..32*2 doubles, rate=1..32:1 counts)");
   for (const char* bad : {"", "rate", "rate=", "rate=0..4", "rate=4..1", "speed=1..2", "rate=1..x", "rate=1e-9..1e9",
                           "concurrency=0.2", "concurrency=0..4", "concurrency=1e12", "rate=nan..2"})
     EXPECT_FALSE(sweep_from(bad)) << bad;

@@ -5,6 +5,7 @@
 
 #include "support/amount.h"
 #include "support/number.h"
+#include "support/range.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -25,23 +26,13 @@ std::optional<Seconds> duration_from(std::string_view text) {
 namespace {
 
 // "1..32" or "1,2,5"; nothing where it is neither.
-std::optional<std::vector<double>> swept(const std::string& values) {
-  std::vector<double> list;
-  if (const auto dots = values.find(".."); dots != std::string::npos) {
-    const auto from = amount_from(std::string_view(values).substr(0, dots));
-    const auto to = amount_from(std::string_view(values).substr(dots + 2));
-    if (!from || !to || !(*from >= kLeastRate) || !(*to <= kMostRate) || *to < *from || *to / *from > 1e6)
-      return std::nullopt;
-    for (double v = *from; v < *to * (1 - 1e-9); v *= 2) list.push_back(v);
-    list.push_back(*to);
-    return list;
-  }
-  for (const std::string& part : split(values, ',')) {
-    const auto v = amount_from(part);
-    if (!v || !(*v >= kLeastRate) || !(*v <= kMostRate)) return std::nullopt;
-    list.push_back(*v);
-  }
-  return list;
+// A range that does not say its steps: elsewhere it counts, in sweeps it once doubled.
+bool says_no_steps(std::string_view values) {
+  for (const std::string& part : split(std::string(values), ','))
+    if (const auto dots = part.find("..");
+        dots != std::string::npos && part.find_first_of(":*x", dots) == std::string::npos)
+      return true;
+  return false;
 }
 
 }  // namespace
@@ -68,15 +59,21 @@ Result<Sweep> sweep_from(const std::string& text) {
   constexpr double kMostConcurrency = 1 << 30;
   const auto bad = [&] {
     return field_error("sweep", "'" + text + "' is no sweep",
-                       "rate=1..32 (doubling), rate=1,2,5 or concurrency=1..256");
+                       "rate=1..32*2 (doubling), rate=1,2,5 or concurrency=16..256:16");
   };
   const auto equals = text.find('=');
   if (equals == std::string::npos) return bad();
   const std::string name = text.substr(0, equals);
   if (name != "rate" && name != "concurrency") return bad();
-  auto values = swept(text.substr(equals + 1));
-  if (!values || values->size() > kMostLoads) return bad();
+  const std::string given = text.substr(equals + 1);
+  if (says_no_steps(given))
+    return field_error("sweep", "'" + text + "' does not say its steps",
+                       fmt::format("{0}*2 doubles, {0}:1 counts", text));
+  auto values = range_values(given, RangeOf::numbers);
+  if (!values || values->empty() || values->size() > kMostLoads) return bad();
   Sweep sweep{name == "rate", *std::move(values)};
+  for (const double v : sweep.values)
+    if (!(v >= kLeastRate) || !(v <= kMostRate)) return bad();
   if (sweep.of_rate) return sweep;
   for (double& v : sweep.values) {
     if (v < 1 || v > kMostConcurrency) return bad();

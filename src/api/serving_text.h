@@ -19,7 +19,7 @@ std::optional<Seconds> duration_from(std::string_view text);
 // "ttft=500ms,tpot=30ms,e2el=10s"; empty: none.
 Result<Slo> slo_from(const std::string& text);
 
-// "rate=1..32" (doubling), "rate=1,2,5", "concurrency=1..256".
+// "rate=1..32*2" (doubling), "rate=1,2,5", "concurrency=16..256:16": the ranges of docs/cli.md, with their steps.
 struct Sweep {
   bool of_rate = true;
   std::vector<double> values;

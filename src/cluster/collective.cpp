@@ -165,8 +165,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   }
   const Setting setting{cluster, constants, std::string(source)};
   const Crossing crossing = crossing_of(call, cluster);
-  const bool own_kernel = call.library != CommLibrary::nccl && call.op == CollectiveOp::all_reduce &&
-                          crossing.nodes == 1 && call.ranks <= kOwnKernelRanks;
+  const bool own_kernel = crossing.nodes == 1 && has_own_kernel(call, cluster);
   const Timed timed = crossing.nodes > 1 ? across_nodes(call, setting, crossing)
                       : own_kernel       ? engine_time(call, setting)
                                          : nccl_time(call, setting);

@@ -98,6 +98,13 @@ std::string standing_of(const std::string& library, const Cluster& cluster, cons
   return constants.kin_of(cluster.gpu, machine, cluster.intra.kind == LinkKind::pcie).empty() ? kAlone : kAkin;
 }
 
+bool has_own_kernel(const Collective& call, const Cluster& cluster) {
+  if (call.library == CommLibrary::nccl || call.op != CollectiveOp::all_reduce || call.ranks > kOwnKernelRanks)
+    return false;
+  if (cluster.intra.kind != LinkKind::pcie) return true;
+  return call.library != CommLibrary::trtllm && call.ranks <= kOwnKernelPcieRanks;
+}
+
 ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {
   // vLLM's and SGLang's custom_all_reduce.cuh: two ranks always exchange whole messages; four do below 512 KiB and more
   // below 256 KiB. The upper limits are where the measured rows join NCCL's (data README, custom_allreduce).

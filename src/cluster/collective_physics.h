@@ -24,6 +24,10 @@ std::string standing_of(const std::string& library, const Cluster& cluster, cons
 struct ShotLimits {
   Bytes one_shot, own_kernel;
 };
+// Whether the engine has an all-reduce of its own over these links. Over PCIe vLLM's and SGLang's join two GPUs alone
+// ("not supported on more than two PCIe-only GPUs", vllm/distributed/device_communicators/custom_all_reduce.py);
+// TensorRT-LLM's asks for NVLink (cpp/tensorrt_llm/thop/allreduceOp.cpp).
+bool has_own_kernel(const Collective& call, const Cluster& cluster);
 ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu);
 
 // Ranks below host bridges of one node, and how many groups send through a bridge at a time.

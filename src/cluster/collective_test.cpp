@@ -124,6 +124,22 @@ TEST(CollectiveBound, GroupsThatShareNodes) {
   EXPECT_NEAR(bound_us(spread(CollectiveOp::all_reduce, size, 4, 4), cluster("l40s-pcie-8")), 56251.0, 1e-6);
 }
 
+// vLLM's and SGLang's own all-reduce joins two GPUs over PCIe and no more, TensorRT-LLM's none: the rest is NCCL's.
+TEST(Collective, EnginesGiveMostOfPcieToNccl) {
+  const Cluster l40s = cluster("l40s-pcie-8"), h100 = cluster("hgx-h100-8");
+  for (const int ranks : {2, 4, 8})
+    for (const CommLibrary library : {CommLibrary::vllm, CommLibrary::sglang, CommLibrary::trtllm}) {
+      Collective plain = call(CollectiveOp::all_reduce, mebibytes(1), ranks), own = plain;
+      own.library = library;
+      const bool has = ranks == 2 && library != CommLibrary::trtllm;
+      EXPECT_EQ(time_of(own, l40s) == time_of(plain, l40s), !has) << name_of(library) << ranks;
+      // Over NVLink all have one; at eight ranks an adding switch may be as quick.
+      if (ranks < 8) {
+        EXPECT_NE(time_of(own, h100), time_of(plain, h100)) << name_of(library) << ranks;
+      }
+    }
+}
+
 TEST(Collective, GroupsThatShareNodesTakeTheNetworksTime) {
   const Cluster four = cluster("hgx-h100-8", 4);
   const auto us = [&](const Collective& c) { return in_microseconds(time_of(c, four)); };

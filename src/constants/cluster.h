@@ -88,6 +88,12 @@ inline constexpr Whole kOwnKernelRanks{"collective.own_kernel_ranks",
                                        published,
                                        "at most",
                                        "custom_all_reduce.cuh of vLLM and SGLang; TensorRT-LLM's plugin"};
+inline constexpr Whole kOwnKernelPcieRanks{"collective.own_kernel_pcie_ranks",
+                                           2,
+                                           "ranks",
+                                           published,
+                                           "that an engine's own all-reduce joins over PCIe",
+                                           "vllm/distributed/device_communicators/custom_all_reduce.py"};
 inline constexpr Number kSglangAmpereShot{
     "collective.own_kernel",      8,       "MiB", measured, "largest message", kCustomRows,
     "pascal volta turing ampere", "sglang"};

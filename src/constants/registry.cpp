@@ -203,6 +203,7 @@ void add_cluster_1(List& list) {
   for (const auto& protocol : kNodeProtocols) list.add_all(protocol);
   list.add(kNvlsBase);
   list.add(kOwnKernelRanks);
+  list.add(kOwnKernelPcieRanks);
   list.add(kSglangAmpereShot);
   list.add(kSglangShot);
   list.add(kVllmPairShot);

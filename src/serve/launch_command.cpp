@@ -351,7 +351,7 @@ std::vector<std::string> launch_notes(const LaunchOptions& o) {
   if (l.adapter_slots > 0)
     notes.push_back(o.engine == EngineKind::sglang ? "name the adapters: --lora-paths NAME=PATH ..."
                                                    : "name the adapters: --lora-modules NAME=PATH ...");
-  if (l.router == Router::prefix_aware && o.engine != EngineKind::sglang)
+  if (l.router == Router::prefix_aware && o.engine != EngineKind::sglang && o.copies > 1)
     notes.emplace_back("its router is SGLang's (pip install sglang-router)");
   if (l.offload_disk > bytes(0)) notes.emplace_back("SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR names the disk's folder");
   if (o.amd) notes.emplace_back("AMD's cards need a build of the release for ROCm");

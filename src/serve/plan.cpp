@@ -102,7 +102,9 @@ class Search {
       ++judged;
       if (!sure(d)) ++of_gpu.judged, of_gpu.most_room = std::max(of_gpu.most_room, room);
       met += asks_for_chance() ? sure(d) : good(d);
+      const PlannedDeployment judged_one = d;
       plan_.finalists.push_back(std::move(d));
+      if (auto done = judge_larger(judged_one); !done) return done;
       if (met == 0 && plan_.finalists.size() + 1 == most) drop_one();
       if (!report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()))) return stopped();
     }
@@ -113,12 +115,11 @@ class Search {
   Status resize(PlannedDeployment& d) const {
     const bool asks_for_a_rate = q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
     if (!q_.recorded.any() || !q_.any_objective() || !asks_for_a_rate || d.prefill) return Ok{};
-    const GpuOffer& offer = q_.gpus[d.pool.setup->offer];
-    double gpus = offer.most;
-    if (q_.budget > 0 && offer.usd_per_hour.value_or(0) > 0) gpus = std::min(gpus, q_.budget / *offer.usd_per_hour);
-    const Count most = static_cast<Count>(gpus) / d.pool.setup->layout.ranks();
+    const Count most = most_copies(d);
     const auto fits = [&](Count copies) -> Result<bool> {
-      d.pool.copies = copies;
+      set_copies(d, copies);
+      // A run that ends is over before a queue that grows without end is long.
+      if (q_.recorded.drawn && d.steady.saturated()) return false;
       const auto metrics = judge_.simulated(d, d.rate);
       if (!metrics) return metrics.error();
       return judge_.meets(*metrics);
@@ -141,8 +142,30 @@ class Search {
       if (!fine) return fine.error();
       (*fine ? meets : misses) = n;
     }
-    d.pool.copies = meets > 0 ? meets : misses;
-    if (offer.usd_per_hour) d.usd_per_hour = *offer.usd_per_hour * d.gpus();
+    set_copies(d, meets > 0 ? meets : misses);
+    return Ok{};
+  }
+  Count most_copies(const PlannedDeployment& d) const {
+    const GpuOffer& offer = q_.gpus[d.pool.setup->offer];
+    double gpus = offer.most;
+    if (q_.budget > 0 && offer.usd_per_hour.value_or(0) > 0) gpus = std::min(gpus, q_.budget / *offer.usd_per_hour);
+    return static_cast<Count>(gpus) / d.pool.setup->layout.ranks();
+  }
+  void set_copies(PlannedDeployment& d, Count copies) const {
+    d.pool.copies = copies;
+    if (const auto& price = q_.gpus[d.pool.setup->offer].usd_per_hour) d.usd_per_hour = *price * d.gpus();
+    d.steady = steady_state(d.simulation(q_), q_.load(d.rate, d.pool.setup->pool.geometry.block_tokens));
+  }
+  // The fewest copies that meet do so by a hair, which is a coin toss: some more make a plan that one may count on.
+  Status judge_larger(PlannedDeployment d) {
+    constexpr int kMostTries = 3;
+    if (!q_.recorded.any() || !asks_for_chance() || d.prefill) return Ok{};
+    const Count most = most_copies(d);
+    for (int i = 0; i < kMostTries && d.meets && !sure(d) && d.pool.copies < most; ++i) {
+      set_copies(d, std::min(most, std::max(d.pool.copies + 1, ceil_div(5 * d.pool.copies, 4))));
+      if (auto done = judge(d); !done) return done;
+    }
+    if (d.meets && sure(d) && !known(d)) plan_.finalists.push_back(std::move(d));
     return Ok{};
   }
   // Whether it became one that was judged already.

@@ -17,6 +17,7 @@ struct PlanRequests {
   SteadyLoad at_one;   // what a steady state needs to know of them, at a rate of one
   double each = 1;     // requests of a conversation, on average
   Count left_out = 0;  // of those that were given
+  bool drawn = false;  // they stand for a load that goes on, and not for themselves
   bool any() const { return !requests.empty(); }
 };
 

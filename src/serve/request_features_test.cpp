@@ -109,7 +109,7 @@ TEST(ServeFeatures, ClassesHaveSharesAndGoodputOfTheirOwn) {
   Slo strict, easy;
   strict.ttft = nanoseconds(1), easy.ttft = seconds(1e6);
   const std::vector<RequestClass> classes = {{"chat", 3, 0, easy}, {"batch", 1, 4, strict}};
-  ASSERT_TRUE(give_classes(requests, classes, true, 5));
+  ASSERT_TRUE(give_classes(requests, classes, true, false, 5));
   SimulationOptions o;
   o.pool = pool_of(Policy::vllm, 4000);
   const auto out = simulate(requests, o);
@@ -120,8 +120,13 @@ TEST(ServeFeatures, ClassesHaveSharesAndGoodputOfTheirOwn) {
   EXPECT_NEAR(static_cast<double>(m.classes[0].completed), 3000, 100);
   EXPECT_DOUBLE_EQ(*m.classes[1].goodput, 0);
   EXPECT_DOUBLE_EQ(*m.classes[0].goodput, *m.goodput);
+  // Priorities of the classes, unless requests have their own.
+  EXPECT_EQ(requests[0].priority, classes[static_cast<std::size_t>(requests[0].group)].priority);
+  requests[0].priority = 9;
+  ASSERT_TRUE(give_classes(requests, classes, false, true, 5));
+  EXPECT_EQ(requests[0].priority, 9);
   requests[0].group = 7;
-  EXPECT_FALSE(give_classes(requests, classes, false, 5));
+  EXPECT_FALSE(give_classes(requests, classes, false, false, 5));
 }
 
 // Images are encoded once, before the prompt; a later turn that finds its history encodes only what is new.

@@ -25,10 +25,10 @@ struct Request {
   bool history = false;
   std::int16_t group = 0;  // which class it is of (RequestClass)
   Seconds pause = {};
-  Count most_output = 0;       // max_tokens: the longest answer the engine has to reckon with; 0: `output` itself
-  std::int32_t path = -1;      // its beginning block by block (SharedPaths); -1: `prefix` says it
-  std::int32_t adapter = -1;   // LoRA adapter; -1: the base model
-  std::int32_t media = 0;      // images or clips in the prompt, and ...
+  Count most_output = 0;          // max_tokens: the longest answer the engine has to reckon with; 0: `output` itself
+  std::int32_t path = -1;         // its beginning block by block (SharedPaths); -1: `prefix` says it
+  std::int32_t adapter = -1;      // LoRA adapter; -1: the base model
+  std::int32_t media = 0;         // images or clips in the prompt, and ...
   std::int32_t media_tokens = 0;  // ... the tokens of the prompt that they became, right after its prefix
   std::int32_t fresh_media = 0;   // of these, those that a conversation's earlier turns did not have
   std::int32_t priority = 0;      // less is served first, where the scheduler looks at it
@@ -43,8 +43,8 @@ struct PathSegment {
   Count tokens = 0;  // from the prompt's beginning to the segment's end
 };
 struct SharedPaths {
-  std::vector<PathSegment> segments;   // of all paths, one after the other
-  std::vector<std::uint32_t> ends;     // of each path in `segments`
+  std::vector<PathSegment> segments;  // of all paths, one after the other
+  std::vector<std::uint32_t> ends;    // of each path in `segments`
   std::span<const PathSegment> of(std::int32_t path) const {
     if (path < 0) return {};
     const auto i = static_cast<std::size_t>(path);
@@ -107,9 +107,10 @@ Status check(const ConversationOptions& options);
 // In order of the first turns' arrivals, each followed by its conversation.
 Result<std::vector<Request>> conversations_of(const std::vector<Request>& firsts, const ConversationOptions& options);
 
-// A class is drawn for every conversation by the classes' shares; a trace's own stay, unless `drawn`.
+// A class is drawn for every conversation by the classes' shares; a trace's own stay, unless `drawn`. Priorities are
+// those of the classes, unless requests have their own.
 Status give_classes(std::vector<Request>& requests, const std::vector<RequestClass>& classes, bool drawn,
-                    std::uint64_t seed);
+                    bool own_priorities, std::uint64_t seed);
 // ... and one of `count` adapters, all alike often. None: requests of the base model.
 void give_adapters(std::vector<Request>& requests, Count count, std::uint64_t seed);
 // No answer is longer, and the engine knows.

@@ -57,7 +57,7 @@ Result<std::vector<Request>> conversations_of(const std::vector<Request>& firsts
 }
 
 Status give_classes(std::vector<Request>& requests, const std::vector<RequestClass>& classes, bool drawn,
-                    std::uint64_t seed) {
+                    bool own_priorities, std::uint64_t seed) {
   if (classes.empty()) return Ok{};
   double sum = 0;
   for (const RequestClass& c : classes) sum += c.share;
@@ -77,7 +77,7 @@ Status give_classes(std::vector<Request>& requests, const std::vector<RequestCla
     const auto group = static_cast<std::size_t>(r.group);
     if (group >= classes.size())
       return field_error("classes", fmt::format("request {} is of class {}; there are {}", i, group, classes.size()));
-    r.priority = classes[group].priority;
+    if (!own_priorities) r.priority = classes[group].priority;
   }
   return Ok{};
 }
