@@ -7,6 +7,7 @@
 
 #include "constants/cluster.h"
 #include "constants/host.h"
+#include "engine/any_routing.h"
 #include "engine/run_width.h"
 #include "model/build.h"
 #include "parallel/rank_memory.h"
@@ -136,6 +137,7 @@ class Forecasting {
                            : forecast_step(prepared_.program, cluster_.gpu, sequences, with_.method, with_.weights);
     if (!step) return std::move(step).error();
     out_.rank = *std::move(step);
+    if (!trains()) bound_any_routing(out_.rank, prepared_.program, cluster_.gpu);
     out_.program = prepared_.program;
     out_.host_bound = out_.rank.host_bound();
     costs_ = section_costs(graph_, out_.program, out_.rank);

@@ -62,6 +62,36 @@ void expect_one_gpu(const Run& alone, const ParallelRun& spread, const StepPrici
 
 constexpr const char* kModels[] = {"Llama-3.1-8B", "Qwen3-30B-A3B", "DeepSeek-V2-Lite"};  // dense, experts, latent
 
+// Over ranks too: tokens that crowd as few experts as there may be, or half of them here and half there, are not faster
+// than the bound of a step whose routing is another.
+TEST(ParallelBound, NoRoutingBeatsIt) {
+  const Cluster cluster = cluster_of("HGX-H100-8");
+  const auto bound = [&](const RankLayout& layout, Count batch, std::optional<Routing> routing) {
+    ParallelRun run{run_of("Qwen3-30B-A3B", EngineKind::vllm, Mode::decode, {{batch, 1, 512}}), layout};
+    run.run.engine.routing = std::move(routing);
+    return forecast_of(run, cluster).bound.base();
+  };
+  constexpr std::size_t kExperts = 128, kVisited = 8;
+  for (const auto& [tp, ep] : {std::pair{4, 1}, {4, 4}, {8, 8}}) {
+    RankLayout layout;
+    layout.tp = tp, layout.ep = ep;
+    for (const Count batch : {4, 256}) {
+      const double any = bound(layout, batch, Routing{ExpertDistribution::balanced, 1.2, {}});
+      EXPECT_LE(bound(layout, batch, std::nullopt), any * (1 + 1e-9));
+      // As many experts as a token visits, one after the other, and one on each rank in turn.
+      for (const bool spread : {false, true}) {
+        std::vector<double> few(kExperts, 0.0);
+        for (std::size_t n = 0; n < kVisited; ++n) {
+          const auto ranks = static_cast<std::size_t>(ep);
+          few[spread ? n % ranks * (kExperts / ranks) + n / ranks : n] = 1;
+        }
+        EXPECT_LE(any, bound(layout, batch, Routing{ExpertDistribution::given, 1.2, few}) * (1 + 1e-9))
+            << tp << " " << ep << " " << batch << " " << spread;
+      }
+    }
+  }
+}
+
 TEST(OneRank, ServesAsOneGpuDoes) {
   for (const char* model : kModels)
     for (const EngineKind engine : {EngineKind::vllm, EngineKind::pytorch})
