@@ -79,7 +79,7 @@ std::string fuzz_profile_file(std::string_view input) {
            : line.find('\n') != std::string::npos ? "an error of two lines"
                                                   : "";
   }
-  return wrong_with(diagnose(*recording, *built_in_gpu("H200-SXM"), nullptr));
+  return wrong_with(*diagnose(*recording, *built_in_gpu("H200-SXM"), nullptr));
 }
 
 }  // namespace tilecast

@@ -21,6 +21,7 @@
 #include "cli/flags/row_examples.h"
 #include "cli/flags/rows_flags.h"
 #include "cli/terminal/program.h"
+#include "cli/views/answer_drawings.h"
 #include "service/http/run.h"
 #include "service/mcp/run.h"
 #include "support/text.h"
@@ -328,7 +329,7 @@ void add_http_command(CLI::App& app, HttpOptions& options, Refusal& refusal, Com
   sub->footer(examples_text(http_question()));
   sub->callback([&] {
     chosen = answered(refusal, [&options]() -> Answer {
-      const auto served = run_http(options);
+      const auto served = run_http(options, answer_drawings());
       return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
     });
   });

@@ -13,6 +13,7 @@
 #include "tilecast/arguments.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -57,7 +58,7 @@ struct CalibrationReport {
 };
 
 // The calibrated card, or what is wrong: errors name the query's field or the file.
-Result<CalibrationReport> calibrate(const CalibrateQuery& query);
+Result<CalibrationReport> calibrate(const CalibrateQuery& query, const Watch& watch = {});
 
 const Question& calibrate_question();
 std::vector<BoundArgument> arguments_of(CalibrateQuery& query);

@@ -18,6 +18,7 @@
 #include "tilecast/kernel.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -138,7 +139,7 @@ struct DiagnosisReport {
 };
 
 // The report, or what is wrong: errors name the query's field or the file.
-Result<DiagnosisReport> diagnose(const DiagnoseQuery& query);
+Result<DiagnosisReport> diagnose(const DiagnoseQuery& query, const Watch& watch = {});
 
 const Question& diagnose_question();
 std::vector<BoundArgument> arguments_of(DiagnoseQuery& query);

@@ -19,6 +19,7 @@
 #include "tilecast/kernel.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -83,7 +84,7 @@ struct RetimeReport {
 };
 
 // The report, or what is wrong: errors name the query's field or the file. `output` is written whole or not at all.
-Result<RetimeReport> retime(const RetimeQuery& query);
+Result<RetimeReport> retime(const RetimeQuery& query, const Watch& watch = {});
 
 const Question& retime_question();
 std::vector<BoundArgument> arguments_of(RetimeQuery& query);

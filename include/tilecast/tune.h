@@ -19,6 +19,7 @@
 #include "tilecast/arguments.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -114,8 +115,8 @@ struct GemmTuning {
 
 // The ranking, or what is wrong with the query: errors name its field. A command that fails for every number of tokens
 // is an error; one that fails for some leaves the forecast's order there, and a note.
-Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring = {});
-Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring = {});
+Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring = {}, const Watch& watch = {});
+Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring = {}, const Watch& watch = {});
 
 // The picks as files that the engines load.
 struct EngineFilesQuery {

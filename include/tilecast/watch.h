@@ -29,6 +29,11 @@ class Watch {
   // Whether to go on.
   bool go_on(double share) const { return !hear_ || hear_(share); }
   explicit operator bool() const { return bool(hear_); }
+  // Of a part of the question: its own shares, from 0 to 1, are told as those from `low` to `high` of the whole.
+  Watch part(double low, double high) const {
+    if (!hear_) return {};
+    return [hear = hear_, low, high](double share) { return hear(low + share * (high - low)); };
+  }
 
  private:
   std::function<bool(double)> hear_;

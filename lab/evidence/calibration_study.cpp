@@ -83,7 +83,7 @@ double drawn_error(std::vector<const CalibrationRow*> rows, std::size_t size) {
     for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random() % i]);
     std::vector<CalibrationRow> some;
     for (std::size_t i = 0; i < size; ++i) some.push_back(*rows[i]);
-    const Calibration calibration = calibrate(some).calibration;
+    const Calibration calibration = calibrate(some)->calibration;
     sum += mean_error(&calibration, std::span(rows).subspan(size)) / kStudyDraws;
   }
   return sum;
@@ -132,7 +132,7 @@ CardStudy study_card(const std::vector<Measurement>& minute, const std::vector<M
   std::vector<CalibrationRow> fit = rows_of(minute, without, false);
   std::shuffle(fit.begin(), fit.end(), std::mt19937(1));
   CardStudy study{minute.empty() ? "" : std::string(minute.front().gpu), static_cast<Count>(fit.size()), {}};
-  const Calibration calibration = calibrate(fit).calibration;
+  const Calibration calibration = calibrate(fit)->calibration;
   std::map<std::string, CardLine> lines;
   for (const CalibrationRow& row : rows_of(judged, without, false)) {
     CardLine& line = lines[label_of(row)];

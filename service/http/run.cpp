@@ -40,7 +40,7 @@ void print_lines(const std::string& lines) { std::fwrite(lines.data(), 1, lines.
 
 }  // namespace
 
-Status run_http(const HttpOptions& options) {
+Status run_http(const HttpOptions& options, const AnswerDrawings& drawings) {
   auto settings = server_settings(options);
   if (!settings) return std::move(settings).error();
   auto token = token_of(options);
@@ -57,6 +57,7 @@ Status run_http(const HttpOptions& options) {
   service_settings.jobs.most = static_cast<std::size_t>(options.jobs);
   service_settings.time = std::chrono::milliseconds(static_cast<long>(1e3 * options.time_limit));
   if (log) service_settings.log = [&log](const HttpExchange& exchange) { log->add(exchange); };
+  service_settings.drawings = &drawings;
   HttpService service(std::move(service_settings));
   auto server = HttpServer::open(*settings, service.handler());
   if (!server) return std::move(server).error();

@@ -68,8 +68,10 @@ bool is_json(const HttpRequest& request) {
 }
 
 // Of somebody who sees nothing of this machine's files.
-Result<std::string> ask_here(std::string_view question, const std::string& query, const AskWatch& watch) {
-  return ask_served(question, std::string_view(query.empty() ? "{}" : query), watch, {.paths = false});
+Result<std::string> ask_here(std::string_view question, const std::string& query, const AskWatch& watch,
+                             const AnswerDrawings* drawings = nullptr) {
+  return ask_served(question, std::string_view(query.empty() ? "{}" : query), watch,
+                    {.paths = false, .drawings = drawings});
 }
 
 // Lists that are the same every time.
@@ -127,7 +129,7 @@ HttpResponse HttpService::State::ask_question(HttpRequest& request, std::string_
   const auto hear = [&](double) {
     if (Clock::now() > must_end) late.request_stop();
   };
-  const auto answer = ask_here(question, request.body, {hear, late.get_token()});
+  const auto answer = ask_here(question, request.body, {hear, late.get_token()}, settings.drawings);
   if (!answer && is_stopped(answer.error()))
     return error_response(503, error("takes longer than a request may", "ask it as a job: POST with ?job=1"));
   return answer_response(answer);
@@ -135,9 +137,9 @@ HttpResponse HttpService::State::ask_question(HttpRequest& request, std::string_
 
 HttpResponse HttpService::State::start_job(HttpRequest& request, std::string_view question) {
   const auto body = std::make_shared<std::string>(std::move(request.body));
-  const auto id = jobs.start(std::string(doing(question)), body->size(), [question, body](const AskWatch& watch) {
+  const auto id = jobs.start(std::string(doing(question)), body->size(), [this, question, body](const AskWatch& watch) {
     const std::string query = std::move(*body);
-    return ask_here(question, query, watch);
+    return ask_here(question, query, watch, settings.drawings);
   });
   if (!id) return error_response(503, id.error());
   HttpResponse response = json_response(Json{{"job", *id}}.dump() + "\n", 202);
@@ -196,11 +198,23 @@ std::optional<HttpResponse> HttpService::refuse(const HttpRequest& header) const
   return refused_by(state_->settings.guard, header);
 }
 
+namespace {
+
+// A question that is quick but for what comes with it: files have to be unpacked, megabytes of JSON read, and a few
+// kilobytes of gzip can take seconds.
+bool comes_with_much(const HttpRequest& request) {
+  constexpr std::size_t kMostQuick = std::size_t{256} << 10;
+  return request.body.size() > kMostQuick || contains(request.body, "\"base64\"");
+}
+
+}  // namespace
+
 HttpLaneKind HttpService::lane(const HttpRequest& request) const {
   if (!request.path.starts_with(kBase) || request.method == "OPTIONS") return HttpLaneKind::at_once;
   const std::string_view path = below_base(request);
   if (path.starts_with("jobs/")) return HttpLaneKind::at_once;
-  return is_long(question_at(path)) && request.parameter("job") != "1" ? HttpLaneKind::lengthy : HttpLaneKind::quick;
+  if (request.parameter("job") == "1") return HttpLaneKind::quick;
+  return is_long(question_at(path)) || comes_with_much(request) ? HttpLaneKind::lengthy : HttpLaneKind::quick;
 }
 
 HttpResponse HttpService::answer(HttpRequest request) {

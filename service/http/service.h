@@ -12,11 +12,14 @@
 
 namespace tilecast {
 
+struct AnswerDrawings;
+
 struct HttpServiceSettings {
   HttpGuard guard = {};
   HttpJobSettings jobs = {};
   std::chrono::milliseconds time{60'000};             // of a long question that is no job
   std::function<void(const HttpExchange&)> log = {};  // empty: none
+  const AnswerDrawings* drawings = nullptr;           // for {"files": true}; null: no pictures
 };
 
 class HttpService {

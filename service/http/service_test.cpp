@@ -165,6 +165,14 @@ TEST(HttpService, LongQuestionsHaveALaneOfTheirOwn) {
   EXPECT_EQ(service.lane(request_to("POST", "/v1/plan/serve?job=1")), HttpLaneKind::quick);
   EXPECT_EQ(service.lane(request_to("POST", "/v1/kernel")), HttpLaneKind::quick);
   EXPECT_EQ(service.lane(request_to("GET", "/healthz")), HttpLaneKind::at_once);
+  // Files that have to be unpacked, and more JSON than is read in a moment, are long whatever they are asked for.
+  HttpRequest with_file = request_to("POST", "/v1/predict");
+  with_file.body = R"({"model": {"name": "a.json.gz", "base64": "H4sI"}, "gpu": "H100-SXM"})";
+  EXPECT_EQ(service.lane(with_file), HttpLaneKind::lengthy);
+  with_file.body = std::string(300'000, ' ');
+  EXPECT_EQ(service.lane(with_file), HttpLaneKind::lengthy);
+  with_file.body.resize(1000);
+  EXPECT_EQ(service.lane(with_file), HttpLaneKind::quick);
 }
 
 TEST(HttpService, ALongQuestionEndsWithItsTime) {

@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "answers/answer_files.h"
+#include "service/schema/argument_schema.h"
+
 namespace tilecast {
 namespace {
 
@@ -23,12 +26,21 @@ Json from_parsed(const nlohmann::ordered_json& value) {
   return {};
 }
 
+// Where the question's answer may hold files: in the document, or in each object of a list.
+void add_files(Json& schema) {
+  Json& object = schema.contains("items") ? schema["items"] : schema;
+  Json& files = object["properties"]["files"];
+  files = Json{{"type", "array"}, {"description", "Where `files` was asked for: what the command line would write."}};
+  files["items"] = Json{{"$ref", std::string(kInComponents) + "AnswerFile"}};
+}
+
 }  // namespace
 
 Json answer_schema(const QuestionForm& form) {
   static const Json all = from_parsed(nlohmann::ordered_json::parse(embedded_answer_files().front().text));
   if (!all.contains(form.name)) return Json{{"type", Json{"object", "array"}}};
-  const Json one = Json(all)[form.name];
+  Json one = Json(all)[form.name];
+  if (!files_of(form.name).empty()) add_files(one);
   if (!form.sweeps) return one;
   // Over ranges: a list, in which every object begins with the numbers it is of.
   Json swept{

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "answers/answer_files.h"
 #include "answers/ranges.h"
 #include "support/amount.h"
 #include "support/text.h"
@@ -206,6 +207,10 @@ Json question_schema(const QuestionForm& form, const SchemaForm& given) {
   }
   if (form.name == "kernel" && as.brief) add_families_briefly(schema);
   else if (form.name == "kernel") add_families(schema, as);
+  if (const std::string_view files = files_of(form.name); !files.empty() && !as.brief)
+    properties["files"] = Json{{"type", "boolean"},
+                               {"description", "Whether the answer also holds what the command line would write, as "
+                                               "`files`: " + std::string(files) + "."}};
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;
@@ -222,6 +227,15 @@ Json shared_schemas() {
              Json{{"type", "string"}, {"description", "Its name, whose ending may tell its form: trace.json.gz."}}},
             {"base64", Json{{"type", "string"}, {"contentEncoding", "base64"}, {"description", "Its bytes."}}}}},
       {"required", Json{"name", "base64"}},
+      {"additionalProperties", false}};
+  all["AnswerFile"] = Json{
+      {"type", "object"},
+      {"description", "What the command line would write to a file of this name: its text, or its bytes in base64."},
+      {"properties", Json{{"name", Json{{"type", "string"}}},
+                          {"media_type", Json{{"type", "string"}}},
+                          {"text", Json{{"type", "string"}}},
+                          {"base64", Json{{"type", "string"}, {"contentEncoding", "base64"}}}}},
+      {"required", Json{"name", "media_type"}},
       {"additionalProperties", false}};
   all["GpuDescription"] = description(
       "A GPU's description (docs/gpu-files.md): that of a known one, as GET /v1/gpus/{name} gives it, with fields "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilecast {
@@ -11,7 +12,12 @@ struct AnswerFile {
   bool binary = false;  // sent in base64
 };
 
+// What {"files": true} adds to a question's answer, in words; empty: the command line writes nothing for it.
+std::string_view files_of(std::string_view question);
+
 // The document, an object, with a last member "files": [{"name", "media_type", "text" or "base64"}].
 std::string with_files(std::string document, const std::vector<AnswerFile>& files);
+// A document that is a list: each of its objects with the files of its own.
+std::string with_files_each(const std::string& document, const std::vector<std::vector<AnswerFile>>& files);
 
 }  // namespace tilecast

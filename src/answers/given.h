@@ -33,8 +33,13 @@ class GivenArguments {
   const AskWatch& watch() const { return watch_; }
   Watch progress() const;
   // Whether what the command line would write is to stand in the answer.
-  void set_files(bool wanted) { files_ = wanted; }
+  void set_files(bool wanted, const AnswerDrawings* drawings = nullptr) {
+    files_ = wanted;
+    drawings_ = drawings;
+  }
   bool wants_files() const { return files_; }
+  // Who draws them; null: nobody does.
+  const AnswerDrawings* drawings() const { return files_ ? drawings_ : nullptr; }
 
   // What was given, by names with hyphens.
   const nlohmann::json& members() const { return members_; }
@@ -48,6 +53,7 @@ class GivenArguments {
   std::set<std::string> known_;                        // names that were asked for
   AskWatch watch_;
   bool files_ = false;
+  const AnswerDrawings* drawings_ = nullptr;
 };
 
 // The answer to a question (answers/ask.h) with these arguments.

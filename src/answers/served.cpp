@@ -69,7 +69,7 @@ class Served {
     auto given = GivenArguments::from(std::move(query));
     if (!given) return std::move(given).error();
     given->set_watch(watch_);
-    given->set_files(*wish);
+    given->set_files(*wish, rules_.drawings);
     auto answer = ask_given(form_.name, *std::move(given));
     if (!answer) return as_sent(std::move(answer).error());
     for (const GivenFile& file : files_) answer = file.as_sent(std::string(*answer));
@@ -77,11 +77,13 @@ class Served {
   }
 
  private:
-  static Result<bool> take_files_wish(Value& query) {
+  Result<bool> take_files_wish(Value& query) const {
     const auto wish = query.find("files");
     if (wish == query.end()) return false;
     if (!wish->is_boolean()) return field_error("files", "must be true or false", "leave it out for none");
     const bool wanted = wish->get<bool>();
+    if (wanted && files_of(form_.name).empty())
+      return field_error("files", "has no effect: nothing is written for this question", "leave it out");
     query.erase(wish);
     return wanted;
   }

@@ -15,14 +15,17 @@
 
 namespace tilecast {
 
+struct AnswerDrawings;
+
 // What somebody who waits for a long answer may want.
 struct AskWatch {
   std::function<void(double share)> progress = {};  // shares ascend; one call at a time, from any thread
-  std::stop_token cancel = {};                      // simulations and plans end soon after, with stopped()
+  std::stop_token cancel = {};                      // long questions end soon after, with stopped()
 };
 
 struct ServedRules {
   bool paths = true;  // texts may name files, as far as restrict_inputs() allows; false: built-in names alone
+  const AnswerDrawings* drawings = nullptr;  // of pictures and timelines (answers/drawings.h); null: none are made
 };
 
 Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch = {},

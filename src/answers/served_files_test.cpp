@@ -148,6 +148,7 @@ TEST(ServedFiles, WhatTheCommandLineWouldWriteComesInTheAnswer) {
   ASSERT_EQ(files.size(), 2u);
   EXPECT_THAT(files[0].at("text").get<std::string>(), HasSubstr("BLOCK_SIZE_M"));
   EXPECT_FALSE(ask_served("kernel", Parsed{{"files", "yes"}}, {}, kStranger));
+  EXPECT_EQ(ask_served("kernel", Parsed{{"files", true}}, {}, kStranger).error().field, "files") << "it writes none";
   EXPECT_EQ(with_files("{}\n", {{"a", "text/plain", "b"}}),
             "{\n  \"files\": [{\"name\":\"a\",\"media_type\":\"text/plain\",\"text\":\"b\"}]\n}\n");
 }
@@ -165,6 +166,78 @@ TEST(ServedFiles, ArchivesAreMeasuredBeforeTheyAreRead) {
   EXPECT_FALSE(unpacks_to_more(hi, 2));
   EXPECT_TRUE(unpacks_to_more(hi + hi, 3));
   EXPECT_FALSE(unpacks_to_more(hi.substr(0, 15), 2));  // broken: its reader says so
+}
+
+// A list of answers: each with the trace of its own step.
+TEST(ServedFiles, EveryStepHasItsTrace) {
+  const Parsed query = {{"model", "GPT-2"}, {"gpu", {"L4", "H100-SXM"}}, {"seq", 64}, {"files", true}};
+  const auto answer = ask_served("predict", query, {}, kStranger);
+  ASSERT_TRUE(answer) << answer.error().line();
+  const Parsed steps = Parsed::parse(*answer);
+  ASSERT_EQ(steps.size(), 2u);
+  for (const Parsed& step : steps) {
+    ASSERT_EQ(step.at("files").size(), 1u);
+    const Parsed trace = Parsed::parse(step["files"][0].at("text").get<std::string>());
+    double end_us = 0;
+    for (const Parsed& event : trace.at("traceEvents"))
+      if (event.value("ph", "") == "X") end_us = std::max(end_us, event["ts"].get<double>() + event["dur"].get<double>());
+    EXPECT_NEAR(end_us / (1e3 * step.at("gpu_ms").get<double>()), 1, 1e-3);
+  }
+  Parsed without = query;
+  without.erase("files");
+  Parsed bare = steps;
+  for (Parsed& step : bare) step.erase("files");
+  EXPECT_EQ(bare, Parsed::parse(*ask_served("predict", without, {}, kStranger))) << "nothing else changes";
+}
+
+Parsed measured_rows() {
+  const auto rows = read_text_file(TILECAST_SOURCE_DIR "/data/measurements/h200_quick.csv.gz", 1 << 20);
+  EXPECT_TRUE(rows);
+  return {{"name", "rows.csv.gz"}, {"base64", base64_text(*rows)}};
+}
+
+// Each hears of shares and ends at the first of them.
+TEST(ServedFiles, EveryLongQuestionEndsWhenToldTo) {
+  const auto trace = read_text_file(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_eager.json.gz", 1 << 22);
+  ASSERT_TRUE(trace);
+  const Parsed file = {{"name", "t.json.gz"}, {"base64", base64_text(*trace)}};
+  const Parsed table = {{"name", "t.csv"}, {"base64", base64_text("name,duration_us\nkernel,5\n")}};
+  const std::vector<std::pair<const char*, Parsed>> questions = {
+      {"diagnose", {{"trace", file}}},
+      {"diagnose", {{"trace", table}, {"gpu", "H100-SXM"}}},
+      {"retime", {{"trace", file}, {"gpu", "B200"}}},
+      {"tune fused-moe", {{"gpu", "H200"}, {"experts", 8}, {"hidden", 1024}, {"inter", 512}, {"topk", 2}}},
+      {"tune gemm", {{"gpu", "H200"}, {"m", 64}, {"n", 64}, {"k", 64}}},
+      {"calibrate", {{"gpu", "H200-SXM"}, {"data", measured_rows()}}}};
+  for (const auto& [question, query] : questions) {
+    std::stop_source stop;
+    double last = -1;
+    int heard = 0;
+    const auto answer = ask_served(question, query,
+                                   {[&](double share) {
+                                      EXPECT_GE(share, last);
+                                      EXPECT_LE(share, 1);
+                                      last = share;
+                                      if (++heard == 1) stop.request_stop();
+                                    },
+                                    stop.get_token()},
+                                   kStranger);
+    ASSERT_FALSE(answer) << question;
+    EXPECT_TRUE(is_stopped(answer.error())) << question << ": " << answer.error().line();
+    EXPECT_EQ(heard, 1) << question << " went on";
+  }
+}
+
+TEST(ServedFiles, SharesOfATraceAscendToItsEnd) {
+  const auto trace = read_text_file(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_eager.json.gz", 1 << 22);
+  ASSERT_TRUE(trace);
+  std::vector<double> shares;
+  const Parsed query = {{"trace", {{"name", "t.json.gz"}, {"base64", base64_text(*trace)}}}, {"gpu", "B200"}, {"files", true}};
+  const auto answer = ask_served("retime", query, {[&](double share) { shares.push_back(share); }, {}}, kStranger);
+  ASSERT_TRUE(answer) << answer.error().line();
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.front(), 0);
+  EXPECT_GT(shares.back(), 0.6) << "it is written at the end";
 }
 
 TEST(ServedFiles, AnEndedQuestionSaysSo) {

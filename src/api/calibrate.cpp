@@ -26,10 +26,11 @@ namespace {
 constexpr Count kMostRows =
     1500;  // of every table, engine, family and format: more teach nothing that the fit can hold
 constexpr std::size_t kMostDescription = 64u << 20;
+constexpr double kPowerFitted = 0.4;  // share of the whole time after which the card's power is known
 
 // Rows of the card, in an order that mixes shapes. A card's own file may name it as it likes while its rows bear the
 // name of the model: rows of one other name will do where none bears the card's.
-Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names) {
+Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names, const Watch& watch = {}) {
   Sampler own({kMostRows, 0}), foreign({kMostRows, 0});
   std::set<std::string> others;
   for (const std::string& path : paths) {
@@ -37,7 +38,7 @@ Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, 
       const bool named = name_key(row.gpu) == name_key(gpu.name);
       if (!named) others.emplace(row.gpu);
       if (trap_of(row).empty()) (named ? own : foreign).offer(row);
-      return Ok{};
+      return watch.go_on(0) ? Status(Ok{}) : Status(stopped());
     });
     if (!read) return std::move(read).error();
   }
@@ -142,23 +143,27 @@ Status judge(CalibrationReport& report, const std::string& table, const Fitted& 
 
 }  // namespace
 
-Result<CalibrationReport> calibrate(const CalibrateQuery& query) {
+Result<CalibrationReport> calibrate(const CalibrateQuery& query, const Watch& watch) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   const auto start = start_of(query);
   if (!start) return start.error();
   Names names;
-  const auto rows = rows_of(query.data, start->gpu, names);
+  const auto rows = rows_of(query.data, start->gpu, names, watch);
   if (!rows) return rows.error();
   CalibrationReport report;
   report.gpu = start->gpu.name;
-  const CardPower power = fit_power(*rows, start->gpu, start->weights());
+  const auto fitted = fit_power(*rows, start->gpu, start->weights(), watch.part(0, kPowerFitted));
+  if (!fitted) return fitted.error();
+  const CardPower& power = *fitted;
   const std::vector<CalibrationRow> usable =
       both_forecasts(*rows, start->gpu, power, start->weights(), report.rows_without_plan);
   if (usable.size() < kLeastCalibrationRows)
     return field_error(
         "data", fmt::format("{} rows that can be forecast say nothing that would hold for another", usable.size()),
         fmt::format("give {} or more; a minute of tools/collect measures over a thousand", kLeastCalibrationRows));
-  CheckedCalibration checked = calibrate(usable);
+  auto found = calibrate(usable, watch.part(kPowerFitted, 1));
+  if (!found) return std::move(found).error();
+  CheckedCalibration& checked = *found;
   checked.calibration.data = join(query.data, ", ");
   say_fit(report, checked, power);
   if (!query.judge.empty())

@@ -11,6 +11,8 @@
 namespace tilecast {
 namespace {
 
+constexpr double kReading = 0.8;  // of the whole time, of a long trace
+
 // The card of the query, or the one the file names.
 Result<Gpu> card_of(const DiagnoseQuery& query, const Recording& recording) {
   if (!query.gpu.empty()) {
@@ -86,15 +88,17 @@ DiagnosisReport report_of(Diagnosis&& d) {
 
 }  // namespace
 
-Result<DiagnosisReport> diagnose(const DiagnoseQuery& query) {
+Result<DiagnosisReport> diagnose(const DiagnoseQuery& query, const Watch& watch) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
-  const auto recording = read_recording(query.trace);
+  const auto recording = read_recording(query.trace, watch.part(0, kReading));
   if (!recording) return recording.error();
   const auto gpu = card_of(query, *recording);
   if (!gpu) return gpu.error();
   const auto chosen = chosen_method(Method::tilecast, query.weights);
   if (!chosen) return chosen.error();
-  DiagnosisReport report = report_of(diagnose(*recording, *gpu, chosen->weights(), query.gpu));
+  auto diagnosis = diagnose(*recording, *gpu, chosen->weights(), query.gpu, watch.part(kReading, 1));
+  if (!diagnosis) return std::move(diagnosis).error();
+  DiagnosisReport report = report_of(*std::move(diagnosis));
   if (!recording->gpu.empty() && !query.gpu.empty())
     if (const auto named = find_gpu(recording->gpu); named && named->name != gpu->name && gpu->built_in)
       report.notes.push_back("the file was recorded on " + named->name + ", the forecasts are for " + gpu->name);

@@ -15,6 +15,9 @@
 namespace tilecast {
 namespace {
 
+// Shares of the whole time after which a long trace is read, and its work forecast; the rest is writing.
+constexpr double kRead = 0.5, kForecast = 0.6;
+
 struct Places {
   Gpu from, to;
   std::optional<Cluster> from_cluster, to_cluster;
@@ -170,9 +173,9 @@ Status check_output(const RetimeQuery& query, const Recording& recording) {
 
 }  // namespace
 
-Result<RetimeReport> retime(const RetimeQuery& query) {
+Result<RetimeReport> retime(const RetimeQuery& query, const Watch& watch) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
-  const auto recording = read_recording(query.trace);
+  const auto recording = read_recording(query.trace, watch.part(0, kRead));
   if (!recording) return recording.error();
   if (auto fine = check_output(query, *recording); !fine) return std::move(fine).error();
   GroupedWork work = group_work(*recording);
@@ -182,18 +185,21 @@ Result<RetimeReport> retime(const RetimeQuery& query) {
   const auto chosen = chosen_method(Method::tilecast, query.weights);
   if (!chosen) return chosen.error();
   const auto cluster = [](const std::optional<Cluster>& c) { return c ? &*c : nullptr; };
-  std::vector<RetimedGroup> groups = retime_groups(
-      work, {places->from, places->to, cluster(places->from_cluster), cluster(places->to_cluster), chosen->weights()});
-  const auto times = retime(*recording, work, groups);
+  auto groups = retime_groups(
+      work, {places->from, places->to, cluster(places->from_cluster), cluster(places->to_cluster), chosen->weights()},
+      watch.part(kRead, kForecast));
+  if (!groups) return std::move(groups).error();
+  const auto times = retime(*recording, work, *groups);
   if (!times) return times.error();
   if (!query.output.empty())
-    if (auto written = write_retimed(*recording, times->schedule, query.output); !written)
+    if (auto written = write_retimed(*recording, times->schedule, query.output, watch.part(kForecast, 1));
+        !written)
       return std::move(written).error();
 
   RetimeReport report = named_report(query, *recording, *places);
   report.notes.insert(report.notes.end(), work.notes.begin(), work.notes.end());
   add_notes(report, query, *recording, *places, gpus);
-  add_work(report, std::move(work), std::move(groups));
+  add_work(report, std::move(work), *std::move(groups));
   for (std::size_t i = 0; i < times->recorded.size(); ++i)
     report.devices.push_back({times->recorded[i].device, times_of(times->recorded[i]), times_of(times->retimed[i])});
   return report;

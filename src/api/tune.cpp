@@ -135,7 +135,7 @@ void declare_common(Declare& list, Query& q) {
 
 }  // namespace
 
-Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring) {
+Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring, const Watch& watch) {
   const auto setting = setting_of(query, measuring);
   if (!setting) return setting.error();
   const std::vector<Count> tokens = tokens_of(query);
@@ -143,6 +143,7 @@ Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring) {
   MoeTuning tuning{setting->gpu.name, std::string(setting->format.name),           0, query.hidden, 0,
                    query.topk,        static_cast<Count>(setting->configs.size()), {}};
   for (const Count count : tokens) {
+    if (!watch.go_on(static_cast<double>(tuning.tuned.size()) / static_cast<double>(tokens.size()))) return stopped();
     shape.tokens = count;
     auto tuned = tune_tokens(shape, *setting);
     if (!tuned) return std::move(tuned).error();
@@ -159,9 +160,10 @@ Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring) {
   return tuning;
 }
 
-Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring) {
+Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring, const Watch& watch) {
   const auto setting = setting_of(query, measuring);
   if (!setting) return setting.error();
+  if (!watch.go_on(0)) return stopped();
   const GemmProblem shape{1, query.m, query.n, query.k};
   const auto ranked = rank_gemm(shape, setting->format, setting->gpu, setting->configs);
   if (!ranked) return ranked.error();

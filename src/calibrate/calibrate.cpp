@@ -21,9 +21,10 @@ struct Judged {
 };
 
 // Every row forecast by a calibration that has not seen it.
-std::vector<Judged> cross_validated(std::span<const CalibrationRow> rows) {
+Result<std::vector<Judged>> cross_validated(std::span<const CalibrationRow> rows, const Watch& watch) {
   std::vector<Judged> judged;
   for (std::size_t part = 0; part < kParts; ++part) {
+    if (!watch.go_on(static_cast<double>(part) / kParts)) return stopped();
     std::vector<const CalibrationRow*> rest;
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (i % kParts != part) rest.push_back(&rows[i]);
@@ -143,15 +144,16 @@ std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, s
   return gains;
 }
 
-CheckedCalibration calibrate(std::span<const CalibrationRow> given) {
+Result<CheckedCalibration> calibrate(std::span<const CalibrationRow> given, const Watch& watch) {
   const std::vector<CalibrationRow> rows = without_hosts(given);
   CheckedCalibration out;
   std::vector<const CalibrationRow*> all;
   for (const CalibrationRow& row : rows) all.push_back(&row);
   out.calibration = fit_calibration(all);
-  const std::vector<Judged> unseen = cross_validated(rows);
+  const auto unseen = cross_validated(rows, watch.part(1.0 / (kParts + 1), 1));
+  if (!unseen) return unseen.error();
   std::vector<Judged> lasting;
-  for (auto& [key, judged] : by_family(unseen)) {
+  for (auto& [key, judged] : by_family(*unseen)) {
     CalibrationGain gain = gain_of(key, judged);
     FamilyCalibration& family = out.calibration.families[key];
     if (!gain.kept) {

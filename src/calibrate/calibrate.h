@@ -10,6 +10,7 @@
 #include "estimate/calibration_levels.h"
 #include "estimate/learned.h"
 #include "measure/planned_rows.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -47,6 +48,6 @@ std::vector<CalibrationGain> judge_calibration(const Calibration& calibration, s
 
 // Rows launched by the host tell of the host: they are used only where a family has no others.
 // Rows in any order: fifths are by position, so shuffle what is sorted.
-CheckedCalibration calibrate(std::span<const CalibrationRow> rows);
+Result<CheckedCalibration> calibrate(std::span<const CalibrationRow> rows, const Watch& watch = {});
 
 }  // namespace tilecast

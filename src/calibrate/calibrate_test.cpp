@@ -52,7 +52,7 @@ double factor(const Calibration& calibration, const std::string& key, CardTerm t
 }
 
 TEST(Calibrate, FindsWhichPartOfTheCardIsSlow) {
-  const CheckedCalibration found = calibrate(made_rows(300, "gemm/bf16", 0.02, 1, slower_dram));
+  const CheckedCalibration found = *calibrate(made_rows(300, "gemm/bf16", 0.02, 1, slower_dram));
   EXPECT_NEAR(factor(found.calibration, "gemm/bf16", CardTerm::dram), 1.3, 0.06);
   EXPECT_NEAR(factor(found.calibration, "gemm/bf16", CardTerm::math), 1.0, 0.05);
   ASSERT_EQ(found.gains.size(), 1u);
@@ -63,7 +63,7 @@ TEST(Calibrate, FindsWhichPartOfTheCardIsSlow) {
 }
 
 TEST(Calibrate, WhatOneFamilyTaughtAboutTheCardHelpsAnother) {
-  const CheckedCalibration found = calibrate(made_rows(300, "gemm/bf16", 0.02, 1, slower_dram));
+  const CheckedCalibration found = *calibrate(made_rows(300, "gemm/bf16", 0.02, 1, slower_dram));
   const auto others = made_rows(200, "softmax/bf16", 0, 3, slower_dram);
   EXPECT_LT(mean_after(found.calibration, others), 0.9 * mean_after({}, others));
 }
@@ -72,7 +72,7 @@ TEST(Calibrate, FollowsASmoothErrorThatNoFactorExplains) {
   const auto wavy = [](const CalibrationRow& row) {
     return row.forecast_us * std::exp(0.25 * std::sin(2 * static_cast<double>(row.place[0])));
   };
-  const CheckedCalibration found = calibrate(made_rows(200, "moe/bf16", 0.02, 4, wavy));
+  const CheckedCalibration found = *calibrate(made_rows(200, "moe/bf16", 0.02, 4, wavy));
   const auto others = made_rows(200, "moe/bf16", 0, 5, wavy);
   EXPECT_GT(mean_after({}, others), 0.13);
   EXPECT_LT(mean_after(found.calibration, others), 0.04);
@@ -82,7 +82,7 @@ TEST(Calibrate, FollowsASmoothErrorThatNoFactorExplains) {
 TEST(Calibrate, FewRowsMoveLittle) {
   const auto noisy =
       made_rows(kLeastCalibrationRows, "gemm/bf16", 0.3, 6, [](const CalibrationRow& row) { return row.forecast_us; });
-  const Calibration found = calibrate(noisy).calibration;
+  const Calibration found = calibrate(noisy)->calibration;
   const auto others = made_rows(200, "gemm/bf16", 0, 7, [](const CalibrationRow& row) { return row.forecast_us; });
   EXPECT_LT(mean_after(found, others), 0.15) << "rows that err by 30 % must not be believed";
 }
@@ -92,7 +92,7 @@ TEST(Calibrate, LeavesAFamilyAloneThatItCannotImprove) {
   const auto fine = made_rows(40, "softmax/bf16", 0.1, 9, [](const CalibrationRow& row) { return row.forecast_us; });
   rows.insert(rows.end(), fine.begin(), fine.end());
   std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
-  const CheckedCalibration found = calibrate(rows);
+  const CheckedCalibration found = *calibrate(rows);
   for (const CalibrationGain& gain : found.gains) {
     if (gain.key != "softmax/bf16") continue;
     if (gain.kept) EXPECT_LT(gain.after, gain.before);
@@ -105,13 +105,13 @@ TEST(Calibrate, LeavesAFamilyAloneThatItCannotImprove) {
 TEST(Calibrate, NeverForecastsBelowTheBound) {
   const auto much_faster = [](const CalibrationRow& row) { return 0.05 * row.forecast_us; };
   const auto rows = made_rows(100, "gemm/bf16", 0.01, 10, much_faster);
-  const Calibration found = calibrate(rows).calibration;
+  const Calibration found = calibrate(rows)->calibration;
   for (const CalibrationRow& row : rows) EXPECT_GE(calibrated_us(found, row), row.bound_us);
 }
 
 TEST(Calibrate, IntervalsHoldFourRowsInFive) {
   const auto rows = made_rows(400, "gemm/bf16", 0.05, 11, slower_dram);
-  const Calibration found = calibrate(rows).calibration;
+  const Calibration found = calibrate(rows)->calibration;
   const double spread = static_cast<double>(found.families.at("gemm/bf16").spread);
   int inside = 0;
   const auto others = made_rows(400, "gemm/bf16", 0.05, 12, slower_dram);

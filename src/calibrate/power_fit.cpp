@@ -52,14 +52,15 @@ class PowerFit {
   }
 
   // `usual`: what a family's rows are off by whatever the power.
-  double run(const std::map<std::string, double>& usual) const {
-    if (rows_.empty()) return 0;
+  Result<double> run(const std::map<std::string, double>& usual, const Watch& watch) const {
+    if (rows_.empty()) return 0.0;
     double best = 0, least = cost(0, usual);
     for (double step = kFirstStep; step >= kLastStep; step /= 2)
       for (bool moved = true; moved;) {
         moved = false;
         for (const double next : {best - step, best + step}) {
           if (std::abs(next) > kFurthest) continue;
+          if (!watch.go_on(std::log2(kFirstStep / step) / std::log2(2 * kFirstStep / kLastStep))) return stopped();
           if (const double here = cost(next, usual); here < least) best = next, least = here, moved = true;
         }
       }
@@ -115,12 +116,18 @@ std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& row
   return usable;
 }
 
-CardPower fit_power(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights) {
+Result<CardPower> fit_power(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights,
+                            const Watch& watch) {
   CardPower power;
+  double done = 0;
   const auto usual = usual_errors(rows, gpu, weights);
   for (const PowerRegime regime :
-       {PowerRegime{RunLength::sustained, &CardPower::energy}, PowerRegime{RunLength::burst, &CardPower::burst}})
-    power.*regime.factor = PowerFit(rows, gpu, weights, power, regime).run(usual);
+       {PowerRegime{RunLength::sustained, &CardPower::energy}, PowerRegime{RunLength::burst, &CardPower::burst}}) {
+    const auto factor = PowerFit(rows, gpu, weights, power, regime).run(usual, watch.part(done / 2, (done + 1) / 2));
+    if (!factor) return factor.error();
+    power.*regime.factor = *factor;
+    ++done;
+  }
   return power;
 }
 

@@ -9,6 +9,7 @@
 #include "estimate/weights.h"
 #include "gpu/card_power.h"
 #include "measure/measurement.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -18,6 +19,7 @@ std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& row
 
 // Each factor is the likeliest under a prior of "as its kind": what a family is off by where power plays no part is
 // taken off first. A regime without rows that meet the limit leaves its factor at zero.
-CardPower fit_power(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights);
+Result<CardPower> fit_power(const std::vector<Measurement>& rows, const Gpu& gpu, const ModelSource& weights,
+                            const Watch& watch = {});
 
 }  // namespace tilecast

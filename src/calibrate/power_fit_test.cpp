@@ -34,7 +34,7 @@ std::vector<Measurement> products(const Gpu& gpu, RunLength run, const CardPower
 TEST(PowerFit, FindsTheEnergyByRunsThatLast) {
   const Gpu gpu = *find_gpu("H200-SXM");
   const CardPower truth{0.12, 0};
-  const CardPower found = fit_power(products(gpu, RunLength::sustained, truth), gpu, shipped_models());
+  const CardPower found = *fit_power(products(gpu, RunLength::sustained, truth), gpu, shipped_models());
   EXPECT_NEAR(found.energy, truth.energy, 0.03);
   EXPECT_EQ(found.burst, 0) << "no burst was measured";
 }
@@ -43,7 +43,7 @@ TEST(PowerFit, LeavesACardOfItsKindAlone) {
   const Gpu gpu = *find_gpu("H200-SXM");
   std::vector<Measurement> rows = products(gpu, RunLength::sustained, {});
   for (const Measurement& row : products(gpu, RunLength::burst, {})) rows.push_back(row);
-  const CardPower found = fit_power(rows, gpu, shipped_models());
+  const CardPower found = *fit_power(rows, gpu, shipped_models());
   EXPECT_EQ(found.energy, 0);
   EXPECT_EQ(found.burst, 0);
 }

@@ -45,7 +45,8 @@ Seconds WorkGroup::lost() const {
 
 bool WorkGroup::underperforms() const { return comparison && per_call() > comparison->ceiling * (1 + kNoise); }
 
-Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given) {
+Result<Diagnosis> diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights,
+                           std::string_view given, const Watch& watch) {
   Diagnosis result;
   result.path = recording.path;
   result.format = recording.format;
@@ -58,7 +59,9 @@ Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource
   GroupedWork work = group_work(recording);
   result.recognised = work.recognised;
   result.notes.insert(result.notes.end(), work.notes.begin(), work.notes.end());
+  const auto all = static_cast<double>(work.groups.size());
   for (ReadGroup& read : work.groups) {
+    if (!watch.go_on(static_cast<double>(result.groups.size()) / all)) return stopped();
     WorkGroup& group = read.group;
     if (read.shape) group.comparison = compare(*read.shape, group.library, gpu, weights);
     admit_recorded(group);

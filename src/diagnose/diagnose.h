@@ -9,6 +9,7 @@
 #include "diagnose/timeline.h"
 #include "estimate/estimate.h"
 #include "estimate/weights.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -78,7 +79,8 @@ struct Diagnosis {
 
 // `weights` may be null: nothing learned is used then, and the forecast stands for the ceiling (but the tuner's).
 // `given`: how the user named the card, for commands to try; empty: by the card's own name.
-Diagnosis diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights, std::string_view given = {});
+Result<Diagnosis> diagnose(const Recording& recording, const Gpu& gpu, const ModelSource* weights,
+                           std::string_view given = {}, const Watch& watch = {});
 
 // What to try, by rules over the rest of the diagnosis; `price` of other ways to run a shape on the same card.
 std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights);

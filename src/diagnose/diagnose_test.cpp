@@ -19,7 +19,7 @@ Gpu h200() { return *built_in_gpu("H200-SXM"); }
 
 using Maker = RecordingMaker;
 
-Diagnosis diagnosis(Maker& maker) { return diagnose(maker.recording(), h200(), &shipped_models()); }
+Diagnosis diagnosis(Maker& maker) { return *diagnose(maker.recording(), h200(), &shipped_models()); }
 
 double us(Seconds t) { return in_microseconds(t); }
 
@@ -230,7 +230,7 @@ Diagnosis experts(Count tokens, double per_call, std::string_view gpu = {}) {
   m.op(1, "vllm::inplace_fused_experts",
        {{tokens, 4096}, {128, 1536, 4096}, {128, 4096, 768}, {tokens, 8}, {tokens, 8}});
   m.kernel("fused_moe_kernel", 0, per_call * 0.6, 1).kernel("fused_moe_kernel", per_call * 0.6, per_call * 0.4, 1);
-  return diagnose(m.recording(), h200(), &shipped_models(), gpu);
+  return *diagnose(m.recording(), h200(), &shipped_models(), gpu);
 }
 
 TEST(Advice, SaysHowToTuneALayer) {
@@ -254,7 +254,7 @@ TEST(Diagnose, RealTracesAreRecognised) {
         "h200_moe_tuned.json.gz", "h200_serving_ncu_raw.csv.gz", "h200_serving_ncu_details.csv.gz"}) {
     const auto recording = read_recording(folder + file);
     ASSERT_TRUE(recording) << recording.error().line();
-    const Diagnosis d = diagnose(*recording, h200(), &shipped_models());
+    const Diagnosis d = *diagnose(*recording, h200(), &shipped_models());
     EXPECT_GT(d.recognised / d.total, 0.99) << file;
     for (const Timeline& t : d.timelines) {
       EXPECT_LE(t.busy, t.window) << file;
@@ -274,7 +274,7 @@ TEST(Diagnose, ATunedLayerIsNoLongerFlagged) {
   for (const auto& [file, flagged] : {std::pair{"h200_moe_sglang_default.json.gz", 1}, {"h200_moe_tuned.json.gz", 0}}) {
     const auto recording = read_recording(folder + file);
     ASSERT_TRUE(recording) << recording.error().line();
-    const Diagnosis d = diagnose(*recording, h200(), &shipped_models());
+    const Diagnosis d = *diagnose(*recording, h200(), &shipped_models());
     const auto slow = [](const WorkGroup& g) { return g.family == WorkFamily::moe && g.underperforms(); };
     EXPECT_EQ(std::count_if(d.groups.begin(), d.groups.end(), slow), flagged) << file;
     EXPECT_EQ(testing::Value(titles(d), testing::Contains(testing::HasSubstr("fused-MoE"))), flagged == 1) << file;

@@ -281,8 +281,8 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
 }
 
 Status scan_events(const std::string& path, const std::function<Status(std::string_view)>& event,
-                   const std::function<void(std::string_view, std::string_view)>& other) {
-  auto file = ByteReader::open(path);
+                   const std::function<void(std::string_view, std::string_view)>& other, const Watch& watch) {
+  auto file = ByteReader::open(path, watch);
   if (!file) return std::move(file).error();
   return EventScan(Window(*std::move(file)), path).whole(event, other);
 }

@@ -246,7 +246,7 @@ std::string device_name(std::string_view json) {
 
 }  // namespace
 
-Result<Recording> read_kineto(const std::string& path) {
+Result<Recording> read_kineto(const std::string& path, const Watch& watch) {
   RecordingBuilder builder(path, "PyTorch profiler trace");
   builder.set_kineto();
   Count broken = 0;
@@ -262,7 +262,8 @@ Result<Recording> read_kineto(const std::string& path) {
       },
       [&](std::string_view key, std::string_view value) {
         if (key == "deviceProperties") builder.set_gpu(device_name(value));
-      });
+      },
+      watch);
   if (!scanned) return scanned.error();
   if (broken > 0) builder.note(fmt::format("{} malformed events were left out", broken));
   return std::move(builder).finish();

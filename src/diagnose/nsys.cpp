@@ -29,7 +29,7 @@ using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
 
 class Export {
  public:
-  explicit Export(std::string path) : path_(std::move(path)) {}
+  Export(std::string path, const Watch& watch) : path_(std::move(path)), watch_(watch) {}
 
   Status open() {
     const auto name = openable_path(path_);
@@ -46,6 +46,7 @@ class Export {
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_exec(raw, "PRAGMA cell_size_check=ON", nullptr, nullptr, nullptr);
+    if (watch_) sqlite3_progress_handler(raw, kStepsBetween, &Export::must_end, this);
     return Ok{};
   }
   // Columns of a table; none where there is no such table (a view is not one: it could run forever).
@@ -78,11 +79,20 @@ class Export {
     if (!statement) return std::move(statement).error();
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(statement->get())) == SQLITE_ROW) row(statement->get());
+    if (code == SQLITE_INTERRUPT) return stopped();
     if (code != SQLITE_DONE) return broken().error();
     return true;
   }
 
+  // Tables are read one after another; which share of the file each is, nobody says.
+  void set_share(double share) { share_ = share; }
+
  private:
+  static constexpr int kStepsBetween = 100'000;  // of SQLite's machine: some milliseconds
+  static int must_end(void* self) {
+    const auto* file = static_cast<const Export*>(self);
+    return file->watch_.go_on(file->share_) ? 0 : 1;
+  }
   Result<Statement> prepare(const std::string& query) {
     sqlite3_stmt* raw = nullptr;
     if (sqlite3_prepare_v2(db_.get(), query.c_str(), -1, &raw, nullptr) != SQLITE_OK) return broken().error();
@@ -93,6 +103,8 @@ class Export {
                  "export it again: nsys export --type sqlite report.nsys-rep"};
   }
   std::string path_;
+  const Watch& watch_;
+  double share_ = 0;
   Database db_;
 };
 
@@ -209,14 +221,16 @@ class Reader {
 
 }  // namespace
 
-Result<Recording> read_nsys(const std::string& path) {
-  Export file(path);
+Result<Recording> read_nsys(const std::string& path, const Watch& watch) {
+  Export file(path, watch);
   if (auto opened = file.open(); !opened) return std::move(opened).error();
   RecordingBuilder builder(path, "Nsight Systems SQLite export");
   Reader reader(file, builder);
   bool work = false;
+  double parts = 0;
   for (Result<bool> (Reader::*const part)() :
        {&Reader::names, &Reader::kernels, &Reader::copies, &Reader::fills, &Reader::calls, &Reader::cards}) {
+    file.set_share(parts++ / 6);
     auto there = (reader.*part)();
     if (!there) return std::move(there).error();
     work |= *there && (part == &Reader::kernels || part == &Reader::copies);
@@ -233,7 +247,7 @@ Result<Recording> read_nsys(const std::string& path) {
 
 namespace tilecast {
 
-Result<Recording> read_nsys(const std::string& path) {
+Result<Recording> read_nsys(const std::string& path, const Watch&) {
   return Error{path, "", "is an SQLite database, and this program was built without SQLite",
                "nsys stats --report cuda_gpu_trace --format csv report.nsys-rep > trace.csv"};
 }

@@ -241,7 +241,7 @@ Result<std::string> head_of(const std::string& path) {
 
 }  // namespace
 
-Result<Recording> read_recording(const std::string& path) {
+Result<Recording> read_recording(const std::string& path, const Watch& watch) {
   auto head = head_of(path);
   if (!head) return std::move(head).error();
   if (head->empty()) return Error{path, "", "is empty", "give a profiler's trace"};
@@ -250,15 +250,15 @@ Result<Recording> read_recording(const std::string& path) {
   if (path.ends_with(".ncu-rep"))
     return Error{path, "", "is a report of Nsight Compute in its own format",
                  "ncu --import " + path + " --csv --page raw > kernels.csv"};
-  if (head->starts_with(std::string_view("SQLite format 3\0", 16))) return read_nsys(path);
+  if (head->starts_with(std::string_view("SQLite format 3\0", 16))) return read_nsys(path, watch);
   std::string_view text = *head;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return read_kineto(path);
+  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return read_kineto(path, watch);
   if (text.find('\0') != std::string_view::npos)
     return Error{path, "", "is no trace we know",
                  "a PyTorch profiler trace (.json, .json.gz), an nsys SQLite export, or CSV of nsys stats or ncu"};
-  return read_tables(path);
+  return read_tables(path, watch);
 }
 
 }  // namespace tilecast

@@ -15,6 +15,7 @@
 
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -182,11 +183,12 @@ class RecordingBuilder {
 };
 
 // Whatever `path` holds: told by its content. An Error says what the file is not, and how to export what we read.
-Result<Recording> read_recording(const std::string& path);
+// Whoever watches hears how much of it is read.
+Result<Recording> read_recording(const std::string& path, const Watch& watch = {});
 
 // By format. `read_tables` takes the CSV of nsys stats, of Nsight Compute, and our own.
-Result<Recording> read_kineto(const std::string& path);
-Result<Recording> read_nsys(const std::string& path);
-Result<Recording> read_tables(const std::string& path);
+Result<Recording> read_kineto(const std::string& path, const Watch& watch = {});
+Result<Recording> read_nsys(const std::string& path, const Watch& watch = {});
+Result<Recording> read_tables(const std::string& path, const Watch& watch = {});
 
 }  // namespace tilecast

@@ -157,10 +157,14 @@ std::vector<WorkEvent> moved_events(const Recording& recording, const Schedule& 
 
 }  // namespace
 
-std::vector<RetimedGroup> retime_groups(const GroupedWork& work, const RetimeSetting& setting) {
+Result<std::vector<RetimedGroup>> retime_groups(const GroupedWork& work, const RetimeSetting& setting,
+                                                const Watch& watch) {
   std::vector<RetimedGroup> groups;
   groups.reserve(work.groups.size());
-  for (const ReadGroup& read : work.groups) groups.push_back(retime_group(read, setting));
+  for (const ReadGroup& read : work.groups) {
+    if (!watch.go_on(static_cast<double>(groups.size()) / static_cast<double>(work.groups.size()))) return stopped();
+    groups.push_back(retime_group(read, setting));
+  }
   return groups;
 }
 

@@ -10,6 +10,7 @@
 #include "cluster/collective.h"
 #include "diagnose/reschedule.h"
 #include "diagnose/work_groups.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
@@ -39,7 +40,8 @@ struct RetimeSetting {
 };
 
 // One of each group.
-std::vector<RetimedGroup> retime_groups(const GroupedWork& work, const RetimeSetting& setting);
+Result<std::vector<RetimedGroup>> retime_groups(const GroupedWork& work, const RetimeSetting& setting,
+                                                const Watch& watch = {});
 
 // The largest group of the recording's collectives, and the highest rank in them: GPUs that a cluster needs. 0: none.
 int gpus_of_exchanges(const GroupedWork& work);
@@ -52,6 +54,7 @@ Result<Retimed> retime(const Recording& recording, const GroupedWork& work, cons
 
 // The file that `recording` was read from, a PyTorch profiler's, with the new times in it: work, what is marked on the
 // GPU's lanes, and the host's events where they move. Everything else stays as it is.
-Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path);
+Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path,
+                     const Watch& watch = {});
 
 }  // namespace tilecast

@@ -48,7 +48,7 @@ Asked retimed(const std::string& path, const Gpu& from, const Gpu& to) {
   auto recording = read_recording(path);
   EXPECT_TRUE(recording.ok()) << recording.error().line();
   GroupedWork work = group_work(*recording);
-  auto groups = retime_groups(work, {from, to, nullptr, nullptr, &shipped_models()});
+  auto groups = *retime_groups(work, {from, to, nullptr, nullptr, &shipped_models()});
   auto times = retime(*recording, work, groups);
   EXPECT_TRUE(times.ok());
   return {*std::move(recording), std::move(work), std::move(groups), *std::move(times)};
@@ -103,7 +103,7 @@ TEST(Retime, KernelsTakeTheRatioOfTheirForecasts) {
   m.kernel("ampere_sgemm_128x64", 160, 10);
   const GroupedWork work = group_work(m.recording());
   const Gpu from = card("H200-SXM"), to = card("B200");
-  const auto groups = retime_groups(work, {from, to, nullptr, nullptr, &shipped_models()});
+  const auto groups = *retime_groups(work, {from, to, nullptr, nullptr, &shipped_models()});
   int found = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const std::string& name = work.groups[i].group.full_name;
@@ -167,7 +167,7 @@ TEST(Retime, CollectivesTakeTheRatioOfTheClusters) {
   ASSERT_EQ(work.groups.size(), 2u) << "by size";
   const auto h100 = cluster_of("hgx-h100"), b200 = cluster_of("hgx-b200");
   ASSERT_TRUE(h100.ok() && b200.ok());
-  const auto groups = retime_groups(work, {h100->gpu, b200->gpu, &*h100, &*b200, &shipped_models()});
+  const auto groups = *retime_groups(work, {h100->gpu, b200->gpu, &*h100, &*b200, &shipped_models()});
   const std::size_t sized = work.groups[0].exchange.empty() ? 1 : 0;
   Collective call;
   call.bytes = bytes(67108864), call.ranks = 8;
@@ -177,9 +177,9 @@ TEST(Retime, CollectivesTakeTheRatioOfTheClusters) {
   EXPECT_DOUBLE_EQ(groups[sized].ratio, after->latency / before->latency);
   EXPECT_LT(groups[sized].ratio, 1);
   EXPECT_EQ(groups[1 - sized].from, RetimedFrom::recorded);
-  const auto same = retime_groups(work, {h100->gpu, h100->gpu, &*h100, &*h100, &shipped_models()});
+  const auto same = *retime_groups(work, {h100->gpu, h100->gpu, &*h100, &*h100, &shipped_models()});
   EXPECT_EQ(same[sized].ratio, 1);
-  const auto unknown = retime_groups(work, {h100->gpu, b200->gpu, &*h100, nullptr, &shipped_models()});
+  const auto unknown = *retime_groups(work, {h100->gpu, b200->gpu, &*h100, nullptr, &shipped_models()});
   EXPECT_EQ(unknown[sized].from, RetimedFrom::recorded);
 }
 

@@ -176,13 +176,13 @@ class TraceCopy {
 
 }  // namespace
 
-Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path) {
+Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path, const Watch& watch) {
   auto out = FileWriter::create(path);
   if (!out) return std::move(out).error();
   TraceCopy copy(recording, schedule, *std::move(out));
   const auto scanned = scan_events(
       recording.path, [&](std::string_view text) { return copy.event(text); },
-      [&](std::string_view key, std::string_view value) { copy.field(key, value); });
+      [&](std::string_view key, std::string_view value) { copy.field(key, value); }, watch);
   if (!scanned) return scanned.error();
   return copy.finish();
 }

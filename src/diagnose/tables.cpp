@@ -354,8 +354,8 @@ Result<Recording> read_ours(CsvReader& table) {
 
 }  // namespace
 
-Result<Recording> read_tables(const std::string& path) {
-  auto table = CsvReader::open(path, is_header);
+Result<Recording> read_tables(const std::string& path, const Watch& watch) {
+  auto table = CsvReader::open(path, is_header, watch);
   if (!table) {
     if (table.error().problem != "is empty") return std::move(table).error();
     return Error{path, "", "is no trace we know",

@@ -7,8 +7,8 @@
 
 namespace tilecast {
 
-Result<CsvReader> CsvReader::open(const std::string& path, bool (*is_header)(std::string_view)) {
-  auto lines = LineReader::open(path);
+Result<CsvReader> CsvReader::open(const std::string& path, bool (*is_header)(std::string_view), Watch watch) {
+  auto lines = LineReader::open(path, LineReader::kMostLine, std::move(watch));
   if (!lines) return std::move(lines).error();
   CsvReader reader(*std::move(lines));
   auto first = reader.lines_.next();

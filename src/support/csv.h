@@ -15,7 +15,8 @@ namespace tilecast {
 class CsvReader {
  public:
   // The header is the first line, or the first that `is_header` knows: tools print words before their tables.
-  static Result<CsvReader> open(const std::string& path, bool (*is_header)(std::string_view) = nullptr);
+  static Result<CsvReader> open(const std::string& path, bool (*is_header)(std::string_view) = nullptr,
+                                Watch watch = {});
 
   // Position of a column by its exact name; the error names the column and the file.
   Result<std::size_t> column(std::string_view name) const;

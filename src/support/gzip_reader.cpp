@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "support/input.h"
 
@@ -27,8 +29,15 @@ struct ByteReader::File {
   ~File() {
     if (handle) gzclose_r(handle);
   }
+  bool go_on() const {
+    if (!watch) return true;
+    const double share = size > 0 ? static_cast<double>(gzoffset(handle)) / static_cast<double>(size) : 0;
+    return watch.go_on(std::clamp(share, 0.0, 1.0));
+  }
   gzFile handle;
   Count unpacked = 0;
+  Watch watch;
+  std::uintmax_t size = 0;  // as it lies there; 0: not known
 };
 
 ByteReader::ByteReader(std::string path, std::unique_ptr<File> file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -36,15 +45,22 @@ ByteReader::ByteReader(ByteReader&&) noexcept = default;
 ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
 ByteReader::~ByteReader() = default;
 
-Result<ByteReader> ByteReader::open(const std::string& path) {
+Result<ByteReader> ByteReader::open(const std::string& path, Watch watch) {
   const auto name = openable_path(path);
   if (!name) return name.error();
   auto file = std::make_unique<File>(*name);
   if (!file->handle) return Error{path, "", "cannot be opened", "check its permissions"};
+  if (watch) {
+    std::error_code unknown;
+    const std::uintmax_t size = std::filesystem::file_size(*name, unknown);
+    if (!unknown) file->size = size;
+    file->watch = std::move(watch);
+  }
   return ByteReader(path, std::move(file));
 }
 
 Result<std::size_t> ByteReader::read(char* into, std::size_t most) {
+  if (!file_->go_on()) return stopped();
   const int got = gzread(file_->handle, into, static_cast<unsigned>(most));
   int code = Z_OK;
   const char* message = gzerror(file_->handle, &code);
@@ -62,8 +78,8 @@ Result<std::size_t> ByteReader::read(char* into, std::size_t most) {
   return static_cast<std::size_t>(got);
 }
 
-Result<LineReader> LineReader::open(const std::string& path, std::size_t most_line) {
-  auto bytes = ByteReader::open(path);
+Result<LineReader> LineReader::open(const std::string& path, std::size_t most_line, Watch watch) {
+  auto bytes = ByteReader::open(path, std::move(watch));
   if (!bytes) return std::move(bytes).error();
   return LineReader(*std::move(bytes), most_line);
 }
@@ -79,6 +95,7 @@ Status LineReader::fill() {
   auto got = bytes_.read(buffer_.data() + end_, kBlock);
   if (!got) {
     Error failure = std::move(got).error();
+    if (is_stopped(failure)) return failure;
     failure.problem += fmt::format(", after line {}", line_);
     return failure;
   }

@@ -9,12 +9,14 @@
 
 #include "tilecast/result.h"
 #include "tilecast/units.h"
+#include "tilecast/watch.h"
 
 namespace tilecast {
 
 class ByteReader {
  public:
-  static Result<ByteReader> open(const std::string& path);
+  // Whoever watches hears the share of the file that is read, block by block, and may end it: a read then gives stopped().
+  static Result<ByteReader> open(const std::string& path, Watch watch = {});
   ByteReader(ByteReader&&) noexcept;
   ByteReader& operator=(ByteReader&&) noexcept;
   ~ByteReader();
@@ -36,7 +38,7 @@ class LineReader {
   // No table has longer lines; a longer one means a wrong file (a model, an archive) and must not exhaust memory.
   static constexpr std::size_t kMostLine = 1 << 20;
 
-  static Result<LineReader> open(const std::string& path, std::size_t most_line = kMostLine);
+  static Result<LineReader> open(const std::string& path, std::size_t most_line = kMostLine, Watch watch = {});
   // The next line without its end ("\n" or "\r\n"), valid until the next call; nothing at the end of the file. A
   // truncated or corrupt archive is an error that names the file, however many lines came before.
   Result<std::optional<std::string_view>> next();

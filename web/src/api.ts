@@ -168,6 +168,14 @@ async function* textOf(response: Response): AsyncGenerator<string> {
 }
 
 // Asks a question that may take long. Aborting the signal cancels the job on the server as well.
+// What the command line would write, in an answer that was asked with `files`.
+export interface AnswerFile {
+  name: string;
+  media_type: string;
+  text?: string;
+  base64?: string;
+}
+
 // `files`: the answer also holds what the command line would write to files.
 export async function askAsJob<T>(
   question: string, query: Query, onProgress: (progress: Progress) => void, signal: AbortSignal, files = false,

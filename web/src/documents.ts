@@ -132,6 +132,17 @@ export interface KernelForecast {
   breakdown: Launch[];
 }
 
+// Steps of both kinds as those that compare them read them. A recorded program counts no tokens: its own step is the unit.
+export type ComparedStep = Pick<Step, 'gpu' | 'error' | 'step_ms' | 'interval_ms' | 'seen' | 'gpus' | 'energy_j' | 'host_bound' | 'limited_by'> & {
+  units: number; // tokens of a step; 1: it is counted in steps
+  fits: boolean | undefined;
+};
+export const isProgram = (row: Step | ProgramStep): row is ProgramStep => 'program' in row;
+export const comparedStep = (row: Step | ProgramStep): ComparedStep =>
+  isProgram(row)
+    ? { ...row, units: 1, fits: row.memory_bytes?.fits }
+    : { ...row, units: (row.tokens_per_second * row.step_ms) / 1e3, fits: row.memory_bytes?.fits };
+
 // What several variants of a step differ by, so that rows can be told apart.
 export function variantNames(steps: (Pick<Step, 'gpu' | 'engine'> & Partial<Pick<Step, 'cluster' | 'dtype'>>)[]): string[] {
   const several = (of: (step: (typeof steps)[number]) => string | undefined) => new Set(steps.map(of)).size > 1;

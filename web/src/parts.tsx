@@ -1,8 +1,9 @@
 // Small pieces that every view uses.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ApiError, type Progress, type Query, type Question, setToken } from './api';
+import { type AnswerFile, type ApiError, type Progress, type Query, type Question, setToken } from './api';
 import { asCurl, asPython, asShell } from './commands';
+import { download, downloadBase64 } from './export';
 import { seenMark, seenMeaning, seenText } from './format';
 
 export function ErrorNote({ error }: { error: ApiError | undefined }) {
@@ -185,10 +186,29 @@ export function Inputs({
   );
 }
 
-export function Panel({ title, children }: { title: string; children: ComponentChildren }) {
+export function saveFile(file: AnswerFile): void {
+  const name = file.name.replace(/\//g, '-');
+  if (file.base64 !== undefined) downloadBase64(name, file.media_type, file.base64);
+  else download(name, file.media_type, file.text ?? '');
+}
+
+// Files of an answer, a button each.
+export function SavedFiles({ title, files }: { title: string; files: AnswerFile[] }) {
+  if (files.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="files" aria-label={title}>
+        {files.map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => saveFile(file)}>{file.name}</button></li>)}
+      </ul>
+    </>
+  );
+}
+
+export function Panel({ title, children, aside }: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
   return (
     <section class="panel" aria-label={title}>
-      <h2>{title}</h2>
+      {aside ? <div class="figurehead"><h2>{title}</h2><div class="exports">{aside}</div></div> : <h2>{title}</h2>}
       {children}
     </section>
   );

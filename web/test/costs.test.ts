@@ -2,22 +2,30 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { descriptionOf, leavesOf, rangeOf, unitOf } from '../src/cards';
 import { costOf, energyOf, rateOf } from '../src/costs';
-import type { Step } from '../src/documents';
+import { type ProgramStep, type Step, comparedStep } from '../src/documents';
 import { tokensIn } from '../src/views/compare_rows';
 
 // A step of 10 ms that makes 32 tokens.
 const step = { step_ms: 10, interval_ms: [8, 16], tokens_per_second: 3200, energy_j: 5 } as unknown as Step;
+const compared = comparedStep(step);
 
 test('money and energy of a million tokens, by hand', () => {
   // A million tokens are 31,250 steps: 312.5 s, at 3.6 $ an hour 0.3125 $.
-  const cost = costOf(step, 3.6);
+  const cost = costOf(compared, 3.6);
   assert.ok(Math.abs(cost.value - 0.3125) < 1e-12);
   assert.deepEqual(cost.interval.map((end) => Number(end.toFixed(6))), [0.25, 0.5]);
-  assert.deepEqual(rateOf(step).interval, [2000, 4000]);
-  assert.equal(energyOf(step, 700).value, 156250); // 31,250 × 5 J
-  assert.equal(energyOf(step, 700).atMost, false);
-  const unmetered = energyOf({ ...step, energy_j: null }, 700);
+  assert.deepEqual(rateOf(compared).interval, [2000, 4000]);
+  assert.equal(energyOf(compared, 700).value, 156250); // 31,250 × 5 J
+  assert.equal(energyOf(compared, 700).atMost, false);
+  const unmetered = energyOf({ ...compared, energy_j: null }, 700);
   assert.deepEqual([unmetered.value, unmetered.atMost], [218750, true]); // 312.5 s × 700 W
+});
+
+test('a recorded program is counted in steps', () => {
+  const program = comparedStep({ program: 'p', step_ms: 20, interval_ms: [10, 40], memory_bytes: { fits: false } } as unknown as ProgramStep);
+  assert.deepEqual(rateOf(program), { value: 50, interval: [25, 100] });
+  assert.ok(Math.abs(costOf(program, 3.6).value - 20) < 1e-9); // a million steps are 20,000 s
+  assert.equal(program.fits, false);
 });
 
 test('a card by its changes', () => {

@@ -9,6 +9,7 @@ export interface Span {
   end: number;
   name: string;
   kind: number; // colour, and its name in the legend
+  interval?: readonly [number, number]; // of how long it takes
   more?: string[];
 }
 
@@ -20,20 +21,21 @@ export interface TimelineProps {
   title: string;
   label: string;
   laneHeight?: number;
+  end?: readonly [number, number]; // 80 % interval of when all of it is over, drawn below the lanes
 }
 
-export function Timeline({ lanes, spans, kinds, text, title, label, laneHeight = 26 }: TimelineProps) {
+export function Timeline({ lanes, spans, kinds, text, title, label, laneHeight = 26, end }: TimelineProps) {
   const [box, width] = useWidth();
   const labels = spans.map((span) =>
     [
       `${lanes[span.lane] ?? ''}: ${span.name}`,
-      `${text(span.start)} – ${text(span.end)} (${text(span.end - span.start)})`,
+      `${text(span.start)} – ${text(span.end)} (${text(span.end - span.start)}${span.interval ? `; 80 %: ${text(span.interval[0])} – ${text(span.interval[1])}` : ''})`,
       ...(span.more ?? []),
     ].join('\n'),
   );
   const marks = useMarks(labels, box);
   const labelWidth = Math.min(width * 0.3, 14 + 7 * largest(lanes.map((lane) => lane.length)));
-  const scale = linear(0, largest(spans.map((span) => span.end)) || 1, labelWidth, width - 12, width < 480 ? 3 : 7);
+  const scale = linear(0, largest([...spans.map((span) => span.end), end?.[1] ?? 0]) || 1, labelWidth, width - 12, width < 480 ? 3 : 7);
   const height = lanes.length * laneHeight;
   return (
     <div class="chart" ref={box}>
@@ -45,6 +47,13 @@ export function Timeline({ lanes, spans, kinds, text, title, label, laneHeight =
             {lane}
           </text>
         ))}
+        {end && (
+          <g class="whisker">
+            <title>{`it is over between ${text(end[0])} and ${text(end[1])} (80 %)`}</title>
+            <line x1={scale.at(end[0])} x2={scale.at(end[1])} y1={height - 1} y2={height - 1} />
+            {end.map((at) => <line x1={scale.at(at)} x2={scale.at(at)} y1={height - 5} y2={height + 3} />)}
+          </g>
+        )}
         {spans.map((span, i) => (
           <g class={marks.item(i)}>
             <rect

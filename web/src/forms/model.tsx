@@ -53,10 +53,9 @@ export interface ModelPickerProps {
   given: GivenModel | undefined;
   onName: (name: string) => void;
   onGiven: (given: GivenModel | undefined) => void;
-  namesOnly?: boolean;
 }
 
-export function ModelPicker({ value, given, onName, onGiven, namesOnly = false }: ModelPickerProps) {
+export function ModelPicker({ value, given, onName, onGiven }: ModelPickerProps) {
   const id = useId();
   const [over, setOver] = useState(false);
   const [problem, setProblem] = useState('');
@@ -75,7 +74,6 @@ export function ModelPicker({ value, given, onName, onGiven, namesOnly = false }
     const file = event.dataTransfer?.files[0];
     if (file) void take(() => modelFromFile(file));
   };
-  if (namesOnly) return <Combo label="Model" value={value} offers={offersOf(models)} onPick={onName} />;
   return (
     <div class={over ? 'dropzone over' : 'dropzone'} onDragOver={(event) => {
       event.preventDefault();

@@ -4,17 +4,19 @@ import { useAnswer, useQuestion } from '../answer';
 import type { Query } from '../api';
 import type { Changes } from '../cards';
 import { IntervalBars } from '../charts/bars';
-import type { Step } from '../documents';
+import { type ComparedStep, type ProgramStep, type Step, comparedStep, isProgram } from '../documents';
 import { Figure } from '../figure';
 import { count, dollars, grouped, milliseconds, seenMark, times } from '../format';
 import { ArgumentForm } from '../forms/form';
+import { argsFor, type Config, factsOf, programTakes, useGivenModel } from '../forms/given_model';
 import { GpusPicker, useGpus } from '../forms/gpus';
-import { ModelPicker } from '../forms/model';
+import { ModelPicker, kindOf, nameOfGiven } from '../forms/model';
 import { queryOf } from '../forms/query';
-import { flag, json, oneOf, text } from '../link';
+import { type Values, flag, json, oneOf, readState, text, writeState } from '../link';
 import { Busy, Commands, ErrorNote, Inputs, Tabs } from '../parts';
 import { useLinkState } from '../state';
-import { type Card, type Own, type Row, cardsOf, columns, measures, rowsOf, titles, tokensIn } from './compare_rows';
+import { type Card, type Own, type Row, type Unit, cardsOf, columns, measures, rowsOf, titleOf, tokensIn } from './compare_rows';
+import { fields as forecastFields } from './forecast';
 import { Hypothetical } from './hypothetical';
 
 export const fields = {
@@ -25,6 +27,7 @@ export const fields = {
   tokens: text('1B'), // of a run
   like: text(), // parent of the card that does not exist
   changes: json<Changes>({}),
+  config: json<Config>(null), // a config.json given by value, small enough for a link
 };
 export const opening = {
   model: 'Llama-3.1-8B',
@@ -36,7 +39,14 @@ export const opening = {
 
 export function Compare() {
   const [{ args, own }, change] = useLinkState('compare', fields, opening);
+  const [given, take] = useGivenModel(own.config, (config) => change({ own: { config } }));
+  const kind = kindOf(given);
+  const facts = factsOf(args, kind);
   const question = useQuestion('predict');
+  const declared = useMemo(
+    () => (kind === 'program' ? question?.arguments.filter((one) => programTakes.includes(one.name)) : question?.arguments),
+    [question, kind],
+  );
   const known = useGpus();
   const names = (args.gpu ?? '')
     .split(',')
@@ -44,25 +54,29 @@ export function Compare() {
     .filter(Boolean);
   const cards = cardsOf(names, known, own);
   const query: Query = useMemo(() => {
-    const { gpu: _, ...rest } = args;
+    const { gpu: _, ...rest } = argsFor(args, kind);
     const asked = cards.map((card) => card.asked);
-    return { ...queryOf(rest, question?.arguments ?? []), gpu: asked.length === 1 ? asked[0] : asked };
-  }, [args, JSON.stringify(cards), question]);
-  const { answer, error, busy } = useAnswer<Step[]>('predict', query.model && cards.length ? query : undefined);
+    const model: Values = given ? {} : { model: args.model ?? '' };
+    return {
+      ...queryOf({ ...model, ...rest }, question?.arguments ?? [], { given: given ? { model: given } : {}, facts }),
+      gpu: asked.length === 1 ? asked[0] : asked,
+    };
+  }, [args, given, JSON.stringify(cards), question]);
+  const { answer, error, busy } = useAnswer<(Step | ProgramStep)[]>('predict', query.model && cards.length ? query : undefined);
   return (
     <div class="split">
-      <Inputs label="What to compare" summary={`${args.model ?? ''}, ${args.mode ?? 'prefill'}, ${names.join(', ')}`}>
+      <Inputs label="What to compare" summary={`${given ? nameOfGiven(given) : (args.model ?? '')}, ${args.mode ?? 'prefill'}, ${names.join(', ')}`}>
         <ModelPicker
           value={args.model ?? ''}
-          given={undefined}
+          given={given}
           onName={(model) => change({ args: { model } })}
-          onGiven={() => undefined}
-          namesOnly
+          onGiven={take}
         />
         <GpusPicker value={args.gpu ?? ''} onChange={(gpu) => change({ args: { gpu } })} />
         <ArgumentForm
-          declared={question?.arguments}
+          declared={declared}
           values={args}
+          facts={facts}
           onChange={(values) => change({ args: values })}
           error={error}
           main={['mode', 'batch', 'seq', 'context', 'dtype', 'engine']}
@@ -72,7 +86,7 @@ export function Compare() {
       <div class="results" aria-busy={busy}>
         <ErrorNote error={error} />
         {!answer && <Busy busy={busy} />}
-        {answer && <Bars cards={cards} steps={answer} own={own} change={change} />}
+        {answer && <Bars cards={cards} steps={answer.map(comparedStep)} unit={answer.some(isProgram) ? 'steps' : 'tokens'} forecastLink={`#/forecast?${writeState(forecastFields, { args, own: { ...forecastState, config: own.config } })}`} own={own} change={change} />}
         <Sliders cards={cards} own={own} change={change} />
         <Hypothetical like={own.like} changes={own.changes} onChange={(given) => change({ own: given })} />
         <Commands question={question} query={query} />
@@ -81,18 +95,26 @@ export function Compare() {
   );
 }
 
+const forecastState = readState(forecastFields, '').own;
+
+const limitOf = (step: ComparedStep): string => {
+  const limit = step.host_bound ? 'the host' : step.limited_by;
+  return limit ? `, limited by ${limit}` : '';
+};
+
 interface PartProps {
   cards: Card[];
   own: Own;
   change: (given: { own: Partial<Own> }) => void;
 }
 
-function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
+function Bars({ cards, steps, unit, forecastLink, own, change }: PartProps & { steps: ComparedStep[]; unit: Unit; forecastLink: string }) {
   const rows = rowsOf(cards, steps, own),
-    { title, axis, text } = titles[own.by];
+    { title, axis, text } = titleOf(own.by, unit);
   const without = cards.filter((card) => !rows.some((row) => row.name === card.name));
   const best = rows[0];
   const failed = steps.filter((step) => step.error);
+  const tooSmall = rows.filter((row) => row.step.fits === false).map((row) => row.name);
   return (
     <>
       {failed.map((step) => (
@@ -101,13 +123,18 @@ function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
         </div>
       ))}
       <Figure
-        title={own.by === 'run' ? `Cost of a run of ${count(tokensIn(own.tokens) ?? 1e9)} tokens` : title}
+        title={own.by === 'run' ? `Cost of a run of ${count(tokensIn(own.tokens) ?? 1e9)} ${unit}` : title}
         file={`compare-${own.by}`}
-        columns={columns(own.by)}
+        columns={columns(own.by, unit)}
         rows={rows}
         note={
           <>
             Whiskers are 80 % intervals.{' '}
+            {tooSmall.length > 0 && (
+              <>
+                {tooSmall.join(', ')} {tooSmall.length === 1 ? 'does' : 'do'} not hold it (faint): <a href={forecastLink}>what would make it fit</a>.{' '}
+              </>
+            )}
             {without.length > 0 && (own.by === 'cost' || own.by === 'run') && (
               <>No price is known of {without.map((card) => card.name).join(', ')}: give one below. </>
             )}
@@ -124,7 +151,7 @@ function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
             tabs={[
               { id: 'time', title: 'Time' },
               { id: 'rate', title: 'Throughput' },
-              { id: 'cost', title: '$ per million tokens' },
+              { id: 'cost', title: `$ per million ${unit}` },
               { id: 'run', title: '$ per run' },
               { id: 'energy', title: 'Energy' },
             ]}
@@ -139,7 +166,7 @@ function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
           </label>
           {own.by === 'run' && (
             <label class="inline">
-              tokens of the run{' '}
+              {unit} of the run{' '}
               <input
                 type="text"
                 class="numeric"
@@ -158,33 +185,34 @@ function Bars({ cards, steps, own, change }: PartProps & { steps: Step[] }) {
             value: row.figures.value,
             interval: row.figures.interval,
             colour: row.hypothetical ? 1 : 0,
-            faint: row.step.memory_bytes?.fits === false,
-            note: [row.note, seenMark(row.step.seen), row.step.memory_bytes?.fits === false ? 'does not fit' : '']
+            faint: row.step.fits === false,
+            note: [row.note, seenMark(row.step.seen), row.step.fits === false ? 'does not fit' : '']
               .filter(Boolean)
               .join(', '),
             more: [
-              `${milliseconds(row.step.step_ms)} a step, ${grouped(row.step.tokens_per_second)} tokens/s, limited by ${row.step.host_bound ? 'the host' : row.step.limited_by}`,
+              `${milliseconds(row.step.step_ms)} a step, ${grouped((row.step.units / row.step.step_ms) * 1e3)} ${unit}/s${limitOf(row.step)}`,
               `${row.price === undefined ? 'no price' : `${dollars(row.price)} an hour`}, ${row.power} W at most`,
               ...(best && best !== row ? [`${times(row.figures.value / best.figures.value)} of ${best.name}`] : []),
             ],
           }))}
         />
-        <Effect rows={rows} own={own} />
+        <Effect rows={rows} own={own} unit={unit} />
       </Figure>
     </>
   );
 }
 
 // What the changes do, in words, beside the parent.
-function Effect({ rows, own }: { rows: Row[]; own: Own }) {
+function Effect({ rows, own, unit }: { rows: Row[]; own: Own; unit: Unit }) {
+  const { text } = titleOf(own.by, unit);
   const changed = rows.find((row) => row.hypothetical),
     parent = rows.find((row) => row.key === own.like && !row.hypothetical);
   if (!changed || !parent) return changed ? <p class="quiet">Add {own.like} to the cards to see both side by side.</p> : null;
   const ratio = changed.figures.value / parent.figures.value;
   return (
     <p role="status">
-      <strong>{changed.name}</strong>: {times(ratio)} of {parent.name} ({titles[own.by].text(parent.figures.value)} →{' '}
-      {titles[own.by].text(changed.figures.value)}); a step is {times(parent.step.step_ms / changed.step.step_ms)} as fast.
+      <strong>{changed.name}</strong>: {times(ratio)} of {parent.name} ({text(parent.figures.value)} →{' '}
+      {text(changed.figures.value)}); a step is {times(parent.step.step_ms / changed.step.step_ms)} as fast.
     </p>
   );
 }

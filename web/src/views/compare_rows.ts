@@ -1,7 +1,7 @@
 // Cards to compare and what they come to: by time, throughput, money and energy.
 import { type Changes, descriptionOf } from '../cards';
 import { type Figures, costOf, energyOf, rateOf, timeOf } from '../costs';
-import type { Step } from '../documents';
+import type { ComparedStep } from '../documents';
 import { dollars, grouped, joules, milliseconds, seenText } from '../format';
 import type { GpuSummary } from '../forms/gpus';
 import { type Column, figure } from '../table';
@@ -20,7 +20,7 @@ export interface Card {
   source: string;
   hypothetical: boolean;
 }
-export type Row = Card & { step: Step; figures: Figures; note: string };
+export type Row = Card & { step: ComparedStep; figures: Figures; note: string };
 
 const suffixes: Record<string, number> = { k: 1e3, M: 1e6, B: 1e9, G: 1e9, T: 1e12 };
 export function tokensIn(given: string): number | undefined {
@@ -71,7 +71,7 @@ export function cardsOf(
   return cards;
 }
 
-function figuresOf(card: Card, step: Step, by: Measure, tokens: number): { figures: Figures; note: string } | undefined {
+function figuresOf(card: Card, step: ComparedStep, by: Measure, tokens: number): { figures: Figures; note: string } | undefined {
   if (by === 'time') return { figures: timeOf(step), note: '' };
   if (by === 'rate') return { figures: rateOf(step), note: '' };
   if (by === 'energy') {
@@ -81,30 +81,39 @@ function figuresOf(card: Card, step: Step, by: Measure, tokens: number): { figur
   return card.price === undefined ? undefined : { figures: costOf(step, card.price, by === 'run' ? tokens : 1e6), note: '' };
 }
 
-export const titles: Record<Measure, { title: string; axis: string; text: (value: number) => string }> = {
-  time: { title: 'Time of a step', axis: 'time of a step', text: milliseconds },
-  rate: { title: 'Tokens a second', axis: 'tokens/s', text: grouped },
-  cost: { title: 'Cost of a million tokens', axis: '$ per million tokens', text: dollars },
-  run: { title: 'Cost of a run', axis: '$', text: dollars },
-  energy: { title: 'Energy of a million tokens', axis: 'joules per million tokens, of the GPU alone', text: joules },
-};
+// What is counted: tokens, or whole steps where a recorded program is compared.
+export type Unit = 'tokens' | 'steps';
+interface Titled {
+  title: string;
+  axis: string;
+  text: (value: number) => string;
+}
+export function titleOf(by: Measure, unit: Unit): Titled {
+  const one: Record<Measure, Titled> = {
+    time: { title: 'Time of a step', axis: 'time of a step', text: milliseconds },
+    rate: { title: unit === 'tokens' ? 'Tokens a second' : 'Steps a second', axis: `${unit}/s`, text: grouped },
+    cost: { title: `Cost of a million ${unit}`, axis: `$ per million ${unit}`, text: dollars },
+    run: { title: 'Cost of a run', axis: '$', text: dollars },
+    energy: { title: `Energy of a million ${unit}`, axis: `joules per million ${unit}, of the GPU alone`, text: joules },
+  };
+  return one[by];
+}
 
-export const columns = (by: Measure): Column<Row>[] => [
-  { name: 'GPU', value: (row) => row.name },
-  figure(titles[by].axis, (row) => row.figures.value, titles[by].text),
-  figure('80 % low', (row) => row.figures.interval[0], titles[by].text),
-  figure('high', (row) => row.figures.interval[1], titles[by].text),
-  figure('step (ms)', (row) => row.step.step_ms, milliseconds),
-  figure('tokens/s', (row) => row.step.tokens_per_second, grouped),
-  figure('$ an hour', (row) => row.price, dollars),
-  figure('power limit (W)', (row) => row.power),
-  {
-    name: 'fits',
-    value: (row) => row.step.memory_bytes?.fits,
-    text: (row) => (row.step.memory_bytes?.fits === false ? 'no' : 'yes'),
-  },
-  { name: 'seen', value: (row) => seenText(row.step.seen) },
-];
+export const columns = (by: Measure, unit: Unit): Column<Row>[] => {
+  const { axis, text } = titleOf(by, unit);
+  return [
+    { name: 'GPU', value: (row) => row.name },
+    figure(axis, (row) => row.figures.value, text),
+    figure('80 % low', (row) => row.figures.interval[0], text),
+    figure('high', (row) => row.figures.interval[1], text),
+    figure('step (ms)', (row) => row.step.step_ms, milliseconds),
+    figure(`${unit}/s`, (row) => (row.step.units / row.step.step_ms) * 1e3, grouped),
+    figure('$ an hour', (row) => row.price, dollars),
+    figure('power limit (W)', (row) => row.power),
+    { name: 'fits', value: (row) => row.step.fits, text: (row) => (row.step.fits === false ? 'no' : 'yes') },
+    { name: 'seen', value: (row) => seenText(row.step.seen) },
+  ];
+};
 
 export type Own = {
   by: Measure;
@@ -116,7 +125,7 @@ export type Own = {
   changes: Changes;
 };
 
-export function rowsOf(cards: Card[], steps: Step[], own: Own): Row[] {
+export function rowsOf(cards: Card[], steps: ComparedStep[], own: Own): Row[] {
   const tokens = tokensIn(own.tokens) ?? 1e9;
   const rows = steps.flatMap((step): Row[] => {
     const card = cards.find((one) => one.name === step.gpu);

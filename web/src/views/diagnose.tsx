@@ -4,7 +4,7 @@ import { useJob, useQuestion } from '../answer';
 import { type GivenFile, type Query, fileByValue } from '../api';
 import { GpuPicker } from '../forms/gpus';
 import type { Values } from '../link';
-import { Busy, Commands, ErrorNote } from '../parts';
+import { Busy, Commands, ErrorNote, SavedFiles } from '../parts';
 import { useLinkState } from '../state';
 import { Report } from './diagnose_report';
 import type { Diagnosis } from './diagnosis';
@@ -38,7 +38,7 @@ function Drop({ file, onFile }: { file: GivenFile | undefined; onFile: (file: Fi
 export function Diagnose() {
   const [{ args }, change] = useLinkState('diagnose', fields, opening);
   const question = useQuestion('diagnose');
-  const job = useJob<Diagnosis>('diagnose');
+  const job = useJob<Diagnosis>('diagnose', true);
   const [file, setFile] = useState<GivenFile>();
   const queryOf = (trace: GivenFile | undefined, gpu: string): Query | undefined => trace && { trace, ...(gpu ? { gpu } : {}) };
   const gpu = args.gpu ?? '';
@@ -60,7 +60,8 @@ export function Diagnose() {
         <Drop file={file} onFile={(given) => void take(given)} />
         <GpuPicker value={gpu} label="GPU of the forecasts (default: the one the file names)" onChange={onGpu} />
         {gpu && <button type="button" onClick={() => onGpu('')}>The one the file names</button>}
-        <p class="note">The file goes to this program alone, which keeps nothing of it. A link to this view holds the card; the file has to be dropped again.</p>
+        <p class="note">The file goes to this program alone, which keeps nothing of it. A link to this view holds the card; the trace has to be dropped again, so save the report to pass it on.</p>
+        <SavedFiles title="Save the report" files={job.answer?.files ?? []} />
       </form>
       <div class="results">
         <Busy busy={job.busy} progress={job.progress} onCancel={job.cancel} />

@@ -1,5 +1,5 @@
 // The document of `diagnose`, as far as the page draws it (docs/json.md).
-import type { Interval } from '../api';
+import type { AnswerFile, Interval } from '../api';
 
 export interface DiagnosedKernel {
   kernel: string;
@@ -66,4 +66,5 @@ export interface Diagnosis {
   host: { call: string; count: number; total_us: number }[];
   advice: { title: string; reason: string; action: string; at_stake_us: number }[];
   notes: string[];
+  files?: AnswerFile[]; // the report as a page, its pictures
 }

@@ -1,13 +1,14 @@
 // A model's step on one card or many.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { useAnswer, useQuestion } from '../answer';
 import type { Query } from '../api';
-import type { ProgramStep, Step } from '../documents';
+import { type ProgramStep, type Step, isProgram } from '../documents';
 import { ArgumentForm } from '../forms/form';
+import { argsFor, type Config, factsOf, programTakes, useGivenModel } from '../forms/given_model';
 import { GpusPicker } from '../forms/gpus';
-import { type GivenModel, type ModelKind, ModelPicker, kindOf, nameOfGiven } from '../forms/model';
+import { ModelPicker, kindOf, nameOfGiven } from '../forms/model';
 import { queryOf } from '../forms/query';
-import { type Values, json, number, oneOf } from '../link';
+import { json, number, oneOf } from '../link';
 import { Busy, Commands, ErrorNote, Inputs } from '../parts';
 import { useLinkState } from '../state';
 import { Breakdown } from './breakdown';
@@ -19,7 +20,7 @@ export const fields = {
   card: number(0), // whose breakdown is shown
   operator: number(-1), // -1: the longest
   measure: oneOf(['time', 'rate'] as const, 'time'),
-  config: json<Record<string, unknown> | null>(null), // a config.json given by value, small enough for a link
+  config: json<Config>(null), // a config.json given by value, small enough for a link
 };
 // The command that `make demo` shows.
 export const opening = {
@@ -31,33 +32,10 @@ export const opening = {
 };
 
 const main = ['mode', 'batch', 'seq', 'context', 'dtype', 'engine'];
-const largestInLink = 6000; // characters; longer links are cut by programs that pass them on
-
-const isProgram = (row: Step | ProgramStep): row is ProgramStep => 'program' in row;
-
-const programTakes = ['engine', 'method'];
-const parallel = ['cluster', 'tp', 'pp', 'dp', 'ep', 'cp'];
-
-// What scopes ask for beside arguments: whether the model's shapes are free, whether there are many GPUs.
-const factsOf = (args: Values, kind: ModelKind): Values => ({
-  shapes: kind === 'free' ? 'free' : 'fixed',
-  gpus: parallel.some((name) => (args[name] ?? '1') !== '1') ? 'many' : 'one',
-});
-
-// Arguments that the model and the cards leave open.
-function argsFor(args: Values, kind: ModelKind): Values {
-  const { model: _, ...rest } = args;
-  if (kind === 'program') return Object.fromEntries(Object.entries(rest).filter(([name]) => name === 'gpu' || programTakes.includes(name)));
-  if (kind === 'fixed' && rest.mode !== 'train') delete rest.mode;
-  if (rest.cluster) delete rest.gpu;
-  return rest;
-}
-
 export function Forecast() {
   const [{ args, own }, change] = useLinkState('forecast', fields, opening);
-  const [file, setFile] = useState<GivenModel>();
+  const [given, take] = useGivenModel(own.config, (config) => change({ own: { config, card: 0, operator: -1 } }));
   const question = useQuestion('predict');
-  const given = file ?? own.config ?? undefined;
   const kind = kindOf(given);
   const facts = factsOf(args, kind);
   const declared = useMemo(
@@ -76,11 +54,6 @@ export function Forecast() {
     'predict',
     query.model && (query.gpu || query.cluster) ? query : undefined,
   );
-  const take = (value: GivenModel | undefined) => {
-    const short = value && !('base64' in value) && JSON.stringify(value).length < largestInLink;
-    setFile(short ? undefined : value);
-    change({ own: { config: short ? (value as Record<string, unknown>) : null, card: 0, operator: -1 } });
-  };
   return (
     <div class="split">
       <Inputs

@@ -69,16 +69,27 @@ function Larger({ query, step, known }: { query: Query; step: Step; known: GpuSu
   return fitting.length ? <li class="good">another card: fits {fitting.join(', ')}</li> : null;
 }
 
-// One that saves nothing is no advice.
-function Suggestion({ query, gpu, attempt, than }: { query: Query; gpu: unknown; attempt: Try; than: number }) {
+// One that saves nothing is no advice. Those that suffice and those that fall short stand in lists of their own.
+function Suggestion({ query, gpu, attempt, than, fits }: { query: Query; gpu: unknown; attempt: Try; than: number; fits: boolean }) {
   const { answer } = useAnswer<Step[]>('memory', { ...query, gpu, ...attempt.change });
   const memory = answer?.[0]?.memory_bytes;
-  if (!memory || memory.total > 0.99 * than) return null;
+  if (!memory || memory.total > 0.99 * than || memory.fits !== fits) return null;
   return (
-    <li class={memory.fits ? 'good' : ''}>
-      {attempt.name}: {bytes(memory.total)} of {bytes(memory.usable)}, {memory.fits ? 'fits' : 'does not fit'}
+    <li class={fits ? 'good' : ''}>
+      {attempt.name}: {bytes(memory.total)} of {bytes(memory.usable)}{fits ? ', fits' : ''}
     </li>
   );
+}
+
+// The plan that spreads it, asked about the same model and card.
+function planLink(query: Query, step: Step, cards: number): string {
+  const model = typeof query.model === 'string' ? query.model : '';
+  const about = new URLSearchParams({
+    ...(model ? { model } : {}),
+    gpus: step.mode === 'train' ? `${Math.max(8, cards)}x${step.gpu}` : step.gpu,
+    ...(step.mode === 'train' ? { global_batch: String(query.batch ?? 1), seq: String(query.seq ?? 4096) } : { rate: '4', slo: 'ttft=1s,tpot=50ms', input: '1024', output: '256', _tab: 'plan' }),
+  });
+  return `#/${step.mode === 'train' ? 'train' : 'serve'}?${about}`;
 }
 
 function largestPart(memory: MemoryBytes): string {
@@ -95,6 +106,7 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
   const hasFp8 = Object.keys(known.find((one) => one.name === step.gpu)?.peak_tflops ?? {}).some((mode) =>
     mode.startsWith('tensor fp8'),
   );
+  const tries = triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo');
   return (
     <div class="memory-advice">
       <dl class="facts">
@@ -121,14 +133,20 @@ function Advice({ step, query, gpu, name }: { step: Step; query: Query; gpu: unk
         <>
           <h3>What to try</h3>
           <ul>
-            {triesOf(query, step, hasFp8 ? 'fp8' : 'int8_wo').map((attempt) => (
-              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} than={memory.total} />
+            {tries.map((attempt) => (
+              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} than={memory.total} fits />
             ))}
             <Larger query={query} step={step} known={known} />
             <li>
               {cards} cards or more: give a cluster and a layout under “All settings”, or ask{' '}
-              <a href={step.mode === 'train' ? '#/train' : '#/serve'}>for a plan</a>
+              <a href={planLink(query, step, cards)}>for a plan</a>
             </li>
+          </ul>
+          <h3>What helps but does not suffice</h3>
+          <ul class="short">
+            {tries.map((attempt) => (
+              <Suggestion key={attempt.name} query={query} gpu={gpu} attempt={attempt} than={memory.total} fits={false} />
+            ))}
           </ul>
         </>
       )}

@@ -4,10 +4,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Running, useJob, useQuestion } from '../answer';
 import type { Query } from '../api';
 import { ArgumentForm } from '../forms/form';
+import { type Config, useGivenModel } from '../forms/given_model';
 import { GpuPicker, GpusPicker } from '../forms/gpus';
-import { type GivenModel, ModelPicker } from '../forms/model';
+import { ModelPicker } from '../forms/model';
 import { keyOf, queryOf } from '../forms/query';
-import { type Values, number, oneOf } from '../link';
+import { type Values, json, number, oneOf } from '../link';
 import { Busy, Commands, ErrorNote, Inputs, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import { LoadCharts } from './serve_load';
@@ -26,6 +27,7 @@ const fields = {
   tab: oneOf<Tab>(['load', 'run', 'plan'], 'load'),
   at: oneOf(statistics, 'p90'),
   from: number(0), // second of the run that the list of steps begins at
+  config: json<Config>(null), // a config.json given by value, small enough for a link
 };
 
 const opening: Values = {
@@ -77,7 +79,7 @@ function Result({ tab, at, simulation, plan, slo }: { tab: Tab; at: (typeof stat
   return (
     <>
       <RunFacts load={first} at={at} />
-      {first.over_time && <div class="columns"><OverTime slices={first.over_time} file="tilecast-run" /></div>}
+      {first.over_time && <div class="columns"><OverTime slices={first.over_time} fast={first.over_time_fast} slow={first.over_time_slow} file="tilecast-run" /></div>}
       {first.steps && <Steps run={simulation} steps={first.steps} />}
     </>
   );
@@ -91,7 +93,7 @@ export function Serve() {
 
 type LinkState = ReturnType<typeof useLinkState<typeof fields>>;
 function ServeTab({ args, own, change }: { args: Values; own: LinkState[0]['own']; change: LinkState[1] }) {
-  const [model, setModel] = useState<GivenModel>();
+  const [model, setModel] = useGivenModel(own.config, (config) => change({ own: { config } }));
   const name = own.tab === 'plan' ? 'plan serve' : 'simulate';
   const question = useQuestion(name);
   const job = useJob<Simulation & ServingPlan>(name, own.tab === 'plan');

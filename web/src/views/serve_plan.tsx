@@ -1,13 +1,13 @@
 // The best deployment: what was found, its Pareto front and curve, and the files that start it.
 import { Lines } from '../charts/lines';
 import { Scatter } from '../charts/scatter';
-import { download, downloadBase64 } from '../export';
+import { download } from '../export';
 import { DataTable, Figure } from '../figure';
 import { dollars, interval, joules, milliseconds, percent, threeDigits } from '../format';
-import { CopyButton, Fact, Panel, Seen } from '../parts';
-import type { Column } from '../table';
+import { CopyButton, Fact, Panel, SavedFiles, Seen, saveFile } from '../parts';
+import { type Column, csvOf } from '../table';
 import { OverTime } from './serve_run';
-import { type Deployment, type LoadPoint, type ParetoPoint, type PlanFile, type ServingPlan, deploymentText, formatText, objectivesOf, plain, times } from './serving';
+import { type Deployment, type LoadPoint, type ParetoPoint, type ServingPlan, deploymentText, formatText, objectivesOf, plain, times } from './serving';
 
 const of = (one: Deployment, name: 'ttft' | 'tpot' | 'e2el') => one.simulated?.[`${name}_ms`];
 const endsOf = (one: Deployment, name: 'ttft' | 'tpot' | 'e2el') => one.simulated?.[`${name}_interval_ms`];
@@ -122,12 +122,6 @@ function Curve({ loads, statistic, slo }: { loads: LoadPoint[]; statistic: strin
   );
 }
 
-const save = (file: PlanFile) => {
-  const name = file.name.replace(/\//g, '-');
-  if (file.base64 !== undefined) downloadBase64(name, file.media_type, file.base64);
-  else download(name, file.media_type, file.text ?? '');
-};
-
 const ordinals = ['second', 'third', 'fourth'];
 function Files({ plan }: { plan: ServingPlan }) {
   if (!plan.launch) return null;
@@ -135,14 +129,15 @@ function Files({ plan }: { plan: ServingPlan }) {
     <Panel title={`Start it${plan.release ? ` (${plan.release})` : ''}`}>
       <pre tabIndex={0}><code>{plan.launch.join('\n')}</code></pre>
       <CopyButton text={plan.launch.join('\n')} label="Copy the commands" />
-      {[...new Set((plan.files ?? []).map((file) => file.name.split('/')[0]!))].map((folder, i) => (
+      {[...new Set((plan.files ?? []).filter((file) => file.name.includes('/')).map((file) => file.name.split('/')[0]!))].map((folder, i) => (
         <>
           <h3>{i === 0 ? 'Files of the best' : `Files of the ${ordinals[i - 1] ?? 'next'}`}</h3>
           <ul class="files" aria-label={`Files that start ${folder}`}>
-            {plan.files!.filter((file) => file.name.startsWith(`${folder}/`)).map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => save(file)}>{file.name.slice(folder.length + 1)}</button></li>)}
+            {plan.files!.filter((file) => file.name.startsWith(`${folder}/`)).map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => saveFile(file)}>{file.name.slice(folder.length + 1)}</button></li>)}
           </ul>
         </>
       ))}
+      <SavedFiles title="The search as a page and pictures" files={(plan.files ?? []).filter((file) => !file.name.includes('/'))} />
     </Panel>
   );
 }
@@ -162,7 +157,7 @@ export function Plan({ plan, slo }: { plan: ServingPlan; slo: string }) {
       {shown && <BestFacts plan={plan} best={shown} />}
       {plan.pictures && plan.pictures.pareto.length > 0 && <Pareto points={plan.pictures.pareto} />}
       {plan.pictures && plan.pictures.loads.length > 0 && <Curve loads={plan.pictures.loads} statistic={plan.statistic} slo={slo} />}
-      <Panel title="Deployments simulated">
+      <Panel title="Deployments simulated" aside={<button type="button" aria-label="Deployments simulated as CSV" onClick={() => download('tilecast-deployments.csv', 'text/csv', csvOf(columns, plan.finalists))}>CSV</button>}>
         <DataTable columns={columns} rows={plan.finalists} caption="Deployments simulated, best first" />
         <p class="note">{plan.tried} deployments tried; {plan.too_large} set-ups do not fit, {plan.too_slow} miss with any number of GPUs allowed. {plan.prices.join('; ')}{plan.notes.length ? `. ${plan.notes.join('; ')}` : ''}</p>
       </Panel>

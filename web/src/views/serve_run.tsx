@@ -37,17 +37,29 @@ const sliceColumns: Column<Slice>[] = [
   { name: 'power W', value: (row) => row.power_w, text: (row) => (row.power_w === null ? '–' : threeDigits(row.power_w)), number: true },
 ];
 
-export function OverTime({ slices, file }: { slices: Slice[]; file: string }) {
-  const line = (name: string, colour: number, of: (slice: Slice) => number) =>
-    ({ name, colour, points: slices.map((slice) => ({ x: slice.time_s, y: of(slice) })) });
+interface OverTimeProps {
+  slices: Slice[];
+  fast?: Slice[] | undefined; // the same seconds, with all steps at the ends of their intervals
+  slow?: Slice[] | undefined;
+  file: string;
+}
+
+export function OverTime({ slices, fast, slow, file }: OverTimeProps) {
+  const line = (name: string, colour: number, of: (slice: Slice) => number) => ({
+    name, colour,
+    points: slices.map((slice, i) => {
+      const all = [slice, fast?.[i], slow?.[i]].filter((one) => one !== undefined).map(of);
+      return { x: slice.time_s, y: of(slice), ...(all.length === 3 ? { interval: [Math.min(...all), Math.max(...all)] as const } : {}) };
+    }),
+  });
+  const note = fast && slow ? 'Bands: the same requests with all steps at the ends of their 80 % interval.' : 'The run as forecast; the intervals of its figures stand above.';
   return (
     <>
-      <Figure title="Requests over time" file={`${file}-requests`} columns={sliceColumns} rows={slices}
-        note="The run as forecast; the intervals of its figures stand above.">
+      <Figure title="Requests over time" file={`${file}-requests`} columns={sliceColumns} rows={slices} note={note}>
         <Lines label="Requests that run and that wait, over time" lines={[line('running', 0, (slice) => slice.running), line('waiting', 1, (slice) => slice.waiting)]}
           xText={plain} yText={plain} xTitle="seconds" yTitle="requests" height={210} />
       </Figure>
-      <Figure title="Cache and GPUs over time" file={`${file}-cache`} columns={sliceColumns} rows={slices}>
+      <Figure title="Cache and GPUs over time" file={`${file}-cache`} columns={sliceColumns} rows={slices} note={note}>
         <Lines label="Share of the cache in use and of time that GPUs compute" xText={plain} yText={percent} xTitle="seconds" yTitle="share" height={210}
           lines={[line('cache in use', 2, (slice) => slice.cache), line('GPUs busy', 3, (slice) => slice.busy)]} />
       </Figure>
@@ -61,6 +73,8 @@ const kindOf = (step: ServedStep): number => (step.prompt_tokens === 0 ? 0 : ste
 const stepColumns: Column<ServedStep>[] = [
   { name: 'start s', value: (row) => row.start_s, text: (row) => row.start_s.toFixed(3), number: true },
   { name: 'step ms', value: (row) => row.step_ms, text: (row) => threeDigits(row.step_ms), number: true },
+  { name: '80 % low ms', value: (row) => row.interval_ms?.[0], text: (row) => (row.interval_ms ? threeDigits(row.interval_ms[0]) : '–'), number: true },
+  { name: 'high ms', value: (row) => row.interval_ms?.[1], text: (row) => (row.interval_ms ? threeDigits(row.interval_ms[1]) : '–'), number: true },
   { name: 'replica', value: (row) => row.replica, number: true },
   { name: 'kind', value: (row) => kinds[kindOf(row)] },
   { name: 'prompt tokens', value: (row) => row.prompt_tokens, number: true },
@@ -81,6 +95,7 @@ export function Steps({ run, steps }: { run: Simulation; steps: ServedStep[] }) 
       <Timeline lanes={replicas.map(nameOf)} kinds={kinds} text={(ms) => milliseconds(ms)} title={`after ${seconds(from)}`} label="Steps of the engine over time" laneHeight={34}
         spans={steps.map((step) => ({
           lane: replicas.indexOf(step.replica), start: (step.start_s - from) * 1e3, end: (step.start_s - from) * 1e3 + step.step_ms, name: kinds[kindOf(step)]!, kind: kindOf(step),
+          ...(step.interval_ms ? { interval: [step.interval_ms[0], step.interval_ms[1]] as const } : {}),
           more: [`${step.prompt_tokens} prompt tokens, ${step.decodes} answers`, `${step.running} running, ${step.waiting} waiting, cache ${percent(step.cache)}`],
         }))} />
       <Lines label="Requests waiting and running at each step" steps height={170} xText={(s) => s.toFixed(2)} yText={plain} xTitle="seconds of the run" yTitle="requests"

@@ -1,5 +1,5 @@
 // Documents of `simulate` and `plan serve`, as far as the page draws them (docs/json.md), and what is read from texts.
-import type { Interval } from '../api';
+import type { AnswerFile, Interval } from '../api';
 import { millisecondsOf } from '../format';
 
 export type Statistic = 'mean' | 'median' | 'p90' | 'p99';
@@ -43,6 +43,7 @@ export interface Slice {
 export interface ServedStep {
   start_s: number;
   step_ms: number;
+  interval_ms?: Interval;
   replica: number;
   steps: number;
   prompt_tokens: number;
@@ -59,6 +60,8 @@ export interface ServedLoad {
   fast?: Metrics;
   slow?: Metrics;
   over_time?: Slice[];
+  over_time_fast?: Slice[]; // with all steps at the ends of their intervals, over the same seconds
+  over_time_slow?: Slice[];
   steps?: ServedStep[];
   refused?: string[];
 }
@@ -128,13 +131,6 @@ export interface ParetoPoint {
 
 export type LoadPoint = { rate: number } & Record<`${Time}_ms`, number> & Record<`${Time}_interval_ms`, Interval>;
 
-export interface PlanFile {
-  name: string;
-  media_type: string;
-  text?: string;
-  base64?: string;
-}
-
 export interface ServingPlan {
   model: string;
   objective: string;
@@ -153,7 +149,7 @@ export interface ServingPlan {
   nearest?: Deployment;
   attainable?: Deployment;
   pictures?: { pareto: ParetoPoint[]; loads: LoadPoint[]; over_time: Slice[] };
-  files?: PlanFile[];
+  files?: AnswerFile[];
 }
 
 // Of an axis or a count: no more digits than it needs.

@@ -6,9 +6,10 @@ import { Lines } from '../charts/lines';
 import { Figure } from '../figure';
 import { bytes, count, days, dollars, interval, milliseconds, percent, threeDigits } from '../format';
 import { ArgumentForm } from '../forms/form';
-import { type GivenModel, ModelPicker } from '../forms/model';
+import { type Config, useGivenModel } from '../forms/given_model';
+import { ModelPicker } from '../forms/model';
 import { queryOf } from '../forms/query';
-import { type Values, number, oneOf } from '../link';
+import { type Values, json, number, oneOf } from '../link';
 import { Busy, Commands, ErrorNote, Fact, Inputs, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
 import type { Column } from '../table';
@@ -16,7 +17,7 @@ import { LayoutDetail } from './train_layout';
 import { stepQuery } from './train_query';
 import { type RankedLayout, type ScalingPoint, type SpreadStep, type TrainingPlan, detailText, layoutText } from './training';
 
-const fields = { rank: number(1), part: number(1), curve: oneOf(['strong', 'weak'], 'strong') };
+const fields = { rank: number(1), part: number(1), curve: oneOf(['strong', 'weak'], 'strong'), config: json<Config>(null) };
 const opening: Values = { model: 'Llama-3.1-70B', gpus: '32xH100-SXM', global_batch: '128', seq: '4096', tokens: '1T' };
 const main = ['gpus', 'global_batch', 'seq', 'tokens', 'framework', 'train_precision', 'deadline', 'budget'];
 
@@ -56,7 +57,7 @@ function WholeRun({ plan }: { plan: TrainingPlan }) {
       <Fact name={`${count(plan.tokens)} tokens take`} more={interval([low, high], days)}>{days(plan.days)}</Fact>
       {plan.usd !== null && <Fact name="cost" more={interval([plan.usd * share(low), plan.usd * share(high)], dollars)}>{dollars(plan.usd)}</Fact>}
       <Fact name="GPU hours" more={`${gpuHours(share(low))} – ${gpuHours(share(high))}`}>{gpuHours(1)}</Fact>
-      {plan.megawatt_hours !== null && <Fact name="energy of the GPUs">{threeDigits(plan.megawatt_hours)} MWh</Fact>}
+      {plan.megawatt_hours !== null && <Fact name="energy of the GPUs" more={interval([plan.megawatt_hours * share(low), plan.megawatt_hours * share(high)], (mwh) => `${threeDigits(mwh)} MWh`)}>{threeDigits(plan.megawatt_hours)} MWh</Fact>}
       <Fact name="goodput" more={`${threeDigits(plan.failures)} failures`}>{percent(plan.goodput)}</Fact>
       <Fact name="checkpoint" more={plan.checkpoint_interval_minutes > 0 ? `every ${threeDigits(plan.checkpoint_interval_minutes)} minutes, ${threeDigits(plan.checkpoint_seconds)} s to write` : undefined}>{bytes(plan.checkpoint_bytes)}</Fact>
       <Fact name="layouts tried" more={`${plan.fit} fit`}>{plan.tried}</Fact>
@@ -91,7 +92,7 @@ function Scaling({ plan, curve, onCurve }: { plan: TrainingPlan; curve: 'strong'
 
 export function Train() {
   const [{ args, own }, change] = useLinkState('train', fields, opening);
-  const [model, setModel] = useState<GivenModel>();
+  const [model, setModel] = useGivenModel(own.config, (config) => change({ own: { config } }));
   const question = useQuestion('plan train');
   const job = useJob<TrainingPlan>('plan train'), curve = useJob<TrainingPlan>('plan train');
   const query = question && queryOf(args, question.arguments, { lists: [], given: { model } });

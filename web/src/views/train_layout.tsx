@@ -42,14 +42,19 @@ function kindOf(task: string): number {
   return task === 'backward weight' ? 2 : 3;
 }
 
-const taskColumns: Column<Task>[] = [
+const taskColumns = ([low, high]: readonly [number, number]): Column<Task>[] => [
   { name: 'rank', value: (row) => row[0], number: true },
   { name: 'task', value: (row) => row[1] },
   { name: 'micro-batch', value: (row) => (row[2] < 0 ? null : row[2]), number: true },
   { name: 'chunk', value: (row) => row[3], number: true },
   { name: 'begin ms', value: (row) => row[4], text: (row) => row[4].toFixed(2), number: true },
   { name: 'end ms', value: (row) => row[5], text: (row) => row[5].toFixed(2), number: true },
+  { name: '80 % low ms', value: (row) => (row[5] - row[4]) * low, text: (row) => ((row[5] - row[4]) * low).toFixed(2), number: true },
+  { name: 'high ms', value: (row) => (row[5] - row[4]) * high, text: (row) => ((row[5] - row[4]) * high).toFixed(2), number: true },
 ];
+
+// A task is one of hundreds of its kind, which err together: its interval is as wide as the step's.
+const widthsOf = (step: SpreadStep): readonly [number, number] => [step.interval_ms[0] / step.step_ms, step.interval_ms[1] / step.step_ms];
 
 const mostDrawn = 1200;
 export const windowsOf = (tasks: Task[]): number => Math.max(1, Math.ceil(tasks.length / mostDrawn));
@@ -61,21 +66,23 @@ function Pipeline({ step, part, onPart }: { step: SpreadStep; part: number; onPa
   const tasks = timeline.tasks.slice(at * mostDrawn, (at + 1) * mostDrawn);
   const from = Math.min(...tasks.map((task) => task[4]));
   const beside = timeline.tasks.some((task) => task[6]);
-  const names = namesOf(step);
+  const names = namesOf(step), [low, high] = widthsOf(step);
+  const over = at === windows - 1 ? ([step.interval_ms[0] - from, step.interval_ms[1] - from] as const) : undefined;
   const lanes = names.flatMap((name) => (beside ? [name, 'exchanges'] : [name]));
   const spans = tasks.map(([rank, task, microBatch, chunk, begin, end, aside]): Span => ({
-    lane: beside ? 2 * rank + (aside ? 1 : 0) : rank, start: begin - from, end: end - from, kind: kindOf(task),
+    lane: beside ? 2 * rank + (aside ? 1 : 0) : rank, start: begin - from, end: end - from, kind: kindOf(task), interval: [(end - begin) * low, (end - begin) * high],
     name: microBatch < 0 ? task : `${task} of micro-batch ${microBatch}${step.stages.length < timeline.ranks || chunk > 0 ? `, chunk ${chunk}` : ''}`,
   }));
   return (
-    <Figure title="The pipeline over a step" file="tilecast-pipeline" columns={taskColumns} rows={tasks}
-      note={windows === 1 ? undefined : (
-        <div class="partrange">
+    <Figure title="The pipeline over a step" file="tilecast-pipeline" columns={taskColumns([low, high])} rows={tasks}
+      note={<>
+        A task’s interval is as wide as the step’s; the whisker is when the step is over.
+        {windows > 1 && <div class="partrange">
           <label>Part of the step <input type="range" min={0} max={windows - 1} value={at} onInput={(event) => onPart(Number(event.currentTarget.value))} aria-valuetext={`part ${at + 1} of ${windows}, from ${milliseconds(from)}`} /></label>
           <span>part {at + 1} of {windows}, from {milliseconds(from)}{timeline.left_out > 0 ? `; ${timeline.left_out} tasks in the middle repeat and are left out` : ''}</span>
-        </div>
-      )}>
-      <Timeline label="Tasks of each pipeline rank over the step" lanes={lanes} spans={spans} kinds={kinds} text={milliseconds} title={from > 0 ? `after ${milliseconds(from)}` : 'time of the step'} laneHeight={beside ? 20 : 26} />
+        </div>}
+      </>}>
+      <Timeline label="Tasks of each pipeline rank over the step" lanes={lanes} spans={spans} kinds={kinds} text={milliseconds} title={from > 0 ? `after ${milliseconds(from)}` : 'time of the step'} laneHeight={beside ? 20 : 26} end={over} />
     </Figure>
   );
 }
