@@ -45,11 +45,9 @@ TEST(ServedDrawings, ADiagnosisAsTheCommandWritesIt) {
   EXPECT_THAT(files.at("report.html"), testing::Not(HasSubstr("/tmp")));
 }
 
-const Parsed kServed = {{"model", "gpt2"}, {"rate", 20}, {"input", "64"}, {"output", "8"}, {"method", "analytic"}};
-
 TEST(ServedDrawings, ASimulationHasItsRequestsAndATimeline) {
-  Parsed query = kServed;
-  query.update({{"gpu", "A100-SXM-80GB"}, {"num_prompts", 20}});
+  Parsed query = {{"model", "gpt2"},   {"rate", 20},    {"input", "64"},       {"output", "8"},
+                  {"num_prompts", 20}, {"gpu", "L40S"}, {"method", "analytic"}};
   const auto files = files_of_answer("simulate", query);
   const std::string& rows = files.at("requests.csv");
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 21) << rows;
@@ -60,15 +58,21 @@ TEST(ServedDrawings, ASimulationHasItsRequestsAndATimeline) {
 }
 
 TEST(ServedDrawings, PlansHaveTheirPictures) {
-  Parsed serving = kServed;
-  serving.update({{"gpus", "A100-SXM-80GB"}, {"slo", "ttft=2s,tpot=100ms"}, {"engine", "vllm"}});
-  const auto served = files_of_answer("plan serve", serving);
-  EXPECT_THAT(served.at("pareto.svg"), StartsWith("<svg"));
-  EXPECT_THAT(served.at("plan.html"), HasSubstr("<html"));
-  EXPECT_TRUE(served.contains("plan-1/launch.sh"));
-  const auto trained = files_of_answer(
+  auto served = files_of_answer("plan serve", {{"model", "Llama-3.2-1B"},
+                                               {"gpus", "L40S"},
+                                               {"rate", 4},
+                                               {"slo", "ttft=1s,tpot=50ms"},
+                                               {"input", "256"},
+                                               {"output", "32"},
+                                               {"engine", "vllm"},
+                                               {"layout", "1"}});
+  EXPECT_THAT(served["pareto.svg"], StartsWith("<svg"));
+  EXPECT_THAT(served["load.svg"], StartsWith("<svg"));
+  EXPECT_THAT(served["plan.html"], HasSubstr("<html"));
+  EXPECT_THAT(served["plan-1/launch.sh"], StartsWith("#!"));
+  auto trained = files_of_answer(
       "plan train", {{"model", "gpt2"}, {"gpus", "2xH100"}, {"global_batch", 8}, {"seq", 256}, {"method", "analytic"}});
-  EXPECT_THAT(trained.at("scaling.svg"), StartsWith("<svg"));
+  EXPECT_THAT(trained["scaling.svg"], StartsWith("<svg"));
 }
 
 }  // namespace

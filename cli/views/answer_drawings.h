@@ -1,4 +1,5 @@
-// Pictures, pages and timelines of answers for whoever asks from elsewhere: what the commands write (answers/drawings.h).
+// Pictures, pages and timelines of answers for whoever asks from elsewhere: what the commands write
+// (answers/drawings.h).
 #pragma once
 
 #include "answers/drawings.h"

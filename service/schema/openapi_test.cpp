@@ -11,7 +11,10 @@
 #include "service/schema/argument_schema.h"
 #include "service/schema/example_query.h"
 #include "service/schema/schema_testing.h"
+#include "support/base64.h"
 #include "support/file.h"
+#include "support/gzip_reader.h"
+#include "test_paths.h"
 
 namespace tilecast {
 namespace {
@@ -184,6 +187,31 @@ TEST(OpenApi, EveryExampleIsAnsweredAsPromised) {
     }
   }
   EXPECT_GT(asked, 20);
+}
+
+// Its examples name files of this machine, so it has none to replay: some measured rows, by value, with a file wanted
+// and without.
+TEST(OpenApi, TheAnswerOfACalibrationIsAsPromised) {
+  auto lines = LineReader::open(TILECAST_SOURCE_DIR "/data/measurements/h200_quick.csv.gz");
+  ASSERT_TRUE(lines.ok());
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += std::string(**lines->next()) + "\n";
+  const SchemaCheck check(document());
+  const SchemaValue& schemas = document()["components"]["schemas"];
+  for (const bool files : {false, true}) {
+    const SchemaValue query = {{"gpu", "H200-SXM"},
+                               {"data", {{"name", "rows.csv"}, {"base64", base64_text(rows)}}},
+                               {"files", files}};
+    EXPECT_EQ(check.mismatch(schemas["CalibrateQuery"], query, "query"), "");
+    const auto answer = ask_served("calibrate", query);
+    ASSERT_TRUE(answer.ok()) << answer.error().line();
+    const SchemaValue told = SchemaValue::parse(*answer);
+    EXPECT_EQ(check.mismatch(schemas["CalibrateAnswer"], told, "answer"), "");
+    EXPECT_EQ(told.contains("files"), files);
+    SchemaValue wrong = told;
+    wrong["families"][0]["rows"] = "many";
+    EXPECT_NE(check.mismatch(schemas["CalibrateAnswer"], wrong, "answer"), "") << "the schema says what rows are";
+  }
 }
 
 // For validators of others (`make check-openapi`).

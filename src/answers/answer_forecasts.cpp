@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "answers/answer_files.h"
 #include "answers/answering.h"
 #include "answers/ask_each.h"
 #include "answers/documents.h"
+#include "answers/drawings.h"
 
 namespace tilecast {
 namespace {
@@ -37,6 +39,18 @@ AnswerDocument ask_program(const std::vector<StepQuery>& asked) {
   const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });
   if (!any && !steps.empty()) return steps.front().error();
   return program_json(steps, queries);
+}
+
+// A trace for each step that was forecast.
+std::vector<std::vector<AnswerFile>> step_traces(const StepRows& rows) {
+  std::vector<std::vector<AnswerFile>> files;
+  for (const Row<StepForecast>& row : rows) {
+    files.emplace_back();
+    if (!row.answer) continue;
+    if (auto trace = chrome_trace({&*row.answer, 1}))
+      files.back().push_back({"trace.json", "application/json", *std::move(trace)});
+  }
+  return files;
 }
 
 }  // namespace
@@ -75,7 +89,8 @@ AnswerDocument ask_predict(GivenArguments& given) {
   if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
   const auto rows = step_rows(*queries);
   if (!rows) return rows.error();
-  return queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
+  const std::string document = queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
+  return given.wants_files() ? with_files_each(document, step_traces(*rows)) : document;
 }
 
 AnswerDocument ask_memory(GivenArguments& given) {
@@ -110,7 +125,9 @@ AnswerDocument ask_simulate(GivenArguments& given) {
   SimulateQuery query;
   if (auto fine = read_query(given, query); !fine) return fine.error();
   const auto run = simulate(query, given.progress());
-  return run ? AnswerDocument(simulate_json(*run)) : AnswerDocument(run.error());
+  if (!run) return run.error();
+  const bool drawn = given.drawings() && run->loads.size() == 1;
+  return drawn ? with_files(simulate_json(*run), given.drawings()->simulation(*run)) : simulate_json(*run);
 }
 
 }  // namespace tilecast

@@ -6,6 +6,7 @@
 #include "answers/answer_files.h"
 #include "answers/answering.h"
 #include "answers/documents.h"
+#include "answers/drawings.h"
 
 namespace tilecast {
 namespace {
@@ -28,21 +29,28 @@ std::vector<AnswerFile> launch_files_of(const ServingPlan& plan) {
 AnswerDocument ask_plan_serve(GivenArguments& given) {
   PlanServeQuery query;
   if (auto fine = read_query(given, query); !fine) return fine.error();
+  query.pictures = query.pictures || given.drawings();
   const auto plan = plan_serve(query, given.progress());
   if (!plan) return plan.error();
   std::string document = plan_serve_json(query, *plan);
-  return given.wants_files() ? with_files(std::move(document), launch_files_of(*plan)) : document;
+  if (!given.wants_files()) return document;
+  std::vector<AnswerFile> files = launch_files_of(*plan);
+  if (given.drawings() && plan->best)
+    for (AnswerFile& file : given.drawings()->serving_plan(query, *plan)) files.push_back(std::move(file));
+  return with_files(std::move(document), files);
 }
 
 AnswerDocument ask_plan_train(GivenArguments& given) {
   PlanTrainQuery query;
   if (auto fine = read_query(given, query); !fine) return fine.error();
+  query.scaling = query.scaling || given.drawings();
   const auto plan = plan_train(query, given.progress());
   if (!plan) return plan.error();
   if (plan->ranked.empty())
     return field_error("gpus", "none of " + std::to_string(plan->tried) + " layouts fits",
                        "use more GPUs, a smaller global batch or shorter sequences");
-  return plan_train_json(*plan);
+  return given.drawings() ? with_files(plan_train_json(*plan), given.drawings()->training_plan(*plan))
+                          : plan_train_json(*plan);
 }
 
 AnswerDocument ask_tune_moe(GivenArguments& given) {
@@ -50,7 +58,7 @@ AnswerDocument ask_tune_moe(GivenArguments& given) {
   Measuring measuring;
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
   if (auto fine = read_query(given, query); !fine) return fine.error();
-  const auto tuning = tune(query, measuring);
+  const auto tuning = tune(query, measuring, given.progress());
   if (!tuning) return tuning.error();
   if (!given.wants_files()) return moe_tuning_json(*tuning, {});
   const auto made = engine_files(query, *tuning);
@@ -65,7 +73,7 @@ AnswerDocument ask_tune_gemm(GivenArguments& given) {
   Measuring measuring;
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
   if (auto fine = read_query(given, query); !fine) return fine.error();
-  const auto tuning = tune(query, measuring);
+  const auto tuning = tune(query, measuring, given.progress());
   return tuning ? AnswerDocument(gemm_tuning_json(*tuning)) : AnswerDocument(tuning.error());
 }
 

@@ -3,6 +3,7 @@
 
 #include "answers/answering.h"
 #include "answers/documents.h"
+#include "answers/drawings.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -10,14 +11,16 @@ namespace tilecast {
 AnswerDocument ask_diagnose(GivenArguments& given) {
   DiagnoseQuery query;
   if (auto fine = read_query(given, query); !fine) return fine.error();
-  const auto report = diagnose(query);
-  return report ? AnswerDocument(diagnose_json(*report)) : AnswerDocument(report.error());
+  const auto report = diagnose(query, given.progress());
+  if (!report) return report.error();
+  return given.drawings() ? with_files(diagnose_json(*report), given.drawings()->diagnosis(*report))
+                          : diagnose_json(*report);
 }
 
 AnswerDocument ask_retime(GivenArguments& given) {
   RetimeQuery query;
   if (auto fine = read_query(given, query); !fine) return fine.error();
-  const auto report = retime(query);
+  const auto report = retime(query, given.progress());
   return report ? AnswerDocument(retime_json(*report)) : AnswerDocument(report.error());
 }
 
@@ -29,7 +32,7 @@ AnswerDocument ask_calibrate(GivenArguments& given) {
   if (auto fine = read_query(given, query); !fine) return fine.error();
   if (!out->empty())
     if (auto fine = check_writable(*out); !fine) return fine.error();
-  const auto report = calibrate(query);
+  const auto report = calibrate(query, given.progress());
   if (!report) return report.error();
   if (!out->empty())
     if (auto saved = write_text_file(*out, report->description); !saved) return saved.error();

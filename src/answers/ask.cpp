@@ -39,7 +39,7 @@ AskOne asker_of(const QuestionEntry& asked, const GivenArguments& given) {
     auto one = GivenArguments::from(std::move(query));
     if (!one) return std::move(one).error();
     one->set_watch({.progress = {}, .cancel = given.watch().cancel});
-    one->set_files(given.wants_files());
+    one->set_files(given.wants_files(), given.drawings());
     return asked.ask(*one);
   };
 }

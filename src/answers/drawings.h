@@ -1,5 +1,5 @@
-// Pictures, pages and timelines of answers. Rooms above this one draw them (cli/views); whoever serves others hands them
-// in, so that {"files": true} gives what the command line would write.
+// Pictures, pages and timelines of answers. Rooms above this one draw them (cli/views); whoever serves others hands
+// them in, so that {"files": true} gives what the command line would write.
 #pragma once
 
 #include <functional>

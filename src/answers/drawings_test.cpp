@@ -41,6 +41,30 @@ TEST(Drawings, AllStepsOfARunAreListedOnceAndInOrder) {
   EXPECT_EQ(prompts, 40 * 300);
 }
 
+TEST(Drawings, EveryStepHasAnIntervalAndTheRunABand) {
+  const Document load = answered("simulate", with(kServed, {{"list_steps", 5000}}))["loads"][0];
+  for (const Document& step : load["steps"]) {
+    const double time = step["step_ms"], low = step["interval_ms"][0], high = step["interval_ms"][1];
+    EXPECT_LT(low, time);
+    EXPECT_GT(high, time);
+    EXPECT_LT(high, 4 * time);
+  }
+  // The same seconds, slice by slice; slower steps leave more requests unanswered.
+  double fast = 0, slow = 0, forecast = 0;
+  ASSERT_EQ(load["over_time_fast"].size(), load["over_time"].size());
+  for (std::size_t i = 0; i < load["over_time"].size(); ++i) {
+    EXPECT_EQ(load["over_time_fast"][i]["time_s"], load["over_time"][i]["time_s"]);
+    EXPECT_EQ(load["over_time_slow"][i]["time_s"], load["over_time"][i]["time_s"]);
+    const auto in_flight = [&](const char* run) {
+      return load[run][i]["running"].get<double>() + load[run][i]["waiting"].get<double>();
+    };
+    fast += in_flight("over_time_fast"), forecast += in_flight("over_time"), slow += in_flight("over_time_slow");
+  }
+  EXPECT_LT(fast, forecast);
+  EXPECT_GT(slow, forecast);
+  EXPECT_FALSE(answered("simulate", with(kServed, {{"no_interval", true}}))["loads"][0].contains("over_time_fast"));
+}
+
 TEST(Drawings, StepsAreAsManyAsAskedForFromTheSecondGiven) {
   const Document all = answered("simulate", with(kServed, {{"list_steps", 5000}}))["loads"][0]["steps"];
   const double from = all[10]["start_s"].get<double>() + 1e-9;

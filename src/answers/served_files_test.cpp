@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,8 +10,10 @@
 #include "answers/question_forms.h"
 #include "answers/served.h"
 #include "support/base64.h"
+#include "support/file.h"
 #include "support/gzip_size.h"
 #include "support/test_files.h"
+#include "test_paths.h"
 #include "tilecast/gpu.h"
 #include "tilecast/watch.h"
 

@@ -90,8 +90,20 @@ Json offload_json(const ServingOutcome& outcome) {
           {"disk_stored_tokens", outcome.stored[1]}};
 }
 
+Json slices_json(const std::vector<Slice>& slices, bool fleet) {
+  Json list = Json::array();
+  for (const Slice& s : slices) {
+    list.push_back(
+        {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
+    list.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
+    if (fleet) list.back()["replicas"] = s.replicas;
+  }
+  return list;
+}
+
 // Some of a run's steps one by one: those that had not ended by the second given, as many as asked for.
-Json steps_json(const SimulationResult& run, const ServingOutcome& outcome) {
+Json steps_json(const SimulationResult& run, const SimulatedLoad& load) {
+  const ServingOutcome& outcome = load.outcome;
   Json steps = Json::array();
   for (const StepRecord& s : outcome.steps) {
     if (static_cast<Count>(steps.size()) >= run.list_steps) break;
@@ -105,6 +117,9 @@ Json steps_json(const SimulationResult& run, const ServingOutcome& outcome) {
                      {"running", s.running},
                      {"waiting", s.waiting},
                      {"cache", s.cache}});
+    if (const auto& reach = s.prompt_tokens > 0 ? load.prompts : load.answers)
+      steps.back()["interval_ms"] = {in_milliseconds((s.end - s.start) * reach->low),
+                                     in_milliseconds((s.end - s.start) * reach->high)};
   }
   return steps;
 }
@@ -141,15 +156,11 @@ std::string simulate_json(const SimulationResult& run) {
     if (load.fast) one["fast"] = metrics_json(*load.fast);
     if (load.slow) one["slow"] = metrics_json(*load.slow);
     if (!load.outcome.steps.empty()) {
-      Json slices = Json::array();
-      for (const Slice& s : over_time(load.outcome, 50)) {
-        slices.push_back(
-            {{"time_s", s.time}, {"cache", s.cache}, {"busy", s.busy}, {"running", s.running}, {"waiting", s.waiting}});
-        slices.back()["power_w"] = s.watts ? Json(*s.watts) : Json(nullptr);
-        if (load.outcome.fleet) slices.back()["replicas"] = s.replicas;
-      }
-      one["over_time"] = slices;
-      if (run.list_steps > 0) one["steps"] = steps_json(run, load.outcome);
+      const bool fleet = load.outcome.fleet.has_value();
+      one["over_time"] = slices_json(over_time(load.outcome, kLoadSlices), fleet);
+      if (!load.fast_over_time.empty()) one["over_time_fast"] = slices_json(load.fast_over_time, fleet);
+      if (!load.slow_over_time.empty()) one["over_time_slow"] = slices_json(load.slow_over_time, fleet);
+      if (run.list_steps > 0) one["steps"] = steps_json(run, load);
       one["refused"] = load.outcome.refused;
       if (load.outcome.fleet) one["autoscale"] = fleet_json(load);
       if (load.outcome.stored[0] + load.outcome.stored[1] > 0) one["offload"] = offload_json(load.outcome);

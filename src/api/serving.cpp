@@ -104,8 +104,14 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
   load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(requests));
   if (q.no_interval || load.metrics.completed == 0) return load;
   auto ends = serving_ends(setup.options, requests, simulation, load.outcome, setup.slo, setup.chosen.method,
-                           setup.chosen.weights());
+                           setup.chosen.weights(), q.sweep.empty() ? kLoadSlices : 0);
   if (!ends) return std::move(ends).error();
+  const auto reach = [&](const StepWidth& parts) {
+    const StepWidth whole = of_whole_step(parts, ends->steps);
+    return StepReach{whole.low, whole.high};
+  };
+  load.answers = reach(ends->widths.answers), load.prompts = reach(ends->widths.prompts);
+  load.fast_over_time = std::move(ends->fast_over_time), load.slow_over_time = std::move(ends->slow_over_time);
   ServingEnds whole = of_whole_run(*ends, load.metrics);
   keep_to_patience(whole, simulation);
   load.fast = std::move(whole.fast), load.slow = std::move(whole.slow);

@@ -68,9 +68,10 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
 
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
-                                 Method method, const ModelSource* weights) {
+                                 Method method, const ModelSource* weights, int slices) {
   const StepWidths widths = step_widths(deployment, outcome, method, weights);
   ServingEnds ends;
+  ends.widths = widths;
   ends.steps = deployment.spread ? RunKind::inference_over : RunKind::inference;
   ends.queued = mostly_queued(outcome.requests);
   for (const bool slow : {false, true}) {
@@ -79,11 +80,19 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
     again.pool.cost = &cost;
     std::optional<ScaledCost> of_prompts;
     if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
-    const auto at_end = simulate(requests, again);
-    if (!at_end) return at_end.error();
+    auto at_end = simulate(requests, again);
+    if (!at_end) return std::move(at_end).error();
     (slow ? ends.slow : ends.fast) = metrics_of(*at_end, slo);
+    if (slices == 0) continue;
+    at_end->begin = outcome.begin, at_end->end = outcome.end;
+    (slow ? ends.slow_over_time : ends.fast_over_time) = over_time(*at_end, slices);
   }
   return ends;
+}
+
+StepWidth of_whole_step(const StepWidth& parts, RunKind kind) {
+  const Interval whole = of_whole_run({seconds(parts.low), seconds(parts.high)}, seconds(1), kind, {});
+  return {in_seconds(whole.low), in_seconds(whole.high)};
 }
 
 bool mostly_queued(const std::vector<RequestRecord>& requests) {

@@ -44,11 +44,15 @@ struct ServingEnds {
   ServingMetrics fast, slow;
   RunKind steps = RunKind::inference;
   bool queued = false;  // requests spend most of the time to their first token waiting to be scheduled
+  StepWidths widths = {};
+  std::vector<Slice> fast_over_time = {}, slow_over_time = {};  // over the seconds of the run as forecast
 };
-// `simulation` as it gave `outcome` of the requests.
+// `simulation` as it gave `outcome` of the requests; `slices` of it over time, where they are wanted.
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
-                                 Method method, const ModelSource* weights);
+                                 Method method, const ModelSource* weights, int slices = 0);
+// Of a step of a run of this kind, from what its kernels leave open.
+StepWidth of_whole_step(const StepWidth& parts, RunKind kind);
 
 bool mostly_queued(const std::vector<RequestRecord>& requests);
 

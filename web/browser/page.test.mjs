@@ -107,7 +107,8 @@ describe('figures equal the command line’s', () => {
     const slices = await figures(page, 'Requests over time'), steps = await figures(page, 'Steps of the engine');
     for (const slice of load.over_time) expectLine(slices, [slice.time_s, slice.running, slice.waiting, slice.cache]);
     assert.equal(steps.length - 1, load.steps.length);
-    for (const step of load.steps.slice(0, 20)) expectLine(steps, [step.start_s, step.step_ms, step.prompt_tokens, step.decodes]);
+    for (const step of load.steps.slice(0, 20)) expectLine(steps, [step.start_s, step.step_ms, ...step.interval_ms, step.prompt_tokens, step.decodes]);
+    assert.equal(await page.locator('section[aria-label="Requests over time"] .band').count(), 2);
     await accessible(page);
   }));
 
@@ -123,6 +124,9 @@ describe('figures equal the command line’s', () => {
     for (const point of plan.pictures.loads) expectLine(curve, [point.rate, point.ttft_ms, ...point.ttft_interval_ms]);
     const launch = (await saved(page, 'download plan-1/launch.sh')).toString('utf8');
     assert.match(launch, /^#!.*sh\n/);
+    assert.match((await saved(page, 'download pareto.svg')).toString('utf8'), /^<svg/);
+    const deployments = (await saved(page, 'Deployments simulated as CSV')).toString('utf8');
+    assert.equal(deployments.trim().split('\n').length, plan.finalists.length + 1);
     for (const line of plan.launch) if (line.includes('vllm serve')) assert.ok(launch.includes('vllm serve'), launch);
     await accessible(page);
   }));
@@ -140,6 +144,14 @@ describe('figures equal the command line’s', () => {
     await expectShown(page, format.milliseconds(plan.ranked[0].step_ms));
     const memory = await figures(page, 'Memory by rank');
     assert.ok(memory.slice(1).some((line) => line.includes(String(plan.ranked[0].memory_bytes))), 'the fullest rank is the plan’s');
+    // A task is as uncertain as the step.
+    const [head, ...tasks] = await figures(page, 'The pipeline over a step');
+    const cell = (line, name) => Number(line[head.indexOf(name)]), { step_ms, interval_ms } = plan.ranked[0];
+    for (const task of tasks.slice(0, 20)) {
+      const took = cell(task, 'end ms') - cell(task, 'begin ms');
+      if (took > 0) assert.ok(Math.abs(cell(task, 'high ms') / took / (interval_ms[1] / step_ms) - 1) < 1e-3, task.join());
+    }
+    assert.ok((await page.locator('section[aria-label="The pipeline over a step"] .whisker line').count()) > 0);
     await accessible(page);
   }));
 
@@ -152,6 +164,8 @@ describe('figures equal the command line’s', () => {
     const families = await figures(page, 'Time by family'), kernels = await figures(page, 'Kernels beside their forecasts');
     for (const one of report.families) expectLine(families, [one.family, one.total_us, one.above_ceiling_us]);
     for (const one of report.kernels.slice(0, 30)) expectLine(kernels, [one.kernel, one.total_us, one.per_call_us, ...(one.forecast ? [one.forecast.forecast_us] : [])]);
+    const page_ = (await saved(page, 'download report.html')).toString('utf8');
+    assert.ok(page_.includes('h200_compiled.json.gz') && page_.includes('<svg'), 'the report is a page of its own');
     await accessible(page);
   }));
 
@@ -202,6 +216,12 @@ describe('links bring their view back', () => {
 });
 
 describe('what is done in a view', () => {
+  const taken = async (page, path) => {
+    await page.locator('details.paste > summary').click();
+    await page.locator('details.paste input[type="file"]').setInputFiles(path);
+  };
+  const showing = (page, text) => page.waitForFunction((given) => document.querySelector('main')?.innerText.includes(given), text, { timeout: 30_000 });
+
   it('a model by its config.json', async () => {
     const config = { architectures: ['LlamaForCausalLM'], model_type: 'llama', hidden_size: 1024, intermediate_size: 2816, num_hidden_layers: 8, num_attention_heads: 16,
       num_key_value_heads: 4, vocab_size: 32000, max_position_embeddings: 4096, rms_norm_eps: 1e-5, torch_dtype: 'bfloat16', tie_word_embeddings: false };
@@ -209,9 +229,28 @@ describe('what is done in a view', () => {
     await writeFile(join(folder, 'config.json'), JSON.stringify(config));
     const rows = await cli(['predict', join(folder, 'config.json'), '--gpu', 'H100-SXM', '--mode', 'prefill', '--seq', '512']);
     await visiting('#/forecast?gpu=H100-SXM&mode=prefill&seq=512', async (page) => {
-      await page.locator('details.paste > summary').click();
-      await page.locator('details.paste input[type="file"]').setInputFiles(join(folder, 'config.json'));
-      await page.waitForFunction((text) => document.querySelector('main')?.innerText.includes(text), format.milliseconds(rows[0].step_ms), { timeout: 30_000 });
+      await taken(page, join(folder, 'config.json'));
+      await showing(page, format.milliseconds(rows[0].step_ms));
+    });
+    // The same in Compare, whose link brings it back.
+    let link;
+    await visiting('#/compare?gpu=H100-SXM,L40S&mode=prefill&seq=512&_by=time', async (page) => {
+      await taken(page, join(folder, 'config.json'));
+      await showing(page, format.milliseconds(rows[0].step_ms));
+      link = new URL(page.url()).hash;
+    });
+    await visiting(link, (page) => showing(page, format.milliseconds(rows[0].step_ms)));
+  });
+
+  it('recorded programs are compared step by step', async () => {
+    const program = join(root, 'data', 'programs', 'lstm-training-eager-batch128_length256.json.gz');
+    const rows = await cli(['predict', program, '--gpu', 'H100-SXM,L40S']);
+    await visiting('#/compare?gpu=H100-SXM,L40S&_by=rate', async (page) => {
+      await taken(page, program);
+      await showing(page, 'Steps a second');
+      await settled(page);
+      const lines = await figures(page, 'Steps a second');
+      for (const row of rows) expectLine(lines, [row.gpu, row.step_ms, (1 / row.step_ms) * 1e3]);
     });
   });
 

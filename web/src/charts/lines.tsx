@@ -21,6 +21,7 @@ export interface Limit {
 }
 
 const mostMarks = 120;
+const mostDots = 30; // of a line: more would be a second line, and show where somebody points at them alone
 
 export interface LinesProps extends PlaneProps {
   lines: Line[];
@@ -90,7 +91,7 @@ export function Lines({
   const y = logY
     ? logarithmic(least(ys.filter((value) => value > 0)), largest(ys) * 1.1, bottom, top, 5)
     : (data ? binary : linear)(0, largest(ys) * 1.06 || 1, bottom, top);
-  const many = whole.length > mostMarks; // dots would be a second line
+  const many = largest(lines.map((line) => line.points.length)) > mostDots;
   return (
     <div class="chart" ref={box}>
       <Legend names={lines.map((line) => line.name)} colours={lines.map((line, i) => colour(line.colour ?? i))} />
@@ -116,8 +117,8 @@ export function Lines({
         ))}
         {all.map(({ line, i, point }, index) => (
           <g class={marks.item(index)} style={{ color: colour(line.colour ?? i) }}>
-            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 1 : 3.5} class="dot" />
-            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 3 : 10} {...marks.props(index)} />
+            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={3.5} class={many ? 'dot unseen' : 'dot'} />
+            <circle cx={x.at(point.x)} cy={y.at(point.y)} r={many ? 6 : 10} {...marks.props(index)} />
           </g>
         ))}
       </svg>
