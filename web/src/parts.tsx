@@ -193,11 +193,11 @@ export function saveFile(file: AnswerFile): void {
 }
 
 // Files of an answer, a button each.
-export function SavedFiles({ title, files }: { title: string; files: AnswerFile[] }) {
+export function SavedFiles({ title, files, heading: Heading = 'h3' }: { title: string; files: AnswerFile[]; heading?: 'h2' | 'h3' }) {
   if (files.length === 0) return null;
   return (
     <>
-      <h3>{title}</h3>
+      <Heading>{title}</Heading>
       <ul class="files" aria-label={title}>
         {files.map((file) => <li><button type="button" aria-label={`download ${file.name}`} onClick={() => saveFile(file)}>{file.name}</button></li>)}
       </ul>

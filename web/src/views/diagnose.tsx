@@ -61,7 +61,7 @@ export function Diagnose() {
         <GpuPicker value={gpu} label="GPU of the forecasts (default: the one the file names)" onChange={onGpu} />
         {gpu && <button type="button" onClick={() => onGpu('')}>The one the file names</button>}
         <p class="note">The file goes to this program alone, which keeps nothing of it. A link to this view holds the card; the trace has to be dropped again, so save the report to pass it on.</p>
-        <SavedFiles title="Save the report" files={job.answer?.files ?? []} />
+        <SavedFiles heading="h2" title="Save the report" files={job.answer?.files ?? []} />
       </form>
       <div class="results">
         <Busy busy={job.busy} progress={job.progress} onCancel={job.cancel} />
