@@ -31,7 +31,7 @@ const fields = {
 };
 
 const opening: Values = {
-  model: 'Llama-3.1-8B', gpu: 'H100-SXM', gpus: 'L40S,H100-SXM,B200', rate: '20', sweep: 'rate=1..32', slo: 'ttft=500ms,tpot=30ms', input: '1024', output: '256', num_prompts: '300',
+  model: 'Llama-3.1-8B', gpu: 'H100-SXM', gpus: 'L40S,H100-SXM,B200', rate: '20', sweep: 'rate=1..32*2', slo: 'ttft=500ms,tpot=30ms', input: '1024', output: '256', num_prompts: '300',
 };
 const stepsListed = 200;
 
