@@ -87,6 +87,15 @@ TEST_F(Streams, AnOnnxFileWithoutItsName) {
   EXPECT_THAT(ran.err + ran.out, testing::Not(testing::HasSubstr("JSON")));
 }
 
+TEST_F(Streams, AModelFromAPipeThatNobodyWritesToIsWaitedForOnce) {
+  const std::string fifo = scratch_path("silent");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const Ran ran = run_shell("timeout 19 " + std::string(kBinary) + "predict '" + fifo + "' --gpu H100-SXM --seq 8");
+  std::filesystem::remove(fifo);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, testing::HasSubstr(fifo + ": is a pipe that nobody writes to"));
+}
+
 TEST_F(Streams, AnEmptyStreamIsEmpty) {
   const Ran ran = run_tilecast("evaluate --data - < /dev/null");
   EXPECT_EQ(ran.code, 2);

@@ -89,11 +89,13 @@ Answer print_page(const CLI::App& app, const ManualOptions& options) {
   std::vector<std::string> names;
   for (const ManPage& page : pages) {
     if (page.name == wanted && options.folder.empty()) return Result<std::string>(page.text);
-    names.push_back(page.name);
+    constexpr std::string_view kBefore = "tilecast-", kAfter = ".1";  // "tilecast-plan-serve.1"
+    if (page.name.starts_with(kBefore))
+      names.push_back(page.name.substr(kBefore.size(), page.name.size() - kBefore.size() - kAfter.size()));
   }
   if (options.folder.empty())
     return error("no command is called '" + options.page + "'",
-                 suggestion(wanted, names, "`tilecast --help` lists them"));
+                 suggestion(options.page, names, "`tilecast --help` lists them"));
   std::error_code failure;
   std::filesystem::create_directories(options.folder, failure);
   for (const ManPage& page : pages)

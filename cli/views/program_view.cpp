@@ -23,7 +23,8 @@ std::string merged_path(const std::string& path) {
   for (std::size_t at = 0; at <= path.size();) {
     const auto dot = std::min(path.find('.', at), path.size());
     const std::string part = path.substr(at, dot - at);
-    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
     merged += (merged.empty() ? "" : ".") + (number ? std::string("*") : part);
     at = dot + 1;
   }
@@ -65,9 +66,20 @@ std::string share_table(const char* title, const char* second, const std::vector
 std::string program_table(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries) {
   const auto ran = std::find_if(steps.begin(), steps.end(), [](const auto& s) { return bool(s); });
   const ProgramStep& first = **ran;
-  std::string out = fmt::format("{}, recorded by PyTorch {}: {} calls\n\n", first.program, first.torch, grouped(first.calls));
-  Table table({{"GPU", Align::left}, {"engine", Align::left}, {"step"}, {"80 % interval"}, {"kernels"}, {"host"},
-               {"launches"}, {"MFU"}, {"peak memory"}, {"fits", Align::left}, {"speed"}, {"seen", Align::left}});
+  std::string out = fmt::format("{}, recorded by PyTorch{}{}: {} calls\n\n", first.program,
+                                first.torch.empty() ? "" : " ", first.torch, grouped(first.calls));
+  Table table({{"GPU", Align::left},
+               {"engine", Align::left},
+               {"step"},
+               {"80 % interval"},
+               {"kernels"},
+               {"host"},
+               {"launches"},
+               {"MFU"},
+               {"peak memory"},
+               {"fits", Align::left},
+               {"speed"},
+               {"seen", Align::left}});
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i]) {
       table.add({queries[i].gpu, std::string(name_of(queries[i].engine)), as_flag(steps[i].error()).line()});

@@ -141,6 +141,20 @@ class Questions(unittest.TestCase):
 
 
 @needs_package
+class MemoryAlone(unittest.TestCase):
+    def test_memory_says_nothing_of_times(self):
+        one = tilecast.memory("Llama-3.2-1B", gpu="H100-SXM", mode="decode", batch=4, context=64)
+        many = tilecast.memory("Llama-3.2-1B", cluster="hgx-h100", tp=2, mode="decode", batch=4, context=64)
+        step = tilecast.predict("Llama-3.2-1B", gpu="H100-SXM", mode="decode", batch=4, context=64)
+        self.assertEqual(one.memory, step.memory)
+        self.assertGreater(one.largest_batch, 4)
+        self.assertEqual((many.gpus, many.fits), (2, True))
+        self.assertLess(many.memory.weights, one.memory.weights)
+        for answer in (one, many):
+            self.assertFalse([name for name in answer.document if name.endswith("_ms")])
+
+
+@needs_package
 class Pictures(unittest.TestCase):
     def test_answers_draw_themselves(self):
         from xml.etree import ElementTree

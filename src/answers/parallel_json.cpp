@@ -1,4 +1,6 @@
 // Steps over many GPUs, for programs (docs/json.md).
+#include <algorithm>
+
 #include "answers/documents.h"
 #include "answers/step_json.h"
 
@@ -22,13 +24,17 @@ Json layout_json(const RankLayout& l) {
 
 namespace {
 
+Json rank_memory_json(const StepMemory& memory) {
+  return Json{{"memory_bytes", memory_json(memory.need)},
+              {"usable_bytes", in_bytes(memory.usable)},
+              {"cache_room_tokens", memory.cache_tokens}};
+}
+
 Json stage_json(const StepStage& s) {
-  return Json{{"layers", s.layers},
-              {"forward_ms", in_milliseconds(s.forward)},
-              {"backward_ms", in_milliseconds(s.backward)},
-              {"memory_bytes", memory_json(s.memory.need)},
-              {"usable_bytes", in_bytes(s.memory.usable)},
-              {"cache_room_tokens", s.memory.cache_tokens}};
+  Json json{
+      {"layers", s.layers}, {"forward_ms", in_milliseconds(s.forward)}, {"backward_ms", in_milliseconds(s.backward)}};
+  json.update(rank_memory_json(s.memory));
+  return json;
 }
 
 Json exchange_json(const StepExchange& e) {
@@ -48,18 +54,18 @@ Json exchange_json(const StepExchange& e) {
 Json timeline_json(const StepTimeline& timeline) {
   Json tasks = Json::array();
   for (const StepTask& t : timeline.tasks)
-    tasks.push_back(Json{t.rank, t.name, t.micro_batch, t.chunk, in_milliseconds(t.begin), in_milliseconds(t.end), t.beside});
-  return Json{{"ranks", timeline.ranks}, {"gpus_a_rank", timeline.alike}, {"left_out", timeline.left_out},
-              {"columns", {"rank", "task", "micro_batch", "chunk", "begin_ms", "end_ms", "beside"}}, {"tasks", tasks}};
+    tasks.push_back(
+        Json{t.rank, t.name, t.micro_batch, t.chunk, in_milliseconds(t.begin), in_milliseconds(t.end), t.beside});
+  return Json{{"ranks", timeline.ranks},
+              {"gpus_a_rank", timeline.alike},
+              {"left_out", timeline.left_out},
+              {"columns", {"rank", "task", "micro_batch", "chunk", "begin_ms", "end_ms", "beside"}},
+              {"tasks", tasks}};
 }
 
 Json refused_json(const StepSetting& s, const Error& why) {
-  return Json{{"model", s.model},
-              {"cluster", s.cluster},
-              {"gpu", s.gpu},
-              {"mode", name_of(s.mode)},
-              {"engine", name_of(s.engine)},
-              {"dtype", s.dtype},
+  return Json{{"model", s.model},        {"cluster", s.cluster},        {"gpu", s.gpu},
+              {"mode", name_of(s.mode)}, {"engine", name_of(s.engine)}, {"dtype", s.dtype},
               {"error", why.line()}};
 }
 
@@ -71,10 +77,53 @@ Json parallel_row_json(const Row<StepForecast>& row) {
   Json axes = Json::object(), stages = Json::array(), exchanges = Json::array();
   for (const StepAxis& axis : many.axes)
     if (axis.total > seconds(0))
-      axes[name_of(axis.axis)] = Json{{"total_ms", in_milliseconds(axis.total)}, {"exposed_ms", in_milliseconds(axis.exposed)}};
+      axes[name_of(axis.axis)] =
+          Json{{"total_ms", in_milliseconds(axis.total)}, {"exposed_ms", in_milliseconds(axis.exposed)}};
   for (const StepStage& stage : many.stages) stages.push_back(stage_json(stage));
   for (const StepExchange& exchange : many.exchanges) exchanges.push_back(exchange_json(exchange));
   Json json{{"model", s.model},
+            {"cluster", s.cluster},
+            {"gpu", s.gpu},
+            {"gpus", s.gpus},
+            {"layout", layout_json(s.layout)},
+            {"mode", name_of(s.mode)},
+            {"engine", name_of(s.engine)},
+            {"dtype", s.dtype},
+            {"micro_batches", many.micro_batches},
+            {"step_ms", in_milliseconds(f.time)},
+            {"interval_ms", {in_milliseconds(f.interval.low), in_milliseconds(f.interval.high)}},
+            {"bound_ms", in_milliseconds(f.bound)},
+            {"tokens_per_second", f.tokens_per_second},
+            {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
+            {"mfu", f.mfu},
+            {"energy_j", f.joules ? Json(*f.joules) : Json()},
+            {"compute_ms", in_milliseconds(many.compute)},
+            {"bubble_ms", in_milliseconds(many.bubble)},
+            {"optimizer_ms", in_milliseconds(many.optimizer)},
+            {"exposed_ms", in_milliseconds(many.exposed)},
+            {"axes", axes},
+            {"stages", stages},
+            {"usable_bytes", in_bytes(many.usable)},
+            {"fits", many.fits},
+            {"seen", many.seen_share > 0.5},
+            {"exchanges", exchanges}};
+  json["notes"] = f.notes;
+  if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
+  return json;
+}
+
+}  // namespace
+
+Json spread_memory_json(const Row<MemoryForecast>& row) {
+  if (!row.answer) return refused_json(row.setting, row.answer.error());
+  const StepSetting& s = row.answer->setting;
+  Json stages = Json::array();
+  Bytes least = row.answer->stages.front().usable;
+  for (const StepMemory& stage : row.answer->stages) {
+    stages.push_back(rank_memory_json(stage));
+    least = std::min(least, stage.usable);
+  }
+  return Json{{"model", s.model},
               {"cluster", s.cluster},
               {"gpu", s.gpu},
               {"gpus", s.gpus},
@@ -82,29 +131,11 @@ Json parallel_row_json(const Row<StepForecast>& row) {
               {"mode", name_of(s.mode)},
               {"engine", name_of(s.engine)},
               {"dtype", s.dtype},
-              {"micro_batches", many.micro_batches},
-              {"step_ms", in_milliseconds(f.time)},
-              {"interval_ms", {in_milliseconds(f.interval.low), in_milliseconds(f.interval.high)}},
-              {"bound_ms", in_milliseconds(f.bound)},
-              {"tokens_per_second", f.tokens_per_second},
-              {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
-              {"mfu", f.mfu},
-              {"energy_j", f.joules ? Json(*f.joules) : Json()},
-              {"compute_ms", in_milliseconds(many.compute)},
-              {"bubble_ms", in_milliseconds(many.bubble)},
-              {"optimizer_ms", in_milliseconds(many.optimizer)},
-              {"exposed_ms", in_milliseconds(many.exposed)},
-              {"axes", axes},
               {"stages", stages},
-              {"usable_bytes", in_bytes(many.usable)},
-              {"fits", many.fits},
-              {"seen", many.seen_share > 0.5},
-              {"exchanges", exchanges}};
-  if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
-  return json;
+              {"usable_bytes", in_bytes(least)},
+              {"fits", row.answer->fits()},
+              {"notes", row.answer->notes}};
 }
-
-}  // namespace
 
 std::string parallel_json(const StepRows& rows) {
   Json list = Json::array();

@@ -74,7 +74,23 @@ Json row_json(const Row<StepForecast>& row) {
                    {"seen", name_of(s.seen)},
                    {"memory_bytes", memory_json(s.memory)},
                    {"kernels", kernels}});
-  if (!s.notes.empty()) json["note"] = s.notes.front();
+  json["notes"] = s.notes;
+  return json;
+}
+
+// How long a step takes is not asked of its memory.
+Json memory_row_json(const Row<MemoryForecast>& row) {
+  Json json = setting_json(row.setting);
+  if (!row.answer) {
+    json["error"] = row.answer.error().line();
+    return json;
+  }
+  const MemoryForecast& m = *row.answer;
+  json.update(Json{{"memory_bytes", memory_json(m.stages.front())},
+                   {"largest_batch", m.largest_batch},
+                   {"longest_sequence", m.longest_sequence},
+                   {"ended_by_model", m.ended_by_model},
+                   {"notes", m.notes}});
   return json;
 }
 
@@ -88,25 +104,12 @@ Json list_json(const StepRows& rows) {
 
 std::string predict_json(const StepRows& rows) { return json_text(list_json(rows)); }
 
-StepQuery quickly(StepQuery query) {
-  query.method = Method::roofline;
-  return query;
-}
-
 Result<std::string> memory_document(const std::vector<StepQuery>& queries) {
-  const auto rows = step_rows(queries);
+  const auto rows = memory_rows(queries);
   if (!rows) return rows.error();
-  if (queries.front().over_many()) return parallel_json(*rows);
+  const bool many = queries.front().over_many();
   Json list = Json::array();
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    Json json = row_json((*rows)[i]);
-    const auto memory = forecast(MemoryQuery{queries[i]});
-    if (memory)
-      json.update(Json{{"largest_batch", memory->largest_batch},
-                       {"longest_sequence", memory->longest_sequence},
-                       {"ended_by_model", memory->ended_by_model}});
-    list.push_back(std::move(json));
-  }
+  for (const Row<MemoryForecast>& row : *rows) list.push_back(many ? spread_memory_json(row) : memory_row_json(row));
   return json_text(list);
 }
 

@@ -1,6 +1,7 @@
 // Parts that JSON about steps shares (docs/json.md).
 #pragma once
 
+#include "answers/step_rows.h"
 #include "support/json_value.h"
 #include "tilecast/layout.h"
 #include "tilecast/run.h"
@@ -9,5 +10,7 @@ namespace tilecast {
 
 Json memory_json(const MemoryNeed& need);
 Json layout_json(const RankLayout& layout);
+// The memory of each pipeline stage's ranks.
+Json spread_memory_json(const Row<MemoryForecast>& row);
 
 }  // namespace tilecast

@@ -1,6 +1,7 @@
 #include "api/format_notes.h"
 
 #include "engine/path.h"
+#include "parallel/split.h"
 #include "serve/plan.h"
 
 namespace tilecast {
@@ -27,14 +28,32 @@ std::string prefix_note(const DeploymentOptions& options) {
          " leaves it off for models with linear attention";
 }
 
+void add(std::string note, std::vector<std::string>& notes) {
+  if (!note.empty()) notes.push_back(std::move(note));
+}
+
+std::vector<std::string> served_notes(const Precision& own, bool experts, const Gpu& gpu, EngineKind engine) {
+  std::vector<std::string> notes = path_notes(own, experts, gpu, engine);
+  add(emulated_note(own, gpu), notes);
+  return notes;
+}
+
 }  // namespace
+
+std::vector<std::string> rank_notes(const Run& run, const RankLayout& layout, const Gpu& gpu) {
+  const auto* model = std::get_if<ModelSpec>(&run.model);
+  if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
+  std::vector<std::string> notes = served_notes(run.engine.precision, has_experts(*model), gpu, run.engine.kind);
+  add(refused_blocks(rank_spec(*model, layout), run.engine.precision, run.engine.kind), notes);
+  return notes;
+}
 
 std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds step, const ChosenMethod& method) {
   const auto* model = std::get_if<ModelSpec>(&run.model);
   if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
   const bool experts = has_experts(*model);
   const Precision& own = run.engine.precision;
-  std::vector<std::string> notes = path_notes(own, experts, gpu, run.engine.kind);
+  std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
   std::vector<TimedFormat> wider;
   for (const Precision& precision : wider_formats(own, experts, gpu, run.engine.kind)) {
     Run other = run;
@@ -51,7 +70,9 @@ std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds st
 std::vector<std::string> deployment_notes(const DeploymentOptions& options, const ChosenMethod& method) {
   const bool experts = has_experts(options.model);
   const Precision& own = options.engine.precision;
-  std::vector<std::string> notes = path_notes(own, experts, options.gpu, options.engine.kind);
+  std::vector<std::string> notes = served_notes(own, experts, options.gpu, options.engine.kind);
+  if (options.spread)
+    add(refused_blocks(rank_spec(options.model, options.spread->layout), own, options.engine.kind), notes);
   Workload answers;
   answers.mode = Mode::decode;
   answers.requests = {{64, 1, 1024}};

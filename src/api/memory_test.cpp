@@ -56,6 +56,14 @@ TEST(MemoryApi, AgreesWithTheStep) {
   EXPECT_GT(memory->stages[0].cache_tokens, 0);
 }
 
+TEST(MemoryApi, ASoundsSourceIsAsLongAsItsFrames) {
+  // Whisper large v3 keeps 1,500 frames beside 101 tokens: 32 layers, keys and values 1,280 wide, fp16.
+  const auto one = forecast(
+      MemoryQuery{{.model = "Whisper-Large-v3", .gpu = "L4", .mode = Mode::decode, .batch = 8, .context = 100}});
+  ASSERT_TRUE(one.ok()) << one.error().line();
+  EXPECT_DOUBLE_EQ(in_bytes(one->stages[0].need.cache), 8.0 * (101 + 1500) * 2 * 32 * 1280 * 2);
+}
+
 TEST(MemoryApi, DividesOverRanks) {
   MemoryQuery query = decode_query("Llama-3.1-70B", "H100-SXM");
   query.step.layout.tp = 4, query.step.layout.pp = 2;

@@ -130,6 +130,9 @@ Result<Count> part_count(std::string_view text, const std::string& field) {
 }
 
 Result<Model> model_of(const ModelQuery& query) {
+  // What is asked of a stream below is asked of its copy; one that gives nothing is waited for once.
+  if (is_stream(query.model))
+    if (auto copy = openable_path(query.model); !copy) return std::move(copy).error();
   if (query.model.ends_with(".onnx") || is_piped_onnx(query.model)) return onnx_model(query);
   if (!query.dims.empty())
     return field_error("dim", "has no effect: only ONNX files have named dimensions", "leave it out");

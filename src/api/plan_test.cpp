@@ -105,6 +105,7 @@ TEST(PlanServeApi, ErrorsNameTheField) {
   refused("gpus", [](PlanServeQuery& q) { q.gpus = {"0xH100-SXM"}; });
   refused("prices", [](PlanServeQuery& q) { q.prices = "H100-SXM=cheap"; });
   refused("prices", [](PlanServeQuery& q) { q.prices = "H1000=2"; });
+  refused("prices", [](PlanServeQuery& q) { q.prices = "H100=2,H100-SXM=3"; });
   refused("layout", [](PlanServeQuery& q) { q.layouts = {"tp"}; });
   refused("layout", [](PlanServeQuery& q) { q.layouts = {"zp4"}; });
   refused("min-chance", [](PlanServeQuery& q) { q.min_chance = 1.5; });

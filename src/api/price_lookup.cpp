@@ -1,5 +1,7 @@
 #include "api/price_lookup.h"
 
+#include <set>
+
 #include "gpu/registry.h"
 #include "support/number.h"
 #include "support/text.h"
@@ -11,6 +13,7 @@ constexpr double kMostAnHour = 1e6;
 
 // "H200-SXM=3.1,B200=5"
 Status put_prices(PriceTable& table, const std::string& text) {
+  std::set<std::string> named;
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const auto usd = equals == std::string::npos
@@ -19,6 +22,8 @@ Status put_prices(PriceTable& table, const std::string& text) {
     if (!usd) return field_error("prices", "'" + part + "' is no price", "H200-SXM=3.1,B200=5, or a file");
     const auto gpu = find_gpu(part.substr(0, equals));
     if (!gpu) return field_error("prices", gpu.error().problem, gpu.error().remedy);
+    if (!named.insert(gpu->name).second)
+      return field_error("prices", gpu->name + " has two prices", "one for each GPU");
     table.by_gpu[name_key(gpu->name)] = {*usd, "", ""};
   }
   return Ok{};

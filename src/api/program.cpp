@@ -61,7 +61,8 @@ ProgramStep step_of(const ProgramFile& file, const RecordedProgram& recorded, co
 }
 
 Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
-  if (query.program.empty()) return field_error("program", "is missing", "a file of tilecast.torch, see docs/program.md");
+  if (query.program.empty())
+    return field_error("program", "is missing", "a file of tilecast.torch, see docs/program.md");
   if (query.engine != EngineKind::pytorch && query.engine != EngineKind::compile)
     return field_error("engine", std::string(name_of(query.engine)) + " does not run recorded programs",
                        "pytorch or compile");
@@ -85,11 +86,12 @@ Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
 bool is_program(const std::string& path) {
   if (!path.ends_with(".json") && !path.ends_with(".gz")) return false;
   if (is_stream(path) || !something_at(path)) return false;
+  if (path.ends_with(".json.gz")) return true;  // no other model is packed: reading it says what is wrong with it
   auto bytes = ByteReader::open(path);
   if (!bytes) return false;
   std::string beginning(256, '\0');
   const auto got = bytes->read(beginning.data(), beginning.size());
-  if (!got) return path.ends_with(".json.gz");  // a broken archive: reading it says how
+  if (!got) return false;
   beginning.resize(*got);
   return looks_like_program_json(beginning);
 }

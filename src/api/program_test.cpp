@@ -52,8 +52,8 @@ TEST(ProgramQuestion, CompilingTakesNoMoreKernels) {
 }
 
 TEST(ProgramQuestion, AListIsAnsweredInOrder) {
-  const std::vector<ProgramQuery> queries = {{.program = kBert, .gpu = "B200"}, {.program = kBert, .gpu = "no-card"},
-                                             {.program = kBert, .gpu = "H200-SXM"}};
+  const std::vector<ProgramQuery> queries = {
+      {.program = kBert, .gpu = "B200"}, {.program = kBert, .gpu = "no-card"}, {.program = kBert, .gpu = "H200-SXM"}};
   const auto answers = forecast(std::span<const ProgramQuery>(queries));
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_EQ(answers[0]->gpu, "B200");
@@ -63,10 +63,12 @@ TEST(ProgramQuestion, AListIsAnsweredInOrder) {
 
 TEST(ProgramQuestion, WrongQuestionsNameTheirField) {
   EXPECT_EQ(forecast(ProgramQuery{.gpu = "B200"}).error().field, "program");
-  EXPECT_EQ(forecast(ProgramQuery{.program = kBert, .gpu = "B200", .engine = EngineKind::vllm}).error().field, "engine");
+  EXPECT_EQ(forecast(ProgramQuery{.program = kBert, .gpu = "B200", .engine = EngineKind::vllm}).error().field,
+            "engine");
   EXPECT_FALSE(forecast(ProgramQuery{.program = "/nowhere.json", .gpu = "B200"}));
   const TestFolder folder;
-  EXPECT_FALSE(forecast(ProgramQuery{.program = folder.plain("cut.json", R"({"format":"tilecast.program")"), .gpu = "B200"}));
+  EXPECT_FALSE(
+      forecast(ProgramQuery{.program = folder.plain("cut.json", R"({"format":"tilecast.program")"), .gpu = "B200"}));
 }
 
 TEST(ProgramQuestion, ProgramsAreToldFromOtherFiles) {
@@ -75,6 +77,12 @@ TEST(ProgramQuestion, ProgramsAreToldFromOtherFiles) {
   EXPECT_FALSE(is_program("Llama-3.1-8B"));
   EXPECT_FALSE(is_program(folder.plain("config.json", R"({"model_type":"llama"})")));
   EXPECT_FALSE(is_program("/nowhere.json"));
+  // No other model is packed: what is wrong with one is said of the file, not of an unknown model.
+  const std::string other = folder.gzip("other.json.gz", R"({"traceEvents":[]})");
+  EXPECT_TRUE(is_program(other));
+  const Error wrong = forecast(ProgramQuery{.program = other, .gpu = "B200"}).error();
+  EXPECT_EQ(wrong.place, other);
+  EXPECT_EQ(wrong.field, "format");
 }
 
 }  // namespace

@@ -116,6 +116,10 @@ Result<std::vector<RequestClass>> classes_from(const std::string& text) {
     RequestClass c;
     c.name = part.substr(0, colon);
     if (c.name.empty()) return field_error("classes", "a class needs a name", "chat:share=0.8,priority=0,ttft=500ms");
+    if (c.name.find_first_of("=,/") != std::string::npos)
+      return field_error("classes", "'" + c.name + "' is no name of a class", "chat:share=0.8;batch:share=0.2");
+    if (std::any_of(classes.begin(), classes.end(), [&](const RequestClass& other) { return other.name == c.name; }))
+      return field_error("classes", "'" + c.name + "' is there twice", "one name for each class");
     if (colon != std::string::npos)
       for (const std::string& value : split(part.substr(colon + 1), ',')) {
         const auto equals = value.find('=');

@@ -82,6 +82,17 @@ TEST(ServingRequests, ATracesPrioritiesHoldBesideClasses) {
   EXPECT_EQ(notes(none).find("priorities that the trace says"), std::string::npos);
 }
 
+TEST(ServingRequests, ClassesAreNamedOnceAndBeforeAColon) {
+  for (const char* wrong : {"chat=-1", "a=1,b=2", "/dev/null", "chat:share=1;chat:share=2", ";chat"}) {
+    const auto classes = classes_from(wrong);
+    ASSERT_FALSE(classes.ok()) << wrong;
+    EXPECT_EQ(classes.error().field, "classes") << wrong;
+  }
+  const auto plain = classes_from("chat;batch:share=3");
+  ASSERT_TRUE(plain.ok()) << plain.error().line();
+  EXPECT_EQ(plain->size(), 2u);
+}
+
 TEST(ServingRequests, ClassesByPriority) {
   const auto change = [](SchedulingPolicy policy) {
     return [policy](SimulateQuery& q) {

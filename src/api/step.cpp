@@ -25,6 +25,8 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
     const bool fits = spread->fits();
     StepForecast step = step_of(*asked, *std::move(spread));
     step.method = query.method;
+    for (std::string& note : rank_notes(asked->run, asked->setting.layout, asked->cluster->gpu))
+      step.notes.push_back(std::move(note));
     if (query.list_tasks) {
       auto timeline = timeline_of(step);
       if (!timeline) return std::move(timeline).error();

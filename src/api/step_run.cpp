@@ -46,9 +46,25 @@ bool has_sequence(const Model& model) {
   return spec && !spec->patches && !(spec->audio && !spec->decoder);
 }
 
+// Tokens of an encoder before a decoder: of a sound or an image always as many, of a text what is said.
+Count source_of(const StepQuery& q, const Model& model) {
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  if (!spec || !spec->decoder) return q.source;
+  if (spec->patches) return spec->patches->tokens();
+  return spec->audio ? spec->audio->frames / 2 : q.source;
+}
+
+// A prompt's pass may read as many tokens as it writes; a later step's one new token says nothing of the source.
+bool lacks_source(const StepQuery& q, const Model& model) {
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  return q.mode == Mode::decode && spec && spec->encoder && spec->decoder && source_of(q, model) == 0;
+}
+
 Result<Workload> workload_of(const StepQuery& q, const Model& model) {
+  if (lacks_source(q, model))
+    return field_error("source", "is missing: tokens of the text that the encoder has read", "for example 512");
   Workload w;
-  w.mode = q.mode, w.source_len = q.source, w.all_logits = q.all_logits, w.keep_cache = q.keep_cache;
+  w.mode = q.mode, w.source_len = source_of(q, model), w.all_logits = q.all_logits, w.keep_cache = q.keep_cache;
   if (!q.requests.empty()) {
     auto requests = requests_from(q.requests);
     if (!requests) return std::move(requests).error();
@@ -232,7 +248,8 @@ RankLayout layout_of(const StepQuery& q) {
   if (layout.schedule == PipelineSchedule::zero_bubble_v && layout.chunks == 1) layout.chunks = 2;
   if (!q.framework || q.mode != Mode::train) return layout;
   const FrameworkRecipe& recipe = recipe_of(*q.framework);
-  if (!q.given.sharding && layout.sharding == Sharding::none && layout.replicas() > 1) layout.sharding = recipe.sharding;
+  if (!q.given.sharding && layout.sharding == Sharding::none && layout.replicas() > 1)
+    layout.sharding = recipe.sharding;
   if (!q.given.sequence_parallel && layout.tp > 1) layout.sequence_parallel = recipe.sequence_parallel;
   if (!q.given.tensor_overlap) layout.tensor_overlap = recipe.tensor_overlap;
   const bool beside_shards = recipe.shard_overlap && layout.sharding == Sharding::parameters;

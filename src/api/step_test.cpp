@@ -198,6 +198,7 @@ TEST(StepApi, ErrorsNameTheField) {
   EXPECT_THAT(refused([](auto& q) { q.cluster = "hgx-h1"; }), StartsWith("cluster: unknown cluster"));
   EXPECT_THAT(refused([](auto& q) { q.context = 0; }), StartsWith("context: is missing"));
   EXPECT_THAT(refused([](auto& q) { q.mode = Mode::prefill; }), StartsWith("seq: is missing"));
+  EXPECT_THAT(refused([](auto& q) { q.model = "T5-Base"; }), StartsWith("source: is missing"));
   EXPECT_THAT(refused([](auto& q) { q.mode = Mode::mixed; }), StartsWith("mode: mixed needs requests"));
   const auto alone = [](auto& q, const char* requests) { q.requests = requests, q.batch = 1, q.seq = q.context = 0; };
   EXPECT_THAT(refused([&](auto& q) { alone(q, "8x"); }), StartsWith("requests: "));

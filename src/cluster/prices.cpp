@@ -6,6 +6,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/embedded_clusters.h"
+#include "gpu/registry.h"
 #include "support/file.h"
 #include "support/number.h"
 #include "support/text.h"
@@ -56,9 +57,13 @@ Result<PriceTable> parse_prices(std::string_view text, const std::string& place)
     if (!price || cell("gpu").empty())
       return Error{place + ":" + std::to_string(number), "usd_per_hour",
                    "'" + cell("usd_per_hour") + "' is no price for '" + cell("gpu") + "'", "for example H100-SXM,2.50"};
-    table.by_gpu[name_key(cell("gpu"))] = {*price, cell("provider"), cell("read_on")};
+    const auto known = find_gpu(cell("gpu"));  // by any of its names; a card of one's own has its own
+    const std::string key = name_key(known ? known->name : cell("gpu"));
+    if (!table.by_gpu.try_emplace(key, Price{*price, cell("provider"), cell("read_on")}).second)
+      return Error{place + ":" + std::to_string(number), "gpu", "'" + cell("gpu") + "' has a price above",
+                   "one line for each GPU"};
   }
-  if (header.empty()) return Error{place, "", "has no prices", "columns gpu,usd_per_hour"};
+  if (table.by_gpu.empty()) return Error{place, "", "has no prices", "columns gpu,usd_per_hour"};
   return table;
 }
 

@@ -1,5 +1,7 @@
 #include "cluster/registry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <optional>
@@ -155,6 +157,9 @@ Result<Cluster> cluster_without_fabric(const std::string& text, int gpus_needed)
   const auto nodes =
       counted || colon == std::string::npos ? std::nullopt : count_of(std::string_view(text).substr(colon + 1));
   const std::string name = nodes ? text.substr(0, colon) : text;
+  if (!nodes && !counted && colon != std::string::npos && !is_object_text(text) && find_cluster(text.substr(0, colon)))
+    return error("'" + text.substr(colon + 1) + "' is no number of nodes",
+                 fmt::format("{}:2, at most {}", text.substr(0, colon), kMostNodes));
   auto cluster = counted ? cluster_of_gpus(counted->first, counted->second) : load_cluster(name);
   if (cluster && nodes) cluster = with_nodes(*std::move(cluster), *nodes);
   if (!cluster || gpus_needed <= cluster->gpus()) return cluster;
@@ -168,6 +173,8 @@ Result<Cluster> cluster_without_fabric(const std::string& text, int gpus_needed)
 }  // namespace
 
 Result<Cluster> cluster_of(const std::string& text, int gpus_needed) {
+  if (text.ends_with('@'))
+    return error("'" + text + "' names no fabric behind its @", "hgx-h100:4@hdr200: `tilecast clusters` lists them");
   const auto [name, fabric] = apart_from_fabric(text);
   if (fabric.empty()) return cluster_without_fabric(name, gpus_needed);
   auto cluster = cluster_without_fabric(name, gpus_needed);

@@ -40,6 +40,13 @@ TEST(ClusterRegistry, NamesGrowToWhatIsNeeded) {
   EXPECT_EQ(line_of("hgx-h100:8", 65), "65 GPUs are needed and hgx-h100:8 has 64 (say hgx-h100:9)");
 }
 
+TEST(ClusterRegistry, NodesAndFabricsThatAreNoneAreNamed) {
+  for (const char* nodes : {"0", "-1", "x", "1e18", ""})
+    EXPECT_EQ(cluster_of(std::string("hgx-h100:") + nodes, 1).error().problem,
+              std::string("'") + nodes + "' is no number of nodes");
+  EXPECT_EQ(cluster_of("hgx-h100@", 1).error().problem, "'hgx-h100@' names no fabric behind its @");
+}
+
 TEST(ClusterRegistry, CountedGpusFillThePresetThatHasThem) {
   for (const char* text : {"64xH100", "64\u00d7H100", "64X H100-SXM", "64*h100"}) {
     const auto cluster = cluster_of(text, 64);

@@ -6,6 +6,7 @@
 #include "constants/engine.h"
 #include "constants/training.h"
 #include "engine/narrow.h"
+#include "support/arithmetic.h"
 
 namespace tilecast {
 
@@ -173,7 +174,7 @@ TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute rec
     const bool again = recompute != Recompute::none && section.repeats > 1;
     const Bytes saved = saved_bytes(section, p, compiled, narrow);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
-    const Bytes left = !again                               ? saved
+    const Bytes left = !again                              ? saved
                        : recompute == Recompute::full      ? input
                        : recompute == Recompute::alternate ? (input + saved) / 2.0  // one layer of two
                                                            : saved_bytes(section, p, compiled, narrow, recompute);
@@ -226,8 +227,20 @@ Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& p) {
   return bytes(params * parameter * (1 + states));
 }
 
+namespace {
+
+double cache_element(const Precision& p) { return p.cache == CacheType::fp8 ? 1 : p.activation.activation_bits / 8; }
+
+// Keys and values of cross-attention that one request keeps, as long as its source.
+Bytes source_bytes(const CacheNeed& need, const Workload& workload, const Requests& r, const Precision& precision) {
+  const Count tokens = workload.source_len > 0 ? workload.source_len : r.new_tokens;
+  return bytes(cache_element(precision) * real(need.per_source_token) * real(tokens));
+}
+
+}  // namespace
+
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision) {
-  const double element = precision.cache == CacheType::fp8 ? 1 : precision.activation.activation_bits / 8;
+  const double element = cache_element(precision);
   double sum = 4.0 * static_cast<double>(need.state);
   for (const CachePart& part : need.parts) {
     const Count kept = part.window > 0 ? std::min(tokens, part.window) : tokens;
@@ -240,7 +253,8 @@ Bytes cache_bytes(const CacheNeed& need, const Workload& workload, const Precisi
   Bytes sum;
   if (!workload.keep_cache) return sum;
   for (const Requests& r : workload.requests)
-    sum += cache_bytes(need, r.cached + r.new_tokens, precision) * static_cast<double>(r.count);
+    sum += (cache_bytes(need, r.cached + r.new_tokens, precision) + source_bytes(need, workload, r, precision)) *
+           real(r.count);
   return sum;
 }
 
@@ -259,21 +273,20 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     // Those that are added to fp32 buffers after a pass stand beside them until then.
     const bool twice = wide && training.options.gradient_sum == GradientSum::widened;
     const double gradient_bytes = wide ? 4 + (twice ? own_width : 0) : own_width;
-    need.gradients = bytes(gradient_bytes * (own.dense.trained * shares.dense.gradients +
-                                             own.experts.trained * shares.experts.gradients));
+    need.gradients = bytes(
+        gradient_bytes * (own.dense.trained * shares.dense.gradients + own.experts.trained * shares.experts.gradients));
     if (training.update && !offloads_optimizer(training.offload))
-      need.optimizer =
-          optimizer_bytes(training.optimizer,
-                          own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer,
-                          p);
+      need.optimizer = optimizer_bytes(
+          training.optimizer,
+          own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer, p);
     // A reference of its own, where no adapters can be left out of the same weights.
     if (training.options.reference && own.dense.trained + own.experts.trained == own.dense.count + own.experts.count)
       need.weights += need.weights;
     // torchao keeps what it cast in bf16, and casts it again.
     const bool keeps_cast = cast_code(engine) == CastCode::fused;
-    const TrainingPeak peak = training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile,
-                                            shares.micro_batches, offloads_activations(training.offload),
-                                            keeps_cast ? narrow : nullptr);
+    const TrainingPeak peak =
+        training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile, shares.micro_batches,
+                      offloads_activations(training.offload), keeps_cast ? narrow : nullptr);
     need.activations = peak.forward;
     // Buffers of gradients that stay (Megatron) take nothing over.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)

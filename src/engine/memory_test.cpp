@@ -53,6 +53,28 @@ TEST(Memory, WindowsLatentsAndStatesKeepLess) {
   EXPECT_DOUBLE_EQ(2 * cache_bytes(llama, 77, fp8).base(), cache_bytes(llama, 77, bf16).base());
 }
 
+TEST(Memory, ADecoderKeepsItsEncoderAndWhatThatHasRead) {
+  // Whisper large v3: 1,500 frames of a source, 32 layers, keys and values 1,280 wide, fp16; eight
+  // requests of 101 tokens.
+  tilecast::Run run = run_of("Whisper-Large-v3", Mode::decode, {8, 1, 100});
+  run.workload.source_len = 1500;
+  const Gpu h200 = *load_gpu("H200-SXM");
+  const auto prepared = prepare(run);
+  const auto memory = memory_of(run, *prepared, h200);
+  ASSERT_TRUE(memory.ok()) << memory.error().line();
+  EXPECT_DOUBLE_EQ(memory->need.cache.base(), 8.0 * (101 + 1500) * 2 * 32 * 1280 * 2);
+  EXPECT_NEAR(memory->need.weights.base(), 2.0 * 1.5433e9, 2e6);  // all of its published 1,543 million
+  // A source of text is as long as it is said to be.
+  tilecast::Run text = run_of("T5-Base", Mode::decode, {8, 1, 100});
+  text.workload.source_len = 512;
+  EXPECT_DOUBLE_EQ(need_of(text).cache.base(), 8.0 * (101 + 512) * 2 * 12 * 768 * 2);
+  // The largest batch pays for both.
+  const auto largest = largest_that_fits(run, h200);
+  ASSERT_TRUE(largest.ok());
+  const double rest = memory->usable.base() - memory->need.weights.base();
+  EXPECT_LE(static_cast<double>(largest->batch), rest / (memory->need.cache.base() / 8));
+}
+
 // Peaks of torch.cuda.max_memory_allocated on an H200 (data/measurements/h200_models.csv).
 struct Measured {
   const char* model;

@@ -47,13 +47,14 @@ ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& en
   if (format.id == FormatId::mxfp4) return {named("w4a16_mxfp4"), engine};
   if (format.id == FormatId::nvfp4 && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
     return {named("w4a16_mxfp4"), engine};
-  // TensorRT-LLM's own kernels beside CUTLASS and DeepGEMM (moe_config.backend TRTLLM, deployment guide for DeepSeek R1,
-  // 1.2). With scales of blocks AIConfigurator's collector ran DeepGEMM under TensorRT-LLM, which takes up to three times
-  // as long where tokens are few; FlashInfer packs the same kernels, and SGLang was measured with them.
+  // TensorRT-LLM's own kernels beside CUTLASS and DeepGEMM (moe_config.backend TRTLLM, deployment guide for DeepSeek
+  // R1, 1.2). With scales of blocks AIConfigurator's collector ran DeepGEMM under TensorRT-LLM, which takes up to three
+  // times as long where tokens are few; FlashInfer packs the same kernels, and SGLang was measured with them.
   if (format.id == FormatId::nvfp4 && blackwell(gpu) && engine == Launcher::trtllm)
     return {format, engine, KernelSource::moe_torch_flow_min_latency, "moe_config.backend: TRTLLM"};
   if (format.id == FormatId::fp8_block && blackwell(gpu) && engine == Launcher::trtllm)
-    return {format, Launcher::sglang, KernelSource::named("sglang_flashinfer_trtllm_moe"), "moe_config.backend: TRTLLM"};
+    return {format, Launcher::sglang, KernelSource::named("sglang_flashinfer_trtllm_moe"),
+            "moe_config.backend: TRTLLM"};
   if (format.math == DType::fp8 && format.weight_bits == 8 && hopper(gpu) && engine == Launcher::vllm)
     return fp8_experts_vllm_hopper();
   return {format, engine};
@@ -122,6 +123,32 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
     if (!note.empty()) notes.push_back(std::move(note));
   }
   return notes;
+}
+
+std::string emulated_note(const Precision& p, const Gpu& gpu) {
+  const bool lacks = !gpu.has_tensor(DType::bf16, DType::fp32) && gpu.has_tensor(DType::fp16, DType::fp32);
+  if (p.linear.math != DType::bf16 || !lacks) return {};
+  return fmt::format(
+      "{} has no tensor cores for bf16, which is priced in fp32 on its vector pipe; vLLM refuses it there: "
+      "dtype fp16 is what people run",
+      gpu.name);
+}
+
+// vLLM (Fp8MoEMethod, model_executor/layers/quantization/fp8.py) and SGLang (the same class of its own) raise "the
+// output_size of gate's and up's weight is not divisible by weight quantization block_n".
+std::string refused_blocks(const ModelSpec& rank, const Precision& p, EngineKind engine) {
+  constexpr Count kSide = 128;  // of a block of weights
+  if (p.experts.id != FormatId::fp8_block || !rank.decoder) return {};
+  if (engine != EngineKind::vllm && engine != EngineKind::sglang) return {};
+  for (const LayerRun& run : rank.decoder->layers) {
+    const auto* moe = std::get_if<MoeSpec>(&run.layer.feed_forward);
+    if (!moe || moe->inter % (moe->tp * kSide) == 0) continue;
+    return fmt::format(
+        "{} refuses it: an expert's width of {} over {} ranks is {}, not whole blocks of {} that share a "
+        "scale; share out the experts themselves (ep), or use fewer ranks",
+        name_of(engine), moe->inter, moe->tp, moe->inter / moe->tp, kSide);
+  }
+  return {};
 }
 
 std::vector<std::string> path_flags(const Precision& p, bool has_experts, const Gpu& gpu, EngineKind engine) {

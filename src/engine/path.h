@@ -34,6 +34,13 @@ bool multiplies_any_layout(const Gpu& gpu);
 // One line for each part that runs as something else than its format's name, for people.
 std::vector<std::string> path_notes(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
 
+// What a card that multiplies fp16 on tensor cores and bf16 on none makes of bf16 (Volta, Turing); empty elsewhere.
+std::string emulated_note(const Precision& precision, const Gpu& gpu);
+
+// Why an engine refuses a rank's experts with scales of blocks, whose width has to be whole blocks:
+// "Qwen3-235B-A22B-FP8 over tp 8". `rank`: the model as one rank holds it. Empty where it takes them.
+std::string refused_blocks(const ModelSpec& rank, const Precision& precision, EngineKind engine);
+
 // What the engine has to be told for the paths of a run: variables ("NAME=value"), or lines of TensorRT-LLM's
 // configuration ("moe_config.backend: TRTLLM"). What starts a server has to say them, or it runs something else.
 std::vector<std::string> path_flags(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);

@@ -77,6 +77,28 @@ TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {
   EXPECT_EQ(wider_formats(fp8, false, *find_gpu("A100-SXM-80GB"), EngineKind::vllm).size(), 1u);  // bf16 alone
 }
 
+TEST(Path, CardsWithoutBf16AreToldApart) {
+  EXPECT_THAT(emulated_note(of("Llama-3.1-8B"), *find_gpu("T4")), HasSubstr("T4 has no tensor cores for bf16"));
+  EXPECT_EQ(emulated_note(of("Llama-3.1-8B", "fp16"), *find_gpu("T4")), "");
+  EXPECT_EQ(emulated_note(of("Llama-3.1-8B"), *find_gpu("A10")), "");
+  EXPECT_EQ(emulated_note(of("Llama-3.1-8B"), *find_gpu("P100-PCIe")), "");  // nor for fp16
+}
+
+TEST(Path, ExpertsOfBlocksHaveWholeOnesOnEveryRank) {
+  // Qwen3-235B-A22B-FP8's experts are 1,536 wide: 192 on eight ranks, 384 on four.
+  const auto over = [](const char* model, Count tp, EngineKind engine) {
+    ModelSpec rank = *find_model(model);
+    for (LayerRun& run : rank.decoder->layers)
+      if (auto* moe = std::get_if<MoeSpec>(&run.layer.feed_forward)) moe->tp = tp;
+    return refused_blocks(rank, of(model), engine);
+  };
+  EXPECT_THAT(over("Qwen3-235B-A22B-FP8", 8, EngineKind::vllm), HasSubstr("1536 over 8 ranks is 192"));
+  EXPECT_THAT(over("Qwen3-235B-A22B-FP8", 8, EngineKind::sglang), HasSubstr("sglang refuses it"));
+  EXPECT_EQ(over("Qwen3-235B-A22B-FP8", 4, EngineKind::vllm), "");
+  EXPECT_EQ(over("Qwen3-235B-A22B", 8, EngineKind::vllm), "");  // bf16 has no blocks
+  EXPECT_EQ(over("DeepSeek-V3", 8, EngineKind::vllm), "");      // 2,048 over eight are two
+}
+
 TEST(Path, SaysWhatTheEngineHasToBeTold) {
   const Gpu b200 = *find_gpu("B200"), h200 = *find_gpu("H200-SXM");
   const std::vector<std::string> none, mxfp8 = {"VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1"};

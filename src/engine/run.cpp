@@ -128,6 +128,24 @@ bool is_budgeted(const Run& run) {
 
 namespace {
 
+// Weights that stay on the card though a step does not read them: of an encoder, and of what projects its result, once
+// that is cached.
+Result<Bytes> idle_weights(const ModelSpec& spec, const Workload& workload, const EngineOptions& engine,
+                           const Gpu& gpu) {
+  if (!spec.encoder || !spec.decoder || workload.mode != Mode::decode) return bytes(0);
+  const auto weights = [&](Mode mode) -> Result<Bytes> {
+    Workload shortest;
+    shortest.mode = mode, shortest.requests = {{1, 1, 0}}, shortest.source_len = 1;
+    const auto graph = build(spec, shortest);
+    if (!graph) return graph.error();
+    return memory_need(arranged(*graph, engine), shortest, engine, std::nullopt, {}, gpu).weights;
+  };
+  const auto all = weights(Mode::prefill), read = weights(Mode::decode);
+  if (!all) return all.error();
+  if (!read) return read.error();
+  return *all - *read;
+}
+
 Result<CacheBudget> budget_of(const Run& run, const Gpu& gpu) {
   const auto& spec = std::get<ModelSpec>(run.model);
   const ServingLimits limits = default_limits(run.engine.kind, gpu);
@@ -141,7 +159,12 @@ Result<CacheBudget> budget_of(const Run& run, const Gpu& gpu) {
 }  // namespace
 
 Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu) {
-  const MemoryNeed step = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
+  MemoryNeed step = memory_need(prepared.forward, run.workload, run.engine, prepared.cache, run.training, gpu);
+  if (const auto* spec = std::get_if<ModelSpec>(&run.model)) {
+    const auto idle = idle_weights(*spec, run.workload, run.engine, gpu);
+    if (!idle) return idle.error();
+    step.weights += *idle;
+  }
   if (!is_budgeted(run)) return RunMemory{step, usable_memory(gpu, run.engine.kind), 0};
   const auto budget = budget_of(run, gpu);
   if (!budget) return budget.error();
@@ -208,7 +231,12 @@ Result<bool> fits(const Run& run, const Gpu& gpu, const std::optional<CacheBudge
   if (budget) return budget->cache >= (cache ? cache_bytes(*cache, run.workload, run.engine.precision) : bytes(0));
   auto graph = forward_graph(run);
   if (!graph) return std::move(graph).error();
-  const MemoryNeed need = memory_need(arranged(*graph, run.engine), run.workload, run.engine, cache, run.training, gpu);
+  MemoryNeed need = memory_need(arranged(*graph, run.engine), run.workload, run.engine, cache, run.training, gpu);
+  if (const auto* spec = std::get_if<ModelSpec>(&run.model)) {
+    const auto idle = idle_weights(*spec, run.workload, run.engine, gpu);
+    if (!idle) return idle.error();
+    need.weights += *idle;
+  }
   return need.total() <= usable_memory(gpu, run.engine.kind);
 }
 

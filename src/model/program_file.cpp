@@ -68,6 +68,7 @@ class ProgramReader {
   Count whole(const ProgramJson& value, const std::string& at, Count least, Count most) {
     const bool fits = value.is_number_integer() &&
                       !(value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most));
+    if (most < least) return fail(at, "counts in a list that is empty"), least;
     if (!fits || value.get<Count>() < least || value.get<Count>() > most)
       return fail(at, fmt::format("must be a whole number between {} and {}", least, most)), least;
     return value.get<Count>();

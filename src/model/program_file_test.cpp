@@ -87,6 +87,11 @@ TEST(ProgramFile, ErrorsNameTheField) {
   EXPECT_EQ(refused_program("{\"torch\"", "[\"torch\"").field, "");
 }
 
+TEST(ProgramFile, ListsThatAreEmptyHaveNoPlaces) {
+  const Error none = refused_program("\"phases\": [\"forward\"]", "\"phases\": []");
+  EXPECT_EQ(none.problem, "counts in a list that is empty") << none.line();
+}
+
 TEST(ProgramFile, TruncatedTextsAreRefused) {
   const std::string whole = kSmallProgram;
   for (std::size_t size = 0; size + 1 < whole.size(); size += 7)

@@ -216,7 +216,7 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& d) {
   }
   const RouterLaunch r = router_launch(d.pools, places);
   if (r.empty()) return lines;
-  lines.push_back(fmt::format("# before them{}:", hosts > 1 ? ", on host 0" : ""));
+  lines.push_back(fmt::format("# in front of them, where clients ask{}:", hosts > 1 ? ", on host 0" : ""));
   if (!r.fetch_url.empty()) lines.push_back(fmt::format("curl -fsSLo {} {}", r.fetched, r.fetch_url));
   if (!r.config.empty()) lines.push_back(fmt::format("# {} as --save-dir writes it", r.config_name));
   lines.push_back(shell_line(r.command, in_a_shell(places, 0, true)));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/path.h"
+#include "parallel/split.h"
 #include "serve/plan.h"
 
 namespace tilecast {
@@ -147,6 +148,12 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
         }
         std::shared_ptr<StepTable> known;
         DeploymentOptions options = options_for(query, offer, engine, formats, layout);
+        if (std::string why = refused_blocks(rank_spec(query.model, layout), options.engine.precision, engine);
+            !why.empty()) {
+          ++setups.too_large;
+          setups.does_not_fit = std::move(why);
+          continue;
+        }
         for (const LimitChoice& limits : limit_choices(engine, query)) {
           options.max_sequences = limits.max_sequences, options.max_tokens = limits.max_tokens;
           options.chunk = limits.chunk, options.chunked_prefill = limits.chunked_prefill;

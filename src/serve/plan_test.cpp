@@ -1,5 +1,6 @@
 #include "serve/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster/registry.h"
@@ -290,6 +291,23 @@ TEST(ServePlan, OnlyLayoutsAskedFor) {
   const auto plan = planned(q);
   ASSERT_TRUE(plan && plan->best);
   for (const PlannedDeployment& d : plan->finalists) EXPECT_EQ(d.pool.setup->layout.tp, 2);
+}
+
+TEST(ServePlan, EnginesAreNotAskedForWhatTheyRefuse) {
+  // Experts of 1,536 over eight ranks are not whole blocks of 128: vLLM and SGLang do not start.
+  ServeQuery q = query_of(2000, 50, 1);
+  q.model = *find_model("Qwen3-235B-A22B-FP8");
+  q.gpus = {offer_of("H200-SXM", 1, 8)};
+  q.formats.clear();  // the checkpoint's own
+  RankLayout whole, shared;
+  whole.tp = 8, shared.tp = shared.ep = 8;
+  q.layouts = {whole, shared};
+  const auto setups = serving_setups(q, 0, Method::roofline, nullptr);
+  ASSERT_TRUE(setups.ok());
+  ASSERT_FALSE(setups->all.empty());
+  for (const auto& setup : setups->all) EXPECT_EQ(setup->layout.ep, 8);
+  EXPECT_GT(setups->too_large, 0);
+  EXPECT_THAT(setups->does_not_fit, testing::HasSubstr("not whole blocks of 128"));
 }
 
 TEST(ServePlan, LayoutsOfAModelAndACluster) {

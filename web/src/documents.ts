@@ -57,7 +57,7 @@ export interface Step {
   stages?: { memory_bytes: MemoryBytes; usable_bytes: number }[];
   largest_batch?: number;
   longest_sequence?: number;
-  note?: string;
+  notes?: string[];
   kernels?: StepKernel[];
 }
 

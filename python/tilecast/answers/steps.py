@@ -30,6 +30,11 @@ class Memory:
                    document["workspace"], document["total"], room, document.get("fits", document["total"] <= room))
 
 
+def _fullest_stage(document: Mapping[str, Any]) -> Memory:
+    stages = [Memory.from_document(stage["memory_bytes"], stage["usable_bytes"]) for stage in document["stages"]]
+    return max(stages, key=lambda stage: stage.total)
+
+
 @dataclass(frozen=True)
 class StepForecast(Answer):
     """One step of a model, on one GPU or spread over many."""
@@ -57,8 +62,7 @@ class StepForecast(Answer):
         many = "stages" in document
         parts = _parts_of_many(document) if many else _parts_by_class(document)
         if many:
-            stages = [Memory.from_document(stage["memory_bytes"], stage["usable_bytes"]) for stage in document["stages"]]
-            memory = max(stages, key=lambda stage: stage.total)
+            memory = _fullest_stage(document)
             limited: Optional[str] = max(parts, key=parts.__getitem__)
             seen = "yes" if document["seen"] else "no"
         else:
@@ -106,8 +110,30 @@ def _parts_of_many(document: Mapping[str, Any]) -> Dict[str, float]:
 
 
 @dataclass(frozen=True)
-class MemoryForecast(StepForecast):
-    """What a step needs of a GPU's memory. Its times are the roofline's: memory does not ask how long."""
+class MemoryForecast(Answer):
+    """What a step needs of a GPU's memory; how long it takes is :func:`predict`'s to say."""
+
+    model: str
+    gpu: str
+    mode: str
+    engine: str
+    dtype: str
+    memory: Memory  # of one GPU; of many, the fullest stage's
+    gpus: int
+    cluster: str  # empty: one GPU
+
+    @classmethod
+    def from_document(cls, document: Dict[str, Any]) -> "MemoryForecast":
+        if "stages" in document:
+            memory = _fullest_stage(document)
+        else:
+            memory = Memory.from_document(document["memory_bytes"])
+        return cls(document, document["model"], document["gpu"], document["mode"], document["engine"], document["dtype"], memory,
+                   document.get("gpus", 1), document.get("cluster", ""))
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.document.get("fits", self.memory.fits))
 
     @property
     def largest_batch(self) -> int:

@@ -123,7 +123,7 @@ function Results({ rows, query, own, change }: ResultsProps) {
           onPick={pick}
         />
       )}
-      {shown?.note && <p class="note">{shown.note}</p>}
+      {shown?.notes?.length ? <p class="note">{shown.notes.join('; ')}</p> : null}
       {shown && (
         <Breakdown
           step={shown}
