@@ -38,6 +38,19 @@ std::vector<std::string> served_notes(const Precision& own, bool experts, const 
   return notes;
 }
 
+// Where tokens are few, how they spread says how many experts are read: evenly, as many as can be.
+std::string routing_note(const Run& run, const ModelSpec& model) {
+  constexpr Count kFew = 4;  // visits an expert; beyond them nearly all are read however tokens spread
+  if (run.engine.routing || !model.decoder) return {};
+  for (const LayerRun& layers : model.decoder->layers) {
+    const auto* moe = std::get_if<MoeSpec>(&layers.layer.feed_forward);
+    if (moe && run.workload.tokens() > 1 && run.workload.tokens() * moe->topk < kFew * moe->experts)
+      return "tokens are taken to spread evenly over experts, which reads most of them; simulate and plan serve take "
+             "routing power:1.2";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> rank_notes(const Run& run, const RankLayout& layout, const Gpu& gpu) {
@@ -45,6 +58,7 @@ std::vector<std::string> rank_notes(const Run& run, const RankLayout& layout, co
   if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
   std::vector<std::string> notes = served_notes(run.engine.precision, has_experts(*model), gpu, run.engine.kind);
   add(refused_blocks(rank_spec(*model, layout), run.engine.precision, run.engine.kind), notes);
+  add(routing_note(run, *model), notes);
   return notes;
 }
 
@@ -54,6 +68,7 @@ std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds st
   const bool experts = has_experts(*model);
   const Precision& own = run.engine.precision;
   std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
+  add(routing_note(run, *model), notes);
   std::vector<TimedFormat> wider;
   for (const Precision& precision : wider_formats(own, experts, gpu, run.engine.kind)) {
     Run other = run;

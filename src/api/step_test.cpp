@@ -184,6 +184,33 @@ TEST(StepApi, WritesEveryRanksPartForSimulators) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_GT(traces->trace(rank).size(), 1000u) << rank;
 }
 
+TEST(StepApi, SaysHowFewTokensSpreadOverExperts) {
+  const auto notes = [](Count batch, const std::string& routing) {
+    StepQuery q = decode_query();
+    q.model = "Qwen3-30B-A3B", q.gpu = "H200-SXM", q.batch = batch, q.routing = routing;
+    const auto step = forecast(q);
+    EXPECT_TRUE(step.ok()) << step.error().line();
+    return step ? testing::PrintToString(step->notes) : "";
+  };
+  EXPECT_THAT(notes(16, ""), HasSubstr("spread evenly over experts"));
+  EXPECT_EQ(notes(16, "power:1.2").find("spread evenly"), std::string::npos);
+  EXPECT_EQ(notes(64, "").find("spread evenly"), std::string::npos);  // 512 visits of 128 experts
+}
+
+TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {
+  StepQuery q = decode_query();
+  q.model = "Qwen3-235B-A22B-FP8", q.gpu.clear(), q.cluster = "hgx-h200";
+  const auto notes = [&q](int tp, int ep) {
+    q.layout.tp = tp, q.layout.ep = ep;
+    const auto step = forecast(q);
+    EXPECT_TRUE(step.ok()) << step.error().line();
+    return step ? testing::PrintToString(step->notes) : "";
+  };
+  EXPECT_THAT(notes(8, 1), HasSubstr("vllm refuses it: an expert's width of 1536 over 8 ranks is 192"));
+  EXPECT_EQ(notes(8, 8).find("refuses"), std::string::npos);
+  EXPECT_EQ(notes(4, 1).find("refuses"), std::string::npos);
+}
+
 TEST(StepApi, ErrorsNameTheField) {
   const auto refused = [](auto change) {
     StepQuery query = decode_query();
