@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from package_testing import MISSING, ROOT, needs_package
+from package_testing import MISSING, PROGRAM, ROOT, needs_package
 
 if not MISSING:
     import numpy
@@ -121,9 +121,60 @@ class Questions(unittest.TestCase):
         none = tilecast.plan_serve("Llama-3.2-1B", slo="tpot=1us", rate=2, gpus=["H100"], input=128, output=16)
         self.assertIsNone(none.best)
 
-    def test_diagnose_and_calibrate(self):
+    def test_diagnose(self):
         trace = tilecast.diagnose(ROOT / "data" / "measurements" / "traces" / "h200_eager.json.gz")
         self.assertTrue(trace.work and trace.advice)
+
+    def test_calibrate(self):
+        """A card whose rows all took twice as long is forecast slower afterwards, by any question."""
+        import csv
+        import gzip
+        with gzip.open(ROOT / "data" / "measurements" / "h200_both_quick.csv.gz", "rt") as file:
+            rows = list(csv.DictReader(file))
+        column = next(name for name in rows[0] if name.startswith("latency"))
+        for row in rows:
+            row[column] = str(2 * float(row[column]))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "slow.csv"
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, [*rows[0]], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+            mine = tilecast.calibrate("H200-SXM", path)
+        self.assertGreater(mine.rows, 100)
+        self.assertLess(mine.error_after, mine.error_before)
+        shape = dict(m=2048, n=4096, k=4096)
+        plain, slow = tilecast.kernel("gemm", gpu="H200-SXM", **shape), tilecast.kernel("gemm", gpu=mine, **shape)
+        self.assertEqual(slow.standing, "calibrated")
+        self.assertGreater(slow.latency_us, 1.5 * plain.latency_us)
+        table = tilecast.predict("Llama-3.2-1B", gpu=["H200-SXM", mine], mode="decode", batch=8, context=512)
+        self.assertGreater(table[1].answer.step_ms, 1.2 * table[0].answer.step_ms)
+        again = pickle.loads(pickle.dumps(mine))
+        self.assertEqual(tilecast.kernel("gemm", gpu=again, **shape).latency_us, slow.latency_us)
+        with self.assertRaises(tilecast.QueryError) as refused:
+            tilecast.calibrate("H200-SXM", "/nowhere.csv")
+        self.assertIn("nowhere", str(refused.exception))
+
+    def test_tuned_files_are_those_of_the_program(self):
+        asked = dict(experts=8, hidden=1024, inter=512, topk=2, tokens=[1, 64])
+        self.assertEqual(tilecast.tune_moe("H200-SXM", **asked).files, {})
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "tune", "fused-moe", "--gpu", "H200-SXM", "--experts", "8", "--hidden", "1024", "--inter", "512",
+                            "--topk", "2", "--tokens", "1,64", "-o", folder + "/theirs"], check=True, capture_output=True)
+            written = tilecast.tune_moe("H200-SXM", files=True, **asked).save(folder + "/ours")
+            self.assertTrue(written)
+            for path in written:
+                self.assertEqual(path.read_text(), (Path(folder) / "theirs" / path.relative_to(folder + "/ours")).read_text())
+
+    def test_tune_gemm(self):
+        tuning = tilecast.tune_gemm("H100-SXM", m=512, n=4096, k=4096)
+        self.assertEqual((tuning.m, tuning.n, tuning.k), (512, 4096, 4096))
+        times = [one["forecast_us"] for one in tuning.best]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(len(tilecast.tune_gemm("H100-SXM", m=[16, 512], n=4096, k=4096)), 2)
+        with self.assertRaises(tilecast.QueryError) as refused:
+            tilecast.tune_gemm("H100-SXM", m=0, n=4096, k=4096)
+        self.assertEqual(refused.exception.field, "m")
 
     def test_arguments_of_the_package(self):
         self.assertIn("context", tilecast.arguments("predict"))
@@ -291,6 +342,21 @@ class Batches(unittest.TestCase):
 
 @needs_package
 class Handles(unittest.TestCase):
+    def test_memory_does_not_grow_with_questions(self):
+        """What is kept between questions lies on grids: thousands of new ones add little."""
+        steps = tilecast.StepPredictor("Llama-3.2-1B", gpu="H100-SXM")
+        resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def ask(first, count):
+            for i in range(first, first + count):
+                steps.step_time(prefill=[(1 + i % 4001, i % 7919)], decode=[(37 * i + j * j) % 30000 for j in range(1 + i % 64)])
+                tilecast.kernel("gemm", m=1 + i, n=64, k=64, gpu="H100-SXM")
+
+        ask(0, 400)
+        before = resident()
+        ask(400, 1200)
+        self.assertLess(resident() - before, 24e6)
+
     def test_pickles(self):
         for thing in (tilecast.kernel("gemm", gpu="H100-SXM", **SHAPE), tilecast.kernel("gemm", gpu=["H100-SXM", "x"], **SHAPE),
                       tilecast.gpu({"like": "L4", "name": "Mine"})):

@@ -12,21 +12,21 @@ import importlib as _importlib
 import types as _types
 
 from ._library import VERSION as __version__
-from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, Interval, KernelForecast, Memory, MemoryForecast, Model,
-                      MoeTuning, ProgramForecast, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
+from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, GemmTuning, Gpu, Interval, KernelForecast, Memory, MemoryForecast,
+                      Model, MoeTuning, ProgramForecast, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
 from .batches import batch
 from .errors import LibraryError, QueryError, TilecastError
 from .predictor import StepPredictor
 from .questions import (arguments, calibrate, clusters, collective, diagnose, gpu, gpus, kernel, memory, models, plan_serve, plan_train,
-                        predict, retime, simulate, tune_moe)
+                        predict, retime, simulate, tune_gemm, tune_moe)
 from .sweeps import Sweep, sweep
 from .tables import Row, Table
 
 __all__ = [
-    "Answer", "Calibration", "CollectiveForecast", "Diagnosis", "Gpu", "Interval", "KernelForecast", "LibraryError", "Memory",
+    "Answer", "Calibration", "CollectiveForecast", "Diagnosis", "GemmTuning", "Gpu", "Interval", "KernelForecast", "LibraryError", "Memory",
     "MemoryForecast", "Model", "MoeTuning", "ProgramForecast", "QueryError", "Retiming", "Row", "ServingPlan", "Simulation", "StepForecast",
     "StepPredictor", "Sweep", "Table", "TilecastError", "TrainingPlan", "__version__", "arguments", "batch", "calibrate", "clusters", "collective", "diagnose",
-    "gpu", "gpus", "kernel", "memory", "models", "plan_serve", "plan_train", "predict", "retime", "simulate", "sweep", "tune_moe",
+    "gpu", "gpus", "kernel", "memory", "models", "plan_serve", "plan_train", "predict", "retime", "simulate", "sweep", "tune_gemm", "tune_moe",
 ]
 
 

@@ -15,7 +15,7 @@ from .errors import QueryError
 _LISTS = ("list", "counts")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=64)  # as many as there are questions, and names that are none
 def _lists_of(question: str) -> FrozenSet[str]:
     names = set()
     for one in _library.questions():

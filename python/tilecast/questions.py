@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, Union
 
 from . import _library, _values
-from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, Gpu, KernelForecast, MemoryForecast, Model, MoeTuning,
+from .answers import (Answer, Calibration, CollectiveForecast, Diagnosis, GemmTuning, Gpu, KernelForecast, MemoryForecast, Model, MoeTuning,
                       ProgramForecast, Retiming, ServingPlan, Simulation, StepForecast, TrainingPlan)
 from .errors import QueryError, from_document
 from .tables import Row, Table
@@ -159,7 +159,8 @@ def retime(trace: Any, gpu: Any = None, **arguments: Any) -> Any:
 
 
 def tune_moe(gpu: Any = None, **arguments: Any) -> Any:
-    """Triton configurations of fused experts, ranked: a :class:`MoeTuning`, or a table of them.
+    """Triton configurations of fused experts, ranked: a :class:`MoeTuning`, or a table of them. With ``files=True`` it has the
+    files that vLLM and SGLang load, and ``save(folder)`` writes them.
 
     >>> import tilecast
     >>> tuning = tilecast.tune_moe("H200-SXM", experts=128, hidden=2048, inter=768, topk=8, tokens=[16, 256])
@@ -167,6 +168,17 @@ def tune_moe(gpu: Any = None, **arguments: Any) -> Any:
     [16, 256]
     """
     return _ask("tune fused-moe", _whole(MoeTuning), {"gpu": gpu, **arguments})
+
+
+def tune_gemm(gpu: Any = None, **arguments: Any) -> Any:
+    """Triton configurations of a plain product, ranked: a :class:`GemmTuning`, or a table of them.
+
+    >>> import tilecast
+    >>> tuning = tilecast.tune_gemm("H200-SXM", m=512, n=4096, k=4096)
+    >>> tuning.pick == tuning.best[0]["config"]
+    True
+    """
+    return _ask("tune gemm", _whole(GemmTuning), {"gpu": gpu, **arguments})
 
 
 def calibrate(gpu: Any, data: Any, **arguments: Any) -> Any:

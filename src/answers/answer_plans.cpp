@@ -57,10 +57,12 @@ AnswerDocument ask_tune_moe(GivenArguments& given) {
   MoeTuneQuery query;
   Measuring measuring;
   if (auto filled = given.fill(arguments_of(measuring)); !filled) return filled.error();
+  const auto files_asked = given.take_yes_no("files");  // in place of the command line's folder to write them to
+  if (!files_asked) return files_asked.error();
   if (auto fine = read_query(given, query); !fine) return fine.error();
   const auto tuning = tune(query, measuring, given.progress());
   if (!tuning) return tuning.error();
-  if (!given.wants_files()) return moe_tuning_json(*tuning, {});
+  if (!given.wants_files() && !*files_asked) return moe_tuning_json(*tuning, {});
   const auto made = engine_files(query, *tuning);
   if (!made) return made.error();
   std::vector<AnswerFile> files;

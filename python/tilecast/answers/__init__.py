@@ -5,7 +5,7 @@ of its own.
 """
 
 from .answer import Answer, Interval
-from .kernels import CollectiveForecast, KernelForecast, MoeTuning
+from .kernels import CollectiveForecast, GemmTuning, KernelForecast, MoeTuning
 from .known import Calibration, Gpu, Model
 from .plans import ServingPlan, Simulation, TrainingPlan
 from .recordings import Diagnosis, Retiming
@@ -16,6 +16,7 @@ __all__ = [
     "Calibration",
     "CollectiveForecast",
     "Diagnosis",
+    "GemmTuning",
     "Gpu",
     "Interval",
     "KernelForecast",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Dict, List
 
 from ..pictures import Picture
@@ -95,9 +96,49 @@ class MoeTuning(Answer):
         return cls(document, document["gpu"], document["dtype"], {one["tokens"]: one["pick"] for one in document["tuned"]},
                    document["tuned"])
 
+    @property
+    def files(self) -> Dict[str, str]:
+        """What vLLM and SGLang load, by the paths they look for under a folder; asked for by ``tune_moe(..., files=True)``."""
+        return {file["name"]: file["text"] for file in self.document["files"]}
+
+    def save(self, folder: Any) -> List[Path]:
+        """Writes the files, and says where they are."""
+        written = []
+        for name, text in self.files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            written.append(path)
+        return written
+
     def figures(self) -> Dict[str, Any]:
         return {"gpu": self.gpu, "dtype": self.dtype, "configurations": self.document["configurations"],
                 "tokens": ", ".join(map(str, self.picks))}
 
     def details(self) -> List[Dict[str, Any]]:
         return [{"tokens": one["tokens"], **one["pick"], "forecast_us": one["best"][0]["forecast_us"]} for one in self.tuned]
+
+
+@dataclass(frozen=True)
+class GemmTuning(Answer):
+    """Triton configurations of a plain product, ranked by forecast."""
+
+    gpu: str
+    dtype: str
+    m: int
+    n: int
+    k: int
+    pick: Dict[str, int]
+    best: List[Dict[str, Any]] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_document(cls, document: Dict[str, Any]) -> "GemmTuning":
+        return cls(document, document["gpu"], document["dtype"], document["m"], document["n"], document["k"], document["pick"],
+                   document["best"])
+
+    def figures(self) -> Dict[str, Any]:
+        return {"gpu": self.gpu, "dtype": self.dtype, "m": self.m, "n": self.n, "k": self.k,
+                "configurations": self.document["configurations"], **self.pick}
+
+    def details(self) -> List[Dict[str, Any]]:
+        return [{**one["config"], "forecast_us": one["forecast_us"]} for one in self.best]
