@@ -349,6 +349,11 @@ void add_tune(List& list) {
   list.add(triton::kRegisters);
 }
 
+void add_slots(List& list, const DepthwiseSlots& slots) {
+  list.add(slots.tap);
+  list.add(slots.result);
+}
+
 void add_programs(List& list) {
   list.add(kStridedAxis);
   list.add(kMixedTypes);
@@ -373,6 +378,15 @@ void add_programs(List& list) {
   list.add(kManyStates);
   list.add(kManyNarrowStates);
   list.add(kDividedPlaces);
+  list.add(kTf32FilterGradient);
+  add_slots(list, kDepthwiseOwn);
+  add_slots(list, kDepthwiseOwnGradient);
+  add_slots(list, kDepthwiseLast);
+  add_slots(list, kDepthwiseLastWide);
+  add_slots(list, kDepthwiseLastGradient);
+  add_slots(list, kDepthwiseFilterNarrow);
+  add_slots(list, kDepthwiseFilterWide);
+  list.add(kConvolutionSetUp);
   list.add(kLoneLaunchUnits);
   list.add(kForeachCalls);
 }

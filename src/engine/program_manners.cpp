@@ -34,6 +34,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::many_states: return kManyStates;
     case Manner::many_narrow_states: return kManyNarrowStates;
     case Manner::divided_places: return kDividedPlaces;
+    case Manner::tf32_filter_gradient: return kTf32FilterGradient;
   }
   return 1;
 }

@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/program.h"
 #include "model/program_rules.h"
 
 namespace tilecast {
 namespace {
+
+using constants::DepthwiseSlots;
+using constants::kConvolutionSetUp;
+using constants::kDepthwiseFilterNarrow;
+using constants::kDepthwiseFilterWide;
+using constants::kDepthwiseLast;
+using constants::kDepthwiseLastGradient;
+using constants::kDepthwiseLastWide;
+using constants::kDepthwiseOwn;
+using constants::kDepthwiseOwnGradient;
 
 // A convolution in any number of dimensions, as the two that the kernel family has.
 struct Window {
@@ -80,11 +91,14 @@ std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& i
   return window;
 }
 
-// A tile of 32 channels and as many positions is turned through shared memory, full or not.
+// A tile of 32 channels and as many positions is turned through shared memory, full or not; a filter's positions are its
+// taps.
 void add_turn(KernelList& list, const ProgramLayout& image) {
   constexpr Count kTile = 32;
   const Count channels = std::max<Count>(1, image.shape[1]);
-  const double size = bytes_of(image) * static_cast<double>(round_up(channels, kTile)) / static_cast<double>(channels);
+  const Count positions = std::max<Count>(1, elements_of(image) / (channels * std::max<Count>(1, image.shape[0])));
+  const auto filled = [](Count count) { return static_cast<double>(round_up(count, kTile)) / static_cast<double>(count); };
+  const double size = bytes_of(image) * filled(channels) * filled(positions);
   list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::vectorized, PointwiseOp::copy,
                 Manner::turned);
   list.last().workspace = bytes_of(image);
@@ -95,25 +109,49 @@ std::string_view multiplied_as(std::string_view dtype) { return dtype == "fp32" 
 
 Count taps_of(const Conv2d& s) { return (s.kernel_h ? s.kernel_h : s.kernel) * (s.kernel_w ? s.kernel_w : s.kernel); }
 
-// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe. cuDNN has a kernel for
+// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe. cuDNN has kernels for
 // channels-last images; else PyTorch's own computes every tap's place and compares it with the edges
-// (DepthwiseConv2d.cu).
-void add_depthwise(KernelList& list, const Window& window, const ProgramLayout& image, const ProgramLayout& results) {
+// (DepthwiseConv2d.cu), and its gradient divides by the stride as well.
+struct Depthwise {
+  bool last = false, gradient = false;
+};
+DepthwiseSlots slots_of(const Depthwise& how, std::string_view dtype) {
+  if (!how.last) return how.gradient ? kDepthwiseOwnGradient : kDepthwiseOwn;
+  if (how.gradient) return kDepthwiseLastGradient;
+  return element_bytes(dtype) > 2 ? kDepthwiseLastWide : kDepthwiseLast;
+}
+
+void add_depthwise(KernelList& list, const Window& window, const ProgramLayout& image, const ProgramLayout& results,
+                   const Depthwise& how) {
   constexpr Count kThreads = 128, kEach = 4;
-  constexpr double kSlots = 4, kOwnSlots = 10;  // of a tap: its load, its place, its product
   Custom shape;
-  const auto outputs = static_cast<double>(elements_of(results));
+  const auto outputs = static_cast<double>(elements_of(results)), taps = static_cast<double>(taps_of(window.shape));
   shape.ctas = std::max<Count>(1, elements_of(results) / (kThreads * kEach));
   shape.threads = kThreads;
-  const double slots = holds_channels_last(results) ? kSlots : kOwnSlots;
-  shape.vector_ops = 2 * slots * static_cast<double>(taps_of(window.shape)) * outputs;
+  const DepthwiseSlots slots = slots_of(how, image.dtype);
+  shape.vector_ops = 2 * (slots.tap * taps + slots.result) * outputs;
   shape.load_bytes = bytes_of(image), shape.store_bytes = bytes_of(results);
   list.add("depthwise convolution", shape, priced_as(image.dtype).format);
 }
 
-// The gradient of such filters: a CTA for every number of them, whose warps take an image each and walk over its positions.
+// The gradient of such filters, channels last: cuDNN's, sums over parts of the images and then over the parts.
+void add_depthwise_filter_last(KernelList& list, const Window& window, const ProgramLayout& image,
+                               const ProgramLayout& gradient) {
+  constexpr Count kThreads = 128, kEach = 8;
+  const auto elements = static_cast<double>(elements_of(gradient)), taps = static_cast<double>(taps_of(window.shape));
+  const DepthwiseSlots slots = element_bytes(image.dtype) > 2 ? kDepthwiseFilterWide : kDepthwiseFilterNarrow;
+  Custom shape;
+  shape.ctas = std::max<Count>(1, elements_of(gradient) / (kThreads * kEach)), shape.threads = kThreads;
+  shape.vector_ops = 2 * (slots.tap * taps + slots.result) * elements;
+  shape.load_bytes = bytes_of(image) + bytes_of(gradient), shape.store_bytes = 1;
+  list.add("depthwise filter gradient", shape, priced_as(image.dtype).format);
+  list.add_grid("depthwise filter sums", 1, kThreads, 1, 1, kConvolutionSetUp);
+}
+
+// ... channels first, PyTorch's: a CTA for every number of them, whose warps take an image each and walk over its positions.
 void add_depthwise_filter(KernelList& list, const Window& window, const ProgramLayout& image,
-                          const ProgramLayout& gradient) {
+                          const ProgramLayout& gradient, bool last) {
+  if (last) return add_depthwise_filter_last(list, window, image, gradient);
   constexpr Count kMost = 256, kWarp = 32;
   const Count images = std::max<Count>(1, gradient.shape[0]), warps = std::min(images, kMost / kWarp);
   const Count positions = elements_of(gradient) / (images * std::max<Count>(1, gradient.shape[1]));
@@ -132,6 +170,12 @@ bool is_depthwise(const Conv2d& s) { return s.groups > 1 && s.groups == s.in_cha
 void add_bias(KernelList& list, const ProgramLayout& out) {
   const double size = bytes_of(out);
   list.add_pass("bias", size, size, element_bytes(out.dtype), TorchWalk::strided);
+}
+
+// Inductor keeps images of two axes channels last (torch/_inductor/kernel/conv.py), those of one or three as they come.
+bool is_last(const OperatorView& view, const ProgramLayout& image) {
+  constexpr std::size_t kImage = 4;  // batch, channels and two axes
+  return (view.card().compiled && image.shape.size() == kImage) || holds_channels_last(image);
 }
 
 struct Sides {
@@ -169,12 +213,25 @@ void add_padded(KernelList& list, const Window& window, std::string_view name, s
   list.add(name, shape, multiplied_as(dtype)).manner = Manner::few_channels;
 }
 
+// A step of the main loop takes 128 bytes of channels of one tap, and a tile as many of the results' channels.
+void fill_tiles(Window& window, std::string_view dtype) {
+  constexpr Count kWide = 32, kNarrow = 64;
+  const Count step = dtype == "fp32" ? kWide : kNarrow;
+  Conv2d& s = window.shape;
+  if (s.groups > 1) return;  // kernels for groups have tiles of their own
+  s.in_channels = round_up(s.in_channels / window.depth, step) * window.depth;
+  s.out_channels = round_up(s.out_channels, step);
+}
+
 void add_direction(KernelList& list, const Window& window, ConvBackward direction, std::string_view name,
                    std::string_view dtype) {
-  Conv2d shape = window.shape;
-  shape.backward = direction;
-  if (has_few_channels(window, dtype) && shape.groups == 1) return add_padded(list, window, name, dtype);
-  list.add(name, shape, multiplied_as(dtype));
+  if (has_few_channels(window, dtype) && window.shape.groups == 1) return add_padded(list, window, name, dtype);
+  Window filled = window;
+  fill_tiles(filled, dtype);
+  filled.shape.backward = direction;
+  list.add_grid("convolution set-up", 1, 32, 1, 1, kConvolutionSetUp);
+  ProgramKernel& kernel = list.add(name, filled.shape, multiplied_as(dtype));
+  if (direction == ConvBackward::weight && dtype == "fp32") kernel.manner = Manner::tf32_filter_gradient;
 }
 
 // One tap and no steps: a product over all positions, image by image where channels come first.
@@ -203,13 +260,14 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   const Sides sides = sides_of(view, *in, *out);
   const auto window = window_of(view, *sides.image, *filter, *sides.results);
   if (!window) return;
-  const bool compiled = view.card().compiled, last = compiled || holds_channels_last(*out);
+  const bool compiled = view.card().compiled, last = is_last(view, *out);
   const bool transposed = view.truth("transposed"), turns = !last && !window->unit;
   if (is_depthwise(window->shape)) {
-    add_depthwise(list, *window, *in, *out);
+    add_depthwise(list, *window, *in, *out, {last, false});
   } else {
     const ConvBackward direction = transposed ? ConvBackward::data : ConvBackward::none;
     if (turns && !holds_channels_last(*in)) add_turn(list, *in);
+    if (turns) add_turn(list, *filter);
     if (window->unit && window->shape.groups == 1)
       add_unit(list, window->shape, last, direction, in->dtype);
     else
@@ -230,14 +288,16 @@ void lower_convolution_gradients(const OperatorView& view, KernelList& list) {
   const bool wants_data = at(mask, 0, 1) != 0, wants_filter = mask.size() < 2 || mask[1] != 0,
              wants_bias = mask.size() > 2 && mask[2] != 0;
   const std::string_view dtype = in->dtype;
-  const bool plain_unit = window->unit && window->shape.groups == 1, last = view.card().compiled || holds_channels_last(*gradient);
+  const bool plain_unit = window->unit && window->shape.groups == 1, last = is_last(view, *gradient);
   const bool turns = !last && !window->unit, transposed = view.truth("transposed");
   if (is_depthwise(window->shape)) {
-    if (wants_data) add_depthwise(list, *window, *gradient, *in);
-    if (wants_filter) add_depthwise_filter(list, *window, *in, *gradient);
+    if (wants_data) add_depthwise(list, *window, *gradient, *in, {last, true});
+    if (wants_filter) add_depthwise_filter(list, *window, *in, *gradient, last);
   } else {
     if (turns) add_turn(list, *gradient);
     if (turns && wants_filter) add_turn(list, *in);
+    if (turns) add_turn(list, *filter);  // read for the data's gradient, or written as its own
+    if (turns && wants_data && wants_filter) add_turn(list, *filter);
     const ConvBackward to_data = transposed ? ConvBackward::none : ConvBackward::data;
     if (wants_data && plain_unit) add_unit(list, window->shape, last, to_data, dtype);
     if (wants_data && !plain_unit) add_direction(list, *window, to_data, "data gradient", dtype);

@@ -41,6 +41,7 @@ enum class Manner : std::uint8_t {
   many_states,          // an optimizer's tensors side by side, in fp32 ...
   many_narrow_states,   // ... and in 16 bits, converted one by one
   divided_places,       // every element's place by several divisions
+  tf32_filter_gradient, // of a convolution in fp32
 };
 
 // What lowering asks of a card; grids follow it.

@@ -15,6 +15,7 @@ class Program:
     sizes: dict[str, Any] = field(default_factory=dict)
     engine: str = "eager"  # eager | compile
     trace: bool = False  # its profiler's trace is kept, for retiming
+    laid_out: bool = False  # its layers follow from tensors' numbers, which fake ones do not have
 
     @property
     def name(self) -> str:
@@ -151,7 +152,8 @@ def blind() -> list[Program]:
         _p("translator", "translator", t, batch=128, length=64),
         _p("mixture", "mixture", t, batch=4, length=1024, layers=6, train=True),
         _p("mixer", "mixer", i, batch=128),
-        _p("regnet", "torchvision_model", i, name="regnet_y_3_2gf", batch=128, dtype="fp16", channels_last=True),
+        Program("regnet", "torchvision_model", i,
+                {"name": "regnet_y_3_2gf", "batch": 128, "dtype": "fp16", "channels_last": True}, laid_out=True),
         _p("densenet", "torchvision_model", t, name="densenet121", batch=64, train=True, autocast="bf16"),
         _p("distilled", "distilled", i, batch=1, length=128),
         _p("registers", "registers", i, c, batch=64, side=224),

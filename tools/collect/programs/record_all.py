@@ -38,8 +38,13 @@ def make_state(work: Any) -> None:
 
 def record(program: Program) -> tuple[Recorder, float]:
     """The recording and the processor seconds of the step alone."""
+    made = catalogue.build(program) if program.laid_out else None
     with Recorder(program.name) as recorder, torch.device("cuda:0"):
-        work = catalogue.build(program).prepare()
+        work = made or catalogue.build(program)
+        if made is not None:
+            recorder.fake(made.model)
+            made.inputs = {name: torch.empty_like(value, device="cuda:0") for name, value in made.inputs.items()}
+        work.prepare()
         if work.loss is not None:
             make_state(work)
         compiled = program.engine == "compile"

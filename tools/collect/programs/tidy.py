@@ -54,8 +54,9 @@ def main() -> None:
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--out", required=True)
     parser.add_argument("--prefix", required=True)
+    parser.add_argument("--half", default="", help="programs of this half alone")
     args = parser.parse_args()
-    programs = list(rows(args.folders, "programs.csv"))
+    programs = [row for row in rows(args.folders, "programs.csv") if args.half in ("", row["half"])]
     columns = [*programs[0]]
     columns.insert(columns.index("kernel_sum_ms") + 1, "host_bound")
     with open(os.path.join(args.out, args.prefix + ".csv"), "w", newline="") as file:
