@@ -61,6 +61,15 @@ std::string share_table(const char* title, const char* second, const std::vector
   return table.shown(2);
 }
 
+std::string collectives_table(const ProgramStep& step) {
+  std::string out = fmt::format("One of {} ranks on {}: collectives take {}, of which the step waits {}.\n\n", step.ranks,
+                                step.cluster, text_of(step.exchanged), text_of(step.exposed));
+  Table table({{"collective", Align::left}, {"ranks"}, {"bytes"}, {"calls"}, {"each"}, {"algorithm", Align::left}});
+  for (const ProgramCollectives& c : step.collectives)
+    table.add({c.op, grouped(c.ranks), grouped(static_cast<Count>(in_bytes(c.bytes))), grouped(c.calls), text_of(c.each), c.algorithm});
+  return out + table.shown(2);
+}
+
 }  // namespace
 
 std::string program_table(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries) {
@@ -106,6 +115,7 @@ std::string program_breakdown(const ProgramStep& step) {
       names.push_back(fmt::format("{} ({})", share.name, percent(share.time / step.gpu_time)));
     out += note_word("Note:") + " no rule knows " + join(names, ", ") + "; priced by the bytes of their tensors.\n\n";
   }
+  if (step.ranks > 1) out += collectives_table(step) + "\n";
   out += fmt::format("Memory: {:.2f} GiB at its peak{}, {:.2f} GiB between steps, {:.2f} GiB taken from the driver.\n",
                      in_gibibytes(step.memory.peak),
                      step.memory.peak_module.empty() ? "" : " in " + step.memory.peak_module,

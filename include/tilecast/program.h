@@ -27,6 +27,9 @@ struct ProgramQuery {
   EngineKind engine = EngineKind::pytorch;  // pytorch, which runs it as recorded, or compile, which fuses it
   Method method = Method::tilecast;
   std::string weights = {};  // a weight file in place of the shipped ones
+  // Of a program over many cards: what they are and how they are joined, as for collectives (tilecast/collective.h).
+  // Empty: as many of `gpu` as it runs over; `gpu` may be empty where this is not.
+  std::string cluster = {};
 };
 
 // Time by what calls have in common.
@@ -54,8 +57,21 @@ struct ProgramMemory {
   bool fits() const { return reserved <= card; }
 };
 
+// Collectives of one kind, of a program over many cards.
+struct ProgramCollectives {
+  std::string op;
+  Count ranks = 0, calls = 0;
+  Bytes bytes;   // of one call, as tilecast/collective.h counts them
+  Seconds each;
+  std::string algorithm;
+};
+
 struct ProgramStep {
   std::string program, torch, gpu;
+  std::string cluster;            // of a program over many cards
+  Count ranks = 1;                // cards that it runs over; everything else is of one of them
+  Seconds exchanged, exposed;     // all collectives end to end; what the step waits for them
+  std::vector<ProgramCollectives> collectives;
   EngineKind engine = EngineKind::pytorch;
   Method method = Method::tilecast;
   Seconds time;       // the whole step
@@ -77,8 +93,8 @@ struct ProgramStep {
 
 // Whether a path names a recorded program.
 bool is_program(const std::string& path);
-// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, engine, method and
-// weights are refused.
+// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, cluster, engine,
+// method and weights are refused.
 Status check_program_arguments(const StepQuery& query);
 
 Result<ProgramStep> forecast(const ProgramQuery& query);

@@ -31,9 +31,10 @@ Result<std::vector<StepQuery>> steps_asked(GivenArguments& given, StepQuery quer
 AnswerDocument ask_program(const std::vector<StepQuery>& asked) {
   std::vector<ProgramQuery> queries;
   for (const StepQuery& step : asked) {
-    if (step.gpu.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+    if (step.gpu.empty() && step.cluster.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
     if (auto fine = check_program_arguments(step); !fine) return fine.error();
-    queries.push_back({step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights});
+    queries.push_back(
+        {step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights, step.cluster});
   }
   const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(queries));
   const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });

@@ -46,8 +46,24 @@ Json modules_json(const std::vector<ProgramModule>& modules) {
   return list;
 }
 
+// Of a program over many cards alone.
+void add_collectives(Json& document, const ProgramStep& s) {
+  if (s.ranks < 2) return;
+  Json list = Json::array();
+  for (const ProgramCollectives& c : s.collectives)
+    list.push_back(Json{{"op", c.op},
+                        {"ranks", c.ranks},
+                        {"bytes", in_bytes(c.bytes)},
+                        {"calls", c.calls},
+                        {"latency_us", in_microseconds(c.each)},
+                        {"algorithm", c.algorithm}});
+  document["cluster"] = s.cluster, document["ranks"] = s.ranks;
+  document["exchanged_ms"] = in_milliseconds(s.exchanged), document["exposed_ms"] = in_milliseconds(s.exposed);
+  document["collectives"] = list;
+}
+
 Json program_step_json(const ProgramStep& s) {
-  return Json{{"program", s.program},
+  Json document{{"program", s.program},
               {"torch", s.torch},
               {"gpu", s.gpu},
               {"engine", name_of(s.engine)},
@@ -70,6 +86,8 @@ Json program_step_json(const ProgramStep& s) {
               {"unknown", shares_json(s.unknown)},
               {"modules", modules_json(s.modules)},
               {"memory_bytes", memory_over_step(s.memory)}};
+  add_collectives(document, s);
+  return document;
 }
 
 }  // namespace

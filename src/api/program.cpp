@@ -1,14 +1,19 @@
 #include "tilecast/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "api/chosen_method.h"
 #include "api/declare.h"
 #include "api/program_tables.h"
+#include "cluster/registry.h"
 #include "engine/run.h"
 #include "engine/step_parts.h"
 #include "gpu/registry.h"
+#include "parallel/program_ranks.h"
 #include "support/gzip_reader.h"
 #include "support/input.h"
 
@@ -60,16 +65,60 @@ ProgramStep step_of(const ProgramFile& file, const RecordedProgram& recorded, co
   return step;
 }
 
+// The cards of a program over many; nothing of one that runs on one.
+Result<std::optional<Cluster>> cluster_for(const ProgramQuery& query, const ProgramFile& file) {
+  if (file.world < 2) {
+    if (!query.cluster.empty())
+      return field_error("cluster", "has no effect: the program was recorded on one card",
+                         "leave it out, or record it over many (docs/program.md)");
+    return std::optional<Cluster>();
+  }
+  auto cluster = cluster_of(query.cluster.empty() ? fmt::format("{}x{}", file.world, query.gpu) : query.cluster, file.world);
+  if (!cluster) return in_field(std::move(cluster).error(), query.cluster.empty() ? "gpu" : "cluster");
+  if (cluster->gpus() < file.world)
+    return field_error("cluster", fmt::format("{} has {} GPUs, the program runs over {}", cluster->name, cluster->gpus(), file.world),
+                       "name a larger one, or more nodes");
+  return std::optional<Cluster>(*std::move(cluster));
+}
+
+Status check_same_card(const Gpu& gpu, const Cluster& cluster) {
+  if (gpu.name == cluster.gpu.name) return Ok{};
+  return field_error("gpu", gpu.name + " is not the GPU of the cluster " + cluster.name + ", " + cluster.gpu.name,
+                     "leave one of them out");
+}
+
+// The step waits for collectives that nothing hides.
+Status add_collectives(ProgramStep& step, const ProgramFile& file, const RecordedProgram& recorded,
+                       const RecordedForecast& forecast, const Cluster& cluster) {
+  const Seconds busy = forecast.step.gpu - forecast.beside;
+  const double pace = busy > seconds(0) ? std::max(1.0, forecast.step.total / busy) : 1;
+  const auto spread_step = spread(file, recorded, forecast.step, pace, cluster);
+  if (!spread_step) return spread_step.error();
+  step.cluster = cluster.name, step.ranks = file.world;
+  step.exchanged = spread_step->exchanged, step.exposed = spread_step->exposed;
+  step.time += spread_step->exposed;
+  step.interval = {step.interval.low + spread_step->open.low, step.interval.high + spread_step->open.high};
+  for (const ProgramExchange& e : spread_step->exchanges)
+    step.collectives.push_back({e.op, e.ranks, e.calls, e.bytes, e.each, e.algorithm});
+  if (step.time > step.exposed) step.mfu *= (step.time - step.exposed) / step.time;
+  return Ok{};
+}
+
 Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
   if (query.program.empty())
     return field_error("program", "is missing", "a file of tilecast.torch, see docs/program.md");
   if (query.engine != EngineKind::pytorch && query.engine != EngineKind::compile)
     return field_error("engine", std::string(name_of(query.engine)) + " does not run recorded programs",
                        "pytorch or compile");
-  const auto& gpu = known.kept(known.gpus, query.gpu, [&] { return load_gpu(query.gpu); });
-  if (!gpu) return in_field(gpu.error(), "gpu");
   const auto& file = known.kept(known.files, query.program, [&] { return program_from_file(query.program); });
   if (!file) return file.error();
+  const auto cluster = cluster_for(query, *file);
+  if (!cluster) return cluster.error();
+  const std::string card = query.gpu.empty() && *cluster ? (*cluster)->gpu.name : query.gpu;
+  const auto& gpu = known.kept(known.gpus, card, [&] { return load_gpu(card); });
+  if (!gpu) return in_field(gpu.error(), "gpu");
+  if (*cluster)
+    if (auto fine = check_same_card(*gpu, **cluster); !fine) return std::move(fine).error();
   const auto& method = known.kept(known.methods, std::pair(query.method, query.weights),
                                   [&] { return chosen_method(query.method, query.weights); });
   if (!method) return method.error();
@@ -78,6 +127,8 @@ Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
   if (!forecast) return forecast.error();
   ProgramStep step = step_of(*file, recorded, *forecast, *gpu);
   step.engine = query.engine, step.method = query.method;
+  if (*cluster)
+    if (auto fine = add_collectives(step, *file, recorded, *forecast, **cluster); !fine) return std::move(fine).error();
   return step;
 }
 
@@ -101,7 +152,8 @@ Status check_program_arguments(const StepQuery& query) {
   const auto asked = arguments_of(given), untouched = arguments_of(plain);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::string& name = asked[i].about.name;
-    if (name == "model" || name == "gpu" || name == "engine" || name == "method" || name == "weights") continue;
+    if (name == "model" || name == "gpu" || name == "cluster" || name == "engine" || name == "method" || name == "weights")
+      continue;
     if (asked[i].get() != untouched[i].get())
       return field_error(name, "has no effect: a recorded program fixes it", "leave it out, or record another program");
   }
@@ -132,8 +184,11 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
   list.add(q.gpu, {.name = "gpu",
                    .help = "GPU name or description file",
                    .example = "H100-SXM",
-                   .required = true,
                    .touches = Touches::gpu});
+  list.add(q.cluster, {.name = "cluster",
+                       .help = "of a program over many cards: the cluster they are in, by name or file (docs/clusters.md)",
+                       .example = "hgx-h100",
+                       .touches = Touches::cluster});
   list.add(q.engine, {.name = "engine",
                       .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
                       .example = "compile",

@@ -22,6 +22,8 @@ constexpr std::size_t kMostProgramBytes = std::size_t{256} << 20;
 constexpr Count kMostProgramNumber = Count{1} << 50;
 constexpr std::size_t kMostProgramRank = 64;  // PyTorch's own limit
 constexpr double kMostFormula = 1e12;
+constexpr Count kMostProgramRanks = Count{1} << 20;
+constexpr Count kMostProgramStreams = 1024;
 constexpr std::array<std::string_view, 10> kArgumentKinds = {"tensor", "tensors", "int",   "float", "bool",
                                                              "ints",   "floats",  "bools", "dtype", "text"};
 constexpr std::array<std::string_view, 5> kStorageRoles = {"other", "parameter", "buffer", "gradient", "optimizer"};
@@ -41,6 +43,7 @@ class ProgramReader {
     calls();
     if (root_.contains("formulas"))
       each("formulas", [&](const ProgramJson& item, const std::string& at) { formula(item, at); });
+    if (root_.contains("ranks")) ranks(member(root_, "ranks", ""));
     if (failure_) return *std::move(failure_);
     return std::move(made_);
   }
@@ -265,6 +268,46 @@ class ProgramReader {
       made_.calls.push_back(std::move(call));
     }
     if (!failure_ && root_["calls"].contains("graph")) graphs();
+    if (!failure_ && root_["calls"].contains("stream")) streams();
+  }
+
+  void streams() {
+    const auto found = columns("calls", {"operator", "stream"});
+    if (failure_) return;
+    for (std::size_t i = 0; i < made_.calls.size() && !failure_; ++i)
+      made_.calls[i].stream =
+          static_cast<int>(whole((*found[1])[i], fmt::format("calls.stream[{}]", i), 0, kMostProgramStreams - 1));
+  }
+
+  void ranks(const ProgramJson& object) {
+    const auto number = [&](const char* name, Count least, Count most) {
+      return static_cast<int>(whole(member(object, name, "ranks"), fmt::format("ranks.{}", name), least, most));
+    };
+    made_.world = number("world", 1, kMostProgramRanks);
+    made_.rank = number("rank", 0, made_.world - 1);
+    const ProgramJson& groups = member(object, "groups", "ranks");
+    listed(groups, "ranks.groups", [&](const ProgramJson& item, const std::string& at) {
+      ProcessGroup group{text(member(item, "name", at), at + ".name"), {}};
+      for (const Count rank : wholes(member(item, "ranks", at), at + ".ranks", 0, made_.world - 1))
+        group.ranks.push_back(static_cast<int>(rank));
+      if (group.ranks.empty()) fail(at + ".ranks", "must name at least one rank");
+      made_.groups.push_back(std::move(group));
+    });
+    waits(member(object, "waits", "ranks"));
+  }
+
+  void waits(const ProgramJson& object) {
+    const Count calls = static_cast<Count>(made_.calls.size());
+    std::vector<std::vector<Count>> columns;
+    for (const auto& [name, most] : {std::pair("call", calls), {"stream", kMostProgramStreams - 1},
+                                     {"for", kMostProgramStreams - 1}, {"until", calls}}) {
+      columns.push_back(wholes(member(object, name, "ranks.waits"), fmt::format("ranks.waits.{}", name), 0, most));
+      if (columns.back().size() != columns.front().size())
+        fail(fmt::format("ranks.waits.{}", name), "must be as long as ranks.waits.call");
+    }
+    const auto at = [&](std::size_t column, std::size_t i) { return static_cast<int>(columns[column][i]); };
+    for (std::size_t i = 0; i < columns[0].size() && !failure_; ++i)
+      made_.waits.push_back({at(0, i), at(1, i), at(2, i), at(3, i)});
   }
 
   void graphs() {

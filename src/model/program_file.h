@@ -50,6 +50,18 @@ struct ProgramCall {
   int op = 0, module = 0, phase = 0;
   std::vector<int> reads, writes;  // storages
   int graph = -1;                  // of a compiler's, decomposed and partitioned; -1: it runs as it is
+  int stream = 0;                  // of the card's; 0 is the one that programs run on
+};
+
+// Cards that call collectives together.
+struct ProcessGroup {
+  std::string name;
+  std::vector<int> ranks;
+};
+
+// Before call `call` is given to any stream, `stream` waits for `other`, as far as that was given calls before `until`.
+struct StreamWait {
+  int call = 0, stream = 0, other = 0, until = 0;
 };
 
 // What the recorder was told of an operator that no rule knows: bytes over those of all its tensor arguments and of all
@@ -69,6 +81,9 @@ struct ProgramFile {
   std::vector<ProgramStorage> storages;
   std::vector<ProgramCall> calls;
   std::vector<OperatorFormula> formulas;
+  int world = 1, rank = 0;  // cards that the program runs over, and the one that was recorded
+  std::vector<ProcessGroup> groups;
+  std::vector<StreamWait> waits;
 };
 
 Result<ProgramFile> program_from_json(std::string_view text, const std::string& place);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/program_collectives.h"
+
 namespace tilecast {
 namespace {
 
@@ -71,7 +73,7 @@ const ProgramRule* find_program_rule(std::string_view name) {
     for (const auto& rules :
          {program_pointwise_rules(), program_product_rules(), program_attention_rules(), program_convolution_rules(),
           program_norm_rules(), program_reduction_rules(), program_movement_rules(), program_optimizer_rules(),
-          program_recurrent_rules(), program_quiet_rules()})
+          program_recurrent_rules(), program_quiet_rules(), program_collective_rules()})
       for (const ProgramRule& rule : rules) map.emplace(rule.op, &rule);
     return map;
   }();

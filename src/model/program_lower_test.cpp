@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/program_collectives.h"
 #include "model/program_testing.h"
 #include "test_paths.h"
 
@@ -18,6 +19,12 @@ LoweredOperator lowered(const std::vector<std::string>& layouts, const TestOpera
   if (!program) return ADD_FAILURE() << program.error().line(), LoweredOperator{};
   kept.push_back(*std::move(program));
   return lower_operator(kept.back(), kept.back().operators[0], card);
+}
+
+std::vector<std::string> kernel_names(const LoweredOperator& found) {
+  std::vector<std::string> names;
+  for (const ProgramKernel& kernel : found.kernels) names.push_back(kernel.name);
+  return names;
 }
 
 TEST(ProgramLower, ALinearLayerIsOneProductByLayout) {
@@ -85,13 +92,78 @@ TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
   };
   const auto first = conv(test_layout("fp16", "4,32,8,8", "2048,64,8,1"), test_layout("fp16", "4,64,8,8", "4096,64,8,1"));
   const auto last = conv(test_layout("fp16", "4,32,8,8", "2048,1,256,32"), test_layout("fp16", "4,64,8,8", "4096,1,512,64"));
-  EXPECT_EQ(first.kernels.size(), 3u);
-  ASSERT_EQ(last.kernels.size(), 1u);
-  const auto& shape = std::get<Conv2d>(last.kernels[0].kernel.shape);
-  EXPECT_EQ(shape.in_channels, 32);
+  EXPECT_EQ(kernel_names(first), (std::vector<std::string>{"layout change", "layout change", "convolution set-up", "convolution",
+                                                           "layout change"}));
+  ASSERT_EQ(kernel_names(last), (std::vector<std::string>{"convolution set-up", "convolution"}));
+  const auto& shape = std::get<Conv2d>(last.kernels[1].kernel.shape);
+  EXPECT_EQ(shape.in_channels, 64) << "128 bytes at a time";
   EXPECT_EQ(shape.out_channels, 64);
   EXPECT_EQ(shape.kernel_h, 3);
   EXPECT_EQ(shape.padding, 1);
+}
+
+// Channels last, the filter's gradient reads both images once; channels first, PyTorch's own kernel reads them for every tap.
+TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
+  const auto gradient = [&](const std::string& image) {
+    return lowered({image, test_layout("fp16", "64,1,3,3", "9,9,3,1")},
+                   {"aten.convolution_backward",
+                    R"([["grad_output","tensor",0],["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["groups","int",64],["output_mask","bools",[false,true,false]]])",
+                    "[1]"});
+  };
+  const double bytes = 2.0 * 2 * 8 * 64 * 16 * 16;
+  const auto first = gradient(test_layout("fp16", "8,64,16,16", "16384,256,16,1"));
+  const auto last = gradient(test_layout("fp16", "8,64,16,16", "16384,1,1024,64"));
+  EXPECT_DOUBLE_EQ(std::get<Custom>(first.kernels.at(0).kernel.shape).l2_load_bytes, 9 * bytes);
+  const auto& own = std::get<Custom>(last.kernels.at(0).kernel.shape);
+  EXPECT_DOUBLE_EQ(own.load_bytes, bytes);
+  EXPECT_LE(own.l2_load_bytes, bytes);
+}
+
+// Inductor lays images of two axes out channels last, and no others.
+TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
+  const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each) {
+    ProgramCard card;
+    card.compiled = true;
+    return lowered({image, filter}, {"aten.convolution",
+                                     R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[)" + each +
+                                         R"(]],["padding","ints",[)" + each + R"(]],["groups","int",1]])",
+                                     "[0]"},
+                   card);
+  };
+  EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8", "4096,64,8,1"), test_layout("fp16", "64,64,3,3", "576,9,3,1"), "1,1")).size(), 2u);
+  EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8,8", "32768,512,64,8,1"),
+                              test_layout("fp16", "64,64,3,3,3", "1728,27,9,3,1"), "1,1,1")).size(), 5u);
+}
+
+TEST(ProgramLower, CollectivesHaveNoKernelsOfTheirOwn) {
+  const std::string part = test_layout("bf16", "128", "1"), whole = test_layout("bf16", "1024", "1");
+  const auto text = test_program_text({part, whole},
+                                      {{"_c10d_functional.all_gather_into_tensor",
+                                        R"([["input","tensor",0],["group_size","int",8],["group_name","text","0"]])", "[1]", "[]", "[]"},
+                                       {"c10d._reduce_scatter_base_",
+                                        R"([["output_tensor","tensor",0],["input_tensor","tensor",1],["process_group","text","3"]])", "[0]", "[]", "[]"},
+                                       {"aten.add.Tensor", R"([["self","tensor",0],["other","tensor",0]])", "[0]", "[]", "[]"}},
+                                      test_storages(0));
+  const auto program = program_from_json(text, "test");
+  ASSERT_TRUE(program) << program.error().line();
+  const auto gather = collective_of(OperatorView(*program, program->operators[0]));
+  ASSERT_TRUE(gather);
+  EXPECT_EQ(gather->op, "all_gather");
+  EXPECT_EQ(gather->group, "0");
+  EXPECT_TRUE(gather->waited_for);
+  EXPECT_DOUBLE_EQ(gather->bytes, 2048) << "of what is gathered";
+  const auto scatter = collective_of(OperatorView(*program, program->operators[1]));
+  ASSERT_TRUE(scatter);
+  EXPECT_EQ(scatter->op, "reduce_scatter");
+  EXPECT_EQ(scatter->group, "3");
+  EXPECT_FALSE(scatter->waited_for);
+  EXPECT_DOUBLE_EQ(scatter->bytes, 2048) << "of what is scattered, not with what comes of it";
+  EXPECT_FALSE(collective_of(OperatorView(*program, program->operators[2])));
+  for (int i : {0, 1}) {
+    const LoweredOperator found = lower_operator(*program, program->operators[static_cast<std::size_t>(i)]);
+    EXPECT_TRUE(found.known);
+    EXPECT_TRUE(found.kernels.empty());
+  }
 }
 
 TEST(ProgramLower, UnknownOperatorsArePricedByTheirBytesOrAFormula) {

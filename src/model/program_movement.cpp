@@ -48,6 +48,19 @@ void lower_cat(const OperatorView& view, KernelList& list) {
   if (!dense) kernel.manner = Manner::strided, kernel.axes = static_cast<int>(out->shape.size()) - 1;
 }
 
+// FSDP2's copies between parameters and the buffers of its collectives: one kernel over a list, as long as its larger side
+// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py).
+void lower_list_copy(const OperatorView& view, KernelList& list) {
+  const auto sum = [&](std::string_view argument) {
+    double bytes = 0;
+    for (const ProgramLayout* tensor : view.tensors(argument)) bytes += bytes_of(*tensor);
+    return bytes;
+  };
+  const double inputs = sum("all_gather_inputs"), parts = sum("tensors"), whole = sum("all_gather_output"), out = sum("out");
+  const double read = inputs > 0 ? inputs : parts > 0 ? parts : whole, written = inputs > 0 ? inputs : out;
+  if (read + written > 0) list.add_pass("copies of a list", read, written, sizeof(float));
+}
+
 // Rows that an index names, written one after the other: a CTA a row (vectorized_gather_kernel) where rows are whole
 // vectors of 16 bytes, else element by element.
 void lower_gather(const OperatorView& view, KernelList& list) {
@@ -229,6 +242,9 @@ std::span<const ProgramRule> program_movement_rules() {
                                      {"contiguous", lower_copy},
                                      {"copy", lower_copy_into},
                                      {"cat", lower_cat},
+                                     {"fsdp.all_gather_copy_in", lower_list_copy},
+                                     {"fsdp.split_with_sizes_copy", lower_list_copy},
+                                     {"fsdp.chunk_cat", lower_list_copy},
                                      {"stack", lower_cat},
                                      {"embedding", lower_embedding},
                                      {"embedding_dense_backward", lower_embedding_backward},

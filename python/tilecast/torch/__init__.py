@@ -20,6 +20,7 @@
 from ..errors import TilecastError
 from .estimate import Estimate, Forecast, forecast, forecast_program
 from .program import Program, formula
+from .ranks import ranks
 from .record import Recorder
 
-__all__ = ["Estimate", "Forecast", "Program", "Recorder", "TilecastError", "forecast", "forecast_program", "formula"]
+__all__ = ["Estimate", "Forecast", "Program", "Recorder", "TilecastError", "forecast", "forecast_program", "formula", "ranks"]

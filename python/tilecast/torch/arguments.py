@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .program import Table, number
+from .ranks import group_name
 
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64",
           torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "uint8",
@@ -70,6 +71,11 @@ class Describer:
             return self._list(value)
         if isinstance(value, torch.dtype):
             return "dtype", DTYPES.get(value) or str(value).replace("torch.", "")
+        group = group_name(value)
+        if group is not None:
+            return "text", group
+        if isinstance(value, torch.ScriptObject):  # how a collective reduces: an address would be another one each time
+            return None
         return "text", str(value).replace("torch.", "")
 
     def _list(self, values: Any) -> Optional[tuple[str, Any]]:

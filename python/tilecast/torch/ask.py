@@ -30,19 +30,24 @@ def binary() -> str:
     return found
 
 
-def _ask(path: str, gpus: Sequence[str], engine: str) -> list[dict[str, Any]]:
+def _ask(path: str, gpus: Sequence[str], engine: str, clusters: Sequence[str]) -> list[dict[str, Any]]:
     """Forecasts of a program's file, one for each GPU, as `tilecast predict --json` says them (docs/json.md): by the library
     where it is, else by the program."""
     try:
         _library.library()
     except LibraryError:
-        return _ask_program(path, gpus, engine)
-    answers: list[dict[str, Any]] = _library.ask("predict", {"model": path, "gpu": list(gpus), "engine": [engine]})
+        return _ask_program(path, gpus, engine, clusters)
+    asked: dict[str, Any] = {"model": path, "engine": [engine]}
+    for name, values in (("gpu", gpus), ("cluster", clusters)):
+        if values:
+            asked[name] = list(values)
+    answers: list[dict[str, Any]] = _library.ask("predict", asked)
     return answers
 
 
-def _ask_program(path: str, gpus: Sequence[str], engine: str) -> list[dict[str, Any]]:
-    done = subprocess.run([binary(), "predict", path, "--gpu", ",".join(gpus), "--engine", engine, "--json"],
+def _ask_program(path: str, gpus: Sequence[str], engine: str, clusters: Sequence[str]) -> list[dict[str, Any]]:
+    where = [word for flag, values in (("--gpu", gpus), ("--cluster", clusters)) if values for word in (flag, ",".join(values))]
+    done = subprocess.run([binary(), "predict", path, *where, "--engine", engine, "--json"],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise QueryError(done.stderr.strip() or f"tilecast ended with {done.returncode}")
@@ -50,8 +55,9 @@ def _ask_program(path: str, gpus: Sequence[str], engine: str) -> list[dict[str, 
     return answers
 
 
-def ask(program: Program, gpus: Sequence[str], engine: str = "pytorch") -> list[dict[str, Any]]:
+def ask(program: Program, gpus: Sequence[str], engine: str = "pytorch",
+        clusters: Sequence[str] = ()) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.json")
         program.save(path)
-        return _ask(path, gpus, engine)
+        return _ask(path, gpus, engine, clusters)

@@ -26,12 +26,25 @@ class Backward:
         self.running: list[Any] = []  # nodes at work, the innermost last
         self.runs = self.walking = 0
         self.on_gradient: Callable[[Tensor], None] = lambda gradient: None
+        self.hooks: dict[Any, list[tuple[int, Any]]] = {}  # of tensors, by the node whose result each is
+        self.afterwards: list[Callable[[], Any]] = []  # what the engine was asked to call at its end
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
+        engine = _Engine(torch.autograd.Variable._execution_engine, self.afterwards)
         with mock.patch.object(torch.autograd, "backward", self.run), \
+                mock.patch.object(torch.autograd.Variable, "_execution_engine", engine), \
+                mock.patch.object(Tensor, "register_hook", lambda tensor, hook: self._hook(tensor, hook)), \
                 mock.patch.object(torch._C, "_current_graph_task_id", lambda: self.runs if self.running else -1):
             yield
+        self.hooks.clear()
+
+    def _hook(self, tensor: Tensor, hook: Any) -> Any:
+        """Takes the place of `Tensor.register_hook`: the engine that would call hooks does not run."""
+        node = _gradient_node(tensor)
+        kept = self.hooks.setdefault(node, [])
+        kept.append((tensor.output_nr, hook))
+        return _Handle(kept, kept[-1])
 
     @property
     def node(self) -> Any:
@@ -58,6 +71,8 @@ class Backward:
             self.walking += 1
             try:
                 self._walk(graph)
+                while self.walking == 1 and self.afterwards:
+                    self.afterwards.pop(0)()
             finally:
                 self.walking -= 1
 
@@ -87,6 +102,10 @@ class Backward:
     def _one(self, graph: "_Graph") -> tuple[Any, Grads]:
         """Runs the next node, which is let go as this returns."""
         node, gradients, owner = graph.next()
+        for place, hook in self.hooks.pop(node, ()) if graph.on_the_way is None else ():
+            if gradients[place] is not None:
+                changed = hook(gradients[place])
+                gradients[place] = gradients[place] if changed is None else changed
         graph.seen(node, gradients)
         edges = node.next_functions
         if graph.on_the_way is not None and not any(graph.wants(follower) for follower, _ in edges):
@@ -130,6 +149,27 @@ class Backward:
                 kept = torch.empty_like(variable, dtype=kept.dtype).copy_(kept)
             variable.grad = kept
         self.on_gradient(kept)
+
+
+class _Engine:
+    """PyTorch's engine, except that what it shall call at its end is kept."""
+
+    def __init__(self, real: Any, afterwards: list[Callable[[], Any]]) -> None:
+        self.real, self.queue_callback = real, afterwards.append
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+class _Handle:
+    """What `register_hook` returns."""
+
+    def __init__(self, kept: list[Any], entry: Any) -> None:
+        self.kept, self.entry = kept, entry
+
+    def remove(self) -> None:
+        if self.entry in self.kept:
+            self.kept.remove(self.entry)
 
 
 class _Graph:

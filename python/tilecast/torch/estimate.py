@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from ..errors import QueryError
 from .ask import ask
 from .program import Program
+from .ranks import local
 from .record import Recorder, Watch, tensors_in
 from .surroundings import CARD
 
@@ -55,6 +56,17 @@ class Forecast:
         return {operator["name"]: operator["time_ms"] / whole for operator in self.raw["unknown"]}
 
     @property
+    def exposed_ms(self) -> float:
+        """What the step waits for collectives; 0 of a program on one card."""
+        return float(self.raw.get("exposed_ms", 0.0))
+
+    @property
+    def collectives(self) -> list[dict[str, Any]]:
+        """Kinds of collectives, of a program over many cards: op, ranks, bytes, calls, latency_us, algorithm."""
+        found: list[dict[str, Any]] = self.raw.get("collectives", [])
+        return found
+
+    @property
     def memory(self) -> list[tuple[int, int]]:
         """Bytes handed out over the step: (call, most until the next sample)."""
         return [(int(call), int(held)) for call, held in self.raw["memory_bytes"]["over_calls"]]
@@ -73,12 +85,21 @@ def _forecast_of(answer: dict[str, Any]) -> Forecast:
                     answer)
 
 
-def forecast_program(program: Program, gpu: Union[str, Sequence[str]], compile: bool = False) -> list[Forecast]:
-    """A recorded program on GPUs, in their order."""
-    gpus = [gpu] if isinstance(gpu, str) else list(gpu)
-    if not gpus:
+def forecast_program(program: Program, gpu: Union[str, Sequence[str]] = (), compile: bool = False,
+                     cluster: Union[str, Sequence[str]] = ()) -> list[Forecast]:
+    """A recorded program on GPUs, in their order; one over many cards on clusters, or on as many of each GPU."""
+    gpus, clusters = _listed(gpu), _listed(cluster)
+    if not gpus and not clusters:
         raise QueryError("is missing", "for example B200", "gpu")
-    return [_forecast_of(answer) for answer in ask(program, gpus, "compile" if compile else "pytorch")]
+    return [_forecast_of(answer) for answer in ask(program, gpus, "compile" if compile else "pytorch", clusters)]
+
+
+def _listed(names: Union[str, Sequence[str]]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _is_fake(tensor: Tensor) -> bool:
+    return isinstance(local(tensor), FakeTensor)
 
 
 class TakeOver(TorchFunctionMode):
@@ -90,7 +111,7 @@ class TakeOver(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if any(isinstance(t, FakeTensor) and t.device.type == "cuda" for t in tensors_in((args, kwargs))):
+        if any(_is_fake(t) and t.device.type == "cuda" for t in tensors_in((args, kwargs))):
             args, kwargs = self.estimate.moved(args), self.estimate.moved(kwargs)
         return func(*args, **kwargs)
 
@@ -104,14 +125,21 @@ class Estimate:
 
     Models, tensors and optimizers may be real ones: modules that are called have fake parameters on the card meanwhile, and
     their own again afterwards. `mode` is "eager" or "compile". With several GPUs `results` has one forecast each.
+
+    A program over many cards is made inside, `aside()` of the step, under `ranks()`; `cluster` says what joins them:
+
+    >>> with ranks(8), Estimate(cluster="hgx-h100") as estimate:     # doctest: +SKIP
+    ...     with estimate.aside():
+    ...         model = Model().to("cuda:0"); fully_shard(model, mesh=init_device_mesh("cuda", (8,)))
+    ...     model(x).sum().backward()
     """
 
-    def __init__(self, gpu: Union[str, Sequence[str]], mode: str = "eager", name: str = "program",
-                 capability: tuple[int, int] = (9, 0)) -> None:
+    def __init__(self, gpu: Union[str, Sequence[str]] = (), mode: str = "eager", name: str = "program",
+                 capability: tuple[int, int] = (9, 0), cluster: Union[str, Sequence[str]] = ()) -> None:
         if mode not in ENGINES:
             raise QueryError(f"must be eager or compile, not {mode!r}", "", "mode")
-        self.gpus = [gpu] if isinstance(gpu, str) else list(gpu)
-        if not self.gpus:
+        self.gpus, self.clusters = _listed(gpu), _listed(cluster)
+        if not self.gpus and not self.clusters:
             raise QueryError("is missing", "for example B200", "gpu")
         self.engine = ENGINES[mode]
         self.recorder = Recorder(name, capability)
@@ -148,12 +176,16 @@ class Estimate:
             for undo in reversed(self._undo):
                 undo()
         if kind is None:
-            self.results = [_forecast_of(answer) for answer in ask(self.program, self.gpus, self.engine)]
+            self.results = [_forecast_of(answer) for answer in ask(self.program, self.gpus, self.engine, self.clusters)]
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """What runs here was there before the step: a model that is made on the card."""
+        return self.recorder.aside()
 
     def moved(self, value: Any) -> Any:
         """The same on the card: real tensors as fakes, each one once."""
         if isinstance(value, Tensor):
-            return value if isinstance(value, FakeTensor) else self._fake(value)
+            return value if _is_fake(value) else self._fake(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*(self.moved(item) for item in value))
         if isinstance(value, (list, tuple)):
@@ -165,7 +197,7 @@ class Estimate:
     def _fake(self, tensor: Tensor) -> Tensor:
         known = self._fakes.get(id(tensor))
         if known is None:
-            with self._unwatched(), self.recorder.mode:
+            with self.recorder.aside(), self.recorder.mode:
                 new: Any = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=CARD)
                 if isinstance(tensor, nn.Parameter):
                     new = nn.Parameter(new, tensor.requires_grad)
@@ -174,24 +206,12 @@ class Estimate:
             known = self._fakes[id(tensor)] = (tensor, new)
         return known[1]
 
-    @contextlib.contextmanager
-    def _unwatched(self) -> Iterator[None]:
-        """What runs here was there before the step."""
-        before = self.watch.paused if self.watch else False
-        if self.watch:
-            self.watch.paused = True
-        try:
-            yield
-        finally:
-            if self.watch:
-                self.watch.paused = before
-
     def _take(self, module: nn.Module) -> None:
         """A module's parameters and buffers become fakes of the card, and the recording knows their names and roles."""
         for part in module.modules():
             for kept in (part._parameters, part._buffers):
                 for name, tensor in list(kept.items()):
-                    if tensor is None or isinstance(tensor, FakeTensor):
+                    if tensor is None or _is_fake(tensor):
                         continue
                     kept[name] = self._fake(tensor)
                     self._undo.append(functools.partial(kept.__setitem__, name, tensor))
@@ -246,7 +266,7 @@ class Estimate:
                 optimizer.state.update(state)
 
             self._undo.append(undo)
-            with self._unwatched():
+            with self.recorder.aside():
                 optimizer.step()
             self.watch.know((), (optimizer,))
 

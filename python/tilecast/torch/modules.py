@@ -6,13 +6,32 @@ Backward operators find their module by the number that autograd gives every nod
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .backward import Backward
+
+
+@contextlib.contextmanager
+def optimizers_stepping() -> Iterator[Callable[[], bool]]:
+    """Tells whether an optimizer is at work."""
+    deep = [0]
+
+    def begin(*_: Any) -> None:
+        deep[0] += 1
+
+    def end(*_: Any) -> None:
+        deep[0] -= 1
+
+    handles = [register_optimizer_step_pre_hook(begin), register_optimizer_step_post_hook(end)]
+    try:
+        yield lambda: deep[0] > 0
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 class Paths:

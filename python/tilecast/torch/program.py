@@ -75,6 +75,7 @@ class Call:
     reads: list[int]
     writes: list[int]
     graph: int = NO_GRAPH
+    stream: int = 0
 
 
 @dataclass
@@ -88,6 +89,10 @@ class Program:
     storages: list[Storage] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     compiled: bool = False  # calls say which of a compiler's graphs they are in
+    world: int = 1  # cards that the program runs over
+    rank: int = 0  # the one that was recorded
+    groups: list[tuple[str, list[int]]] = field(default_factory=list)  # process groups that have collectives, and their ranks
+    waits: list[tuple[int, int, int, int]] = field(default_factory=list)  # before a call, a stream waits for another up to a call
 
     @property
     def operators(self) -> list[Operator]:
@@ -129,9 +134,17 @@ class Program:
             "calls": {"operator": [c.operator for c in calls], "module": [c.module for c in calls],
                       "phase": [c.phase for c in calls], "reads": [c.reads for c in calls],
                       "writes": [c.writes for c in calls],
-                      **({"graph": [c.graph for c in calls]} if self.compiled else {})},
+                      **({"graph": [c.graph for c in calls]} if self.compiled else {}),
+                      **({"stream": [c.stream for c in calls]} if any(c.stream for c in calls) else {})},
+            **({"ranks": self._ranks()} if self.world > 1 else {}),
             **({"formulas": formulas} if formulas else {}),
         }
+
+    def _ranks(self) -> dict[str, Any]:
+        columns = list(zip(*self.waits)) or [()] * 4
+        return {"world": self.world, "rank": self.rank,
+                "groups": [{"name": name, "ranks": members} for name, members in self.groups],
+                "waits": {name: list(column) for name, column in zip(("call", "stream", "for", "until"), columns)}}
 
     def save(self, path: str) -> None:
         """Writes the file whole or not at all; gzip without a date, so that the same program is the same file."""

@@ -14,8 +14,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .arguments import Describer
 from .backward import Backward
 from .compiled import Compiler
-from .modules import Paths
+from .modules import Paths, optimizers_stepping
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
+from .ranks import COLLECTIVES, Streams, groups_of, is_spread, local, meshes_on_host, resizes_seen, shardings_apart, world
 from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
 
 IGNORED = {torch.ops.aten.detach.default, torch.ops.aten.alias.default, torch.ops.aten.lift_fresh.default}
@@ -34,6 +35,7 @@ class Recorder:
         self.mode = Fakes(allow_non_fake_inputs=True)
         self.backward = Backward(lambda: ChooseKernels(capability))
         self.compiler = Compiler(capability, self._modes, self.backward)
+        self.streams = Streams()
         self.watch: Optional["Watch"] = None
         self._open: Optional[contextlib.ExitStack] = None
 
@@ -41,15 +43,33 @@ class Recorder:
         self._open = contextlib.ExitStack()
         self._open.enter_context(as_on_card(self.capability))
         self._open.enter_context(self.mode)
-        self._open.enter_context(Numbers())
+        stepping = self._open.enter_context(optimizers_stepping())  # they read their count of steps
+        self._open.enter_context(Numbers(lambda: self.watch is None and not stepping()))
         self._open.enter_context(Convolutions())
         self._open.enter_context(ChooseKernels(self.capability))
         self._open.enter_context(self.backward.installed())
+        self._open.enter_context(self.streams.installed())
+        self._open.enter_context(meshes_on_host())
+        self._open.enter_context(shardings_apart(self.aside))
+        self._open.enter_context(resizes_seen(lambda storage: self.watch and self.watch.resized(storage)))
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._open is not None
         self._open.close()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """What runs here is no part of the step."""
+        watch = self.watch
+        before = watch.paused if watch else False
+        if watch:
+            watch.paused = True
+        try:
+            yield
+        finally:
+            if watch:
+                watch.paused = before
 
     @contextlib.contextmanager
     def _modes(self) -> Iterator[None]:
@@ -74,9 +94,10 @@ class Recorder:
 
         With `traced`, models of transformers hand over the masks that they build when a compiler traces them.
         """
-        watch = Watch(self.program, self.backward, self.compiler)
+        watch = Watch(self.program, self.backward, self.compiler, self.streams)
         watch.know(modules, optimizers)
         self.watch = watch
+        self.streams.calls, self.streams.waits = lambda: len(self.program.calls), []
         self.backward.on_gradient = watch.gradient
         with contextlib.nullcontext() if traced else untraced(), watch.paths.watching(modules), watch:
             yield watch
@@ -91,13 +112,14 @@ class Recorder:
 class Watch(TorchDispatchMode):
     """The dispatch mode that writes calls down."""
 
-    def __init__(self, program: Program, backward: Backward, compiler: Compiler) -> None:
+    def __init__(self, program: Program, backward: Backward, compiler: Compiler, streams: Streams) -> None:
         super().__init__()
-        self.program, self.paths, self.compiler = program, Paths(backward), compiler
+        self.program, self.paths, self.compiler, self.streams = program, Paths(backward), compiler, streams
         self.describer = Describer(program.layouts)
         self.over = False
         self.paused = False
         self.known: dict[int, int] = {}  # a storage's address among fakes -> its place in the program
+        self.groups: set[str] = set()  # names of the process groups of its collectives
 
     def know(self, modules: tuple[nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...]) -> None:
         for module in modules:
@@ -113,6 +135,8 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if is_spread(types):
+            return NotImplemented  # DTensor makes a rank's operators of it, which come here one by one
         if self.paused:
             return func(*args, **kwargs)
         if func is READ_BACK:
@@ -128,6 +152,7 @@ class Watch(TorchDispatchMode):
         return [self._storage(tensor) for tensor in tensors_in(values)]
 
     def _storage(self, tensor: Tensor, role: str = "other", born: int = NEVER) -> int:
+        tensor = local(tensor)
         storage = tensor.untyped_storage()
         key = storage._cdata
         place = self.known.get(key)
@@ -145,6 +170,17 @@ class Watch(TorchDispatchMode):
         if storage.dies == NEVER:
             storage.dies = max(len(self.program.calls) - 1, 0)
 
+    def resized(self, storage: Any) -> None:
+        """Memory that is given back, or taken anew under the same name."""
+        place = self.known.get(storage._cdata)
+        if place is None:
+            return
+        role, device = self.program.storages[place].role, self.program.storages[place].device
+        self._freed(storage._cdata, place)
+        place = self.known[storage._cdata] = len(self.program.storages)
+        self.program.storages.append(Storage(storage.nbytes(), device, role, len(self.program.calls)))
+        weakref.finalize(storage, self._freed, storage._cdata, place)
+
     def _record(self, func: Any, args: Any, kwargs: Any, out: Any, reads: Optional[list[int]] = None) -> None:
         program = self.program
         born = len(program.calls)
@@ -153,7 +189,11 @@ class Watch(TorchDispatchMode):
         writes = [self._storage(tensor, "other", born) for tensor in tensors_in(out)]
         operator = self._operator(func, args, kwargs, out)
         program.calls.append(Call(operator, program.modules.place(path), program.phases.place(phase),
-                                  self._storages(args, kwargs) if reads is None else reads, writes, self.compiler.running))
+                                  self._storages(args, kwargs) if reads is None else reads, writes, self.compiler.running,
+                                  self.streams.current))
+        if func.namespace in COLLECTIVES:
+            self.groups.update(value for name, _, value in program.operators[operator].arguments
+                               if name in ("group_name", "process_group"))
 
     def _operator(self, func: Any, args: Any, kwargs: Any, out: Any) -> int:
         name, view = self.describer.name_of(func)
@@ -169,6 +209,8 @@ class Watch(TorchDispatchMode):
         """What still lives at the end lives on."""
         self.over = True
         self.known.clear()
+        self.program.world, self.program.rank = world()
+        self.program.groups, self.program.waits = groups_of(self.groups), self.streams.waits
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:
