@@ -170,6 +170,8 @@ TEST(ServingRequests, ImagesTakeTokensTimeAndMemory) {
   const auto text =
       after([&](SimulateQuery& q) { q.model = config, q.load.rate = 2, q.num_prompts = 20, q.load.input = "3038"; });
   EXPECT_GT(metrics(two).ttft.mean, metrics(text).ttft.mean);
+  ASSERT_TRUE(metrics(two).energy && metrics(text).energy);
+  EXPECT_GT(metrics(two).energy->joules, metrics(text).energy->joules);  // the tower's pass draws power too
 }
 
 TEST(ServingRequests, ErrorsNameTheField) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "constants/serve.h"
+#include "engine/step_energy.h"
 #include "parallel/split.h"
 
 namespace tilecast {
@@ -212,8 +213,6 @@ Status equip_drafts(Deployment& d, const DeploymentOptions& o, const FeatureOpti
   return Ok{};
 }
 
-Seconds seconds_or(const Result<Seconds>& forecast, Seconds otherwise) { return forecast ? *forecast : otherwise; }
-
 // vLLM and SGLang run a tower on every rank, before the step that needs what it says.
 Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOptions& f, Method method,
                      const ModelSource* weights) {
@@ -225,16 +224,20 @@ Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOpt
   if (!precision) return precision.error();
   engine.precision = *precision;
   engine.routing = {};
-  auto times = std::make_shared<std::map<Count, Seconds>>();
+  auto times = std::make_shared<std::map<Count, StepCost::Spent>>();
   const auto price = [encoder = *f.encoder, engine, gpu = card_of(o), method,
-                      weights](Count passes) -> Result<Seconds> {
+                      weights](Count passes) -> Result<StepCost::Spent> {
     Workload images;
     images.requests = {{passes, encoder.patches->tokens(), 0}};
     const auto prepared = prepare(Run{encoder, images, engine, {}});
     if (!prepared) return prepared.error();
     const auto step = forecast_step(prepared->program, gpu, passes, method, weights);
     if (!step) return step.error();
-    return step->gpu;
+    // What a card draws at rest is the run's own account.
+    const auto law = metered_law(gpu);
+    const auto joules = joules_of_step(prepared->program, *step, gpu);
+    return StepCost::Spent{step->gpu,
+                           law && joules ? std::max(0.0, *joules - law->idle.base() * step->total.base()) : 0};
   };
   // What cannot be forecast is said here, not in the middle of a run.
   const auto one = price(f.encoder_passes);
@@ -245,8 +248,13 @@ Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOpt
     constexpr Count kAtOnce = 16;
     const Count batch = std::min(b.encodes, kAtOnce);
     const auto [at, fresh] = times->try_emplace(batch);
-    if (fresh) at->second = seconds_or(price(batch * passes), one * static_cast<double>(batch));
-    return {at->second * (static_cast<double>(b.encodes) / static_cast<double>(batch)), 0};
+    if (fresh) {
+      const auto several = price(batch * passes);
+      const auto alone = static_cast<double>(batch);
+      at->second = several ? *several : StepCost::Spent{one.time * alone, one.joules * alone};
+    }
+    const double batches = static_cast<double>(b.encodes) / static_cast<double>(batch);
+    return {at->second.time * batches, at->second.joules * batches};
   };
   return Ok{};
 }
