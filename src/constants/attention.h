@@ -111,6 +111,38 @@ inline constexpr PrefillConstants kFa2Prefill = prefill_constants("FlashAttentio
 inline constexpr PrefillConstants kFa3Prefill = prefill_constants("FlashAttention 3", "", 6000, 1.5);
 inline constexpr PrefillConstants kBlackwellPrefill = prefill_constants("TRT-LLM-gen", "", 9000, 1.5);
 inline constexpr PrefillConstants kTritonPrefill = prefill_constants("Triton", "pascal volta mma amd intel", 3000, 5);
+namespace sources {
+inline constexpr std::string_view kTritonEncoders =
+    "SGLang's encoder rows on L40S and RTX PRO 6000 (AIConfigurator), heads of 64, 72 and 80";
+}  // namespace sources
+inline constexpr Tunable kTritonEightWarps = Constant{"attention.prefill.eight_warps",
+                                                      0.35,
+                                                      "1",
+                                                      fitted,
+                                                      "of the waits of four warps, where a CTA has eight",
+                                                      sources::kTritonEncoders,
+                                                      "mma",
+                                                      "Triton"};
+inline constexpr Tunable kTritonSpill = Constant{"attention.prefill.spill",
+                                                 0.0028,
+                                                 "clocks",
+                                                 fitted,
+                                                 "of an unaligned element, for a register that its thread lacks",
+                                                 sources::kTritonEncoders,
+                                                 "mma",
+                                                 "Triton"};
+inline constexpr Number kTritonOtherRegisters{"attention.prefill.other_registers",
+                                              72,
+                                              "registers",
+                                              fitted,
+                                              "of a thread of Triton's kernels, beside scores, results and queries",
+                                              sources::kTritonEncoders};
+inline constexpr Number kTritonPassedBlock{"attention.prefill.passed_block",
+                                           0.5,
+                                           "1",
+                                           fitted,
+                                           "of a block's work, where Triton's kernel masks all of it: keys before a window",
+                                           "SGLang's windowed rows on L40S and RTX PRO 6000 (AIConfigurator): 0.3 to 1"};
 inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
 inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
 

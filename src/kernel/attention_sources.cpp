@@ -118,6 +118,15 @@ const DecoderConstants& waits_of(Decoder decoder) {
   return kFa2Decoder;
 }
 
+// Cards with fp8 but older than Hopper convert an fp8 cache to what they multiply at a cost; newer ones take an element
+// of it as they take one of 16 bits.
+bool converts_slowly(const Gpu& gpu) {
+  return gpu.tensor_generation() == TensorGeneration::mma && gpu.architecture < Architecture::hopper;
+}
+bool converts_for_free(const Gpu& gpu) {
+  return gpu.tensor_generation() == TensorGeneration::mma && !converts_slowly(gpu);
+}
+
 PrefillWaits waits_of(const PrefillConstants& constants, const Gpu& gpu) {
   return {gpu.tuned(constants.task), gpu.tuned(constants.products)};
 }
@@ -138,6 +147,8 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
   s.step_clocks = gpu.tuned(waits.step);
   s.join_clocks = gpu.tuned(waits.join);
   s.clocks_per_kib = gpu.tuned(q.cache == CacheType::fp8 ? waits.fp8_kib : waits.kib);
+  if (q.cache == CacheType::fp8 && converts_for_free(gpu))
+    s.clocks_per_kib = std::min(s.clocks_per_kib, 2 * gpu.tuned(waits.kib));
   const double row_bytes = static_cast<double>(q.heads.qk_dim) * (q.cache == CacheType::fp8 ? 2 : 4);
   switch (decoder) {
     case Decoder::fa2:
@@ -158,7 +169,7 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
       break;
     case Decoder::mmha:
       // Converting an fp8 cache costs Ada three times the whole task (L40S tables, at any length); not Hopper.
-      if (q.cache == CacheType::fp8 && gpu.tensor_generation() == TensorGeneration::mma)
+      if (q.cache == CacheType::fp8 && converts_slowly(gpu))
         s.task_clocks *= gpu.tuned(kMmhaFp8), s.clocks_per_kib *= gpu.tuned(kMmhaFp8);
       s.rows = 1, s.keys = 64;
       s.vector = true, s.joins_itself = true;

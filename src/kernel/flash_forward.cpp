@@ -5,6 +5,7 @@
 
 #include "kernel/checks.h"
 #include "kernel/pipeline.h"
+#include "kernel/triton_attention.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -20,6 +21,7 @@ struct Layout {
   bool joins_itself = false;  // the last CTA of a tile joins the partial results
   PipelineLatency latency{};  // the card's own
   Helpers helpers{};
+  bool triton = false;  // kernel/triton_attention.h
   Count rows_per_query() const { return tile.packed ? problem.heads.group() : 1; }
   Count head_tiles() const { return tile.packed ? problem.heads.key : problem.heads.query; }
 };
@@ -36,7 +38,8 @@ TileWork work_of(const Layout& layout, const Lengths& l, Count index) {
       begin = std::max<Count>(0, first_row / per_query + l.kv - l.q - (layout.problem.window - 1));
   }
   const Count first_block = begin / tile.n, end_block = ceil_div(end, tile.n);
-  return {end_block - first_block, end_row - first_row, real(end - first_block * tile.n)};
+  const Count passed = layout.triton ? triton_passed_blocks(first_block) : 0;
+  return {end_block - first_block + passed, end_row - first_row, real(end - first_block * tile.n)};
 }
 
 // Dependent steps of a task, in the card's own: a decoder's waiting times are clocks of its own, of which the card's
@@ -156,11 +159,13 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   if (question.algorithm == AttentionAlgorithm::fa2 && own_flashinfer(context)) {
     layout.tile = flashinfer_tile(question, gpu);
     layout.splits = flashinfer_splits(all_tiles(layout), kv, gpu);
+  } else if (layout.triton) {
+    layout.tile = triton_tile(question, layout.problem.stores_keys, gpu);
   } else {
     choose_flash(layout, question, kv, gpu);
   }
   FlashTile& tile = layout.tile;
-  const double scores = static_cast<double>(tile.m) * tile.n, dims = tile.qk_dim + tile.v_dim;
+  const double scores = static_cast<double>(tile.rows_computed()) * tile.n, dims = tile.qk_dim + tile.v_dim;
   const bool tensor = layout.math.pipe == Pipe::tensor;
   const double rate = layout.math.ops_per_clock * (tensor ? instruction_share(question.algorithm, gpu) : 1.0);
   const double products = rate > 0 ? 2 * scores * dims / rate : 0;
@@ -171,6 +176,11 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   tile.serial = known.has_value();
   tile.task_clocks = waits.task_clocks;
   tile.block_clocks = layout.latency.step_clocks + waits.products * products + waits.score_clocks * scores;
+  if (!layout.triton) return;
+  tile.block_clocks = layout.latency.step_clocks + waits.products * products * triton_warp_share(tile, gpu);
+  const double element = triton_element_clocks(tile, question.heads, gpu);
+  tile.task_clocks += element * tile.m * dims;
+  tile.key_clocks = element * dims;
 }
 
 // TRT-LLM-gen has no kernel for heads that are not whole steps of 16: TensorRT-LLM falls back to its older ones on
@@ -229,6 +239,19 @@ void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
   const bool uneven = p.mask == AttentionMask::causal || p.lengths.size() > 1;
   launch.dispatch = layout.splits > 1 ? Dispatch::waves : uneven ? Dispatch::longest_first : Dispatch::persistent;
   if (layout.splits == 1) launch.ctas = gpu.sms;
+}
+
+// Rows of a head are walked last, so that the keys of all requests and heads pass between two readings of one.
+void reread_keys(const Layout& layout, Operand& k, Operand& v, const Gpu& gpu) {
+  double pairs = 0;
+  Count most_tiles = 0;
+  for (const Lengths& l : layout.problem.lengths) {
+    pairs += real(l.requests * layout.problem.heads.query);
+    most_tiles = std::max(most_tiles, query_tiles(layout, l));
+  }
+  const bool causal = layout.problem.mask == AttentionMask::causal;
+  k.passes = v.passes = triton_key_passes(layout.tile, pairs, real(most_tiles), causal, gpu);
+  k.reuse_distance = v.reuse_distance = k.size + v.size;
 }
 
 // A copy or cast of so many elements, what the kernel before it left in the cache.
@@ -309,6 +332,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   if (question.q_len == 1) question.causal = false;  // one query sees every key: the libraries drop the mask
   Layout layout{p, {}, 1, *element, *math, false, {}, {}};
   layout.latency = pipeline_latency(gpu);
+  layout.triton = !p.decode && is_triton_attention(context, gpu);
   if (p.decode) choose_decoder(layout, question, longest_kv(p), context, gpu);
   else choose_prefill(layout, question, longest_kv(p), context, gpu);
 
@@ -335,8 +359,10 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   const double rows = total_queries(p.lengths) * real(heads.query);
   const double keys = total_touched_keys(p.lengths, p.window) * real(heads.key);
   launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
-  launch.operands.add({"k", bytes(keys * real(heads.qk_dim) * element->kv)});
-  launch.operands.add({"v", bytes(keys * real(heads.v_dim) * element->kv)});
+  Operand k{"k", bytes(keys * real(heads.qk_dim) * element->kv)}, v{"v", bytes(keys * real(heads.v_dim) * element->kv)};
+  if (layout.triton) reread_keys(layout, k, v, gpu);
+  launch.operands.add(k);
+  launch.operands.add(v);
   Plan plan;
   // The result belongs to the plan, whichever launch writes it: counted once, here.
   launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});

@@ -290,14 +290,15 @@ int blackwell_splits(Count tiles, Count blocks, const Gpu& gpu) {
 Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionHeads& heads, Count kv_dim,
                    const AttentionBytes& element, const MathPath& math) {
   const double blocks = static_cast<double>(work.blocks), rows = static_cast<double>(work.rows);
-  const double m = tile.m, dims = tile.qk_dim + tile.v_dim, scores = m * tile.n * blocks;
+  const double m = tile.m, dims = tile.qk_dim + tile.v_dim;
+  const double computed = tile.rows_computed(), scores = computed * tile.n * blocks;
   const bool polynomial = tile.algorithm == AttentionAlgorithm::blackwell;
   const double by_polynomial = polynomial ? kPolynomialShare : 0.0;
   Demand d;
   (math.pipe == Pipe::tensor && !tile.vector ? d.tensor : d.vector) = ops(2 * scores * dims);
   d.xu = ops(scores * (1 - by_polynomial));
   // Results are rescaled at every step and normalised at the end; FlashAttention 4 mostly skips the former.
-  const double rescale = m * tile.v_dim * (polynomial ? 1 : blocks + 1);
+  const double rescale = computed * tile.v_dim * (polynomial ? 1 : blocks + 1);
   d.vector += ops(2 * (scores * (kForwardScoreSlots + by_polynomial * kPolynomialSlots) + rescale));
   const double block_bytes = tile.n * std::min(dims, static_cast<double>(kv_dim)) * element.kv;
   d.shared = bytes(blocks * (block_bytes + tile.readers * tile.n * dims * element.kv + m * tile.qk_dim * element.q) +

@@ -1,6 +1,8 @@
 // Tiles of the flash-attention kernels: the published tables, and what one tile asks of an SM.
 #pragma once
 
+#include <algorithm>
+
 #include "kernel/attention.h"
 #include "kernel/plan.h"
 
@@ -14,6 +16,7 @@ struct AttentionBytes {
 struct FlashTile {
   AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;
   int m = 128, n = 64;            // query rows and keys of a step
+  int computed_rows = 0;          // that its warps compute, where they span more than it has; 0: its rows
   int qk_dim = 128, v_dim = 128;  // head dimensions as computed: padded to the kernel's
   int stages = 1;
   CtaShape cta;
@@ -24,6 +27,8 @@ struct FlashTile {
   bool serial = false;  // the waits below are clocks of the SM, which CTAs side by side share
   // What a task, a key block and a key wait for and nothing hides; zero: the card's own step for each block.
   double task_clocks = 0, block_clocks = 0, key_clocks = 0;
+
+  int rows_computed() const { return std::max(m, computed_rows); }
 };
 
 // What decides the choice of a tile.

@@ -1,0 +1,32 @@
+// Attention of prompts by SGLang's Triton kernels: extend_attention_fwd, which serves prompts behind a cache, and
+// context_attention_fwd, which encoders run (python/sglang/srt/layers/attention/triton_ops). Blocks go by compute
+// capability, heads are padded to a power of two, and the grid walks batch and heads before rows.
+#pragma once
+
+#include "kernel/context.h"
+#include "kernel/flash_tile.h"
+
+namespace tilecast {
+
+// Whether these kernels run, on a card whose tensor pipe they feed by mma.sync.
+bool is_triton_attention(const Context& context, const Gpu& gpu);
+
+// Their blocks and warps. `served`: behind a cache of keys.
+FlashTile triton_tile(const TileQuestion& question, bool served, const Gpu& gpu);
+
+// Share of the waits that a CTA of four warps has: eight take turns on the SM's four tensor pipes by themselves.
+double triton_warp_share(const FlashTile& tile, const Gpu& gpu);
+
+// Blocks of keys before a window are looked at, masked and passed over; here as blocks of work.
+Count triton_passed_blocks(Count before_window);
+
+// Clocks of an element of K, V, Q or the result beyond what an aligned one takes: Triton only knows that a row is
+// aligned where its length is a whole number of sixteens. Elsewhere every element has an address of its own, more than
+// the registers hold.
+double triton_element_clocks(const FlashTile& tile, const AttentionHeads& heads, const Gpu& gpu);
+
+// Times that K and V stream past the cache: CTAs side by side are of other requests and heads first, so that each round
+// of rows reads all keys again. `pairs`: requests times query heads.
+double triton_key_passes(const FlashTile& tile, double pairs, double row_tiles, bool causal, const Gpu& gpu);
+
+}  // namespace tilecast
