@@ -8,7 +8,8 @@
 namespace tilecast {
 namespace {
 
-constexpr std::array<std::string_view, 3> kCards = {"A100-SXM-80GB", "H100-SXM", "H200-SXM"};
+using Cards = std::vector<std::string_view>;
+const Cards kTwoOfEach = {"A100-SXM-80GB", "L40S", "H100-SXM", "H200-SXM"};
 
 // GEMM rows measured as tuned_time says under `truth` of their GPU.
 template <class Truth>
@@ -17,8 +18,8 @@ struct Planted {
   std::vector<PlannedRow> planned;
   std::vector<const PlannedRow*> used;
 
-  explicit Planted(const Truth& truth) {
-    for (const std::string_view gpu : kCards)
+  explicit Planted(const Truth& truth, const Cards& cards = kTwoOfEach) {
+    for (const std::string_view gpu : cards)
       for (Count m = 16; m <= 8192; m *= 2)
         for (Count n = 512; n <= 8192; n *= 2)
           for (Count k = 512; k <= 8192; k *= 4) {
@@ -65,9 +66,25 @@ TEST(Tune, FindsFactorsOfAGenerationAndTheFloorOfASource) {
   EXPECT_NEAR(facts.at("nvidia/mma/vllm/linear").tuning.log_factors[Tuning::math], 0.4, 0.12);
   EXPECT_NEAR(facts.at("nvidia/wgmma/vllm/linear").tuning.log_factors[Tuning::math], -0.2, 0.12);
   EXPECT_NEAR(facts.at("nvidia/mma/vllm/linear").tuning.extra_floor_us, 6, 1.5);
-  EXPECT_EQ(facts.at("nvidia/mma").rows, static_cast<Count>(planted.rows.size() / 3));
+  EXPECT_EQ(facts.at("nvidia/mma").rows, static_cast<Count>(planted.rows.size() / 2));
   EXPECT_GE(facts.at("nvidia/wgmma/vllm/linear").index, 0);
   EXPECT_EQ(facts.at("nvidia").index, -1);
+}
+
+// What the only card of a generation shows may be its own: its factors stay nearer to those of all cards.
+TEST(Tune, ALoneCardIsHeldNearTheVendor) {
+  const auto truth = [](const Gpu& gpu) {
+    Tuning tuning;
+    tuning.log_factors[Tuning::math] = gpu.tensor_generation() == TensorGeneration::mma ? 0.8f : 0.0f;
+    return tuning;
+  };
+  const auto gap = [&](const Cards& cards) {
+    const Planted planted(truth, cards);
+    const auto facts = fit_sources(planted.used);
+    return facts.at("nvidia/mma").tuning.log_factors[Tuning::math] - facts.at("nvidia").tuning.log_factors[Tuning::math];
+  };
+  EXPECT_GT(gap({"A100-SXM-80GB", "L40S", "RTX-4090", "H100-SXM", "H200-SXM", "H20"}),
+            gap({"A100-SXM-80GB", "H100-SXM"}) + 0.05f);
 }
 
 TEST(Tune, AnUnknownKernelTakesItsGenerationsFactorsAndItsEnginesFloor) {

@@ -92,7 +92,7 @@ inline constexpr Tunable kMmhaFp8 = Constant{"attention.decode.mmha_fp8",
                                              measured,
                                              "an fp8 cache before Hopper costs a task and its bytes so many times",
                                              "L40S rows in AIConfigurator, at any length",
-                                             "mma",
+                                             "turing ampere ada",
                                              "masked multi-head attention"};
 
 // What a prefill task waits for.

@@ -209,7 +209,16 @@ inline constexpr Tunable kBurstLimit = Constant{"power.burst_limit",
                                                 measured,
                                                 "what a card may draw for milliseconds, over its limit",
                                                 "products that run part of the time on an H200: 915 to 940 W of 700 "
-                                                "(data/measurements/h200_regimes.csv.gz)"};
+                                                "(data/measurements/h200_regimes.csv.gz)",
+                                                "hbm"};
+inline constexpr Tunable kGddrBurstLimit = Constant{"power.burst_limit",
+                                                    1,
+                                                    "1",
+                                                    fitted,
+                                                    "what a card may draw for milliseconds, over its limit",
+                                                    "large products on L40S (AIConfigurator), which 1.31 leaves 12 % "
+                                                    "too fast; T4's fp32 rows (NeuSight), not looked at for it, agree",
+                                                    "gddr gddr-ecc"};
 inline constexpr Number kHeldLimit{"power.held_limit",
                                    0.98,
                                    "1",

@@ -56,6 +56,7 @@ void add_power(List& list) {
   list.add(kVoltageSlope);
   list.add(kVoltageFloor);
   list.add(kBurstLimit);
+  list.add(kGddrBurstLimit);
   list.add(kHeldLimit);
   list.add(kLeastClock);
   list.add(kThermalTime);

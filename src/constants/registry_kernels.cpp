@@ -149,6 +149,10 @@ void add_attention(List& list) {
   list.add_all(kFa3Prefill);
   list.add_all(kBlackwellPrefill);
   list.add_all(kTritonPrefill);
+  list.add(kTritonEightWarps);
+  list.add(kTritonSpill);
+  list.add(kTritonOtherRegisters);
+  list.add(kTritonPassedBlock);
   list.add_all(kTritonWgmmaPrefill);
   list.add_all(kTritonTcgenPrefill);
   list.add_all(kCudnnForward);

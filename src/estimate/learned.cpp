@@ -81,7 +81,8 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
 
 // What a context that names no kernel, or one nobody knows, most likely runs; null: nothing better than its name.
 const NamedSource* likeliest(const FamilyModel& model, const Context& context, const SourceNames& names) {
-  if (context.kernel_source.empty())
+  // The engine's own name says no more than none, wherever a table has it.
+  if (context.kernel_source.empty() || context.kernel_source.text() == context.engine.text())
     return most_measured(model, context.engine.empty() ? names.generation : names.engine);
   if (context.engine.empty() || find(model, names.kernel_anywhere)) return nullptr;
   if (algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic) return nullptr;  // the plans know it ...

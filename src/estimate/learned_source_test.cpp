@@ -29,6 +29,15 @@ TEST(LikeliestSource, AnUnknownNameIsTheEnginesUsualKernelOnSuchACard) {
   EXPECT_EQ(stands_for("B300", "sglang", "sglang"), "trtllm_mha");
   EXPECT_EQ(stands_for("B300", "sglang", ""), "trtllm_mha");
 }
+TEST(LikeliestSource, AnEnginesOwnNameSaysNothingThoughATableHasIt) {
+  FamilyModel model = taught();
+  model.sources["nvidia/mma/sglang/sglang"] = {{}, 0, 4, 500};
+  model.sources["nvidia/*/sglang/sglang"] = {{}, 0, -1, 500};
+  Context context;
+  context.engine = Launcher::sglang, context.kernel_source = KernelSource::named("sglang");
+  EXPECT_EQ(stand_in(model, context, *find_gpu("B300")).kernel_source.text(), "trtllm_mha");
+  EXPECT_EQ(stand_in(model, context, *find_gpu("A100-SXM-80GB")).kernel_source.text(), "sglang");  // measured there
+}
 TEST(LikeliestSource, AKnownNameStays) {
   EXPECT_EQ(stands_for("B300", "sglang", "triton"), "triton");
   EXPECT_EQ(stands_for("H200-SXM", "sglang", "triton"), "triton");                         // seen elsewhere

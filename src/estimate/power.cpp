@@ -70,8 +70,8 @@ PowerLaw power_law(const Gpu& gpu) {
   const double clock = in_gigahertz(gpu.clock.max);
   PowerLaw law;
   law.limit = gpu.power * kHeldLimit;
-  law.burst = gpu.power * gpu.tuned(kBurstLimit);
   const bool hbm = gpu.has_hbm();
+  law.burst = gpu.power * gpu.tuned(hbm ? kBurstLimit : kGddrBurstLimit);
   law.idle = gpu.power * gpu.tuned(hbm ? kHbmIdle : kGddrIdle) + watts(gpu.tuned(hbm ? kHbmBoard : kGddrBoard));
   law.tensor = gpu.tuned(tensor_energy_of(gpu)) * unit;
   law.vector = gpu.tuned(kVectorEnergy) * unit;

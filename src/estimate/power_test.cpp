@@ -219,5 +219,12 @@ TEST(Power, JoulesOfBillsNeedAMeteredVendor) {
   EXPECT_FALSE(metered_law(gpu));
 }
 
+// An H200 draws 1.31 of its limit for milliseconds; cards with GDDR keep to theirs.
+TEST(Power, BurstsOfGddrCardsKeepToTheLimit) {
+  EXPECT_NEAR(power_law(named("H200-SXM")).burst / named("H200-SXM").power, 1.31, 1e-9);
+  for (const char* card : {"L40S", "T4", "RTX-4090"})
+    EXPECT_NEAR(power_law(named(card)).burst / named(card).power, 1, 1e-9) << card;
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "constants/estimate.h"
 #include "constants/product.h"
 #include "kernel/cublas_simt.h"
 #include "kernel/cublas_wgmma.h"
@@ -107,8 +108,8 @@ class ListedCost {
         depth_(depth),
         element_(element),
         rate_(math.ops_per_clock * product_efficiency(gpu)),
-        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks
-                                                : latency_.step_clocks * depth / kReferenceDepth),
+        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks : latency_.step_clocks * depth / kReferenceDepth),
+        l2_(in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency)),
         all_steps_(ceil_div(problem.k, depth)),
         reduce_clocks_(static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 /
                        in_bytes(gpu.l2.per_clock)) {}
@@ -123,9 +124,10 @@ class ListedCost {
     const Count tiles = problem_.batch * ceil_div(problem_.m, tile.m) * ceil_div(problem_.n, tile.n);
     const double rows = static_cast<double>(std::min<Count>(tile.m, problem_.m));
     const double columns = static_cast<double>(std::min<Count>(tile.n, problem_.n));
-    const double step = std::max(
-        {2.0 * tile.m * tile.n * depth_ / rate_, (rows + columns) * depth_ * element_ / latency_.feed, step_latency_});
-    const double everything = static_cast<double>(tiles) * static_cast<double>(all_steps_) * step;
+    const double step_bytes = (rows + columns) * depth_ * element_;
+    const double alone =
+        std::max({2.0 * tile.m * tile.n * depth_ / rate_, step_bytes / latency_.feed, step_latency_});
+    const double everything = static_cast<double>(tiles) * static_cast<double>(all_steps_) * alone;
     Split best;
     if (everything * kSurely > most * static_cast<double>(sms_)) return best;
     for (const int split : kSplits) {
@@ -133,6 +135,8 @@ class ListedCost {
       const Count units = tiles * split;
       const double waves = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       const Count steps = split > 1 ? ceil_div(all_steps_, split) : all_steps_;
+      // SMs side by side share what L2 delivers.
+      const double step = std::max(alone, step_bytes * static_cast<double>(std::min(units, sms_)) / l2_);
       double clocks =
           waves * static_cast<double>(steps) * step + latency_.task_clocks * (1 + latency_.wave_share * (waves - 1));
       if (split > 1) clocks += latency_.split_clocks + split * reduce_clocks_;
@@ -148,6 +152,7 @@ class ListedCost {
   Count sms_;
   int depth_;
   double element_, rate_, step_latency_;
+  double l2_;  // bytes a clock, whole chip
   Count all_steps_;
   double reduce_clocks_;  // of one part of a split
 };
