@@ -245,5 +245,19 @@ TEST(AttentionPrefill, TasksCoverRequirements) {
     }
 }
 
+// TensorRT-LLM on mma.sync has fp8 kernels for heads of 128, not of 64 and 256.
+TEST(AttentionPrefill, TrtllmMultipliesOddHeadsAtSixteenBits) {
+  Context trtllm;
+  trtllm.engine = Launcher::trtllm, trtllm.kernel_source = KernelSource::torch_flow;
+  const auto input = [&](const char* gpu, Count dim, const Context& context) {
+    return plan(shape_of(2, 1024, 8, 8, dim), *format_from("fp8"), *find_gpu(gpu), context)->launches[0].math.input;
+  };
+  EXPECT_EQ(input("L40S", 128, trtllm), DType::fp8);
+  EXPECT_EQ(input("L40S", 64, trtllm), DType::bf16);
+  EXPECT_EQ(input("RTX-PRO-6000-Blackwell-Server", 256, trtllm), DType::bf16);
+  EXPECT_EQ(input("H100-SXM", 256, trtllm), DType::fp8);
+  EXPECT_EQ(input("L40S", 64, {}), DType::fp8);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -189,6 +189,13 @@ bool lacks_generated(const AttentionHeads& heads, const Context& context) {
   return context.engine == Launcher::trtllm && heads.qk_dim % 16 != 0;
 }
 
+// TensorRT-LLM's fp8 kernels on mma.sync are for heads around 128: those of 64 and 256 multiply at 16 bits, half and less
+// of the rate (L40S rows in AIConfigurator; RTX PRO 6000's, not looked at for it, agree).
+bool multiplies_wider(const AttentionHeads& heads, const Format& format, const Context& context, const Gpu& gpu) {
+  const bool fp8 = format.math == DType::fp8 && context.engine == Launcher::trtllm;
+  return fp8 && gpu.tensor_generation() == TensorGeneration::mma && (heads.qk_dim <= 64 || heads.qk_dim > 192);
+}
+
 // Decode runs whatever kernel the engine has.
 void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   Count requests = 0;
@@ -313,7 +320,9 @@ Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes
 }
 
 Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
-  const auto math = p.decode ? decode_math(format, p.cache, gpu) : math_path(format, gpu);
+  const bool wider = !p.decode && multiplies_wider(p.heads, format, context, gpu);
+  const auto math =
+      p.decode ? decode_math(format, p.cache, gpu) : math_path(wider ? *format_from("bf16") : format, gpu);
   if (!math) return math.error();
   const auto element = attention_bytes(format, p.cache);
   if (!element) return element.error();
