@@ -101,7 +101,8 @@ namespace {
 // What running a product in one tile costs, at the split that suits it best.
 class ListedCost {
  public:
-  ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element)
+  ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element,
+             bool product)
       : problem_(problem),
         latency_(pipeline_latency(gpu)),
         sms_(gpu.sms),
@@ -109,7 +110,7 @@ class ListedCost {
         element_(element),
         rate_(math.ops_per_clock * product_efficiency(gpu)),
         step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks : latency_.step_clocks * depth / kReferenceDepth),
-        l2_(in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency)),
+        l2_(product ? in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency) : std::numeric_limits<double>::infinity()),
         all_steps_(ceil_div(problem.k, depth)),
         reduce_clocks_(static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 /
                        in_bytes(gpu.l2.per_clock)) {}
@@ -152,17 +153,17 @@ class ListedCost {
   Count sms_;
   int depth_;
   double element_, rate_, step_latency_;
-  double l2_;  // bytes a clock, whole chip
+  double l2_;  // bytes a clock, whole chip; convolutions find their neighbours' pixels in L1
   Count all_steps_;
   double reduce_clocks_;  // of one part of a split
 };
 
 // The least cost over the tiles offered; of equal ones the first. Large tiles stand last and are looked at first: few
 // others come near them where there is much to do.
-GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
+GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, bool product) {
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
-  const ListedCost cost(problem, math, gpu, depth, element);
+  const ListedCost cost(problem, math, gpu, depth, element, product);
   GemmChoice best;
   double least = std::numeric_limits<double>::infinity();
   const std::span<const GemmTile> tiles = gemm_tiles(math, gpu);
@@ -226,7 +227,7 @@ GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const G
   else if (routine != GemmRoutine::other && gpu.tensor_generation() == TensorGeneration::mfma &&
            math.pipe == Pipe::tensor)
     choice = choose_rocblas(problem, math, gpu);
-  else choice = choose_listed(problem, math, gpu);
+  else choice = choose_listed(problem, math, gpu, routine != GemmRoutine::other);
   choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
   choice.coalesced = coalesced_requests(gpu);
   return choice;
