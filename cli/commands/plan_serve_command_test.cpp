@@ -11,14 +11,14 @@ namespace {
 using Json = nlohmann::json;
 
 const std::string kSmall =
-    "plan serve Llama-3.2-1B --slo ttft=200ms,tpot=8ms --rate 100 --output 128 --gpus H100-SXM,4xA100-SXM-80GB "
+    "plan serve Llama-3.2-1B --slo ttft=200ms,tpot=9ms --rate 100 --output 128 --gpus H100-SXM,4xA100-SXM-80GB "
     "--engine vllm,sglang --dtype bf16 --num-prompts 300 ";
 
 TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   const Ran run = run_tilecast(kSmall);
   ASSERT_EQ(run.code, 0) << run.err;
   for (const char* part :
-       {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 8.00 ms (p90)", "deployments tried",
+       {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 9.00 ms (p90)", "deployments tried",
         "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ", "to spare", "80 % interval: TTFT ", "chance",
         "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache", "seen", "breaks first: T",
         "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})

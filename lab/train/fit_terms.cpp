@@ -138,7 +138,8 @@ class SourceFit {
   void tune(const std::string& name, const Rows& rows, const Tuning& prior, double hold) {
     SourceFacts& facts = facts_[name];
     facts.rows = static_cast<Count>(rows.size());
-    facts.tuning = rows.size() < kLeastRows ? prior : Fit(rows, floors_, prior, hold_of(hold, rows)).run(prior, nullptr);
+    facts.tuning =
+        rows.size() < kLeastRows ? prior : Fit(rows, floors_, prior, hold_of(hold, rows)).run(prior, nullptr);
   }
 
   const Tuning& tuning_of(const PlannedRow& row) const {

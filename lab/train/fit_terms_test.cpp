@@ -81,7 +81,8 @@ TEST(Tune, ALoneCardIsHeldNearTheVendor) {
   const auto gap = [&](const Cards& cards) {
     const Planted planted(truth, cards);
     const auto facts = fit_sources(planted.used);
-    return facts.at("nvidia/mma").tuning.log_factors[Tuning::math] - facts.at("nvidia").tuning.log_factors[Tuning::math];
+    return facts.at("nvidia/mma").tuning.log_factors[Tuning::math] -
+           facts.at("nvidia").tuning.log_factors[Tuning::math];
   };
   EXPECT_GT(gap({"A100-SXM-80GB", "L40S", "RTX-4090", "H100-SXM", "H200-SXM", "H20"}),
             gap({"A100-SXM-80GB", "H100-SXM"}) + 0.05f);

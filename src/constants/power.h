@@ -50,17 +50,16 @@ inline constexpr Tunable kVectorEnergy = Constant{
 inline constexpr Tunable kNarrowTensorEnergy = Constant{
     "power.tensor_operation",    3.6, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
     "gddr gddr-ecc volta pascal"};
-inline constexpr Tunable kWideTensorEnergy =
-    Constant{"power.tensor_operation", 2.05,           "pJ", fitted, "a 16-bit operation of the tensor pipe",
-             sources::kTensorPlateaus, "8.0 wgmma cdna1 cdna2"};
-inline constexpr Tunable kMfmaTensorEnergy =
-    Constant{"power.tensor_operation",
-             1.2,
-             "pJ",
-             assumed,
-             "a 16-bit operation of the matrix cores",
-             "MI300X sustains 1,320 TFLOP/s of fp8 at 750 W in AITER's rows",
-             "cdna3 cdna4"};
+inline constexpr Tunable kWideTensorEnergy = Constant{
+    "power.tensor_operation", 2.05, "pJ", fitted, "a 16-bit operation of the tensor pipe", sources::kTensorPlateaus,
+    "8.0 wgmma cdna1 cdna2"};
+inline constexpr Tunable kMfmaTensorEnergy = Constant{"power.tensor_operation",
+                                                      1.2,
+                                                      "pJ",
+                                                      assumed,
+                                                      "a 16-bit operation of the matrix cores",
+                                                      "MI300X sustains 1,320 TFLOP/s of fp8 at 750 W in AITER's rows",
+                                                      "cdna3 cdna4"};
 inline constexpr Tunable kTcgenTensorEnergy =
     Constant{"power.tensor_operation", 1.6,      "pJ", fitted, "a 16-bit operation of the tensor pipe",
              sources::kTensorPlateaus, "tcgen05"};
@@ -144,20 +143,22 @@ inline constexpr MemoryEnergy kMemoryEnergies[] = {
     memory_energy("GDDR6X", 58, published, "7.25 pJ a bit (Micron's GDDR6X brief)"),
     memory_energy("GDDR7", 48, assumed, "a fifth less than GDDR6"),
 };
-inline constexpr Number kOnChipByte{"power.chip_byte",
-                                    80,
-                                    "pJ",
-                                    measured,
-                                    "a byte between L2 and an SM",
-                                    "sums of tensors that stay in an H200's L2: 42 pJ a byte, over Hopper's power.switching of 0.52 "
-                                    "(data/measurements/h200_regimes.csv.gz)"};
-inline constexpr Number kFabricByte{"power.fabric_byte",
-                                    80,
-                                    "pJ",
-                                    measured,
-                                    "a byte between the memory's controllers and L2",
-                                    "streams from an H200's memory: 115 to 134 pJ a byte, less HBM3e's 30 and L2's 42, over 0.52 "
-                                    "(data/measurements/h200_power.csv, h200_regimes.csv.gz)"};
+inline constexpr Number kOnChipByte{
+    "power.chip_byte",
+    80,
+    "pJ",
+    measured,
+    "a byte between L2 and an SM",
+    "sums of tensors that stay in an H200's L2: 42 pJ a byte, over Hopper's power.switching of 0.52 "
+    "(data/measurements/h200_regimes.csv.gz)"};
+inline constexpr Number kFabricByte{
+    "power.fabric_byte",
+    80,
+    "pJ",
+    measured,
+    "a byte between the memory's controllers and L2",
+    "streams from an H200's memory: 115 to 134 pJ a byte, less HBM3e's 30 and L2's 42, over 0.52 "
+    "(data/measurements/h200_power.csv, h200_regimes.csv.gz)"};
 inline constexpr Number kFunctionShare{"power.function_share",
                                        0.7,
                                        "1",

@@ -201,10 +201,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
-    standing.doubt = standing.seen == Seen::no          ? Doubt::architecture
-                     : standing.seen == Seen::sibling   ? Doubt::card
+    standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
+                     : standing.seen == Seen::sibling ? Doubt::card
                      : context.engine.of_pytorch()    ? Doubt::protocol
-                                                        : Doubt::none;
+                                                      : Doubt::none;
   standing.rates = tuned_rates(standing.tuning, floor_law(card));
   standing.forest = &model.general;
   if (const auto own = model.siblings.find(architecture_key(gpu)); own != model.siblings.end()) {

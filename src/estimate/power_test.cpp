@@ -195,9 +195,8 @@ TEST(Power, MeasuredOnAnH200) {
                        {"of 32", 6661.37, 1980, 481036337152, 22548578304, 625.5},
                        {"prefill of 1024", 26805.08, 1545, 14568529068032, 14092861440, 683.7}}) {
     const double clock = r.mhz / 1980;
-    const PowerWork work{r.ops * law.tensor + r.moved * (law.chip_byte + law.fabric_byte),
-                         r.moved * law.memory_byte, seconds(0),
-                         microseconds(r.us)};
+    const PowerWork work{r.ops * law.tensor + r.moved * (law.chip_byte + law.fabric_byte), r.moved * law.memory_byte,
+                         seconds(0), microseconds(r.us)};
     EXPECT_NEAR(in_watts(watts_at(law, work, clock)) / r.watts, 1, 0.15) << r.name;
   }
 }

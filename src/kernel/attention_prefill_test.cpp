@@ -61,7 +61,7 @@ TEST(AttentionPrefill, OlderInstructionsOnHopper) {
   s.algorithm = AttentionAlgorithm::cudnn;
   const Launch cudnn = plan_on(s, "H100-SXM").launches[0];
   EXPECT_EQ(cudnn.math_share, 1);
-  EXPECT_EQ(cudnn.ctas, 132);  // persistent
+  EXPECT_EQ(cudnn.ctas, 132);                                     // persistent
   EXPECT_EQ(plan_on(s, "A100-SXM-80GB").launches[0].tile.n, 64);  // cuDNN before Hopper is built like FlashAttention 2
 }
 

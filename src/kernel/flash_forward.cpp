@@ -189,8 +189,8 @@ bool lacks_generated(const AttentionHeads& heads, const Context& context) {
   return context.engine == Launcher::trtllm && heads.qk_dim % 16 != 0;
 }
 
-// TensorRT-LLM's fp8 kernels on mma.sync are for heads around 128: those of 64 and 256 multiply at 16 bits, half and less
-// of the rate (L40S rows in AIConfigurator; RTX PRO 6000's, not looked at for it, agree).
+// TensorRT-LLM's fp8 kernels on mma.sync are for heads around 128: those of 64 and 256 multiply at 16 bits, half and
+// less of the rate (L40S rows in AIConfigurator; RTX PRO 6000's, not looked at for it, agree).
 bool multiplies_wider(const AttentionHeads& heads, const Format& format, const Context& context, const Gpu& gpu) {
   const bool fp8 = format.math == DType::fp8 && context.engine == Launcher::trtllm;
   return fp8 && gpu.tensor_generation() == TensorGeneration::mma && (heads.qk_dim <= 64 || heads.qk_dim > 192);
@@ -200,8 +200,13 @@ bool multiplies_wider(const AttentionHeads& heads, const Format& format, const C
 void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   Count requests = 0;
   for (const Lengths& l : layout.problem.lengths) requests += l.requests;
-  const DecodeQuestion asked{question.heads,     requests,        kv, layout.problem.cache,
-                             question.algorithm, question.window, layout.math.input == DType::bf16};
+  const DecodeQuestion asked{question.heads,
+                             requests,
+                             kv,
+                             layout.problem.cache,
+                             question.algorithm,
+                             question.window,
+                             layout.math.input == DType::bf16};
   const Decoder decoder = decoder_of(asked, context, gpu);
   const DecoderShape shape = decoder_shape(decoder, asked, gpu);
   if (decoder == Decoder::fa2 || decoder == Decoder::generated ||

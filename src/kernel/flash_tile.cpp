@@ -176,8 +176,7 @@ FlashTile amd_tile(const TileQuestion& q, const Gpu& gpu) {
   const double piece = 32.0 * std::max(tile.n, dim) * q.bytes.kv;
   const int threads = 64 * waves * twice;
   const Count registers = std::min<Count>(512, gpu.registers_per_sm / (Count{threads} * ctas));
-  tile.cta = {threads, static_cast<int>(registers),
-              bytes(std::min(3 * piece, in_bytes(gpu.shared_memory.per_cta)))};
+  tile.cta = {threads, static_cast<int>(registers), bytes(std::min(3 * piece, in_bytes(gpu.shared_memory.per_cta)))};
   tile.known = q.algorithm == AttentionAlgorithm::ck && dim <= 256 && q.bytes.q == 2 && q.bytes.kv == 2;
   return tile;
 }

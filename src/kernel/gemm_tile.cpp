@@ -101,15 +101,15 @@ namespace {
 // What running a product in one tile costs, at the split that suits it best.
 class ListedCost {
  public:
-  ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element,
-             bool product)
+  ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element, bool product)
       : problem_(problem),
         latency_(pipeline_latency(gpu)),
         sms_(gpu.sms),
         depth_(depth),
         element_(element),
         rate_(math.ops_per_clock * product_efficiency(gpu)),
-        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks : latency_.step_clocks * depth / kReferenceDepth),
+        step_latency_(math.pipe == Pipe::tensor ? latency_.step_clocks
+                                                : latency_.step_clocks * depth / kReferenceDepth),
         l2_(product ? in_bytes(gpu.l2.per_clock) * gpu.tuned(kL2Efficiency) : std::numeric_limits<double>::infinity()),
         all_steps_(ceil_div(problem.k, depth)),
         reduce_clocks_(static_cast<double>(problem.batch * problem.m) * static_cast<double>(problem.n) * 8 /
@@ -126,8 +126,7 @@ class ListedCost {
     const double rows = static_cast<double>(std::min<Count>(tile.m, problem_.m));
     const double columns = static_cast<double>(std::min<Count>(tile.n, problem_.n));
     const double step_bytes = (rows + columns) * depth_ * element_;
-    const double alone =
-        std::max({2.0 * tile.m * tile.n * depth_ / rate_, step_bytes / latency_.feed, step_latency_});
+    const double alone = std::max({2.0 * tile.m * tile.n * depth_ / rate_, step_bytes / latency_.feed, step_latency_});
     const double everything = static_cast<double>(tiles) * static_cast<double>(all_steps_) * alone;
     Split best;
     if (everything * kSurely > most * static_cast<double>(sms_)) return best;
@@ -153,7 +152,7 @@ class ListedCost {
   Count sms_;
   int depth_;
   double element_, rate_, step_latency_;
-  double l2_;  // bytes a clock, whole chip; convolutions find their neighbours' pixels in L1
+  double l2_;  // bytes a clock, whole chip; no limit for convolutions, whose tiles' pixels overlap
   Count all_steps_;
   double reduce_clocks_;  // of one part of a split
 };

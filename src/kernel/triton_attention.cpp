@@ -11,9 +11,9 @@ using namespace constants;
 
 namespace {
 
-constexpr int kWarpRows = 16;           // of an mma.sync instruction
-constexpr int kFourWarps = 4;           // one for each tensor pipe of an SM
-constexpr int kAlignedElements = 16;    // Triton's specialisation of integer arguments
+constexpr int kWarpRows = 16;            // of an mma.sync instruction
+constexpr int kFourWarps = 4;            // one for each tensor pipe of an SM
+constexpr int kAlignedElements = 16;     // Triton's specialisation of integer arguments
 constexpr double kAddressRegisters = 2;  // 64 bits
 constexpr double kMostRegisters = 255;
 
