@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/views/simulate_view.h"
+#include "support/append.h"
 #include "support/chrome_trace.h"
 
 namespace tilecast {
@@ -21,13 +22,12 @@ std::string requests_csv(const ServingOutcome& outcome) {
       "request,status,sent_s,input_tokens,output_tokens,cached_tokens,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions\n";
   for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
     const RequestRecord& r = outcome.requests[i];
-    fmt::format_to(std::back_inserter(text), "{},{},{:.6f},{},{}", i, status_of(r),
-                   r.sent.base(), r.input, r.output);
+    append(text, "{},{},{:.6f},{},{}", i, status_of(r), r.sent.base(), r.input, r.output);
     if (!r.served()) text += ",,,,,,\n";
     else
-      fmt::format_to(std::back_inserter(text), ",{},{:.3f},{:.3f},{},{:.3f},{}\n", r.hits, in_milliseconds(r.queued()),
-                     in_milliseconds(r.ttft()), r.tpot() ? fmt::format("{:.3f}", in_milliseconds(*r.tpot())) : "",
-                     in_milliseconds(r.latency()), r.preemptions);
+      append(text, ",{},{:.3f},{:.3f},{},{:.3f},{}\n", r.hits, in_milliseconds(r.queued()), in_milliseconds(r.ttft()),
+             r.tpot() ? fmt::format("{:.3f}", in_milliseconds(*r.tpot())) : "", in_milliseconds(r.latency()),
+             r.preemptions);
   }
   return text;
 }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 
+#include "support/append.h"
 #include "support/scale.h"
 #include "support/statistics.h"
 #include "support/svg.h"
@@ -79,8 +79,7 @@ void draw_density(Svg& svg, const Frame& frame, const Density& density) {
       end = x + 1;
       if (shade(x) < 0) continue;
       while (end < kBins && shade(end) == shade(x)) ++end;
-      fmt::format_to(std::back_inserter(shades[static_cast<std::size_t>(shade(x))]), "M{} {}h{}v1h-{}z", x,
-                     kBins - 1 - y, end - x, end - x);
+      append(shades[static_cast<std::size_t>(shade(x))], "M{} {}h{}v1h-{}z", x, kBins - 1 - y, end - x, end - x);
     }
   }
   for (std::size_t i = 0; i < shades.size(); ++i)
@@ -140,8 +139,8 @@ std::string outline(const Frame& frame, const Residuals& residuals, double highe
   std::string data = fmt::format("M{:.1f} {:.1f}", frame.x, frame.at_y(0));
   for (int b = 0; b < kRatioBins; ++b) {
     const double y = frame.at_y(residuals.histogram[static_cast<std::size_t>(b)] / highest);
-    fmt::format_to(std::back_inserter(data), "L{:.1f} {:.1f}H{:.1f}", frame.at_x(b / static_cast<double>(kRatioBins)),
-                   y, frame.at_x((b + 1) / static_cast<double>(kRatioBins)));
+    append(data, "L{:.1f} {:.1f}H{:.1f}", frame.at_x(b / static_cast<double>(kRatioBins)), y,
+           frame.at_x((b + 1) / static_cast<double>(kRatioBins)));
   }
   return data + fmt::format("V{:.1f}", frame.at_y(0));
 }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "measure/measurement_writer.h"
+#include "support/append.h"
 #include "support/csv.h"
 #include "support/file.h"
 
@@ -25,8 +24,8 @@ void append_prediction(std::string& out, const Measurement& row, std::string_vie
   out += ',';
   out += method;
   for (Seconds time : {row.latency, outcome.forecast, outcome.low, outcome.high, outcome.bound})
-    fmt::format_to(std::back_inserter(out), ",{:.9g}", in_microseconds(time));
-  fmt::format_to(std::back_inserter(out), ",{},{}\n", name_of(outcome.regime), outcome.seen ? 1 : 0);
+    append(out, ",{:.9g}", in_microseconds(time));
+  append(out, ",{},{}\n", name_of(outcome.regime), outcome.seen ? 1 : 0);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "lab/evidence/counters.h"
+#include "support/append.h"
 #include "support/statistics.h"
 
 namespace tilecast {
@@ -36,8 +36,8 @@ std::string percent(const std::vector<double>& errors) {
 void append(std::string& out, const std::string& name, const Line& line) {
   const std::string within = line.tensor.empty() ? "-" : fmt::format("{} of {}", line.tensor_right, line.tensor.size());
   const std::string clock = line.clock.empty() ? "-" : fmt::format("{:.0f} MHz", median(line.clock));
-  fmt::format_to(std::back_inserter(out), "| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, line.launches,
-                 line.equal, percent(line.tensor), within, percent(line.l2), percent(line.dram), clock);
+  append(out, "| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, line.launches, line.equal, percent(line.tensor),
+         within, percent(line.l2), percent(line.dram), clock);
 }
 
 }  // namespace

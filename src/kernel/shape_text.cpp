@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <variant>
 
 #include "support/amount.h"
+#include "support/append.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -219,7 +219,7 @@ void append_value(std::string& out, Count value) {
   const fmt::format_int digits(value);
   out.append(digits.data(), digits.size());
 }
-void append_value(std::string& out, double value) { fmt::format_to(std::back_inserter(out), "{}", value); }
+void append_value(std::string& out, double value) { append(out, "{}", value); }
 void append_value(std::string& out, bool value) { out += value ? '1' : '0'; }
 void append_value(std::string& out, const std::vector<Count>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "measure/dims.h"
+#include "support/append.h"
 #include "support/csv.h"
 
 namespace tilecast {
@@ -54,13 +53,11 @@ void append_row(std::string& out, const Measurement& row) {
   out += name_of(row.context.runtime);
   out += ',';
   out += name_of(row.context.warmth);
-  if (row.context.weight_copies > 1)
-    fmt::format_to(std::back_inserter(out), ";weight-copies={}", row.context.weight_copies);
-  if (row.context.activation_copies > 1)
-    fmt::format_to(std::back_inserter(out), ";activation-copies={}", row.context.activation_copies);
+  if (row.context.weight_copies > 1) append(out, ";weight-copies={}", row.context.weight_copies);
+  if (row.context.activation_copies > 1) append(out, ";activation-copies={}", row.context.activation_copies);
   if (row.context.run == RunLength::sustained) out += ";run=sustained";
   // Nine digits keep a microsecond figure to a femtosecond: more than any timer.
-  fmt::format_to(std::back_inserter(out), ",{:.9g}", in_microseconds(row.latency));
+  append(out, ",{:.9g}", in_microseconds(row.latency));
 }
 
 }  // namespace tilecast

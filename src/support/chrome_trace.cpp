@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include "support/append.h"
 
 namespace tilecast {
 namespace {
@@ -21,38 +21,38 @@ std::string quoted(std::string_view text) {
 }  // namespace
 
 void ChromeTrace::name(std::string_view what, int process, int thread, std::string_view name) {
-  fmt::format_to(std::back_inserter(events_), R"({}{{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})",
-                 events_.empty() ? "" : ",\n", what, process, thread, quoted(name));
+  append(events_, R"({}{{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})", events_.empty() ? "" : ",\n",
+         what, process, thread, quoted(name));
 }
 
 void ChromeTrace::process(int process, std::string_view name) { this->name("process_name", process, 0, name); }
 
 void ChromeTrace::thread(int process, int thread, std::string_view name) {
   this->name("thread_name", process, thread, name);
-  fmt::format_to(std::back_inserter(events_),
-                 ",\n"
-                 R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
-                 process, thread, thread);
+  append(events_,
+         ",\n"
+         R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+         process, thread, thread);
 }
 
 void ChromeTrace::span(int process, int thread, const Span& span, Arguments arguments) {
-  fmt::format_to(std::back_inserter(events_), R"({}{{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{})",
-                 events_.empty() ? "" : ",\n", quoted(span.name), quoted(span.category), process, thread,
-                 in_microseconds(span.begin), in_microseconds(span.duration));
+  append(events_, R"({}{{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{})", events_.empty() ? "" : ",\n",
+         quoted(span.name), quoted(span.category), process, thread, in_microseconds(span.begin),
+         in_microseconds(span.duration));
   std::string_view before = R"(,"args":{)";
   for (const auto& [key, value] : arguments) {
-    fmt::format_to(std::back_inserter(events_), "{}{}:{}", before, quoted(key), quoted(value));
+    append(events_, "{}{}:{}", before, quoted(key), quoted(value));
     before = ",";
   }
   events_ += arguments.size() > 0 ? "}}" : "}";
 }
 
 void ChromeTrace::counter(int process, std::string_view name, Seconds at, Values values) {
-  fmt::format_to(std::back_inserter(events_), R"({}{{"name":{},"ph":"C","pid":{},"ts":{},"args":{{)",
-                 events_.empty() ? "" : ",\n", quoted(name), process, in_microseconds(at));
+  append(events_, R"({}{{"name":{},"ph":"C","pid":{},"ts":{},"args":{{)", events_.empty() ? "" : ",\n", quoted(name),
+         process, in_microseconds(at));
   std::string_view before;
   for (const auto& [key, value] : values) {
-    fmt::format_to(std::back_inserter(events_), "{}{}:{:.6g}", before, quoted(key), value);
+    append(events_, "{}{}:{:.6g}", before, quoted(key), value);
     before = ",";
   }
   events_ += "}}";

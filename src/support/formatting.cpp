@@ -1,6 +1,10 @@
 // fmt, compiled once: the instantiations that its own archive would hold, from its installed headers.
 #include <fmt/format-inl.h>
 
+#include <iterator>
+
+#include "support/append.h"
+
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -17,3 +21,11 @@ template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<F
 
 }  // namespace detail
 FMT_END_NAMESPACE
+
+namespace tilecast {
+
+void append_formatted(std::string& out, fmt::string_view form, fmt::format_args args) {
+  fmt::vformat_to(std::back_inserter(out), form, args);
+}
+
+}  // namespace tilecast

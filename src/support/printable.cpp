@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+
+#include "support/append.h"
 
 namespace tilecast {
 namespace {
@@ -43,12 +44,11 @@ bool harmless(char32_t code) {
 }
 
 void spell_out(std::string& out, char32_t code) {
-  auto to = std::back_inserter(out);
   if (code == '\n') out += "\\n";
   else if (code == '\r') out += "\\r";
   else if (code == '\t') out += "\\t";
-  else if (code < 0x100) fmt::format_to(to, "\\x{:02x}", static_cast<unsigned>(code));
-  else fmt::format_to(to, "\\u{:04x}", static_cast<unsigned>(code));
+  else if (code < 0x100) append(out, "\\x{:02x}", static_cast<unsigned>(code));
+  else append(out, "\\u{:04x}", static_cast<unsigned>(code));
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+
+#include "support/append.h"
 
 namespace tilecast {
 
@@ -23,11 +24,6 @@ std::string escaped(std::string_view words) {
 
 namespace {
 
-template <class... Args>
-void put(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
-}
-
 constexpr std::string_view name_of(Anchor anchor) {
   return anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
 }
@@ -40,36 +36,36 @@ Svg::Svg(double width, double height, std::string_view title) : width_(width), h
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view fill) {
-  put(body_, "<rect x=\"{:.6g}\" y=\"{:.6g}\" width=\"{:.6g}\" height=\"{:.6g}\" fill=\"{}\"/>\n", x, y, width, height,
-      fill);
+  append(body_, "<rect x=\"{:.6g}\" y=\"{:.6g}\" width=\"{:.6g}\" height=\"{:.6g}\" fill=\"{}\"/>\n", x, y, width,
+         height, fill);
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view stroke, double width,
                std::string_view dashes) {
-  put(body_, "<line x1=\"{:.6g}\" y1=\"{:.6g}\" x2=\"{:.6g}\" y2=\"{:.6g}\" stroke=\"{}\" stroke-width=\"{:.3g}\"", x1,
-      y1, x2, y2, stroke, width);
-  if (!dashes.empty()) put(body_, " stroke-dasharray=\"{}\"", dashes);
+  append(body_, "<line x1=\"{:.6g}\" y1=\"{:.6g}\" x2=\"{:.6g}\" y2=\"{:.6g}\" stroke=\"{}\" stroke-width=\"{:.3g}\"",
+         x1, y1, x2, y2, stroke, width);
+  if (!dashes.empty()) append(body_, " stroke-dasharray=\"{}\"", dashes);
   body_ += "/>\n";
 }
 
 void Svg::path(std::string_view data, std::string_view fill, std::string_view stroke, double width, double opacity) {
-  put(body_, "<path d=\"{}\" fill=\"{}\"", data, fill);
-  if (opacity < 1) put(body_, " fill-opacity=\"{:.3g}\"", opacity);
-  if (stroke != "none") put(body_, " stroke=\"{}\" stroke-width=\"{:.3g}\"", stroke, width);
+  append(body_, "<path d=\"{}\" fill=\"{}\"", data, fill);
+  if (opacity < 1) append(body_, " fill-opacity=\"{:.3g}\"", opacity);
+  if (stroke != "none") append(body_, " stroke=\"{}\" stroke-width=\"{:.3g}\"", stroke, width);
   body_ += "/>\n";
 }
 
 void Svg::cells(double x, double y, double size, std::string_view data, std::string_view fill) {
-  put(body_, "<path transform=\"translate({:.6g} {:.6g}) scale({:.6g})\" d=\"{}\" fill=\"{}\"/>\n", x, y, size, data,
-      fill);
+  append(body_, "<path transform=\"translate({:.6g} {:.6g}) scale({:.6g})\" d=\"{}\" fill=\"{}\"/>\n", x, y, size, data,
+         fill);
 }
 
 void Svg::text(double x, double y, std::string_view words, const TextStyle& style) {
-  put(body_, "<text x=\"{:.6g}\" y=\"{:.6g}\" font-size=\"{:.3g}\" text-anchor=\"{}\" fill=\"{}\"", x, y, style.size,
-      name_of(style.anchor), style.fill);
+  append(body_, "<text x=\"{:.6g}\" y=\"{:.6g}\" font-size=\"{:.3g}\" text-anchor=\"{}\" fill=\"{}\"", x, y, style.size,
+         name_of(style.anchor), style.fill);
   if (style.bold) body_ += " font-weight=\"bold\"";
-  if (style.turned != 0) put(body_, " transform=\"rotate({:.4g} {:.6g} {:.6g})\"", style.turned, x, y);
-  put(body_, ">{}</text>\n", escaped(words));
+  if (style.turned != 0) append(body_, " transform=\"rotate({:.4g} {:.6g} {:.6g})\"", style.turned, x, y);
+  append(body_, ">{}</text>\n", escaped(words));
 }
 
 std::string Svg::file() const {
