@@ -7,6 +7,7 @@
 #include <tuple>
 #include <variant>
 
+#include "api/answer_each.h"
 #include "api/declare.h"
 #include "cluster/expert_exchange.h"
 #include "cluster/fabric.h"
@@ -179,11 +180,8 @@ Result<CollectiveAnswer> forecast(const CollectiveQuery& query) {
 }
 
 std::vector<Result<CollectiveAnswer>> forecast(std::span<const CollectiveQuery> queries) {
-  Clusters known;
-  std::vector<Result<CollectiveAnswer>> answers;
-  answers.reserve(queries.size());
-  for (const CollectiveQuery& query : queries) answers.push_back(answer_of(query, known));
-  return answers;
+  return answer_each<Clusters>(queries,
+                               [](const CollectiveQuery& query, Clusters& known) { return answer_of(query, known); });
 }
 
 std::vector<ClusterInfo> known_clusters() {

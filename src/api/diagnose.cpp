@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/chosen_method.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "diagnose/diagnose.h"
 #include "gpu/registry.h"
@@ -126,10 +127,7 @@ std::vector<BoundArgument> arguments_of(DiagnoseQuery& q) {
                    .help = "GPU name or description file (default: the one the file names)",
                    .example = "H200-SXM",
                    .touches = Touches::gpu});
-  list.add(q.weights, {.name = "weights",
-                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights",
-                       .touches = Touches::file});
+  list.add(q.weights, weights_argument());
   return list.take();
 }
 

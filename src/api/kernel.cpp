@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "api/answer_each.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "estimate/learned.h"
 #include "estimate/physics.h"
@@ -205,11 +207,8 @@ Result<KernelForecast> forecast(const KernelQuery& query) {
 }
 
 std::vector<Result<KernelForecast>> forecast(std::span<const KernelQuery> queries) {
-  LookedUp known;
-  std::vector<Result<KernelForecast>> answers;
-  answers.reserve(queries.size());
-  for (const KernelQuery& query : queries) answers.push_back(forecast_with(query, known));
-  return answers;
+  return answer_each<LookedUp>(queries,
+                               [](const KernelQuery& query, LookedUp& known) { return forecast_with(query, known); });
 }
 
 namespace {
@@ -346,10 +345,7 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
                              .example = "6",
                              .least = 1,
                              .most = 1e6});
-  list.add(q.weights, {.name = "weights",
-                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights",
-                       .touches = Touches::file});
+  list.add(q.weights, weights_argument());
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
   list.add(q.kernel_source,
            {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/answer_each.h"
 #include "api/declare.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
@@ -47,11 +48,8 @@ Result<MemoryForecast> forecast(const MemoryQuery& query) {
 }
 
 std::vector<Result<MemoryForecast>> forecast(std::span<const MemoryQuery> queries) {
-  StepLookups known;
-  std::vector<Result<MemoryForecast>> answers;
-  answers.reserve(queries.size());
-  for (const MemoryQuery& query : queries) answers.push_back(answer(query, known));
-  return answers;
+  return answer_each<StepLookups>(queries,
+                                  [](const MemoryQuery& query, StepLookups& known) { return answer(query, known); });
 }
 
 const Question& memory_question() {

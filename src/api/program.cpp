@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 
+#include "api/answer_each.h"
 #include "api/chosen_method.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "api/program_tables.h"
 #include "cluster/registry.h"
@@ -166,11 +168,8 @@ Result<ProgramStep> forecast(const ProgramQuery& query) {
 }
 
 std::vector<Result<ProgramStep>> forecast(std::span<const ProgramQuery> queries) {
-  ProgramLookups known;
-  std::vector<Result<ProgramStep>> answers;
-  answers.reserve(queries.size());
-  for (const ProgramQuery& query : queries) answers.push_back(answer(query, known));
-  return answers;
+  return answer_each<ProgramLookups>(
+      queries, [](const ProgramQuery& query, ProgramLookups& known) { return answer(query, known); });
 }
 
 std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
@@ -193,14 +192,8 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
                       .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
                       .example = "compile",
                       .choices = {"pytorch", "compile"}});
-  list.add(q.method, {.name = "method",
-                      .help = "how kernels are forecast; analytic leaves out everything learned",
-                      .example = "analytic",
-                      .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights, {.name = "weights",
-                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights",
-                       .touches = Touches::file});
+  list.add(q.method, method_argument());
+  list.add(q.weights, weights_argument());
   return list.take();
 }
 

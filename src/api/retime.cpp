@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/chosen_method.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "cluster/registry.h"
 #include "diagnose/retime.h"
@@ -239,10 +240,7 @@ std::vector<BoundArgument> arguments_of(RetimeQuery& q) {
                        .help = "cluster to re-time collectives for (default: a known one of the GPU)",
                        .example = "hgx-b200:4",
                        .touches = Touches::cluster});
-  list.add(q.weights, {.name = "weights",
-                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights",
-                       .touches = Touches::file});
+  list.add(q.weights, weights_argument());
   list.add(q.output, {.name = "output",
                       .help = "also write the re-timed trace to this file, compressed where its name ends in .gz",
                       .example = "b200.json.gz",

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "api/common_arguments.h"
 #include "support/amount.h"
 #include "support/number.h"
 #include "support/range.h"
@@ -145,10 +146,7 @@ void declare_method(Declare& list, Method& method, std::string& weights) {
                     .help = "how steps are forecast; analytic: nothing learned",
                     .example = "analytic",
                     .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(weights, {.name = "weights",
-                     .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                     .example = "my.weights",
-                     .touches = Touches::file});
+  list.add(weights, weights_argument());
 }
 
 EngineKind kind_of(ServingEngine engine) {

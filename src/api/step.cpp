@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "api/answer_each.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "api/format_notes.h"
 #include "api/step_run.h"
@@ -388,11 +390,8 @@ Result<StepForecast> forecast(const StepQuery& query) {
 }
 
 std::vector<Result<StepForecast>> forecast(std::span<const StepQuery> queries) {
-  StepLookups known;
-  std::vector<Result<StepForecast>> answers;
-  answers.reserve(queries.size());
-  for (const StepQuery& query : queries) answers.push_back(answer(query, known));
-  return answers;
+  return answer_each<StepLookups>(queries,
+                                  [](const StepQuery& query, StepLookups& known) { return answer(query, known); });
 }
 
 Result<StepSetting> setting_of(const StepQuery& query) {
@@ -420,14 +419,8 @@ std::vector<BoundArgument> arguments_of(StepQuery& q) {
   Declare list;
   declare_work(list, q);
   declare_engine(list, q);
-  list.add(q.method, {.name = "method",
-                      .help = "how kernels are forecast; analytic leaves out everything learned",
-                      .example = "analytic",
-                      .choices = {"tilecast", "analytic", "roofline"}});
-  list.add(q.weights, {.name = "weights",
-                       .help = "weights of `tilecast-lab train` in place of the shipped ones",
-                       .example = "my.weights",
-                       .touches = Touches::file});
+  list.add(q.method, method_argument());
+  list.add(q.weights, weights_argument());
   declare_layout(list, q);
   return list.take();
 }

@@ -1,0 +1,23 @@
+// Arguments that several questions have, declared once.
+#pragma once
+
+#include "tilecast/arguments.h"
+
+namespace tilecast {
+
+inline Argument weights_argument() {
+  return {.name = "weights",
+          .help = "weights of `tilecast-lab train` in place of the shipped ones",
+          .example = "my.weights",
+          .touches = Touches::file};
+}
+
+// Of whole steps and programs; `kernel` also knows published methods.
+inline Argument method_argument() {
+  return {.name = "method",
+          .help = "how kernels are forecast; analytic leaves out everything learned",
+          .example = "analytic",
+          .choices = {"tilecast", "analytic", "roofline"}};
+}
+
+}  // namespace tilecast
