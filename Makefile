@@ -116,9 +116,9 @@ asan tsan: build/.packages
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j $(JOBS)
 
-# The sanitized tests that fit into continuous integration: rooms that read input or plan kernels, the public API but for plans, which take minutes so, the
-# C interface and the service, all readers but the laboratory's over their corpora.
-SANITIZED = support gpu kernel model engine parallel diagnose api answers abi service_http cli_views fuzz
+# The sanitized tests that fit into continuous integration: the rooms of the library but for the estimates' laws and fits, the public API but for plans,
+# which take minutes so, the C interface and the service, all readers but the laboratory's over their corpora.
+SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose api answers abi service_http cli_terminal cli_views fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)

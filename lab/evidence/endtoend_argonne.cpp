@@ -9,6 +9,7 @@
 #include "model/library.h"
 
 namespace tilecast {
+namespace argonne {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"e2e/argonne_llm_inference_bench.csv.gz"};
@@ -91,21 +92,22 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace argonne
 
 constexpr SourceMapping kArgonneSource{
     .name = "argonne",
     .from = "github.com/argonne-lcf/LLM-Inference-Bench",
     .licence = "BSD-3-Clause",
-    .files = kFiles,
+    .files = argonne::kFiles,
     .columns = kWholeModelColumns,
-    .gpus = kGpus,
-    .formats = kFormats,
-    .engines = kEngines,
-    .around_gpu = kAroundGpu,
+    .gpus = argonne::kGpus,
+    .formats = argonne::kFormats,
+    .engines = argonne::kEngines,
+    .around_gpu = argonne::kAroundGpu,
     .protocol = {"a static batch of equal prompts, each answered by as many tokens as it has; the time of the whole"}};
 
 Result<EndToEndCases> argonne_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kArgonneSource, path, case_of);
+  return read_cases<EndToEndCase>(kArgonneSource, path, argonne::case_of);
 }
 
 }  // namespace tilecast

@@ -7,6 +7,7 @@
 #include "lab/evidence/endtoend_table.h"
 
 namespace tilecast {
+namespace h200_steps {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_models.csv"};  // of data/measurements
@@ -151,13 +152,14 @@ Result<EndToEndCase> case_of(const Identity& id, const Metrics& metrics) {
 }
 
 }  // namespace
+}  // namespace h200_steps
 
 constexpr SourceMapping kOwnModelsSource{.name = "h200",
                                          .from = "our own, tools/models",
                                          .licence = "as this repository",
-                                         .files = kFiles,
-                                         .columns = kColumns,
-                                         .formats = kFormats,
+                                         .files = h200_steps::kFiles,
+                                         .columns = h200_steps::kColumns,
+                                         .formats = h200_steps::kFormats,
                                          .protocol = {"random weights under PyTorch 2.11, the steady state of a step"}};
 
 Result<EndToEndCases> h200_cases(const std::string& path) {
@@ -165,19 +167,19 @@ Result<EndToEndCases> h200_cases(const std::string& path) {
   if (!table) return std::move(table).error();
   EndToEndCases read;
   read.left_out = std::move(table->left_out);
-  std::map<Identity, MeasuredCase> measured;
+  std::map<h200_steps::Identity, h200_steps::MeasuredCase> measured;
   for (const TableRow& row : table->rows) {
-    const auto id = identity_of(row);
+    const auto id = h200_steps::identity_of(row);
     if (!id) {
       leave_out(read.left_out, id.error().problem);
       continue;
     }
     // Cases measured twice (on two cards) count once, by their first row.
-    MeasuredCase& one = measured[*id];
+    h200_steps::MeasuredCase& one = measured[*id];
     one.metrics.emplace(row["metric"], row.number("value"));
     ++one.rows;
   }
-  for (const auto& [id, one] : measured) read.add(case_of(id, one.metrics), one.rows);
+  for (const auto& [id, one] : measured) read.add(h200_steps::case_of(id, one.metrics), one.rows);
   return read;
 }
 

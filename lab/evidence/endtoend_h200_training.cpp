@@ -10,6 +10,7 @@
 #include "model/library.h"
 
 namespace tilecast {
+namespace h200_training {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_training_steps.csv.gz"};  // of data/measurements
@@ -94,18 +95,19 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace h200_training
 
 constexpr SourceMapping kOwnTrainingSource{
     .name = "h200-training",
     .from = "our own, tools/collect/windows/train_steps.py",
     .licence = "as this repository",
-    .files = kFiles,
-    .columns = kColumns,
-    .models = kModels,
+    .files = h200_training::kFiles,
+    .columns = h200_training::kColumns,
+    .models = h200_training::kModels,
     .protocol = {"random weights under PyTorch 2.11, steps back to back for a second"}};
 
 Result<EndToEndCases> h200_training_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kOwnTrainingSource, path, case_of);
+  return read_cases<EndToEndCase>(kOwnTrainingSource, path, h200_training::case_of);
 }
 
 }  // namespace tilecast

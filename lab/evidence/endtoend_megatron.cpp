@@ -14,6 +14,7 @@
 #include "parallel/framework.h"
 
 namespace tilecast {
+namespace megatron {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"e2e/train_megatron_lm_ci_golden.csv.gz"};
@@ -246,20 +247,21 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace megatron
 
 constexpr SourceMapping kMegatronSource{
     .name = "megatron",
     .from = "github.com/NVIDIA/Megatron-LM, tests/functional_tests (golden values)",
     .licence = "BSD-3-Clause",
-    .files = kFiles,
+    .files = megatron::kFiles,
     .columns = kWholeModelColumns,
-    .formats = kFormats,
-    .around_gpu = kAroundGpu,
+    .formats = megatron::kFormats,
+    .around_gpu = megatron::kAroundGpu,
     .protocol = {
         "peak of PyTorch's allocator on the last rank, and the median step, of small models under every layout"}};
 
 Result<EndToEndCases> megatron_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kMegatronSource, path, case_of);
+  return read_cases<EndToEndCase>(kMegatronSource, path, megatron::case_of);
 }
 
 }  // namespace tilecast

@@ -18,6 +18,7 @@
 #include "support/statistics.h"
 
 namespace tilecast {
+namespace mlperf {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"mlperf_training/v5.1.csv.gz"};
@@ -166,28 +167,29 @@ std::string key_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace mlperf
 
 constexpr SourceMapping kMlperfTrainingSource{
     .name = "mlperf",
     .from = "github.com/mlcommons/training_results_v5.1, results and configuration scripts",
     .licence = "Apache-2.0",
-    .files = kFiles,
-    .columns = kColumns,
-    .gpus = kGpus,
-    .models = kModels,
+    .files = mlperf::kFiles,
+    .columns = mlperf::kColumns,
+    .gpus = mlperf::kGpus,
+    .models = mlperf::kModels,
     .protocol = {"seconds of a step, median over evaluation blocks and repetitions; tuned by the submitters"}};
 
 Result<EndToEndCases> mlperf_cases(const std::string& path) {
   auto table = read_table(kMlperfTrainingSource, path);
   if (!table) return std::move(table).error();
   std::map<std::string, std::vector<const TableRow*>> runs;
-  for (const TableRow& row : table->rows) runs[key_of(row)].push_back(&row);
+  for (const TableRow& row : table->rows) runs[mlperf::key_of(row)].push_back(&row);
   EndToEndCases read;
   read.left_out = std::move(table->left_out);
   for (const auto& [key, rows] : runs) {
     std::vector<double> steps;
     for (const TableRow* row : rows) steps.push_back(row->number("step_time_s"));
-    read.add(case_of(*rows.front(), upper_median(steps)), static_cast<Count>(rows.size()));
+    read.add(mlperf::case_of(*rows.front(), upper_median(steps)), static_cast<Count>(rows.size()));
   }
   return read;
 }

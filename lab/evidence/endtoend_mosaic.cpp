@@ -11,6 +11,7 @@
 #include "parallel/framework.h"
 
 namespace tilecast {
+namespace mosaic {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"e2e/train_mosaicml_llm_foundry.csv.gz"};
@@ -91,19 +92,20 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace mosaic
 
 constexpr SourceMapping kMosaicSource{.name = "mosaic",
                                       .from = "github.com/mosaicml/llm-foundry, scripts/train/benchmarking",
                                       .licence = "Apache-2.0",
-                                      .files = kFiles,
+                                      .files = mosaic::kFiles,
                                       .columns = kWholeModelColumns,
-                                      .gpus = kGpus,
-                                      .models = kModels,
-                                      .formats = kFormats,
+                                      .gpus = mosaic::kGpus,
+                                      .models = mosaic::kModels,
+                                      .formats = mosaic::kFormats,
                                       .protocol = {"tokens a second of MPT models under Composer's FSDP, 2023"}};
 
 Result<EndToEndCases> mosaic_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kMosaicSource, path, case_of);
+  return read_cases<EndToEndCase>(kMosaicSource, path, mosaic::case_of);
 }
 
 }  // namespace tilecast

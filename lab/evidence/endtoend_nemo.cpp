@@ -12,6 +12,7 @@
 #include "parallel/framework.h"
 
 namespace tilecast {
+namespace nemo {
 namespace {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -223,29 +224,30 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
 constexpr MeasuringProtocol kProtocol{"tokens a second and GPU, tuned by the vendor; recomputation is not stated"};
 
 }  // namespace
+}  // namespace nemo
 
 constexpr SourceMapping kBridgeSource{.name = "bridge",
                                       .from = "github.com/NVIDIA-NeMo/Megatron-Bridge, performance summary",
                                       .licence = "Apache-2.0",
-                                      .files = kBridgeFiles,
+                                      .files = nemo::kBridgeFiles,
                                       .columns = kWholeModelColumns,
-                                      .models = kModels,
-                                      .formats = kFormats,
-                                      .around_gpu = kAroundGpu,
-                                      .protocol = kProtocol};
+                                      .models = nemo::kModels,
+                                      .formats = nemo::kFormats,
+                                      .around_gpu = nemo::kAroundGpu,
+                                      .protocol = nemo::kProtocol};
 constexpr SourceMapping kNemoSource{.name = "nemo",
                                     .from = "github.com/NVIDIA/NeMo, performance pages, and Megatron-LM's README",
                                     .licence = "Apache-2.0",
-                                    .files = kNemoFiles,
+                                    .files = nemo::kNemoFiles,
                                     .columns = kWholeModelColumns,
-                                    .models = kModels,
-                                    .formats = kFormats,
-                                    .around_gpu = kAroundGpu,
-                                    .protocol = kProtocol};
+                                    .models = nemo::kModels,
+                                    .formats = nemo::kFormats,
+                                    .around_gpu = nemo::kAroundGpu,
+                                    .protocol = nemo::kProtocol};
 
 Result<EndToEndCases> nemo_cases(const std::string& path, const SourceMapping& source) {
   return read_cases<EndToEndCase>(source, path,
-                                  [&](const TableRow& row) { return case_of(row, std::string(source.name)); });
+                                  [&](const TableRow& row) { return nemo::case_of(row, std::string(source.name)); });
 }
 
 }  // namespace tilecast

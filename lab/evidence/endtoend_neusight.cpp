@@ -11,6 +11,7 @@
 #include "support/input.h"
 
 namespace tilecast {
+namespace neusight {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"neusight/e2e_labels.csv"};
@@ -132,20 +133,21 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& folder) {
 }
 
 }  // namespace
+}  // namespace neusight
 
 constexpr SourceMapping kNeusightModelsSource{
     .name = "neusight",
     .from = "github.com/sitar-lab/NeuSight",
     .licence = "MIT",
-    .files = kFiles,
-    .columns = kColumns,
+    .files = neusight::kFiles,
+    .columns = neusight::kColumns,
     .protocol = {
         "fp32 under PyTorch 2.1, Hugging Face's modules with eager attention; training without loss and optimizer",
         Runtime::eager}};
 
 Result<EndToEndCases> neusight_cases(const std::string& folder) {
   return read_cases<EndToEndCase>(kNeusightModelsSource, folder + "/e2e_labels.csv",
-                                  [&](const TableRow& row) { return case_of(row, folder); });
+                                  [&](const TableRow& row) { return neusight::case_of(row, folder); });
 }
 
 }  // namespace tilecast

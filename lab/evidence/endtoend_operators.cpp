@@ -10,6 +10,7 @@
 #include "model/backward.h"
 
 namespace tilecast {
+namespace torch_operators {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"neusight/e2e_perop/all_layers.csv.gz"};
@@ -186,11 +187,12 @@ EndToEndResult result_of(const TableRow& row, const Node& node, const std::strin
 }
 
 }  // namespace
+}  // namespace torch_operators
 
 Result<JudgedOperators> judge_neusight_operators(const std::string& folder, Vendor vendor,
                                                  const std::map<std::string, EagerTiming>& timings,
                                                  const ModelSource& weights) {
-  auto table = read_table(kSource, folder + "/e2e_perop/all_layers.csv.gz");
+  auto table = read_table(torch_operators::kSource, folder + "/e2e_perop/all_layers.csv.gz");
   if (!table) return std::move(table).error();
   JudgedOperators judged;
   if (vendor == Vendor::nvidia) judged.left_out = std::move(table->left_out);
@@ -198,22 +200,25 @@ Result<JudgedOperators> judge_neusight_operators(const std::string& folder, Vend
     const auto gpu = row.gpu();
     if (!gpu && vendor == Vendor::nvidia) leave_out(judged.left_out, gpu.error().problem);
     if (!gpu || gpu->vendor != vendor) continue;
-    const std::vector<Count> dims = row["opname"] == "where"
-                                        ? std::vector<Count>{1, elements_of(numbers_in(row["out_shape"]))}
-                                        : numbers_in(row["fw_ops"]);
-    const auto node =
-        node_of(row["opname"], dims, inputs_of_size(row["in_shapes"], elements_of(numbers_in(row["out_shape"]))));
+    const std::vector<Count> dims =
+        row["opname"] == "where"
+            ? std::vector<Count>{1, torch_operators::elements_of(torch_operators::numbers_in(row["out_shape"]))}
+            : torch_operators::numbers_in(row["fw_ops"]);
+    const auto node = torch_operators::node_of(
+        row["opname"], dims,
+        torch_operators::inputs_of_size(row["in_shapes"],
+                                        torch_operators::elements_of(torch_operators::numbers_in(row["out_shape"]))));
     if (!node) {
       leave_out(judged.left_out, "an operator Tilecast has no family for: " + in_quotes(row["opname"]));
       continue;
     }
-    const Program program = program_of(*node, row["mode"] == "train");
+    const Program program = torch_operators::program_of(*node, row["mode"] == "train");
     for (const bool backward : {false, true}) {
       if (row.number(backward ? "meas_bw_ms" : "meas_fw_ms") <= 0) continue;
-      const auto forecast =
-          seconds_of(program, backward ? Pass::backward : Pass::forward, *gpu, timing_of(timings, *gpu), weights);
+      const auto forecast = torch_operators::seconds_of(program, backward ? Pass::backward : Pass::forward, *gpu,
+                                                        timing_of(timings, *gpu), weights);
       if (!forecast) return forecast.error();
-      if (*forecast) judged.results.push_back(result_of(row, *node, gpu->name, backward, **forecast));
+      if (*forecast) judged.results.push_back(torch_operators::result_of(row, *node, gpu->name, backward, **forecast));
     }
   }
   return judged;

@@ -106,7 +106,7 @@ std::string h200_report(const Results& all) {
 
 // --- our own steps as programs run them ---
 
-std::string half_of(const EndToEndResult& r) {
+std::string half_by_detail(const EndToEndResult& r) {
   return r.label.detail.find("chosen on") != std::string::npos ? "chosen on" : "judged";
 }
 
@@ -117,9 +117,9 @@ std::string steps_report(const Results& all) {
     if (r.label.detail.find("explicit mask") != std::string::npos) masked.push_back(r);
     else (waits_for_host(r) ? waiting : steps).push_back(r);
   }
-  const auto by_half = [](const EndToEndResult& r) { return Words{half_of(r)}; };
-  const auto by_group = [](const EndToEndResult& r) { return Words{half_of(r), r.label.mode, r.label.engine}; };
-  const auto by_model = [](const EndToEndResult& r) { return Words{half_of(r), r.label.model, r.label.engine}; };
+  const auto by_half = [](const EndToEndResult& r) { return Words{half_by_detail(r)}; };
+  const auto by_group = [](const EndToEndResult& r) { return Words{half_by_detail(r), r.label.mode, r.label.engine}; };
+  const auto by_model = [](const EndToEndResult& r) { return Words{half_by_detail(r), r.label.model, r.label.engine}; };
   std::string out =
       "### Steps as PyTorch programs run them, on our own H200\n\n"
       "Plain decoders (written in three styles), vision, speech, encoder-decoder models and training under PyTorch 2.11 "

@@ -10,6 +10,7 @@
 #include "model/library.h"
 
 namespace tilecast {
+namespace torch_steps {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_steps.csv.gz"};  // of data/measurements
@@ -211,22 +212,24 @@ Result<EndToEndCase> case_of(const TableRow& row, const KernelSums& sums) {
 }
 
 }  // namespace
+}  // namespace torch_steps
 
 constexpr SourceMapping kOwnStepsSource{.name = "h200-steps",
                                         .from = "our own, tools/collect/windows",
                                         .licence = "as this repository",
-                                        .files = kFiles,
-                                        .columns = kColumns,
-                                        .models = kModels,
-                                        .formats = kFormats,
+                                        .files = torch_steps::kFiles,
+                                        .columns = torch_steps::kColumns,
+                                        .models = torch_steps::kModels,
+                                        .formats = torch_steps::kFormats,
                                         .protocol = {"random weights under PyTorch 2.11, steps back to back"}};
 
 Result<EndToEndCases> h200_step_cases(const std::string& path) {
   std::string kernels = path;
   if (const auto at = kernels.rfind("steps."); at != std::string::npos) kernels.insert(at + 5, "_kernels");
-  const auto sums = kernel_sums(kernels);
+  const auto sums = torch_steps::kernel_sums(kernels);
   if (!sums) return sums.error();
-  return read_cases<EndToEndCase>(kOwnStepsSource, path, [&](const TableRow& row) { return case_of(row, *sums); });
+  return read_cases<EndToEndCase>(kOwnStepsSource, path,
+                                  [&](const TableRow& row) { return torch_steps::case_of(row, *sums); });
 }
 
 }  // namespace tilecast

@@ -17,6 +17,7 @@
 #include "support/text.h"
 
 namespace tilecast {
+namespace synperf {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFiles = {"synperf/e2e_real/e2e_*.jsonl", "synperf/e2e_real/vllm_*.json"};
@@ -195,31 +196,32 @@ Result<EndToEndCase> case_of(const std::string& name, const Repeats& runs, const
 }
 
 }  // namespace
+}  // namespace synperf
 
 constexpr SourceMapping kSynperfModelsSource{
     .name = "synperf",
     .from = "SynPerf's artefact",
     .licence = "Apache-2.0",
-    .files = kFiles,
-    .models = kModels,
+    .files = synperf::kFiles,
+    .models = synperf::kModels,
     .protocol = {"one batch of requests in bf16, up to five runs of each case; the median run"}};
 
 Result<EndToEndCases> synperf_cases(const std::string& folder) {
   SourceMapping below = kSynperfModelsSource;
-  below.files = kBelow;
+  below.files = synperf::kBelow;
   const auto files = files_of(below, folder);
   if (!files) return files.error();
   EndToEndCases read;
   for (const std::string& path : *files) {
-    const auto machine = machine_of(path);
+    const auto machine = synperf::machine_of(path);
     if (!machine) {
       leave_out(read.left_out, machine.error().problem);
       continue;
     }
-    const auto runs = read_runs(*machine);
+    const auto runs = synperf::read_runs(*machine);
     if (!runs) return runs.error();
     for (const auto& [name, repeats] : *runs)
-      read.add(case_of(name, repeats, *machine, folder), static_cast<Count>(repeats.total.size()));
+      read.add(synperf::case_of(name, repeats, *machine, folder), static_cast<Count>(repeats.total.size()));
   }
   return read;
 }

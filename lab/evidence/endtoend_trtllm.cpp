@@ -8,6 +8,7 @@
 #include "lab/evidence/static_batch.h"
 
 namespace tilecast {
+namespace trtllm {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"e2e/trtllm_perf_overview.csv.gz"};
@@ -77,20 +78,21 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace trtllm
 
 constexpr SourceMapping kTrtllmSource{
     .name = "trtllm",
     .from = "github.com/NVIDIA/TensorRT-LLM, performance overview of releases 0.5 to 0.9",
     .licence = "Apache-2.0",
-    .files = kFiles,
+    .files = trtllm::kFiles,
     .columns = kWholeModelColumns,
-    .gpus = kGpus,
-    .models = kModels,
-    .formats = kFormats,
+    .gpus = trtllm::kGpus,
+    .models = trtllm::kModels,
+    .formats = trtllm::kFormats,
     .protocol = {"gptSessionBenchmark: static batches, and the first token of one request; tuned by the vendor"}};
 
 Result<EndToEndCases> trtllm_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kTrtllmSource, path, case_of);
+  return read_cases<EndToEndCase>(kTrtllmSource, path, trtllm::case_of);
 }
 
 }  // namespace tilecast

@@ -11,6 +11,7 @@
 #include "parallel/framework.h"
 
 namespace tilecast {
+namespace ultrascale {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"ultrascale/training.csv.gz"};
@@ -131,18 +132,19 @@ Result<EndToEndCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace ultrascale
 
 constexpr SourceMapping kUltrascaleSource{
     .name = "ultrascale",
     .from = "huggingface.co/spaces/nanotron/ultrascale-playbook, interactive benchmarks",
     .licence = "Apache-2.0",
-    .files = kFiles,
-    .columns = kColumns,
-    .gpus = kGpus,
+    .files = ultrascale::kFiles,
+    .columns = ultrascale::kColumns,
+    .gpus = ultrascale::kGpus,
     .protocol = {"tokens a second and GPU of the fourth step, and the peak of PyTorch's allocator"}};
 
 Result<EndToEndCases> ultrascale_cases(const std::string& path) {
-  return read_cases<EndToEndCase>(kUltrascaleSource, path, case_of);
+  return read_cases<EndToEndCase>(kUltrascaleSource, path, ultrascale::case_of);
 }
 
 }  // namespace tilecast

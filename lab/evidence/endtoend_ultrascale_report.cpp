@@ -21,21 +21,21 @@ std::string nodes_of(const EndToEndResult& r) {
 }
 
 // The choices were made on the two smaller models.
-std::string half_of(const EndToEndResult& r) { return r.label.model == "8B" ? "judged" : "chosen on"; }
+std::string half_by_model(const EndToEndResult& r) { return r.label.model == "8B" ? "judged" : "chosen on"; }
 
 std::string tables_of(const Results& rows) {
   const auto by = [&](const char* title, const auto& word) {
     return table_by(
         {"rows", title}, rows,
         [&](const EndToEndResult& r) {
-          return Words{half_of(r), word(r)};
+          return Words{half_by_model(r), word(r)};
         },
         nullptr);
   };
   return table_by(
              {"rows", "model"}, rows,
              [](const EndToEndResult& r) {
-               return Words{half_of(r), r.label.model};
+               return Words{half_by_model(r), r.label.model};
              },
              "all") +
          by("nodes", nodes_of) +

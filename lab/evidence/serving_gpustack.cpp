@@ -11,6 +11,7 @@
 #include "support/text.h"
 
 namespace tilecast {
+namespace gpustack {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"e2e/gpustack_performance_lab.csv.gz"};
@@ -254,15 +255,16 @@ Result<ServingCase> fitting_case(const MeasuredRun& run, const std::vector<Reque
 }
 
 }  // namespace
+}  // namespace gpustack
 
 constexpr SourceMapping kGpustackSource{
     .name = "gpustack",
     .from = "github.com/gpustack/gpustack, performance lab",
     .licence = "Apache-2.0",
-    .files = kFiles,
+    .files = gpustack::kFiles,
     .columns = kWholeModelColumns,
-    .gpus = kGpus,
-    .engines = kEngines,
+    .gpus = gpustack::kGpus,
+    .engines = gpustack::kEngines,
     .protocol = {"`vllm bench serve` against engines that the command in the notes serves; means over requests"}};
 
 Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<Request>& lengths) {
@@ -270,12 +272,13 @@ Result<ServingCases> gpustack_cases(const std::string& path, const std::vector<R
   if (!table) return std::move(table).error();
   ServingCases read;
   read.left_out = std::move(table->left_out);
-  std::map<std::map<std::string, double>, std::string> seen;  // figures, and the GPU whose page has them first
-  for (const MeasuredRun& run : runs_of(table->rows)) {
+  std::map<std::map<std::string, double>, std::string>
+      seen;  // figures, and the GPU whose page gpustack::has them first
+  for (const gpustack::MeasuredRun& run : gpustack::runs_of(table->rows)) {
     const std::string& page = (*run.row)["gpu"];
     if (seen.try_emplace(run.metrics, page).first->second != page)
       leave_out(read.left_out, "figures of another GPU's page");
-    else read.add(fitting_case(run, lengths));
+    else read.add(gpustack::fitting_case(run, lengths));
   }
   return read;
 }

@@ -16,6 +16,7 @@
 #include "model/library.h"
 
 namespace tilecast {
+namespace inferencex {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"inferencemax/serving.csv.gz"};
@@ -174,15 +175,16 @@ std::string configuration_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace inferencex
 
 constexpr SourceMapping kInferencexSource{
     .name = "inferencex",
     .from =
         "github.com/SemiAnalysisAI/InferenceX, runs of December 2025 and January 2026, as gminneci/mantile keeps them",
     .licence = "the harness Apache-2.0; values only",
-    .files = kFiles,
-    .columns = kColumns,
-    .engines = kEngines,
+    .files = inferencex::kFiles,
+    .columns = inferencex::kColumns,
+    .engines = inferencex::kEngines,
     .protocol = {"a closed loop of so many requests at a time; medians over requests"}};
 
 Result<ServingCases> inferencex_cases(const std::string& path) {
@@ -192,10 +194,10 @@ Result<ServingCases> inferencex_cases(const std::string& path) {
   read.left_out = table->left_out;
   std::map<std::string, std::vector<const TableRow*>> runs;
   for (const TableRow& row : table->rows) {
-    if (std::string why = unusable(row); !why.empty()) leave_out(read.left_out, why);
-    else runs[configuration_of(row)].push_back(&row);
+    if (std::string why = inferencex::unusable(row); !why.empty()) leave_out(read.left_out, why);
+    else runs[inferencex::configuration_of(row)].push_back(&row);
   }
-  for (const auto& [key, own] : runs) read.add(case_of(own), static_cast<Count>(own.size()));
+  for (const auto& [key, own] : runs) read.add(inferencex::case_of(own), static_cast<Count>(own.size()));
   return read;
 }
 

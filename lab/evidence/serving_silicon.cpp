@@ -14,6 +14,7 @@
 #include "serve/plan.h"
 
 namespace tilecast {
+namespace silicon {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"aiconfigurator/e2e_silicon_sample.csv.gz"};
@@ -315,23 +316,24 @@ Result<ServingCase> case_of(const TableRow& row) {
 }
 
 }  // namespace
+}  // namespace silicon
 
 // Its cards ("h100_sxm") are aliases in data/gpus.
 constexpr SourceMapping kSiliconSource{
     .name = "silicon",
     .from = "github.com/ai-dynamo/aiconfigurator, its sample of serving points; most by InferenceX",
     .licence = "Apache-2.0",
-    .files = kFiles,
-    .columns = kColumns,
-    .engines = kEngines,
+    .files = silicon::kFiles,
+    .columns = silicon::kColumns,
+    .engines = silicon::kEngines,
     .protocol = {"a closed loop of so many requests at a time; means over requests"}};
 
 Result<ServingCases> silicon_cases(const std::string& path) {
   std::set<std::string> seen;
   return read_cases<ServingCase>(kSiliconSource, path, [&](const TableRow& row) -> Result<ServingCase> {
-    if (std::string why = unclean(row); !why.empty()) return left_out_row(std::move(why));
-    if (!seen.insert(key_of(row)).second) return left_out_row("a copy");
-    return case_of(row);
+    if (std::string why = silicon::unclean(row); !why.empty()) return left_out_row(std::move(why));
+    if (!seen.insert(silicon::key_of(row)).second) return left_out_row("a copy");
+    return silicon::case_of(row);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "lab/import/import_table.h"
 
 namespace tilecast {
+namespace aiter {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFiles = {"aiter/gemm.csv.gz", "aiter/moe.csv.gz"};
@@ -144,7 +145,8 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace aiter
 
-constexpr KernelTables kAiterKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kAiterKernels{&aiter::kMapping, aiter::kToldBy, aiter::open};
 
 }  // namespace tilecast

@@ -5,6 +5,7 @@
 #include "lab/import/import_table.h"
 
 namespace tilecast {
+namespace llmservingsim {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"llmservingsim/layers.csv.gz"};
@@ -159,7 +160,8 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace llmservingsim
 
-constexpr KernelTables kLlmservingsimKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kLlmservingsimKernels{&llmservingsim::kMapping, llmservingsim::kToldBy, llmservingsim::open};
 
 }  // namespace tilecast

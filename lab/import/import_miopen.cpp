@@ -5,6 +5,7 @@
 #include "support/text.h"
 
 namespace tilecast {
+namespace miopen {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"miopen/conv.csv.gz"};
@@ -103,7 +104,8 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace miopen
 
-constexpr KernelTables kMiopenKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kMiopenKernels{&miopen::kMapping, miopen::kToldBy, miopen::open};
 
 }  // namespace tilecast

@@ -7,6 +7,7 @@
 #include "lab/import/import_table.h"
 
 namespace tilecast {
+namespace neusight {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFiles = {"neusight/kernels_train/*.csv.gz",
@@ -182,7 +183,8 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace neusight
 
-constexpr KernelTables kNeusightKernels{&kMapping, kToldBy, open, true};
+constexpr KernelTables kNeusightKernels{&neusight::kMapping, neusight::kToldBy, neusight::open, true};
 
 }  // namespace tilecast

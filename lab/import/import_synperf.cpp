@@ -4,6 +4,7 @@
 #include "lab/import/import_table.h"
 
 namespace tilecast {
+namespace synperf {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"synperf/*.csv.gz"};
@@ -81,7 +82,8 @@ FillRow open(const CsvReader& csv, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace synperf
 
-constexpr KernelTables kSynperfKernels{&kMapping, kToldBy, open, true};
+constexpr KernelTables kSynperfKernels{&synperf::kMapping, synperf::kToldBy, synperf::open, true};
 
 }  // namespace tilecast

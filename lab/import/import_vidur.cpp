@@ -5,6 +5,7 @@
 #include "lab/import/import_table.h"
 
 namespace tilecast {
+namespace vidur {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"vidur/ops.csv.gz"};
@@ -125,7 +126,8 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
 }
 
 }  // namespace
+}  // namespace vidur
 
-constexpr KernelTables kVidurKernels{&kMapping, kToldBy, open};
+constexpr KernelTables kVidurKernels{&vidur::kMapping, vidur::kToldBy, vidur::open};
 
 }  // namespace tilecast
