@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "api/answer_each.h"
+#include "api/common_arguments.h"
 #include "api/declare.h"
 #include "cluster/expert_exchange.h"
 #include "cluster/fabric.h"
@@ -19,8 +20,6 @@ namespace tilecast {
 namespace {
 
 using Call = std::variant<Collective, ExpertExchange>;
-
-constexpr double kMostRanks = 1 << 20;
 
 int count_or_zero(const std::optional<Count>& count) { return static_cast<int>(count.value_or(0)); }
 

@@ -5,6 +5,8 @@
 
 namespace tilecast {
 
+constexpr double kMostRanks = 1 << 20;  // that work may be spread over
+
 inline Argument weights_argument() {
   return {.name = "weights",
           .help = "weights of `tilecast-lab train` in place of the shipped ones",

@@ -130,8 +130,7 @@ BoundArgument stage_layers_argument(std::vector<int>& field) {
   return bound;
 }
 
-// No real batch, length or number of micro-batches exceeds this; nor does a layout have more ranks.
-constexpr double kMost = 1 << 30, kMostRanks = 1 << 20;
+constexpr double kMost = 1 << 30;  // no real batch, length or number of micro-batches exceeds this
 
 void declare_work(Declare& list, StepQuery& q) {
   list.add(q.model, {.name = "model",
