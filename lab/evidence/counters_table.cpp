@@ -33,7 +33,7 @@ std::string percent(const std::vector<double>& errors) {
   return errors.empty() ? "-" : fmt::format("{:.1f} %", 100 * median(errors));
 }
 
-void append(std::string& out, const std::string& name, const Line& line) {
+void append_line(std::string& out, const std::string& name, const Line& line) {
   const std::string within = line.tensor.empty() ? "-" : fmt::format("{} of {}", line.tensor_right, line.tensor.size());
   const std::string clock = line.clock.empty() ? "-" : fmt::format("{:.0f} MHz", median(line.clock));
   append(out, "| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, line.launches, line.equal, percent(line.tensor),
@@ -54,9 +54,9 @@ std::string counter_tables(const std::vector<CounterComparison>& compared) {
   std::string out =
       "| family | launches | CTAs equal | tensor operations, median error | within 1 % | L2 bytes, median error "
       "| DRAM bytes, median error | SM clock, median |\n|---|---:|---:|---:|---:|---:|---:|---:|\n";
-  for (const auto& [name, line] : lines) append(out, name, line);
-  append(out, "**plan known**", known);
-  append(out, "**all**", all);
+  for (const auto& [name, line] : lines) append_line(out, name, line);
+  append_line(out, "**plan known**", known);
+  append_line(out, "**all**", all);
   return out;
 }
 
