@@ -190,7 +190,7 @@ bool lacks_generated(const AttentionHeads& heads, const Context& context) {
 }
 
 // TensorRT-LLM's fp8 kernels on mma.sync are for heads around 128: those of 64 and 256 multiply at 16 bits, half and
-// less of the rate (L40S rows in AIConfigurator; RTX PRO 6000's, not looked at for it, agree).
+// less of the rate (AIConfigurator's rows of L40S and RTX PRO 6000).
 bool multiplies_wider(const AttentionHeads& heads, const Format& format, const Context& context, const Gpu& gpu) {
   const bool fp8 = format.math == DType::fp8 && context.engine == Launcher::trtllm;
   return fp8 && gpu.tensor_generation() == TensorGeneration::mma && (heads.qk_dim <= 64 || heads.qk_dim > 192);

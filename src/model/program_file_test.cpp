@@ -101,7 +101,8 @@ TEST(ProgramFile, TruncatedTextsAreRefused) {
 TEST(ProgramFile, RecordsOfTheRepositoryAreRead) {
   const std::filesystem::path folder = std::filesystem::path(TILECAST_SOURCE_DIR) / "data" / "programs";
   int read = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
     const auto program = program_from_file(entry.path().string());
     ASSERT_TRUE(program) << program.error().line();
     EXPECT_GT(peak_bytes(*program), 0);
