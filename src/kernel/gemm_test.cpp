@@ -297,7 +297,7 @@ TEST(Gemm, BatchedFp32OfFewColumnsTakesNoWiderTile) {
 // Tiles of 64 x 64 would fill the last wave of an L40S better, and ask its L2 for twice what it delivers.
 TEST(Gemm, LargeProductsKeepToTilesThatL2CanFeed) {
   for (const char* card : {"L40S", "A100-SXM-80GB", "RTX-PRO-6000-Blackwell-Server"}) {
-    const Gpu& gpu = *find_gpu(card);
+    const Gpu gpu = *find_gpu(card);
     const MathPath math = *math_path(*format_from("bf16"), gpu);
     const GemmTile tile = choose_gemm({1, 3585, 7168, 16384}, math, gpu, GemmRoutine::linear).tile;
     const double bytes_a_step = 2.0 * (tile.m + tile.n) * step_depth(math) * gpu.sms;
