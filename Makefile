@@ -118,7 +118,7 @@ asan tsan: build/.packages
 
 # The sanitized tests that fit into continuous integration: the rooms of the library but for the estimates' laws and fits, the public API, the C
 # interface and the service, all without plans, which take minutes so, and all readers but the laboratory's over their corpora.
-SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose api answers abi service_http cli_terminal cli_views fuzz
+SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose api answers abi service_http cli_views fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
