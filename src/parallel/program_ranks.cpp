@@ -64,7 +64,7 @@ class Pricer {
     std::string op;
     double bytes;
     std::ptrdiff_t group;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): there is no pointer
   };
   const ProgramFile& file_;
   const Cluster& cluster_;
