@@ -13,8 +13,10 @@ namespace {
 Status check_flags(const PredictOptions& options) {
   if (auto fine = check_program_arguments(options.query); !fine) return fine;
   for (const auto& [flag, on] : {std::pair("dtype", !options.lists.dtypes.empty()),
-                                 {"compare", options.compare}, {"kernels", options.kernels},
-                                 {"trace", !options.trace.empty()}, {"export-chakra", !options.chakra.empty()}})
+                                 {"compare", options.compare},
+                                 {"kernels", options.kernels},
+                                 {"trace", !options.trace.empty()},
+                                 {"export-chakra", !options.chakra.empty()}})
     if (on) return field_error(flag, "has no effect on a recorded program", "leave it out; --json has every operator");
   return Ok{};
 }
@@ -25,7 +27,9 @@ Result<std::vector<ProgramQuery>> program_queries(const PredictOptions& options)
   query.engine = options.query.engine.value_or(EngineKind::pytorch);
   query.method = options.query.method, query.weights = options.query.weights;
   std::vector<ProgramQuery> queries = {query};
-  for (const auto& [argument, values] : {std::pair("engine", &options.lists.engines), {"cluster", &options.lists.clusters}, {"gpu", &options.lists.gpus}})
+  for (const auto& [argument, values] : {std::pair("engine", &options.lists.engines),
+                                         {"cluster", &options.lists.clusters},
+                                         {"gpu", &options.lists.gpus}})
     if (auto asked = ask_each(queries, argument, *values); !asked) return std::move(asked).error();
   for (const ProgramQuery& one : queries)
     if (one.gpu.empty() && one.cluster.empty()) return field_error("gpu", "is missing", "for example H100-SXM");

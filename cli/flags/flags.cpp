@@ -67,8 +67,8 @@ void add_families(CLI::App& kernel, KernelOptions& options, RowsOptions& rows, C
     add_arguments(*sub, std::move(dims), options.refusal);
     sub->callback([&options, &rows, &chosen, sub, name = family.name] {
       options.query.family = name;
-      chosen = with_rows(*sub, {"kernel", {"explain"}}, rows, options.refusal,
-                         [&options] { return run_kernel(options); });
+      chosen =
+          with_rows(*sub, {"kernel", {"explain"}}, rows, options.refusal, [&options] { return run_kernel(options); });
     });
   }
 }
@@ -138,8 +138,7 @@ void add_cluster_commands(CLI::App& app, CollectiveOptions& options, RowsOptions
   add_rows_flags(*one, rows, Ranges::taken);
   one->footer(all_examples(collective_question()));
   one->callback([&, one] {
-    chosen = with_rows(*one, {"collective"}, rows, options.refusal,
-                       [&options] { return run_collective(options); });
+    chosen = with_rows(*one, {"collective"}, rows, options.refusal, [&options] { return run_collective(options); });
   });
 }
 
@@ -154,8 +153,7 @@ void add_diagnose_command(CLI::App& app, DiagnoseOptions& o, RowsOptions& rows, 
   add_rows_flags(*sub, rows, Ranges::refused);
   sub->footer(all_examples(diagnose_question()));
   sub->callback([&, sub] {
-    chosen = with_rows(*sub, {"diagnose", {"html", "svg", "top"}}, rows, o.refusal,
-                       [&o] { return run_diagnose(o); });
+    chosen = with_rows(*sub, {"diagnose", {"html", "svg", "top"}}, rows, o.refusal, [&o] { return run_diagnose(o); });
   });
 }
 
@@ -194,9 +192,8 @@ void add_tune_commands(CLI::App& app, TuneOptions& o, RowsOptions& rows, Command
   gemm->add_flag("--json", o.json, "machine-readable output (docs/tune.md)");
   add_rows_flags(*gemm, rows, Ranges::taken);
   gemm->footer(all_examples(tune_gemm_question()));
-  gemm->callback([&, gemm] {
-    chosen = with_rows(*gemm, {"tune gemm"}, rows, o.refusal, [&o] { return run_tune_gemm(o); });
-  });
+  gemm->callback(
+      [&, gemm] { chosen = with_rows(*gemm, {"tune gemm"}, rows, o.refusal, [&o] { return run_tune_gemm(o); }); });
 }
 
 void add_calibrate_command(CLI::App& app, CalibrateOptions& options, RowsOptions& rows, Command& chosen) {
@@ -207,8 +204,7 @@ void add_calibrate_command(CLI::App& app, CalibrateOptions& options, RowsOptions
   add_rows_flags(*sub, rows, Ranges::refused);
   sub->footer(all_examples(calibrate_question()));
   sub->callback([&, sub] {
-    chosen =
-        with_rows(*sub, {"calibrate"}, rows, options.refusal, [&options] { return run_calibrate(options); });
+    chosen = with_rows(*sub, {"calibrate"}, rows, options.refusal, [&options] { return run_calibrate(options); });
   });
 }
 
@@ -243,8 +239,8 @@ void add_model_commands(CLI::App& app, ModelCommandOptions& options, RowsOptions
   add_rows_flags(*predict, rows, Ranges::taken);
   predict->footer(all_examples(step_question()));
   predict->callback([&, predict] {
-    chosen = with_rows(*predict, {"predict", {"compare", "kernels", "trace", "export-chakra"}}, rows,
-                       p.refusal, [&p] { return run_predict(p); });
+    chosen = with_rows(*predict, {"predict", {"compare", "kernels", "trace", "export-chakra"}}, rows, p.refusal,
+                       [&p] { return run_predict(p); });
   });
 
   MemoryOptions& m = options.memory;
@@ -254,9 +250,8 @@ void add_model_commands(CLI::App& app, ModelCommandOptions& options, RowsOptions
   memory->add_flag("--json", m.json, "machine-readable output (docs/json.md)");
   add_rows_flags(*memory, rows, Ranges::taken);
   memory->footer(all_examples(memory_question()));
-  memory->callback([&, memory] {
-    chosen = with_rows(*memory, {"memory"}, rows, m.refusal, [&m] { return run_memory(m); });
-  });
+  memory->callback(
+      [&, memory] { chosen = with_rows(*memory, {"memory"}, rows, m.refusal, [&m] { return run_memory(m); }); });
 
   ModelsOptions& list = options.models;
   CLI::App* models = app.add_subcommand("models", models_question().summary);
@@ -293,8 +288,8 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
   add_rows_flags(*serving, rows, Ranges::taken);
   serving->footer(all_examples(plan_serve_question()));
   serving->callback([&, serving] {
-    chosen = with_rows(*serving, {"plan serve", {"save-dir", "save-top", "html", "svg"}}, rows,
-                       serve.refusal, [&serve] { return run_plan_serve(serve); });
+    chosen = with_rows(*serving, {"plan serve", {"save-dir", "save-top", "html", "svg"}}, rows, serve.refusal,
+                       [&serve] { return run_plan_serve(serve); });
   });
 
   CLI::App* training = plan->add_subcommand("train", plan_train_question().summary);
@@ -304,8 +299,8 @@ void add_plan_commands(CLI::App& app, PlanTrainOptions& train, PlanServeOptions&
   add_rows_flags(*training, rows, Ranges::taken);
   training->footer(all_examples(plan_train_question()));
   training->callback([&, training] {
-    chosen = with_rows(*training, {"plan train", {"svg"}}, rows, train.refusal,
-                       [&train] { return run_plan_train(train); });
+    chosen =
+        with_rows(*training, {"plan train", {"svg"}}, rows, train.refusal, [&train] { return run_plan_train(train); });
   });
 }
 
@@ -356,7 +351,8 @@ int run_tilecast(int argc, char** argv) {
       "Numbers: k, M, B and T are powers of 1000 (800k, 15T), Ki, Mi and Gi of 1024 (8Ki is 8192). Bytes: 64KB is "
       "64000,\n"
       "64KiB is 65536, and so is 64K, as in nccl-tests.\n"
-      "Lists and ranges for any number: --batch 1,8,64, 1..8 (each), 8..64:8 (steps), 8..64*2 or 8..64x2 (factors); the\n"
+      "Lists and ranges for any number: --batch 1,8,64, 1..8 (each), 8..64:8 (steps), 8..64*2 or 8..64x2 (factors); "
+      "the\n"
       "question is asked for every combination (docs/cli.md).\n\n"
       "Example:\n  tilecast predict Llama-3.1-8B --gpu H100-SXM,B200 --mode decode --batch 32 --context 2048");
   app.set_version_flag("--version", [] { return build_text(build_info()); });

@@ -62,11 +62,12 @@ std::string share_table(const char* title, const char* second, const std::vector
 }
 
 std::string collectives_table(const ProgramStep& step) {
-  std::string out = fmt::format("One of {} ranks on {}: collectives take {}, of which the step waits {}.\n\n", step.ranks,
-                                step.cluster, text_of(step.exchanged), text_of(step.exposed));
+  std::string out = fmt::format("One of {} ranks on {}: collectives take {}, of which the step waits {}.\n\n",
+                                step.ranks, step.cluster, text_of(step.exchanged), text_of(step.exposed));
   Table table({{"collective", Align::left}, {"ranks"}, {"bytes"}, {"calls"}, {"each"}, {"algorithm", Align::left}});
   for (const ProgramCollectives& c : step.collectives)
-    table.add({c.op, grouped(c.ranks), grouped(static_cast<Count>(in_bytes(c.bytes))), grouped(c.calls), text_of(c.each), c.algorithm});
+    table.add({c.op, grouped(c.ranks), grouped(static_cast<Count>(in_bytes(c.bytes))), grouped(c.calls),
+               text_of(c.each), c.algorithm});
   return out + table.shown(2);
 }
 

@@ -41,17 +41,17 @@ struct ProgramShare {
 };
 
 struct ProgramModule {
-  std::string path;  // "" is the model itself
+  std::string path;                                 // "" is the model itself
   Seconds forward, backward, recompute, optimizer;  // with the modules inside
   Seconds own;                                      // all phases, without them
 };
 
 struct ProgramMemory {
-  Bytes peak;       // of what the allocator hands out, as torch.cuda.max_memory_allocated counts it
-  Bytes reserved;   // what it takes from the driver
-  Bytes resting;    // handed out after the step
-  Bytes asked;      // the record's own peak, without rounding and libraries
-  Bytes card;       // all of the card's
+  Bytes peak;                     // of what the allocator hands out, as torch.cuda.max_memory_allocated counts it
+  Bytes reserved;                 // what it takes from the driver
+  Bytes resting;                  // handed out after the step
+  Bytes asked;                    // the record's own peak, without rounding and libraries
+  Bytes card;                     // all of the card's
   std::string peak_module;        // where the peak is
   std::vector<Bytes> over_calls;  // handed out while each call runs
   bool fits() const { return reserved <= card; }
@@ -61,22 +61,22 @@ struct ProgramMemory {
 struct ProgramCollectives {
   std::string op;
   Count ranks = 0, calls = 0;
-  Bytes bytes;   // of one call, as tilecast/collective.h counts them
+  Bytes bytes;  // of one call, as tilecast/collective.h counts them
   Seconds each;
   std::string algorithm;
 };
 
 struct ProgramStep {
   std::string program, torch, gpu;
-  std::string cluster;            // of a program over many cards
-  Count ranks = 1;                // cards that it runs over; everything else is of one of them
-  Seconds exchanged, exposed;     // all collectives end to end; what the step waits for them
+  std::string cluster;         // of a program over many cards
+  Count ranks = 1;             // cards that it runs over; everything else is of one of them
+  Seconds exchanged, exposed;  // all collectives end to end; what the step waits for them
   std::vector<ProgramCollectives> collectives;
   EngineKind engine = EngineKind::pytorch;
   Method method = Method::tilecast;
-  Seconds time;       // the whole step
-  Interval interval;  // 80 %
-  Seconds kernels;    // kernels' own times, summed, as a profiler shows them
+  Seconds time;                 // the whole step
+  Interval interval;            // 80 %
+  Seconds kernels;              // kernels' own times, summed, as a profiler shows them
   Seconds gpu_time, host_time;  // kernels back to back; the host's work
   Seconds bound;
   bool host_bound = false;
@@ -93,8 +93,8 @@ struct ProgramStep {
 
 // Whether a path names a recorded program.
 bool is_program(const std::string& path);
-// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, cluster, engine,
-// method and weights are refused.
+// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, cluster,
+// engine, method and weights are refused.
 Status check_program_arguments(const StepQuery& query);
 
 Result<ProgramStep> forecast(const ProgramQuery& query);

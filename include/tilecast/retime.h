@@ -71,10 +71,10 @@ struct LimitShare {
 
 struct RetimeReport {
   std::string trace, format, recorded_on;
-  std::string from, gpu;              // cards
-  std::string from_cluster, cluster;  // empty where nothing is exchanged, or none is known
-  Seconds recorded, retimed;          // all GPU work, side by side or not
-  Interval interval;                  // of retimed: if all kernels err alike
+  std::string from, gpu;                                   // cards
+  std::string from_cluster, cluster;                       // empty where nothing is exchanged, or none is known
+  Seconds recorded, retimed;                               // all GPU work, side by side or not
+  Interval interval;                                       // of retimed: if all kernels err alike
   std::array<Seconds, kRetimeBasisNames.size()> by_basis;  // recorded time, by what its new time rests on
   Seconds not_recognised;                                  // of it, of no known family
   std::vector<RetimedWork> work;                           // by recorded time

@@ -201,13 +201,13 @@ struct SimulatedLoad {
   std::string name;  // "rate 4"
   double value = 0;  // of the sweep
   ServingMetrics metrics;
-  std::optional<ServingMetrics> fast, slow;  // with all steps at the ends of their 80 % interval
+  std::optional<ServingMetrics> fast, slow;   // with all steps at the ends of their 80 % interval
   std::optional<StepReach> answers, prompts;  // of steps that only decode, and of those with prompts
   // The run over time with all steps at those ends, over the seconds of the run as forecast; empty in a sweep.
   std::vector<Slice> fast_over_time, slow_over_time;
-  Count most_at_once = 0;                    // requests of the mean length that one replica holds
-  ServingOutcome outcome;                    // every request and step; empty in a sweep
-  std::optional<ServingMetrics> fixed;       // beside an autoscaler: the same with `fixed_replicas` all the time
+  Count most_at_once = 0;               // requests of the mean length that one replica holds
+  ServingOutcome outcome;               // every request and step; empty in a sweep
+  std::optional<ServingMetrics> fixed;  // beside an autoscaler: the same with `fixed_replicas` all the time
   Count fixed_replicas = 0;
 };
 

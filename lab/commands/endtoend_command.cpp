@@ -194,7 +194,8 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
   for (const std::string& name : wanted)
     if (std::none_of(kJudgedSources.begin(), kJudgedSources.end(),
                      [&](const JudgedSource& source) { return source.mapping->name == name; }))
-      return Error{"", "only", fmt::format("must be one of {}, or several of them, not '{}'", end_to_end_sources(), name),
+      return Error{"", "only",
+                   fmt::format("must be one of {}, or several of them, not '{}'", end_to_end_sources(), name),
                    "leave it out for all of them"};
   std::vector<EndToEndResult> results;
   for (const JudgedSource& source : kJudgedSources) {

@@ -23,8 +23,8 @@ constexpr std::array<NameRule, 2> kEngines = {{{"vLLM", "vllm"}, {"TensorRT-LLM"
 // two and four GPUs take beyond the forecast, both engines, batches of 1 to 64; the H100's are the judge.
 const Seconds kRanksPerStep = milliseconds(0.8);
 
-// An all-reduce of RCCL in a HIP graph, beyond what the forecast says from data sheets: least error over the MI300X rows
-// of Llama-2-7B, Llama-3-70B and Mixtral on two GPUs, and on four and eight; the other models' are the judge.
+// An all-reduce of RCCL in a HIP graph, beyond what the forecast says from data sheets: least error over the MI300X
+// rows of Llama-2-7B, Llama-3-70B and Mixtral on two GPUs, and on four and eight; the other models' are the judge.
 const Seconds kRcclPair = microseconds(10), kRcclMore = microseconds(35);
 
 Seconds rccl_per_step(Count layers, Count gpus) {

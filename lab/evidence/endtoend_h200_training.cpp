@@ -14,21 +14,20 @@ namespace h200_training {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_training_steps.csv.gz"};  // of data/measurements
-constexpr std::array<SourceColumn, 14> kColumns = {
-    {{"model", "shapes of Llama 3.2 and 3.1", ColumnRole::model},
-     {"layers", "the model is cut to"},
-     {"batch", "sequences"},
-     {"length", "tokens of each"},
-     {"precision", "of the blocks' products"},
-     {"engine", "eager or compile"},
-     {"recompute", "what runs again in the backward pass"},
-     {"rank", "of adapters; 0: everything learns"},
-     {"targets", "products with adapters"},
-     {"vocab", "words"},
-     {"latency_ms", "a step among steps back to back"},
-     {"peak_bytes", "of PyTorch's allocator in a step"},
-     {"issue_ms", "the host's time to issue a step to an idle card"},
-     {"add_us", "a plain addition on that host right after"}}};
+constexpr std::array<SourceColumn, 14> kColumns = {{{"model", "shapes of Llama 3.2 and 3.1", ColumnRole::model},
+                                                    {"layers", "the model is cut to"},
+                                                    {"batch", "sequences"},
+                                                    {"length", "tokens of each"},
+                                                    {"precision", "of the blocks' products"},
+                                                    {"engine", "eager or compile"},
+                                                    {"recompute", "what runs again in the backward pass"},
+                                                    {"rank", "of adapters; 0: everything learns"},
+                                                    {"targets", "products with adapters"},
+                                                    {"vocab", "words"},
+                                                    {"latency_ms", "a step among steps back to back"},
+                                                    {"peak_bytes", "of PyTorch's allocator in a step"},
+                                                    {"issue_ms", "the host's time to issue a step to an idle card"},
+                                                    {"add_us", "a plain addition on that host right after"}}};
 constexpr std::array<NameRule, 3> kModels = {{{"1b", "Llama-3.2-1B"}, {"3b", "Llama-3.2-3B"}, {"8b", "Llama-3.1-8B"}}};
 
 TrainPrecision precision_named(const std::string& name) {
@@ -79,8 +78,8 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   run.training.options.recompute = *recompute;
   run.training.options.precision = precision_named(row["precision"]);
   EndToEndCase one;
-  one.label = {"h200-training", "H200-SXM", row["engine"], row["model"],        "train", "",
-               row.count("batch"), row.count("length")};
+  one.label = {"h200-training", "H200-SXM", row["engine"],      row["model"],
+               "train",         "",         row.count("batch"), row.count("length")};
   one.label.mode = row.count("rank") > 0 ? "adapters" : row["recompute"] != "none" ? "recomputation" : row["precision"];
   one.label.detail = fmt::format("{}, {}, {} layers", row["precision"], row["recompute"], row["layers"]);
   if (row.count("rank") > 0) one.label.detail += fmt::format(", rank {} {}", row["rank"], row["targets"]);

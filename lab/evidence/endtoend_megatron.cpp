@@ -201,7 +201,8 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   const auto format = row.format();
   if (!format) return format.error();
   const Notes notes = notes_of(row["notes"]);
-  if (has(noted(notes, "TEST_TYPE"), "release")) return left_out_row("tests of a release, whose number of GPUs is not said");
+  if (has(noted(notes, "TEST_TYPE"), "release"))
+    return left_out_row("tests of a release, whose number of GPUs is not said");
   auto layout = layout_of(row, notes);
   if (!layout) return std::move(layout).error();
   auto precision = precision_from(format->name);

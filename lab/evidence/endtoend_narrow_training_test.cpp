@@ -37,14 +37,15 @@ TEST(OwnTraining, MediansOfStepsAndMemory) {
   ASSERT_TRUE(results) << results.error().line();
   for (const char* half : {"chosen on", "judged"})
     for (const char* quantity : {"step", "memory"})
-      EXPECT_LT(median_error(*results,
-                             [&](const EndToEndResult& r) { return r.quantity == quantity && has(r.label.detail, half); }),
-                0.08)
+      EXPECT_LT(
+          median_error(*results,
+                       [&](const EndToEndResult& r) { return r.quantity == quantity && has(r.label.detail, half); }),
+          0.08)
           << half << " " << quantity;
   for (const char* what : {"fp8_tensor", "fp8_row", "adapters"})
-    EXPECT_LT(median_error(*results,
-                           [&](const EndToEndResult& r) { return r.quantity == "step" && r.label.mode == what; }),
-              0.08)
+    EXPECT_LT(
+        median_error(*results, [&](const EndToEndResult& r) { return r.quantity == "step" && r.label.mode == what; }),
+        0.08)
         << what;
 }
 
@@ -59,7 +60,9 @@ TEST(OwnTraining, MediansOfProducts) {
     const std::string variant = text("variant"), product = text("product");
     if (variant == "tensor_slow") return constants::kSlowAccumulation.value;
     if (variant != "block") return 1.0;
-    return product == "forward" ? block.forward_longer : product == "input_grad" ? block.input_longer : block.weight_longer;
+    return product == "forward"      ? block.forward_longer
+           : product == "input_grad" ? block.input_longer
+                                     : block.weight_longer;
   };
   const Gpu gpu = *find_gpu("H200-SXM");
   std::map<std::string, std::vector<double>> errors;
@@ -86,7 +89,8 @@ constexpr std::string_view kHead =
     "precision,run,step_time_s,status\n";
 std::string row(const std::string& gpu, const std::string& benchmark, const std::string& layout,
                 const std::string& precision, const std::string& step = "1.5") {
-  return "Who,box," + gpu + ",8,8," + benchmark + ",16,8192," + layout + ",2," + precision + ",1," + step + ",success\n";
+  return "Who,box," + gpu + ",8,8," + benchmark + ",16,8192," + layout + ",2," + precision + ",1," + step +
+         ",success\n";
 }
 
 TEST(MlperfCases, RepetitionsAreOneCaseAndWhatIsNotSaidIsCounted) {
@@ -120,7 +124,8 @@ TEST(MlperfCases, RepetitionsAreOneCaseAndWhatIsNotSaidIsCounted) {
 TEST(MlperfCases, SurviveNonsense) {
   TestFolder folder;
   for (const char* layout : {"0,0,0,0,", "99999999999,1,1,1,", "x,y,z,w,v", "-1,1,1,8,", "1e300,1,1,1,1e300"}) {
-    const auto read = mlperf_cases(folder.plain("m.csv", std::string(kHead) + row("B200", "llama31_8b", layout, "nvfp4")));
+    const auto read =
+        mlperf_cases(folder.plain("m.csv", std::string(kHead) + row("B200", "llama31_8b", layout, "nvfp4")));
     ASSERT_TRUE(read) << read.error().line();
     EXPECT_TRUE(read->cases.empty()) << layout;
   }

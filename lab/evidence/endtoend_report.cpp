@@ -122,17 +122,19 @@ std::string steps_report(const Results& all) {
   const auto by_model = [](const EndToEndResult& r) { return Words{half_by_detail(r), r.label.model, r.label.engine}; };
   std::string out =
       "### Steps as PyTorch programs run them, on our own H200\n\n"
-      "Plain decoders (written in three styles), vision, speech, encoder-decoder models and training under PyTorch 2.11 "
+      "Plain decoders (written in three styles), vision, speech, encoder-decoder models and training under PyTorch "
+      "2.11 "
       "(data/measurements/h200_steps.csv.gz), steps back to back. Constants and code were chosen with half of the "
       "models at hand; the other half is the judge. No step was used in training; kernels of the same card were. "
       "Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
       "description here. SigLIP stands as a ViT of its size, without its pooling by attention.\n\n" +
       table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr);
   if (!waiting.empty())
-    out += "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "
-           "the step says:\n\n" +
-           table_by({"models"}, waiting, by_half, "all") +
-           table_by({"models", "model", "engine"}, waiting, by_model, nullptr);
+    out +=
+        "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "
+        "the step says:\n\n" +
+        table_by({"models"}, waiting, by_half, "all") +
+        table_by({"models", "model", "engine"}, waiting, by_model, nullptr);
   if (!masked.empty())
     out += "Graphs in which transformers hands attention a mask, so that PyTorch's slowest form runs:\n\n" +
            table_by({"models", "model", "engine"}, masked, by_model, "all");
@@ -165,8 +167,8 @@ std::string spread_report(const Results& all) {
 bool is_fitted_mi300x(const EndToEndLabel& label) {
   constexpr std::array<std::string_view, 3> kModels = {"Llama-2-7b", "Llama-3-70B", "Mixtral"};
   return label.gpu == "MI300X" && std::any_of(kModels.begin(), kModels.end(), [&](std::string_view model) {
-    return label.model.find(model) != std::string::npos;
-  });
+           return label.model.find(model) != std::string::npos;
+         });
 }
 
 std::string argonne_report(const Results& whole) {
@@ -206,17 +208,18 @@ std::string argonne_report(const Results& whole) {
               ? ""
               : "The same over several GPUs, tensor parallel; 0.8 ms a step were fitted to the A100s' rows:\n\n") +
          spread_report(spread) +
-         (others.empty() ? ""
-                         : "Other cards, one GPU and several. vLLM of 2024 on MI300X has figures of its own (paged "
-                           "attention, untuned products, gaps in its graphs, its host, RCCL), fitted to three models and "
-                           "judged on the others; the form of the rules was found with all of them in sight.\n\n" +
-                               table_by(
-                                   {"GPU", "engine", "model", "its figures"}, others,
-                                   [](const EndToEndResult& r) {
-                                     return Words{r.label.gpu, r.label.engine, r.label.model,
-                                                  is_fitted_mi300x(r.label) ? "fitted to it" : "from others"};
-                                   },
-                                   "all"));
+         (others.empty()
+              ? ""
+              : "Other cards, one GPU and several. vLLM of 2024 on MI300X has figures of its own (paged "
+                "attention, untuned products, gaps in its graphs, its host, RCCL), fitted to three models and "
+                "judged on the others; the form of the rules was found with all of them in sight.\n\n" +
+                    table_by(
+                        {"GPU", "engine", "model", "its figures"}, others,
+                        [](const EndToEndResult& r) {
+                          return Words{r.label.gpu, r.label.engine, r.label.model,
+                                       is_fitted_mi300x(r.label) ? "fitted to it" : "from others"};
+                        },
+                        "all"));
 }
 
 std::string trtllm_report(const Results& all) {
@@ -391,9 +394,9 @@ std::string rows_report(const Results& all) {
 std::string end_to_end_report(const std::vector<EndToEndResult>& results) {
   if (results.empty()) return {};
   return "## Whole models\n\n" + h200_report(of_source(results, "h200")) +
-         steps_report(of_source(results, "h200-steps")) +
-         argonne_report(of_source(results, "argonne")) + trtllm_report(of_source(results, "trtllm")) +
-         synperf_report(of_source(results, "synperf")) + training_report(results) +
+         steps_report(of_source(results, "h200-steps")) + argonne_report(of_source(results, "argonne")) +
+         trtllm_report(of_source(results, "trtllm")) + synperf_report(of_source(results, "synperf")) +
+         training_report(results) +
          neusight_report(of_source(results, "neusight"), of_source(results, "neusight-operators")) +
          serving_report(results) + rows_report(results);
 }

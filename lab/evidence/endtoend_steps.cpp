@@ -1,5 +1,5 @@
-// Our own steps of plain decoders, of transformers' models and of training on an H200, as PyTorch runs them: one by one,
-// in a CUDA graph, compiled.
+// Our own steps of plain decoders, of transformers' models and of training on an H200, as PyTorch runs them: one by
+// one, in a CUDA graph, compiled.
 #include <array>
 #include <map>
 #include <set>
@@ -50,9 +50,9 @@ constexpr std::array<NameRule, 20> kModels = {{{"bert-base", "BERT-Base-MLM"},
 
 // Constants and code were chosen with these at hand; the other models are the judge.
 const std::set<std::string>& chosen_on() {
-  static const std::set<std::string> names = {"llama-3.2-1b",  "llama-3.1-8b", "tinyllama-1.1b",
-                                              "vit-base",      "bert-base",    "gpt2-medium",
-                                              "t5-base",       "whisper-small-encoder"};
+  static const std::set<std::string> names = {
+      "llama-3.2-1b", "llama-3.1-8b", "tinyllama-1.1b", "vit-base",
+      "bert-base",    "gpt2-medium",  "t5-base",        "whisper-small-encoder"};
   return names;
 }
 
@@ -196,7 +196,8 @@ Result<EndToEndCase> case_of(const TableRow& row, const KernelSums& sums) {
   auto run = run_of(row);
   if (!run) return std::move(run).error();
   EndToEndCase one;
-  one.label = {"h200-steps",    "H200-SXM",         row["engine"],         row["model"], group_of(row), row["dtype"] + ", " + row["style"],
+  one.label = {"h200-steps",       "H200-SXM",         row["engine"],
+               row["model"],       group_of(row),      row["dtype"] + ", " + row["style"],
                row.count("batch"), row.count("length")};
   one.label.detail += chosen_on().contains(row["model"]) ? ", chosen on" : ", judged";
   if (is_masked(row)) one.label.detail += ", explicit mask";

@@ -39,8 +39,10 @@ std::string mosaic_report(const Results& all) {
   };
   std::string out = fmt::format(
       "### FSDP on 8 to 512 GPUs: MosaicML's llm-foundry\n\n"
-      "MPT models of 125 million to 70 billion parameters under Composer (2023), tokens a second. Two constants were chosen: FlashAttention in Triton takes 1.6 times as long as FlashAttention 2\n"
-      "(A100 80 GB rows), on Hopper 2.15 times (H100 rows of MPT-760m, 3b and 13b); the others judge. Assumed: nodes of eight, 1600 Gb/s between A100\n"
+      "MPT models of 125 million to 70 billion parameters under Composer (2023), tokens a second. Two constants were "
+      "chosen: FlashAttention in Triton takes 1.6 times as long as FlashAttention 2\n"
+      "(A100 80 GB rows), on Hopper 2.15 times (H100 rows of MPT-760m, 3b and 13b); the others judge. Assumed: nodes "
+      "of eight, 1600 Gb/s between A100\n"
       "nodes (the table's own headings), 3200 between H100 ones; weights gathered in fp32 under autocast, in bf16 in\n"
       "\"pure\" mode, gradients in bf16; flash-attn's loss, LayerNorm in low precision (submit_benchmarks.py). FSDP's\n"
       "copies before it scatters gradients were put in after a look at H100's errors (11.2 % median without them).\n"
@@ -89,33 +91,46 @@ std::string mlperf_report(const Results& all) {
   return fmt::format(
              "### Tuned by submitters: MLPerf Training v5.1\n\n"
              "Seconds of a step, the median of a submission's runs, where its scripts tell layout and precision. As "
-             "NVIDIA's implementations have it (their configuration scripts): a distributed optimizer beside the passes, "
-             "layers in CUDA graphs, nothing recomputed; LoRA's attention reads fp8, but for AMD's; Flux is a graph that "
-             "data parallel ranks repeat (docs/graphs.md). Choices were made on half of submitters, machines and benchmarks. {} of {} are forecast not to fit their cards, mostly "
+             "NVIDIA's implementations have it (their configuration scripts): a distributed optimizer beside the "
+             "passes, "
+             "layers in CUDA graphs, nothing recomputed; LoRA's attention reads fp8, but for AMD's; Flux is a graph "
+             "that "
+             "data parallel ranks repeat (docs/graphs.md). Choices were made on half of submitters, machines and "
+             "benchmarks. {} of {} are forecast not to fit their cards, mostly "
              "LoRA, whose frozen weights are counted in bf16 and were kept in fp8.\n\n",
              not_fitting(all), all.size()) +
-         table_by({"submissions"}, all, [](const EndToEndResult& r) { return Words{half_of_training(r)}; }, "all") +
-         table_by({"benchmark", "GPU"}, all, [](const EndToEndResult& r) { return Words{r.label.model, r.label.gpu}; },
-                  nullptr);
+         table_by(
+             {"submissions"}, all, [](const EndToEndResult& r) { return Words{half_of_training(r)}; }, "all") +
+         table_by(
+             {"benchmark", "GPU"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.label.model, r.label.gpu};
+             },
+             nullptr);
 }
 
 std::string own_training_report(const Results& all) {
   if (all.empty()) return {};
   return "### Training steps of a few layers, on our own H200\n\n"
-         "bf16 and fp8 after torchao's recipes, recomputation, adapters (data/measurements/h200_training_steps.csv.gz), steps "
-         "back to back for a second, and the allocator's peak. Choices were made on the 8B's steps of 8,192 tokens; other sizes "
-         "are the judge. Compiled fp8 steps of one sequence of 8,192 tokens have a kernel of Inductor's in them, 1.8 ms a layer, "
+         "bf16 and fp8 after torchao's recipes, recomputation, adapters "
+         "(data/measurements/h200_training_steps.csv.gz), steps "
+         "back to back for a second, and the allocator's peak. Choices were made on the 8B's steps of 8,192 tokens; "
+         "other sizes "
+         "are the judge. Compiled fp8 steps of one sequence of 8,192 tokens have a kernel of Inductor's in them, 1.8 "
+         "ms a layer, "
          "that others have not and no forecast here.\n\n" +
-         table_by({"what", "sizes"}, all,
-                  [](const EndToEndResult& r) {
-                    return Words{r.quantity, half_of_training(r)};
-                  },
-                  nullptr) +
-         table_by({"what", "step", "engine"}, all,
-                  [](const EndToEndResult& r) {
-                    return Words{r.quantity, r.label.mode, r.label.engine};
-                  },
-                  nullptr);
+         table_by(
+             {"what", "sizes"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, half_of_training(r)};
+             },
+             nullptr) +
+         table_by(
+             {"what", "step", "engine"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, r.label.mode, r.label.engine};
+             },
+             nullptr);
 }
 
 std::string vendor_report(const Results& bridge, const Results& nemo) {
@@ -126,10 +141,14 @@ std::string vendor_report(const Results& bridge, const Results& nemo) {
              "### Tuned by the vendor: NVIDIA's own training tables\n\n"
              "Megatron-Bridge's and NeMo's published tokens a second, reported apart: what is recomputed, overlapped "
              "and captured in CUDA graphs is not stated. Assumed: nothing recomputed, no launch waits for the host, "
-             "cuDNN's attention, Transformer Engine's casts (docs/training.md). Models with experts in Megatron-Bridge: what "
-             "is captured in graphs, dispatched by DeepEP and recomputed as its presets say (scripts/performance/configs); "
-             "where layers are not captured, experts' launches are counted as one, and small ones come out too fast. Choices "
-             "were made on half of the tables' cards and models. {} of {} rows do not fit without recomputation. Dropped tokens, layouts "
+             "cuDNN's attention, Transformer Engine's casts (docs/training.md). Models with experts in "
+             "Megatron-Bridge: what "
+             "is captured in graphs, dispatched by DeepEP and recomputed as its presets say "
+             "(scripts/performance/configs); "
+             "where layers are not captured, experts' launches are counted as one, and small ones come out too fast. "
+             "Choices "
+             "were made on half of the tables' cards and models. {} of {} rows do not fit without recomputation. "
+             "Dropped tokens, layouts "
              "given in alternatives, shifted rows and models without a description here are left out.\n\n",
              not_fitting(all), all.size()) +
          table_by(

@@ -21,9 +21,9 @@ std::string row(const char* layout, const char* rest) {
 
 TEST(UltrascaleCases, AreNanotronsRuns) {
   TestFolder folder;
-  const std::string path = folder.plain(
-      "u.csv", kHead + row("1,64,4,2,2,1", "ok,20000,1,11.3") + row("1,64,4,2,2,0", "crashed_or_oom,,1,") +
-                   row("1,3,4,2,2,0", "ok,1,0,1") + row("1,64,0,2,2,0", "ok,1,1,1"));
+  const std::string path =
+      folder.plain("u.csv", kHead + row("1,64,4,2,2,1", "ok,20000,1,11.3") + row("1,64,4,2,2,0", "crashed_or_oom,,1,") +
+                                row("1,3,4,2,2,0", "ok,1,0,1") + row("1,64,0,2,2,0", "ok,1,1,1"));
   const auto cases = ultrascale_cases(path);
   ASSERT_TRUE(cases) << cases.error().line();
   ASSERT_EQ(cases->cases.size(), 2u);
@@ -56,7 +56,8 @@ TEST(UltrascaleRows, ArePredicted) {
   const auto judged = judge_cases(some, Method::tilecast, &shipped_models(), &without);
   ASSERT_TRUE(judged) << judged.error().line();
   const auto median = [&](const char* quantity) {
-    return summary_of_errors(ratios_of(*judged, [&](const EndToEndResult& r) { return r.quantity == quantity; })).median;
+    return summary_of_errors(ratios_of(*judged, [&](const EndToEndResult& r) { return r.quantity == quantity; }))
+        .median;
   };
   EXPECT_LE(median("throughput"), 0.1);
   EXPECT_LE(median("memory"), 0.12);

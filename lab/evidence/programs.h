@@ -27,7 +27,7 @@ Result<std::vector<JudgedProgram>> judge_programs(const std::string& folder, con
 
 // Means over some of them.
 struct ProgramErrors {
-  int programs = 0, waiting = 0;          // of these, the host's
+  int programs = 0, waiting = 0;           // of these, the host's
   double kernels = 0, wall = 0, peak = 0;  // mean absolute error; wall: of those that do not wait for the host
   double recognised = 1;                   // the least
 };

@@ -34,7 +34,8 @@ TEST(Programs, EagerOnesAreForecastAsWellAsThePageSays) {
 
 TEST(Programs, CompiledOnesAreForecastAsWellAsThePageSays) {
   ASSERT_TRUE(judged()) << judged().error().line();
-  const ProgramErrors chosen = program_errors(*judged(), "choose", "compile"), judge = program_errors(*judged(), "judge", "compile");
+  const ProgramErrors chosen = program_errors(*judged(), "choose", "compile"),
+                      judge = program_errors(*judged(), "judge", "compile");
   EXPECT_GE(chosen.programs, 12);
   EXPECT_LE(chosen.kernels, 0.08);
   EXPECT_LE(chosen.peak, 0.08);
@@ -46,7 +47,8 @@ TEST(Programs, CompiledOnesAreForecastAsWellAsThePageSays) {
 // What nobody chose by is forecast worse, and the page says how much.
 TEST(Programs, BlindOnesAreForecastAsWellAsThePageSays) {
   ASSERT_TRUE(judged()) << judged().error().line();
-  const ProgramErrors eager = program_errors(*judged(), "blind", "eager"), compiled = program_errors(*judged(), "blind", "compile");
+  const ProgramErrors eager = program_errors(*judged(), "blind", "eager"),
+                      compiled = program_errors(*judged(), "blind", "compile");
   EXPECT_EQ(eager.programs, 15);
   EXPECT_LE(eager.kernels, 0.13);
   EXPECT_LE(eager.peak, 0.035);

@@ -23,10 +23,10 @@ constexpr std::array<NameRule, 3> kEngines = {{{"vLLM", "vllm"}, {"SGLang", "sgl
 // models are the judge.
 const Seconds kHostPerSequence = microseconds(150);
 
-// One of its machines with H100s takes prompts in at 0.6 of the speed that others of that card have, in every engine and
-// format, and decodes as fast: as a card that is held to half its power would. On it are the runs of one and two GPUs;
-// Qwen3-235B's on four and eight are as fast as elsewhere. Of 350, 450 and 700 W the first is nearest on the half of the
-// groups that constants are chosen on.
+// One of its machines with H100s takes prompts in at 0.6 of the speed that others of that card have, in every engine
+// and format, and decodes as fast: as a card that is held to half its power would. On it are the runs of one and two
+// GPUs; Qwen3-235B's on four and eight are as fast as elsewhere. Of 350, 450 and 700 W the first is nearest on the half
+// of the groups that constants are chosen on.
 const Watts kSlowMachine = watts(350);
 constexpr int kSlowMachineGpus = 2;
 

@@ -140,11 +140,12 @@ std::string after(const std::string& text, std::string_view name) {
 }
 
 // Rows do not say whether DeepSeek's own next-token layers proposed tokens. InferenceX' images do: TensorRT-LLM ran
-// 1.2.0rc6.post2 without them and 1.2.0rc6.post3 with them (its pull request 1489); 1.1.0rc2.post2 ran with them from 14
-// January 2026 on (412, of two days before, which brought them).
+// 1.2.0rc6.post2 without them and 1.2.0rc6.post3 with them (its pull request 1489); 1.1.0rc2.post2 ran with them from
+// 14 January 2026 on (412, of two days before, which brought them).
 bool proposes_tokens(const TableRow& row) {
   const std::string& source = row["silicon_data_source"];
-  if (row["backend"] != "trtllm" || !of_inference_max(row) || source.find("release:") == std::string::npos) return false;
+  if (row["backend"] != "trtllm" || !of_inference_max(row) || source.find("release:") == std::string::npos)
+    return false;
   if (source.find("1.2.0rc6.post3") != std::string::npos) return true;
   return source.find("1.1.0rc2.post2") != std::string::npos && after(source, "measured=") >= "2026-01-14";
 }

@@ -209,8 +209,10 @@ Json question_schema(const QuestionForm& form, const SchemaForm& given) {
   else if (form.name == "kernel") add_families(schema, as);
   if (const std::string_view files = files_of(form.name); !files.empty() && !as.brief)
     properties["files"] = Json{{"type", "boolean"},
-                               {"description", "Whether the answer also holds what the command line would write, as "
-                                               "`files`: " + std::string(files) + "."}};
+                               {"description",
+                                "Whether the answer also holds what the command line would write, as "
+                                "`files`: " +
+                                    std::string(files) + "."}};
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;

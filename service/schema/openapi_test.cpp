@@ -199,9 +199,8 @@ TEST(OpenApi, TheAnswerOfACalibrationIsAsPromised) {
   const SchemaCheck check(document());
   const SchemaValue& schemas = document()["components"]["schemas"];
   for (const bool files : {false, true}) {
-    const SchemaValue query = {{"gpu", "H200-SXM"},
-                               {"data", {{"name", "rows.csv"}, {"base64", base64_text(rows)}}},
-                               {"files", files}};
+    const SchemaValue query = {
+        {"gpu", "H200-SXM"}, {"data", {{"name", "rows.csv"}, {"base64", base64_text(rows)}}}, {"files", files}};
     EXPECT_EQ(check.mismatch(schemas["CalibrateQuery"], query, "query"), "");
     const auto answer = ask_served("calibrate", query);
     ASSERT_TRUE(answer.ok()) << answer.error().line();

@@ -22,7 +22,8 @@ Json shares_json(const std::vector<ProgramShare>& shares) {
 
 Json memory_over_step(const ProgramMemory& memory) {
   Json samples = Json::array();
-  const std::size_t calls = memory.over_calls.size(), step = std::max<std::size_t>(1, (calls + kSamples - 1) / kSamples);
+  const std::size_t calls = memory.over_calls.size(),
+                    step = std::max<std::size_t>(1, (calls + kSamples - 1) / kSamples);
   for (std::size_t i = 0; i < calls; i += step) {
     Bytes most;
     for (std::size_t k = i; k < std::min(calls, i + step); ++k) most = std::max(most, memory.over_calls[k]);
@@ -64,28 +65,28 @@ void add_collectives(Json& document, const ProgramStep& s) {
 
 Json program_step_json(const ProgramStep& s) {
   Json document{{"program", s.program},
-              {"torch", s.torch},
-              {"gpu", s.gpu},
-              {"engine", name_of(s.engine)},
-              {"step_ms", in_milliseconds(s.time)},
-              {"interval_ms", {in_milliseconds(s.interval.low), in_milliseconds(s.interval.high)}},
-              {"kernels_ms", in_milliseconds(s.kernels)},
-              {"gpu_ms", in_milliseconds(s.gpu_time)},
-              {"host_ms", in_milliseconds(s.host_time)},
-              {"bound_ms", in_milliseconds(s.bound)},
-              {"host_bound", s.host_bound},
-              {"calls", s.calls},
-              {"launches", s.launches},
-              {"model_flops", s.flops},
-              {"mfu", s.mfu},
-              {"seen", name_of(s.seen)},
-              {"recognised", s.recognised},
-              {"phases", shares_json(s.by_phase)},
-              {"classes", shares_json(s.by_class)},
-              {"operators", shares_json(s.by_operator)},
-              {"unknown", shares_json(s.unknown)},
-              {"modules", modules_json(s.modules)},
-              {"memory_bytes", memory_over_step(s.memory)}};
+                {"torch", s.torch},
+                {"gpu", s.gpu},
+                {"engine", name_of(s.engine)},
+                {"step_ms", in_milliseconds(s.time)},
+                {"interval_ms", {in_milliseconds(s.interval.low), in_milliseconds(s.interval.high)}},
+                {"kernels_ms", in_milliseconds(s.kernels)},
+                {"gpu_ms", in_milliseconds(s.gpu_time)},
+                {"host_ms", in_milliseconds(s.host_time)},
+                {"bound_ms", in_milliseconds(s.bound)},
+                {"host_bound", s.host_bound},
+                {"calls", s.calls},
+                {"launches", s.launches},
+                {"model_flops", s.flops},
+                {"mfu", s.mfu},
+                {"seen", name_of(s.seen)},
+                {"recognised", s.recognised},
+                {"phases", shares_json(s.by_phase)},
+                {"classes", shares_json(s.by_class)},
+                {"operators", shares_json(s.by_operator)},
+                {"unknown", shares_json(s.unknown)},
+                {"modules", modules_json(s.modules)},
+                {"memory_bytes", memory_over_step(s.memory)}};
   add_collectives(document, s);
   return document;
 }
@@ -99,8 +100,10 @@ std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<c
       list.push_back(program_step_json(*steps[i]));
       continue;
     }
-    list.push_back(Json{{"program", queries[i].program}, {"gpu", queries[i].gpu},
-                        {"engine", name_of(queries[i].engine)}, {"error", steps[i].error().line()}});
+    list.push_back(Json{{"program", queries[i].program},
+                        {"gpu", queries[i].gpu},
+                        {"engine", name_of(queries[i].engine)},
+                        {"error", steps[i].error().line()}});
   }
   return json_text(list);
 }

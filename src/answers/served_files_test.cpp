@@ -183,7 +183,8 @@ TEST(ServedFiles, EveryStepHasItsTrace) {
     const Parsed trace = Parsed::parse(step["files"][0].at("text").get<std::string>());
     double end_us = 0;
     for (const Parsed& event : trace.at("traceEvents"))
-      if (event.value("ph", "") == "X") end_us = std::max(end_us, event["ts"].get<double>() + event["dur"].get<double>());
+      if (event.value("ph", "") == "X")
+        end_us = std::max(end_us, event["ts"].get<double>() + event["dur"].get<double>());
     EXPECT_NEAR(end_us / (1e3 * step.at("gpu_ms").get<double>()), 1, 1e-3);
   }
   Parsed without = query;
@@ -235,7 +236,8 @@ TEST(ServedFiles, SharesOfATraceAscendToItsEnd) {
   const auto trace = read_text_file(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_eager.json.gz", 1 << 22);
   ASSERT_TRUE(trace);
   std::vector<double> shares;
-  const Parsed query = {{"trace", {{"name", "t.json.gz"}, {"base64", base64_text(*trace)}}}, {"gpu", "B200"}, {"files", true}};
+  const Parsed query = {
+      {"trace", {{"name", "t.json.gz"}, {"base64", base64_text(*trace)}}}, {"gpu", "B200"}, {"files", true}};
   const auto answer = ask_served("retime", query, {[&](double share) { shares.push_back(share); }, {}}, kStranger);
   ASSERT_TRUE(answer) << answer.error().line();
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));

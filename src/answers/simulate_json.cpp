@@ -1,7 +1,6 @@
 // A simulated deployment for programs (docs/json.md).
 #include <fmt/format.h>
 
-
 #include "answers/documents.h"
 #include "support/json.h"
 #include "support/json_value.h"
@@ -66,8 +65,8 @@ Json metrics_json(const ServingMetrics& m) {
 // What an autoscaler did: replicas over time, each of their lives, and the same load on a fixed number.
 Json fleet_json(const SimulatedLoad& load) {
   const FleetRecord& fleet = *load.outcome.fleet;
-  Json json = {{"replica_hours", fleet.replica_seconds.base() / 3600}, {"changes", Json::array()},
-               {"lives", Json::array()}};
+  Json json = {
+      {"replica_hours", fleet.replica_seconds.base() / 3600}, {"changes", Json::array()}, {"lives", Json::array()}};
   for (const FleetChange& c : fleet.changes)
     json["changes"].push_back({{"time_s", (c.time - load.outcome.begin).base()},
                                {"on", c.on},

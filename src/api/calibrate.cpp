@@ -30,7 +30,8 @@ constexpr double kPowerFitted = 0.4;  // share of the whole time after which the
 
 // Rows of the card, in an order that mixes shapes. A card's own file may name it as it likes while its rows bear the
 // name of the model: rows of one other name will do where none bears the card's.
-Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names, const Watch& watch = {}) {
+Result<std::vector<Measurement>> rows_of(const std::vector<std::string>& paths, const Gpu& gpu, Names& names,
+                                         const Watch& watch = {}) {
   Sampler own({kMostRows, 0}), foreign({kMostRows, 0});
   std::set<std::string> others;
   for (const std::string& path : paths) {

@@ -151,7 +151,8 @@ Result<std::vector<EngineKind>> engines_for(const PlanServeQuery& q) {
     const auto kind = engine_from(name);
     if (!kind) return field_error("engine", kind.error().problem, "vllm, sglang or trtllm");
     if (!serves(*kind)) return field_error("engine", name + " does not serve", "vllm, sglang or trtllm");
-    if (const std::string why = why_not(*kind, q); !why.empty()) return field_error("engine", fmt::format("{}: {}", name, why));
+    if (const std::string why = why_not(*kind, q); !why.empty())
+      return field_error("engine", fmt::format("{}: {}", name, why));
     engines.push_back(*kind);
   }
   if (!engines.empty()) return engines;

@@ -75,11 +75,13 @@ Result<std::optional<Cluster>> cluster_for(const ProgramQuery& query, const Prog
                          "leave it out, or record it over many (docs/program.md)");
     return std::optional<Cluster>();
   }
-  auto cluster = cluster_of(query.cluster.empty() ? fmt::format("{}x{}", file.world, query.gpu) : query.cluster, file.world);
+  auto cluster =
+      cluster_of(query.cluster.empty() ? fmt::format("{}x{}", file.world, query.gpu) : query.cluster, file.world);
   if (!cluster) return in_field(std::move(cluster).error(), query.cluster.empty() ? "gpu" : "cluster");
   if (cluster->gpus() < file.world)
-    return field_error("cluster", fmt::format("{} has {} GPUs, the program runs over {}", cluster->name, cluster->gpus(), file.world),
-                       "name a larger one, or more nodes");
+    return field_error(
+        "cluster", fmt::format("{} has {} GPUs, the program runs over {}", cluster->name, cluster->gpus(), file.world),
+        "name a larger one, or more nodes");
   return std::optional<Cluster>(*std::move(cluster));
 }
 
@@ -154,7 +156,8 @@ Status check_program_arguments(const StepQuery& query) {
   const auto asked = arguments_of(given), untouched = arguments_of(plain);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::string& name = asked[i].about.name;
-    if (name == "model" || name == "gpu" || name == "cluster" || name == "engine" || name == "method" || name == "weights")
+    if (name == "model" || name == "gpu" || name == "cluster" || name == "engine" || name == "method" ||
+        name == "weights")
       continue;
     if (asked[i].get() != untouched[i].get())
       return field_error(name, "has no effect: a recorded program fixes it", "leave it out, or record another program");
@@ -180,14 +183,13 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
                        .required = true,
                        .positional = true,
                        .touches = Touches::file});
-  list.add(q.gpu, {.name = "gpu",
-                   .help = "GPU name or description file",
-                   .example = "H100-SXM",
-                   .touches = Touches::gpu});
-  list.add(q.cluster, {.name = "cluster",
-                       .help = "of a program over many cards: the cluster they are in, by name or file (docs/clusters.md)",
-                       .example = "hgx-h100",
-                       .touches = Touches::cluster});
+  list.add(q.gpu,
+           {.name = "gpu", .help = "GPU name or description file", .example = "H100-SXM", .touches = Touches::gpu});
+  list.add(q.cluster,
+           {.name = "cluster",
+            .help = "of a program over many cards: the cluster they are in, by name or file (docs/clusters.md)",
+            .example = "hgx-h100",
+            .touches = Touches::cluster});
   list.add(q.engine, {.name = "engine",
                       .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
                       .example = "compile",

@@ -73,10 +73,10 @@ Result<std::optional<Cluster>> cluster_for_ranks(const std::string& given, const
     return field_error(std::string(field), "joins " + cluster->gpu.name + ", not " + gpu.name,
                        "leave the card or the cluster out");
   if (cluster->gpus() < gpus)
-    return field_error(std::string(field),
-                       "has " + std::to_string(cluster->gpus()) + " GPUs, and the trace's ranks need " +
-                           std::to_string(gpus),
-                       "name a larger one, for example " + std::to_string(gpus) + "x" + gpu.name);
+    return field_error(
+        std::string(field),
+        "has " + std::to_string(cluster->gpus()) + " GPUs, and the trace's ranks need " + std::to_string(gpus),
+        "name a larger one, for example " + std::to_string(gpus) + "x" + gpu.name);
   return std::optional<Cluster>(*std::move(cluster));
 }
 
@@ -167,7 +167,8 @@ void add_notes(RetimeReport& report, const RetimeQuery& query, const Recording& 
 Status check_output(const RetimeQuery& query, const Recording& recording) {
   if (query.output.empty()) return Ok{};
   if (!recording.kineto)
-    return field_error("output", "only a PyTorch profiler's trace can be written again, and this is: " + recording.format,
+    return field_error("output",
+                       "only a PyTorch profiler's trace can be written again, and this is: " + recording.format,
                        "leave it out");
   return check_writable(query.output);
 }
@@ -193,8 +194,7 @@ Result<RetimeReport> retime(const RetimeQuery& query, const Watch& watch) {
   const auto times = retime(*recording, work, *groups);
   if (!times) return times.error();
   if (!query.output.empty())
-    if (auto written = write_retimed(*recording, times->schedule, query.output, watch.part(kForecast, 1));
-        !written)
+    if (auto written = write_retimed(*recording, times->schedule, query.output, watch.part(kForecast, 1)); !written)
       return std::move(written).error();
 
   RetimeReport report = named_report(query, *recording, *places);
@@ -207,10 +207,11 @@ Result<RetimeReport> retime(const RetimeQuery& query, const Watch& watch) {
 }
 
 const Question& retime_question() {
-  static const Question question{"retime",
-                                 "a profiler's trace of one rank, re-timed for another GPU or cluster",
-                                 {"retime data/measurements/traces/h200_eager.json.gz --gpu B200 --output b200.json.gz",
-                                  "retime data/measurements/traces/h200_eager.json.gz --from-cluster hgx-h200 --cluster hgx-b200"}};
+  static const Question question{
+      "retime",
+      "a profiler's trace of one rank, re-timed for another GPU or cluster",
+      {"retime data/measurements/traces/h200_eager.json.gz --gpu B200 --output b200.json.gz",
+       "retime data/measurements/traces/h200_eager.json.gz --from-cluster hgx-h200 --cluster hgx-b200"}};
   return question;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kPlanThreads = 2;
 // Chips of one kind differ by some percent in what they draw; rows of one kernel by about three from their forecast.
 constexpr double kPowerPrior = 0.1, kNoise = 0.03;
-constexpr double kLongTail = 2;   // times the noise: rows beyond count as if they lay nearer
+constexpr double kLongTail = 2;  // times the noise: rows beyond count as if they lay nearer
 constexpr double kFurthest = 0.3, kFirstStep = 0.06, kLastStep = 0.01;
 constexpr double kFollows = 0.002;  // by which a forecast changes with a factor, at least, to have a say in it
 
@@ -95,7 +95,8 @@ std::map<std::string, double> usual_errors(const std::vector<Measurement>& rows,
   constexpr std::size_t kFewest = 5;
   const std::vector<Measurement> bursts = planned(rows, gpu, RunLength::burst);
   std::map<std::string, std::vector<double>> errors;
-  for (const CalibrationRow& row : calibration_rows(bursts, gpu, {}, weights)) errors[row.key].push_back(log_error(row));
+  for (const CalibrationRow& row : calibration_rows(bursts, gpu, {}, weights))
+    errors[row.key].push_back(log_error(row));
   std::map<std::string, double> usual;
   for (auto& [key, list] : errors)
     if (list.size() >= kFewest) usual[key] = upper_median(std::move(list));
@@ -104,8 +105,8 @@ std::map<std::string, double> usual_errors(const std::vector<Measurement>& rows,
 
 }  // namespace
 
-std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& rows, const Gpu& gpu, const CardPower& power,
-                                             const ModelSource& weights, Count* unplanned) {
+std::vector<CalibrationRow> calibration_rows(const std::vector<Measurement>& rows, const Gpu& gpu,
+                                             const CardPower& power, const ModelSource& weights, Count* unplanned) {
   Gpu card = gpu;
   card.constants = constants_of(power);
   std::vector<CalibrationRow> usable;

@@ -71,15 +71,30 @@ inline constexpr DecoderConstants kAmdDecoder = decoder_constants("AITER's and R
 // clang-format on
 // vLLM's kernels on AMD go by arithmetic, not by bytes: those of the plain kernel widen each element to fp32 by
 // itself (bf16 without an instruction for it), those of the ROCm kernel fill a quarter of its 4 x 4 products or less.
-inline constexpr Tunable kPagedHalf = Constant{
-    "attention.decode.key_head", 121, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
-    sources::kPagedFit,          "amd", "vLLM's paged_attention_v1, fp16"};
-inline constexpr Tunable kPagedBfloat = Constant{
-    "attention.decode.key_head", 228, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
-    sources::kPagedFit,          "amd", "vLLM's paged_attention_v1, bf16"};
-inline constexpr Tunable kRocmPaged = Constant{
-    "attention.decode.key_head", 53, "clocks", fitted, "of a CU, for a key of 128 elements and one query head",
-    sources::kPagedFit,          "amd", "vLLM's paged_attention_rocm of 2024"};
+inline constexpr Tunable kPagedHalf = Constant{"attention.decode.key_head",
+                                               121,
+                                               "clocks",
+                                               fitted,
+                                               "of a CU, for a key of 128 elements and one query head",
+                                               sources::kPagedFit,
+                                               "amd",
+                                               "vLLM's paged_attention_v1, fp16"};
+inline constexpr Tunable kPagedBfloat = Constant{"attention.decode.key_head",
+                                                 228,
+                                                 "clocks",
+                                                 fitted,
+                                                 "of a CU, for a key of 128 elements and one query head",
+                                                 sources::kPagedFit,
+                                                 "amd",
+                                                 "vLLM's paged_attention_v1, bf16"};
+inline constexpr Tunable kRocmPaged = Constant{"attention.decode.key_head",
+                                               53,
+                                               "clocks",
+                                               fitted,
+                                               "of a CU, for a key of 128 elements and one query head",
+                                               sources::kPagedFit,
+                                               "amd",
+                                               "vLLM's paged_attention_rocm of 2024"};
 inline constexpr Number kReferenceHeadDim{"attention.decode.reference_dim",
                                           128,
                                           "elements",
@@ -115,14 +130,9 @@ namespace sources {
 inline constexpr std::string_view kTritonEncoders =
     "SGLang's encoder rows on L40S and RTX PRO 6000 (AIConfigurator), heads of 64, 72 and 80";
 }  // namespace sources
-inline constexpr Tunable kTritonEightWarps = Constant{"attention.prefill.eight_warps",
-                                                      0.35,
-                                                      "1",
-                                                      fitted,
-                                                      "of the waits of four warps, where a CTA has eight",
-                                                      sources::kTritonEncoders,
-                                                      "mma",
-                                                      "Triton"};
+inline constexpr Tunable kTritonEightWarps = Constant{
+    "attention.prefill.eight_warps", 0.35,  "1",     fitted, "of the waits of four warps, where a CTA has eight",
+    sources::kTritonEncoders,        "mma", "Triton"};
 inline constexpr Tunable kTritonSpill = Constant{"attention.prefill.spill",
                                                  0.0028,
                                                  "clocks",
@@ -137,12 +147,13 @@ inline constexpr Number kTritonOtherRegisters{"attention.prefill.other_registers
                                               fitted,
                                               "of a thread of Triton's kernels, beside scores, results and queries",
                                               sources::kTritonEncoders};
-inline constexpr Number kTritonPassedBlock{"attention.prefill.passed_block",
-                                           0.5,
-                                           "1",
-                                           fitted,
-                                           "of a block's work, where Triton's kernel masks all of it: keys before a window",
-                                           "SGLang's windowed rows on L40S and RTX PRO 6000 (AIConfigurator): 0.3 to 1"};
+inline constexpr Number kTritonPassedBlock{
+    "attention.prefill.passed_block",
+    0.5,
+    "1",
+    fitted,
+    "of a block's work, where Triton's kernel masks all of it: keys before a window",
+    "SGLang's windowed rows on L40S and RTX PRO 6000 (AIConfigurator): 0.3 to 1"};
 inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
 inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
 
@@ -166,11 +177,12 @@ constexpr LoopConstants loop_constants(std::string_view kernel, ConstantKind kin
   const auto one = [&](std::string_view name, double value, std::string_view unit, std::string_view about) {
     return Constant{name, value, unit, kind, about, source, cards, kernel};
   };
-  return {one("attention.loop.task", f.task, "clocks", "of a tile: prologue, epilogue, first loads"),
-          one("attention.loop.score", f.score, "clocks", "of a score that no product hides"),
-          one("attention.loop.products", f.products, "1", "time of the products, over that at their instructions' rate"),
-          one("attention.loop.wide", f.wide, "1", "the same again, heads beyond 128: tiles are cut smaller"),
-          one("attention.loop.window", f.window, "clocks", "of a score under a window: every block is masked")};
+  return {
+      one("attention.loop.task", f.task, "clocks", "of a tile: prologue, epilogue, first loads"),
+      one("attention.loop.score", f.score, "clocks", "of a score that no product hides"),
+      one("attention.loop.products", f.products, "1", "time of the products, over that at their instructions' rate"),
+      one("attention.loop.wide", f.wide, "1", "the same again, heads beyond 128: tiles are cut smaller"),
+      one("attention.loop.window", f.window, "clocks", "of a score under a window: every block is masked")};
 }
 // clang-format off
 inline constexpr LoopConstants kCudnnForward = loop_constants("cuDNN", fitted, sources::kH200Half, "wgmma",
@@ -194,12 +206,22 @@ inline constexpr LoopConstants kAiterForward = loop_constants("AITER", assumed, 
 // clang-format on
 inline constexpr std::string_view kFirstTile =
     "what kernels of 5 to 50 us take more than their tiles explain, medians (data/measurements/h200_sweep.csv.gz)";
-inline constexpr Tunable kFirstTileCudnn = Constant{
-    "attention.loop.first", 6000, "clocks", measured, "of a kernel's first tile, that later ones hide", kFirstTile,
-    "",                     "cuDNN"};
-inline constexpr Tunable kFirstTileOthers = Constant{
-    "attention.loop.first", 4000,    "clocks", measured, "of a kernel's first tile, that later ones hide", kFirstTile,
-    "",                     "others"};
+inline constexpr Tunable kFirstTileCudnn = Constant{"attention.loop.first",
+                                                    6000,
+                                                    "clocks",
+                                                    measured,
+                                                    "of a kernel's first tile, that later ones hide",
+                                                    kFirstTile,
+                                                    "",
+                                                    "cuDNN"};
+inline constexpr Tunable kFirstTileOthers = Constant{"attention.loop.first",
+                                                     4000,
+                                                     "clocks",
+                                                     measured,
+                                                     "of a kernel's first tile, that later ones hide",
+                                                     kFirstTile,
+                                                     "",
+                                                     "others"};
 inline constexpr Tunable kPaddedProducts = Constant{"attention.loop.padded",
                                                     1.12,
                                                     "1",

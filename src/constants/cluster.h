@@ -187,29 +187,39 @@ inline constexpr Number kCopyShare{"parallel.copy_share",
                                    "of DRAM's rate that pointwise kernels over a gigabyte reach",
                                    "0.82 to 0.89 by the forecasts of A100, H100 and H200"};
 
-inline constexpr Number kOffloadShare{
-    "parallel.offload_share", 0.8, "1", assumed, "of PCIe's rate that pinned copies to and from the host reach",
-    "large pinned copies; no row here has one"};
+inline constexpr Number kOffloadShare{"parallel.offload_share",
+                                      0.8,
+                                      "1",
+                                      assumed,
+                                      "of PCIe's rate that pinned copies to and from the host reach",
+                                      "large pinned copies; no row here has one"};
 inline constexpr Number kUpdateMemory{"parallel.update_memory",
-                                    30,
-                                    "GB/s",
-                                    assumed,
-                                    "of the host's memory that one GPU's part of an update gets",
-                                    "two sockets of eight DDR5 channels over eight GPUs, at half their peak"};
+                                      30,
+                                      "GB/s",
+                                      assumed,
+                                      "of the host's memory that one GPU's part of an update gets",
+                                      "two sockets of eight DDR5 channels over eight GPUs, at half their peak"};
 
-// Failures of long trainings and what saves them. Meta's 54 days of Llama 3 405B: 419 unexpected interruptions of 16,384
-// GPUs; storage that sustains 2 TB/s for a cluster of 24,576.
+// Failures of long trainings and what saves them. Meta's 54 days of Llama 3 405B: 419 unexpected interruptions of
+// 16,384 GPUs; storage that sustains 2 TB/s for a cluster of 24,576.
 namespace sources {
 inline constexpr std::string_view kLlama3 = "The Llama 3 Herd of Models (2024), section 3.3";
 }  // namespace sources
-inline constexpr Number kGpuFailure{
-    "training.gpu_failure", 50'676, "hours", published,
-    "between failures of one GPU with what is around it: 16,384 x 54 days / 419", sources::kLlama3};
-inline constexpr Number kStorageOfGpu{"training.storage", 0.081, "GB/s", published,
-                                      "at which a GPU's share of a checkpoint is written: 2 TB/s / 24,576",
-                                      sources::kLlama3};
+inline constexpr Number kGpuFailure{"training.gpu_failure",
+                                    50'676,
+                                    "hours",
+                                    published,
+                                    "between failures of one GPU with what is around it: 16,384 x 54 days / 419",
+                                    sources::kLlama3};
+inline constexpr Number kStorageOfGpu{
+    "training.storage", 0.081, "GB/s", published, "at which a GPU's share of a checkpoint is written: 2 TB/s / 24,576",
+    sources::kLlama3};
 inline constexpr Number kRestart{
-    "training.restart", 10, "min", assumed, "from a failure to the next useful step: found, replaced, loaded, compiled",
+    "training.restart",
+    10,
+    "min",
+    assumed,
+    "from a failure to the next useful step: found, replaced, loaded, compiled",
     "with it the published run would have been useful 91 % of its time; more than 90 % was reported"};
 
 }  // namespace tilecast::constants

@@ -23,9 +23,9 @@ inline constexpr Number kVllm2024Sequence{"host.sequence",   95, "us",        fi
                                           sources::kArgonne, "", "vllm, 2024"};
 // vLLM of 2024 on ROCm, where products ran whatever rocBLAS picks for a shape it was not tuned to (Nscale's report of
 // 2024 on MI300X: tuning them made whole models up to 7.2 times as fast).
-inline constexpr Number kRocm2024Sequence{"host.sequence",         115,     "us",
-                                          fitted,                  "of a request in the batch",
-                                          sources::kArgonneMi300x, "cdna3", "vllm, 2024, ROCm"};
+inline constexpr Number kRocm2024Sequence{
+    "host.sequence",   115, "us", fitted, "of a request in the batch", sources::kArgonneMi300x, "cdna3",
+    "vllm, 2024, ROCm"};
 inline constexpr Number kRocm2024Switch{"host.switch",
                                         9,
                                         "us",
@@ -87,30 +87,32 @@ inline constexpr Number kTrtllm2024Step{"host.step",       50, "us",          fi
                                         sources::kArgonne, "", "trtllm, 2024"};
 inline constexpr Number kTrtllm2024Sequence{"host.sequence",   20, "us",          fitted, "of a request in the batch",
                                             sources::kArgonne, "", "trtllm, 2024"};
-inline constexpr Number kPytorchLaunch{"host.launch",
-                                       9,
-                                       "us",
-                                       assumed,
-                                       "of a plain addition, from its call to the next one's",
-                                       "hosts of two H200s, by the hour: 6.2 to 10 us (data/measurements/h200_host.csv) "
-                                       "and 7.4 to 12 us (h200_steps.csv.gz)",
-                                       "",
-                                       "pytorch"};
+inline constexpr Number kPytorchLaunch{
+    "host.launch",
+    9,
+    "us",
+    assumed,
+    "of a plain addition, from its call to the next one's",
+    "hosts of two H200s, by the hour: 6.2 to 10 us (data/measurements/h200_host.csv) "
+    "and 7.4 to 12 us (h200_steps.csv.gz)",
+    "",
+    "pytorch"};
 inline constexpr Number kCompiledLaunch{"host.launch",       22, "us",     measured, "of a launch",
                                         sources::kQuietHost, "", "compile"};
 inline constexpr Number kCompiledStep{"host.step", 50, "us", measured, "of a step", sources::kQuietHost, "", "compile"};
 inline constexpr Number kGraphStep{
     "host.step", 10, "us", measured, "of a step", sources::kQuietHost, "", "cudagraph, pytorch-graph"};
-inline constexpr Number kGraphSwitch{"host.switch",
-                                     0.65,
-                                     "us",
-                                     fitted,
-                                     "from a kernel to an unlike one, beyond kernels alike in a row",
-                                     "decode steps of Llama 3.2 1B and 3.1 8B in plain PyTorch on an H200: the gap (0.26 "
-                                     "to 0.41) and what a kernel takes longer than in a row of its like, median of what "
-                                     "their kernels' forecasts leave (data/measurements/h200_steps.csv.gz)",
-                                     "",
-                                     "graphs"};
+inline constexpr Number kGraphSwitch{
+    "host.switch",
+    0.65,
+    "us",
+    fitted,
+    "from a kernel to an unlike one, beyond kernels alike in a row",
+    "decode steps of Llama 3.2 1B and 3.1 8B in plain PyTorch on an H200: the gap (0.26 "
+    "to 0.41) and what a kernel takes longer than in a row of its like, median of what "
+    "their kernels' forecasts leave (data/measurements/h200_steps.csv.gz)",
+    "",
+    "graphs"};
 inline constexpr Number kEagerSwitch{"host.switch",
                                      1,
                                      "us",
@@ -120,13 +122,14 @@ inline constexpr Number kEagerSwitch{"host.switch",
                                      "(data/measurements/h200_steps.csv.gz)",
                                      "",
                                      "launched one by one"};
-inline constexpr Number kAutogradFactor{"host.autograd",
-                                        2.3,
-                                        "1",
-                                        measured,
-                                        "a gradient's operator over the same without autograd, gradients of views in it",
-                                        "steps that wait for the host (data/measurements/h200_host_steps.csv): 2.2; "
-                                        "23 to 34 us a launch instead of 11 (h200_models.csv)"};
+inline constexpr Number kAutogradFactor{
+    "host.autograd",
+    2.3,
+    "1",
+    measured,
+    "a gradient's operator over the same without autograd, gradients of views in it",
+    "steps that wait for the host (data/measurements/h200_host_steps.csv): 2.2; "
+    "23 to 34 us a launch instead of 11 (h200_models.csv)"};
 inline constexpr Number kTriton2023{"engine.triton_attention",
                                     1.6,
                                     "1",
@@ -153,9 +156,12 @@ inline constexpr Number kFragmentation{"memory.fragmentation",
                                        fitted,
                                        "of the activations that PyTorch's allocator holds beyond what is in use",
                                        kScalingRows};
-inline constexpr Number kAllocatorRest{
-    "memory.allocator_rest", 0.2, "GB", fitted, "that it holds whatever runs: small pools, libraries' buffers",
-    kScalingRows};
+inline constexpr Number kAllocatorRest{"memory.allocator_rest",
+                                       0.2,
+                                       "GB",
+                                       fitted,
+                                       "that it holds whatever runs: small pools, libraries' buffers",
+                                       kScalingRows};
 inline constexpr Number kSameFamily{"engine.correlation_family",
                                     0.3,
                                     "1",

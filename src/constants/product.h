@@ -214,9 +214,10 @@ inline constexpr Number kMisalignedShareBefore{"gemm.misaligned_share",
                                                "volta mma amd intel"};
 inline constexpr std::string_view kFarRows = "long linear rows of P100 in NeuSight's training table";
 inline constexpr Number kTranslatedPage{
-    "gemm.translated_page", 2, "MiB", published, "of memory that one translation covers", "NVIDIA's open kernel modules"};
-inline constexpr Number kFarRowsPages{"gemm.far_rows_pages", 4,        "pages", fitted,
-                                      "that the rows of a step's tiles may lie in", kFarRows, "pascal"};
+    "gemm.translated_page",        2, "MiB", published, "of memory that one translation covers",
+    "NVIDIA's open kernel modules"};
+inline constexpr Number kFarRowsPages{
+    "gemm.far_rows_pages", 4, "pages", fitted, "that the rows of a step's tiles may lie in", kFarRows, "pascal"};
 inline constexpr Number kFarRowsCost{"gemm.far_rows_cost",
                                      64,
                                      "results",
@@ -224,19 +225,33 @@ inline constexpr Number kFarRowsCost{"gemm.far_rows_cost",
                                      "whose arithmetic takes as long as a row that waits for its translation",
                                      kFarRows,
                                      "pascal"};
-inline constexpr Number kFarRowsDrift{
-    "gemm.far_rows_drift", 3, "1", fitted, "doublings of the waves after which CTAs have drifted apart", kFarRows,
-    "pascal"};
+inline constexpr Number kFarRowsDrift{"gemm.far_rows_drift",
+                                      3,
+                                      "1",
+                                      fitted,
+                                      "doublings of the waves after which CTAs have drifted apart",
+                                      kFarRows,
+                                      "pascal"};
 inline constexpr std::string_view kLoading =
-    "best rates of cuBLAS's fp32 kernels by tile in NeuSight's training tables: of the peak, 128 x 64 0.94 on V100, 32 x "
+    "best rates of cuBLAS's fp32 kernels by tile in NeuSight's training tables: of the peak, 128 x 64 0.94 on V100, 32 "
+    "x "
     "128 0.87, 64 x 32 0.77; 128 x 64 0.93 on A100, 32 x 128 0.87, 32 x 32 0.71; 64 x 64 0.87 on P100, 32 x 128 0.76";
-inline constexpr Tunable kLoadingSlots =
-    Constant{"simt.loading_slots", 20, "multiply-adds", fitted,
-             "whose slots an element of a tile takes on its way through registers", kLoading, "volta turing ampere ada "
-             "hopper blackwell"};
+inline constexpr Tunable kLoadingSlots = Constant{"simt.loading_slots",
+                                                  20,
+                                                  "multiply-adds",
+                                                  fitted,
+                                                  "whose slots an element of a tile takes on its way through registers",
+                                                  kLoading,
+                                                  "volta turing ampere ada "
+                                                  "hopper blackwell"};
 inline constexpr Tunable kPascalLoadingSlots =
-    Constant{"simt.loading_slots", 28, "multiply-adds", fitted,
-             "whose slots an element of a tile takes on its way through registers", kLoading, "pascal"};
+    Constant{"simt.loading_slots",
+             28,
+             "multiply-adds",
+             fitted,
+             "whose slots an element of a tile takes on its way through registers",
+             kLoading,
+             "pascal"};
 inline constexpr Number kLoadingOverlap{
     "simt.loading_overlap", 4, "1", fitted, "p of the p-norm that joins them with the arithmetic", kLoading};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",

@@ -62,6 +62,7 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
 // Calls `event` with the text of each object of "traceEvents" (or of the array that is the whole file), and `other`
 // with the other fields of the file; stops at the first error. A file that ends early is an error.
 Status scan_events(const std::string& path, const std::function<Status(std::string_view)>& event,
-                   const std::function<void(std::string_view key, std::string_view value)>& other, const Watch& watch = {});
+                   const std::function<void(std::string_view key, std::string_view value)>& other,
+                   const Watch& watch = {});
 
 }  // namespace tilecast

@@ -219,9 +219,8 @@ Result<Recording> RecordingBuilder::finish() && {
     });
   }
   std::sort(recording_.joins.begin(), recording_.joins.end());
-  std::sort(recording_.waits.begin(), recording_.waits.end(), [](const HostWait& a, const HostWait& b) {
-    return a.end != b.end ? a.end < b.end : a.start < b.start;
-  });
+  std::sort(recording_.waits.begin(), recording_.waits.end(),
+            [](const HostWait& a, const HostWait& b) { return a.end != b.end ? a.end < b.end : a.start < b.start; });
   std::sort(recording_.host.begin(), recording_.host.end(),
             [](const HostCall& a, const HostCall& b) { return a.total > b.total; });
   return std::move(recording_);

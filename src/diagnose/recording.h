@@ -96,11 +96,11 @@ struct Recording {
   std::vector<WorkKind> kinds;
   std::vector<WorkEvent> events;  // by start; empty where the file holds no times of day
   std::vector<Lane> lanes;
-  std::vector<HostCall> host;      // calls of the runtime, longest first
-  std::vector<HostWait> waits;     // of them, those that wait for the GPU; by their ends
-  std::vector<std::int64_t> joins; // when the host let one stream wait for another, ns; in order
-  std::vector<std::string> notes;  // what the reader left out
-  Seconds total() const;           // of all work, side by side or not
+  std::vector<HostCall> host;       // calls of the runtime, longest first
+  std::vector<HostWait> waits;      // of them, those that wait for the GPU; by their ends
+  std::vector<std::int64_t> joins;  // when the host let one stream wait for another, ns; in order
+  std::vector<std::string> notes;   // what the reader left out
+  Seconds total() const;            // of all work, side by side or not
 };
 
 // One piece of work as a reader sees it.

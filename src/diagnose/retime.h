@@ -24,11 +24,11 @@ enum class RetimedFrom : std::uint8_t {
 
 struct RetimedGroup {
   RetimedFrom from = RetimedFrom::recorded;
-  double ratio = 1;              // new over recorded
-  double low = 1, high = 1;      // 80 %, of the same
-  std::optional<Resource> limit; // on the other card
-  Seen seen = Seen::no;          // there
-  std::string why;               // of what stays as it was, in words
+  double ratio = 1;               // new over recorded
+  double low = 1, high = 1;       // 80 %, of the same
+  std::optional<Resource> limit;  // on the other card
+  Seen seen = Seen::no;           // there
+  std::string why;                // of what stays as it was, in words
 };
 
 struct RetimeSetting {
@@ -47,8 +47,8 @@ Result<std::vector<RetimedGroup>> retime_groups(const GroupedWork& work, const R
 int gpus_of_exchanges(const GroupedWork& work);
 
 struct Retimed {
-  Schedule schedule;                          // empty where the recording has no times of day
-  std::vector<Timeline> recorded, retimed;    // one a device, in the order of the devices' numbers
+  Schedule schedule;                        // empty where the recording has no times of day
+  std::vector<Timeline> recorded, retimed;  // one a device, in the order of the devices' numbers
 };
 Result<Retimed> retime(const Recording& recording, const GroupedWork& work, const std::vector<RetimedGroup>& groups);
 

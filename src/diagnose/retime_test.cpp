@@ -57,8 +57,9 @@ Asked retimed(const std::string& path, const Gpu& from, const Gpu& to) {
 // The law: a trace re-timed for its own card is itself, to the nanosecond and to the letter.
 TEST(Retime, ATraceForItsOwnCardIsItself) {
   const TestFolder folder;
-  for (const char* name : {"h200_eager.json.gz", "h200_compiled.json.gz", "h200_serving.json.gz",
-                           "h200_moe_tuned.json.gz", "h200_programs/gpt2-training-eager-batch4_length1024_layers4.json.gz"}) {
+  for (const char* name :
+       {"h200_eager.json.gz", "h200_compiled.json.gz", "h200_serving.json.gz", "h200_moe_tuned.json.gz",
+        "h200_programs/gpt2-training-eager-batch4_length1024_layers4.json.gz"}) {
     const std::string path = kTraces + name;
     const Asked asked = retimed(path, card("H200-SXM"), card("H200-SXM"));
     for (const RetimedGroup& group : asked.groups) {
@@ -159,8 +160,8 @@ TEST(RecordedExchange, SizesAreThoseOfNcclTests) {
 
 TEST(Retime, CollectivesTakeTheRatioOfTheClusters) {
   RecordingMaker m;
-  m.exchange("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "allreduce|33554432|33554432|BFloat16|8|[0, 1, 2, 3, 4, 5, 6, 7]",
-             0, 400);
+  m.exchange("ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+             "allreduce|33554432|33554432|BFloat16|8|[0, 1, 2, 3, 4, 5, 6, 7]", 0, 400);
   m.exchange("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "", 500, 100);
   const GroupedWork work = group_work(m.recording());
   EXPECT_EQ(gpus_of_exchanges(work), 8);
@@ -200,7 +201,8 @@ TEST(Transfer, KernelsAtAnotherBatchOrLength) {
     for (const TransferredWork& w : t.work) errors.push_back(std::abs(w.error()));
     const Transfer itself = transfer(*second, *second, card("H200-SXM"), &shipped_models());
     for (const TransferredWork& w : itself.work) EXPECT_NEAR(w.error(), 0, 1e-12) << "of itself";
-    const auto strange = transfer(*second, *read_recording(kTraces + "h200_serving.json.gz"), card("H200-SXM"), nullptr);
+    const auto strange =
+        transfer(*second, *read_recording(kTraces + "h200_serving.json.gz"), card("H200-SXM"), nullptr);
     EXPECT_LE(strange.recorded, strange.total);
   }
   EXPECT_LT(median(errors), 0.15);

@@ -176,7 +176,8 @@ class TraceCopy {
 
 }  // namespace
 
-Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path, const Watch& watch) {
+Status write_retimed(const Recording& recording, const Schedule& schedule, const std::string& path,
+                     const Watch& watch) {
   auto out = FileWriter::create(path);
   if (!out) return std::move(out).error();
   TraceCopy copy(recording, schedule, *std::move(out));

@@ -22,18 +22,18 @@ struct EngineOptions {
   EngineEra era = EngineEra::current;
   Precision precision;
   std::optional<Routing> routing = {};  // of tokens to experts; none: even in a step, a power law under load
-  bool eager_attention = false;     // pytorch: attention as separate products and a softmax
-  bool math_attention = false;      // pytorch: its fallback in fp32, where a mask rules fused kernels out
-  bool static_cache = false;        // pytorch: the cache has its full size from the start
+  bool eager_attention = false;         // pytorch: attention as separate products and a softmax
+  bool math_attention = false;          // pytorch: its fallback in fp32, where a mask rules fused kernels out
+  bool static_cache = false;            // pytorch: the cache has its full size from the start
   bool fused_norms = false;         // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
   bool merged_projections = false;  // pytorch: one product for queries, keys and values, one for gate and values
   bool wide_rotation = false;       // pytorch: rotations in fp32, by halves (Meta's code), not as Hugging Face does
-  bool fused_layers = false;      // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
-  bool narrow_norms = false;      // pytorch, autocast: norms run in the products' format (MosaicML's LayerNorm)
+  bool fused_layers = false;  // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)
+  bool narrow_norms = false;  // pytorch, autocast: norms run in the products' format (MosaicML's LayerNorm)
   AttentionForm attention = AttentionForm::fused;  // pytorch, compile, cudagraph: whose kernel
-  LossForm loss = LossForm::separate;  // pytorch
-  bool dropout = false;                // pytorch, training: the code's dropouts are live
-  Seconds addition = {};               // pytorch: what a plain addition takes this host; 0: a usual one's
+  LossForm loss = LossForm::separate;              // pytorch
+  bool dropout = false;                            // pytorch, training: the code's dropouts are live
+  Seconds addition = {};                           // pytorch: what a plain addition takes this host; 0: a usual one's
 };
 
 // One kernel, and how often a step runs it.

@@ -23,14 +23,10 @@ constexpr Spelled kFunctional[] = {{"all_reduce", "all_reduce"},
                                    {"broadcast", "broadcast"},
                                    {"broadcast_", "broadcast"}};
 // These hold up the stream that they are called on.
-constexpr Spelled kInStream[] = {{"allreduce_", "all_reduce"},
-                                 {"_allgather_base_", "all_gather"},
-                                 {"allgather_", "all_gather"},
-                                 {"_reduce_scatter_base_", "reduce_scatter"},
-                                 {"reduce_scatter_", "reduce_scatter"},
-                                 {"alltoall_base_", "all_to_all"},
-                                 {"alltoall_", "all_to_all"},
-                                 {"broadcast_", "broadcast"}};
+constexpr Spelled kInStream[] = {{"allreduce_", "all_reduce"},          {"_allgather_base_", "all_gather"},
+                                 {"allgather_", "all_gather"},          {"_reduce_scatter_base_", "reduce_scatter"},
+                                 {"reduce_scatter_", "reduce_scatter"}, {"alltoall_base_", "all_to_all"},
+                                 {"alltoall_", "all_to_all"},           {"broadcast_", "broadcast"}};
 constexpr std::string_view kWait = "_c10d_functional.wait_tensor";
 
 std::pair<std::string_view, std::string_view> library_and_name(std::string_view name) {
@@ -70,10 +66,8 @@ std::optional<ProgramCollective> collective_of(const OperatorView& view) {
   ProgramCollective found;
   if (library == "_c10d_functional" || library == "_c10d_functional_autograd")
     found.op = spelled(kFunctional, name), found.waited_for = true;
-  else if (library == "_dtensor" && name == "shard_dim_alltoall")
-    found.op = "all_to_all";
-  else if (library == "c10d")
-    found.op = spelled(kInStream, name);
+  else if (library == "_dtensor" && name == "shard_dim_alltoall") found.op = "all_to_all";
+  else if (library == "c10d") found.op = spelled(kInStream, name);
   if (found.op.empty()) return std::nullopt;
   found.group = text_of(view.op(), library == "c10d" ? "process_group" : "group_name");
   found.bytes = larger_side(view);

@@ -51,7 +51,8 @@ bool is_sound(const OperatorView& view, const ProgramLayout& image, const Progra
     for (const Count step : view.wholes(name))
       if (step < (name == "padding" ? 0 : 1) || step > kMostStep) return false;
   return static_cast<double>(image.shape[0]) * static_cast<double>(elements_of(results)) *
-             static_cast<double>(filter.shape[1]) < kMostRows * kMostRows;
+             static_cast<double>(filter.shape[1]) <
+         kMostRows * kMostRows;
 }
 
 // `image` is the side that the filter slides over, `results` the other; transposed convolutions swap them.
@@ -87,17 +88,20 @@ std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& i
   // Rows of a matrix have to begin at multiples of 16 bytes; channels first, they are an image's positions.
   const double row = static_cast<double>(s.height * s.width) * element_bytes(image.dtype);
   const bool aligned = holds_channels_last(image) || std::fmod(row, 16.0) == 0;
-  window.unit = window.unit && aligned && s.kernel_w == 1 && s.kernel_h == 1 && s.stride == 1 && pad_w == 0 && pad_h == 0;
+  window.unit =
+      window.unit && aligned && s.kernel_w == 1 && s.kernel_h == 1 && s.stride == 1 && pad_w == 0 && pad_h == 0;
   return window;
 }
 
-// A tile of 32 channels and as many positions is turned through shared memory, full or not; a filter's positions are its
-// taps.
+// A tile of 32 channels and as many positions is turned through shared memory, full or not; a filter's positions are
+// its taps.
 void add_turn(KernelList& list, const ProgramLayout& image) {
   constexpr Count kTile = 32;
   const Count channels = std::max<Count>(1, image.shape[1]);
   const Count positions = std::max<Count>(1, elements_of(image) / (channels * std::max<Count>(1, image.shape[0])));
-  const auto filled = [](Count count) { return static_cast<double>(round_up(count, kTile)) / static_cast<double>(count); };
+  const auto filled = [](Count count) {
+    return static_cast<double>(round_up(count, kTile)) / static_cast<double>(count);
+  };
   const double size = bytes_of(image) * filled(channels) * filled(positions);
   list.add_pass("layout change", size, size, element_bytes(image.dtype), TorchWalk::vectorized, PointwiseOp::copy,
                 Manner::turned);
@@ -109,8 +113,8 @@ std::string_view multiplied_as(std::string_view dtype) { return dtype == "fp32" 
 
 Count taps_of(const Conv2d& s) { return (s.kernel_h ? s.kernel_h : s.kernel) * (s.kernel_w ? s.kernel_w : s.kernel); }
 
-// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe. cuDNN has kernels for
-// channels-last images; else PyTorch's own computes every tap's place and compares it with the edges
+// One filter a channel: no products to share, each result is a sum of its taps on the vector pipe. cuDNN has kernels
+// for channels-last images; else PyTorch's own computes every tap's place and compares it with the edges
 // (DepthwiseConv2d.cu), and its gradient divides by the stride as well.
 struct Depthwise {
   bool last = false, gradient = false;
@@ -148,7 +152,8 @@ void add_depthwise_filter_last(KernelList& list, const Window& window, const Pro
   list.add_grid("depthwise filter sums", 1, kThreads, 1, 1, kConvolutionSetUp);
 }
 
-// ... channels first, PyTorch's: a CTA for every number of them, whose warps take an image each and walk over its positions.
+// ... channels first, PyTorch's: a CTA for every number of them, whose warps take an image each and walk over its
+// positions.
 void add_depthwise_filter(KernelList& list, const Window& window, const ProgramLayout& image,
                           const ProgramLayout& gradient, bool last) {
   if (last) return add_depthwise_filter_last(list, window, image, gradient);
@@ -193,8 +198,8 @@ bool has_few_channels(const Window& window, std::string_view dtype) {
   return window.shape.in_channels / window.depth / window.shape.groups % channels_at_once(dtype) != 0;
 }
 
-// Images of fewer are padded and go through kernels of Ampere's instructions that look every position up; their products go
-// by the padded channels.
+// Images of fewer are padded and go through kernels of Ampere's instructions that look every position up; their
+// products go by the padded channels.
 void add_padded(KernelList& list, const Window& window, std::string_view name, std::string_view dtype) {
   const Conv2d& s = window.shape;
   const auto v = s.vertical(), h = s.horizontal();
@@ -268,10 +273,8 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
     const ConvBackward direction = transposed ? ConvBackward::data : ConvBackward::none;
     if (turns && !holds_channels_last(*in)) add_turn(list, *in);
     if (turns) add_turn(list, *filter);
-    if (window->unit && window->shape.groups == 1)
-      add_unit(list, window->shape, last, direction, in->dtype);
-    else
-      add_direction(list, *window, direction, "convolution", in->dtype);
+    if (window->unit && window->shape.groups == 1) add_unit(list, window->shape, last, direction, in->dtype);
+    else add_direction(list, *window, direction, "convolution", in->dtype);
     if (turns) add_turn(list, *out);
   }
   if (view.tensor("bias") && !compiled) add_bias(list, *out);
@@ -306,7 +309,8 @@ void lower_convolution_gradients(const OperatorView& view, KernelList& list) {
     if (wants_filter && !plain_unit) add_direction(list, *window, ConvBackward::weight, "filter gradient", dtype);
   }
   if (wants_bias)
-    add_reduction(list, *gradient, static_cast<double>(gradient->shape[1]), !holds_channels_last(*gradient), view.card());
+    add_reduction(list, *gradient, static_cast<double>(gradient->shape[1]), !holds_channels_last(*gradient),
+                  view.card());
 }
 
 }  // namespace

@@ -299,8 +299,10 @@ class ProgramReader {
   void waits(const ProgramJson& object) {
     const Count calls = static_cast<Count>(made_.calls.size());
     std::vector<std::vector<Count>> columns;
-    for (const auto& [name, most] : {std::pair("call", calls), {"stream", kMostProgramStreams - 1},
-                                     {"for", kMostProgramStreams - 1}, {"until", calls}}) {
+    for (const auto& [name, most] : {std::pair("call", calls),
+                                     {"stream", kMostProgramStreams - 1},
+                                     {"for", kMostProgramStreams - 1},
+                                     {"until", calls}}) {
       columns.push_back(wholes(member(object, name, "ranks.waits"), fmt::format("ranks.waits.{}", name), 0, most));
       if (columns.back().size() != columns.front().size())
         fail(fmt::format("ranks.waits.{}", name), "must be as long as ranks.waits.call");

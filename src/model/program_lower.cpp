@@ -9,10 +9,25 @@ namespace tilecast {
 namespace {
 
 // Operators that launch nothing beside views: memory that is taken, numbers on the host, the shape of a tensor.
-constexpr std::string_view kQuiet[] = {"empty",       "empty_like",     "empty_strided", "new_empty", "new_empty_strided",
-                                       "_unsafe_view", "as_strided",     "detach",        "alias",     "lift_fresh",
-                                       "resize",       "set",            "_cudnn_init_dropout_state", "t", "transpose",
-                                       "_reshape_alias", "new_empty_like", "unsqueeze", "squeeze"};
+constexpr std::string_view kQuiet[] = {"empty",
+                                       "empty_like",
+                                       "empty_strided",
+                                       "new_empty",
+                                       "new_empty_strided",
+                                       "_unsafe_view",
+                                       "as_strided",
+                                       "detach",
+                                       "alias",
+                                       "lift_fresh",
+                                       "resize",
+                                       "set",
+                                       "_cudnn_init_dropout_state",
+                                       "t",
+                                       "transpose",
+                                       "_reshape_alias",
+                                       "new_empty_like",
+                                       "unsqueeze",
+                                       "squeeze"};
 
 // A number read back: four bytes over the bus, after everything before it.
 void lower_read_back(const OperatorView&, KernelList& list) { list.add_pass("read back", 4, 4, 4); }
@@ -42,7 +57,8 @@ LoweredOperator by_formula(const OperatorView& view, const OperatorFormula& form
 LoweredOperator by_bytes(const OperatorView& view) {
   const ProgramLayout* out = view.result();
   KernelList list;
-  list.add_pass(view.name(), card_bytes(view.inputs()), card_bytes(view.results()), out ? element_bytes(out->dtype) : 4);
+  list.add_pass(view.name(), card_bytes(view.inputs()), card_bytes(view.results()),
+                out ? element_bytes(out->dtype) : 4);
   return {std::move(list).take(), false};
 }
 

@@ -41,9 +41,9 @@ TEST(ProgramLower, ALinearLayerIsOneProductByLayout) {
 }
 
 TEST(ProgramLower, AWeightGradientIsNt) {
-  const auto found =
-      lowered({test_layout("bf16", "512,64", "1,512"), test_layout("bf16", "64,256", "256,1"), test_layout("bf16", "512,256", "256,1")},
-              {"aten.mm", R"([["self","tensor",0],["mat2","tensor",1]])", "[2]"});
+  const auto found = lowered({test_layout("bf16", "512,64", "1,512"), test_layout("bf16", "64,256", "256,1"),
+                              test_layout("bf16", "512,256", "256,1")},
+                             {"aten.mm", R"([["self","tensor",0],["mat2","tensor",1]])", "[2]"});
   EXPECT_EQ(std::get<Gemm>(found.kernels.at(0).kernel.shape).layout, Layout::nt);
 }
 
@@ -85,15 +85,18 @@ TEST(ProgramLower, ColumnSumsHavePytorchsGrid) {
 TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
   const std::string filter = test_layout("fp16", "64,32,3,3", "288,9,3,1");
   const auto conv = [&](const std::string& in, const std::string& out) {
-    return lowered({in, filter, out},
-                   {"aten.convolution",
-                    R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["transposed","bool",false],["groups","int",1]])",
-                    "[2]"});
+    return lowered(
+        {in, filter, out},
+        {"aten.convolution",
+         R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["transposed","bool",false],["groups","int",1]])",
+         "[2]"});
   };
-  const auto first = conv(test_layout("fp16", "4,32,8,8", "2048,64,8,1"), test_layout("fp16", "4,64,8,8", "4096,64,8,1"));
-  const auto last = conv(test_layout("fp16", "4,32,8,8", "2048,1,256,32"), test_layout("fp16", "4,64,8,8", "4096,1,512,64"));
-  EXPECT_EQ(kernel_names(first), (std::vector<std::string>{"layout change", "layout change", "convolution set-up", "convolution",
-                                                           "layout change"}));
+  const auto first =
+      conv(test_layout("fp16", "4,32,8,8", "2048,64,8,1"), test_layout("fp16", "4,64,8,8", "4096,64,8,1"));
+  const auto last =
+      conv(test_layout("fp16", "4,32,8,8", "2048,1,256,32"), test_layout("fp16", "4,64,8,8", "4096,1,512,64"));
+  EXPECT_EQ(kernel_names(first), (std::vector<std::string>{"layout change", "layout change", "convolution set-up",
+                                                           "convolution", "layout change"}));
   ASSERT_EQ(kernel_names(last), (std::vector<std::string>{"convolution set-up", "convolution"}));
   const auto& shape = std::get<Conv2d>(last.kernels[1].kernel.shape);
   EXPECT_EQ(shape.in_channels, 64) << "128 bytes at a time";
@@ -102,13 +105,15 @@ TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
   EXPECT_EQ(shape.padding, 1);
 }
 
-// Channels last, the filter's gradient reads both images once; channels first, PyTorch's own kernel reads them for every tap.
+// Channels last, the filter's gradient reads both images once; channels first, PyTorch's own kernel reads them for
+// every tap.
 TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
   const auto gradient = [&](const std::string& image) {
-    return lowered({image, test_layout("fp16", "64,1,3,3", "9,9,3,1")},
-                   {"aten.convolution_backward",
-                    R"([["grad_output","tensor",0],["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["groups","int",64],["output_mask","bools",[false,true,false]]])",
-                    "[1]"});
+    return lowered(
+        {image, test_layout("fp16", "64,1,3,3", "9,9,3,1")},
+        {"aten.convolution_backward",
+         R"([["grad_output","tensor",0],["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["groups","int",64],["output_mask","bools",[false,true,false]]])",
+         "[1]"});
   };
   const double bytes = 2.0 * 2 * 8 * 64 * 16 * 16;
   const auto first = gradient(test_layout("fp16", "8,64,16,16", "16384,256,16,1"));
@@ -124,26 +129,34 @@ TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
   const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each) {
     ProgramCard card;
     card.compiled = true;
-    return lowered({image, filter}, {"aten.convolution",
-                                     R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[)" + each +
-                                         R"(]],["padding","ints",[)" + each + R"(]],["groups","int",1]])",
-                                     "[0]"},
+    return lowered({image, filter},
+                   {"aten.convolution",
+                    R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[)" + each +
+                        R"(]],["padding","ints",[)" + each + R"(]],["groups","int",1]])",
+                    "[0]"},
                    card);
   };
-  EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8", "4096,64,8,1"), test_layout("fp16", "64,64,3,3", "576,9,3,1"), "1,1")).size(), 2u);
+  EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8", "4096,64,8,1"),
+                              test_layout("fp16", "64,64,3,3", "576,9,3,1"), "1,1"))
+                .size(),
+            2u);
   EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8,8", "32768,512,64,8,1"),
-                              test_layout("fp16", "64,64,3,3,3", "1728,27,9,3,1"), "1,1,1")).size(), 5u);
+                              test_layout("fp16", "64,64,3,3,3", "1728,27,9,3,1"), "1,1,1"))
+                .size(),
+            5u);
 }
 
 TEST(ProgramLower, CollectivesHaveNoKernelsOfTheirOwn) {
   const std::string part = test_layout("bf16", "128", "1"), whole = test_layout("bf16", "1024", "1");
-  const auto text = test_program_text({part, whole},
-                                      {{"_c10d_functional.all_gather_into_tensor",
-                                        R"([["input","tensor",0],["group_size","int",8],["group_name","text","0"]])", "[1]", "[]", "[]"},
-                                       {"c10d._reduce_scatter_base_",
-                                        R"([["output_tensor","tensor",0],["input_tensor","tensor",1],["process_group","text","3"]])", "[0]", "[]", "[]"},
-                                       {"aten.add.Tensor", R"([["self","tensor",0],["other","tensor",0]])", "[0]", "[]", "[]"}},
-                                      test_storages(0));
+  const auto text = test_program_text(
+      {part, whole},
+      {{"_c10d_functional.all_gather_into_tensor",
+        R"([["input","tensor",0],["group_size","int",8],["group_name","text","0"]])", "[1]", "[]", "[]"},
+       {"c10d._reduce_scatter_base_",
+        R"([["output_tensor","tensor",0],["input_tensor","tensor",1],["process_group","text","3"]])", "[0]", "[]",
+        "[]"},
+       {"aten.add.Tensor", R"([["self","tensor",0],["other","tensor",0]])", "[0]", "[]", "[]"}},
+      test_storages(0));
   const auto program = program_from_json(text, "test");
   ASSERT_TRUE(program) << program.error().line();
   const auto gather = collective_of(OperatorView(*program, program->operators[0]));
@@ -195,20 +208,24 @@ TEST(ProgramLower, ViewsAndMemoryLaunchNothing) {
 }
 
 TEST(ProgramLower, ImpossibleSizesLaunchNothing) {
-  const std::string image = test_layout("fp16", "4,32,8,8", "2048,64,8,1"), filter = test_layout("fp16", "64,32,3,3", "288,9,3,1"),
-                    none = test_layout("fp16", "64,32,0,3", "0,0,3,1"), huge = test_layout("fp32", "1000000,1000000", "1000000,1");
+  const std::string image = test_layout("fp16", "4,32,8,8", "2048,64,8,1"),
+                    filter = test_layout("fp16", "64,32,3,3", "288,9,3,1"),
+                    none = test_layout("fp16", "64,32,0,3", "0,0,3,1"),
+                    huge = test_layout("fp32", "1000000,1000000", "1000000,1");
   const auto conv = [&](const std::string& with, const char* stride) {
-    return lowered({image, with, image}, {"aten.convolution",
-                                          std::string(R"([["input","tensor",0],["weight","tensor",1],["stride","ints",)") + stride +
-                                              R"(],["groups","int",1]])",
-                                          "[2]"});
+    return lowered({image, with, image},
+                   {"aten.convolution",
+                    std::string(R"([["input","tensor",0],["weight","tensor",1],["stride","ints",)") + stride +
+                        R"(],["groups","int",1]])",
+                    "[2]"});
   };
   EXPECT_TRUE(conv(filter, "[0,0]").kernels.empty());
   EXPECT_TRUE(conv(filter, "[4000000000000,1]").kernels.empty());
   EXPECT_TRUE(conv(none, "[1,1]").kernels.empty());
   EXPECT_EQ(lowered({huge}, {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]"}).kernels.size(), 1u);
-  EXPECT_TRUE(lowered({image, image}, {"aten.native_layer_norm",
-                                       R"([["input","tensor",0],["normalized_shape","ints",[4000000000000,4000000000000]]])", "[1]"})
+  EXPECT_TRUE(lowered({image, image},
+                      {"aten.native_layer_norm",
+                       R"([["input","tensor",0],["normalized_shape","ints",[4000000000000,4000000000000]]])", "[1]"})
                   .kernels.empty());
 }
 

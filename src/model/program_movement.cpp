@@ -48,15 +48,16 @@ void lower_cat(const OperatorView& view, KernelList& list) {
   if (!dense) kernel.manner = Manner::strided, kernel.axes = static_cast<int>(out->shape.size()) - 1;
 }
 
-// FSDP2's copies between parameters and the buffers of its collectives: one kernel over a list, as long as its larger side
-// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py).
+// FSDP2's copies between parameters and the buffers of its collectives: one kernel over a list, as long as its larger
+// side (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py).
 void lower_list_copy(const OperatorView& view, KernelList& list) {
   const auto sum = [&](std::string_view argument) {
     double bytes = 0;
     for (const ProgramLayout* tensor : view.tensors(argument)) bytes += bytes_of(*tensor);
     return bytes;
   };
-  const double inputs = sum("all_gather_inputs"), parts = sum("tensors"), whole = sum("all_gather_output"), out = sum("out");
+  const double inputs = sum("all_gather_inputs"), parts = sum("tensors"), whole = sum("all_gather_output"),
+               out = sum("out");
   const double read = inputs > 0 ? inputs : parts > 0 ? parts : whole, written = inputs > 0 ? inputs : out;
   if (read + written > 0) list.add_pass("copies of a list", read, written, sizeof(float));
 }
@@ -74,8 +75,7 @@ void lower_gather(const OperatorView& view, KernelList& list) {
   constexpr double kVector = 16;
   const double row = indices > 0 ? size / static_cast<double>(indices) : 0;
   const bool rows = lists == 1 && operator_base(view.name()) != "gather" && row >= kVector;
-  if (rows)
-    return add_row_gather(list, "gather", static_cast<double>(indices), std::min(size, bytes_of(*self)), size);
+  if (rows) return add_row_gather(list, "gather", static_cast<double>(indices), std::min(size, bytes_of(*self)), size);
   const PricedAs priced = priced_as(out->dtype);
   Copy shape;
   shape.elements = std::max<Count>(1, static_cast<Count>(static_cast<double>(elements_of(*out)) * priced.elements));
@@ -108,7 +108,8 @@ void add_sorted_sums(KernelList& list, const OperatorView& view, const ProgramLa
   const double size = bytes_of(source), before = rows_before_index(view, self);
   constexpr double kWarps = 4, kColumns = 128;
   const double after = static_cast<double>(elements_of(source)) / (static_cast<double>(indices) * before);
-  const double ctas = std::ceil(static_cast<double>(indices) / kWarps) * before * std::max(1.0, std::ceil(after / kColumns));
+  const double ctas =
+      std::ceil(static_cast<double>(indices) / kWarps) * before * std::max(1.0, std::ceil(after / kColumns));
   list.add_grid("sums by index", ctas, 128, 2 * size, size, 2);
 }
 
@@ -159,7 +160,8 @@ void lower_bag(const OperatorView& view, KernelList& list) {
                 2 * rows * cols / (kCtas * static_cast<double>(kThreads)));
 }
 
-// The table's gradient: zeros, the indices sorted, the rows of equal ones added up in two kernels, a CTA for each index.
+// The table's gradient: zeros, the indices sorted, the rows of equal ones added up in two kernels, a CTA for each
+// index.
 void lower_bag_backward(const OperatorView& view, KernelList& list) {
   const ProgramLayout *indices = view.tensor("indices"), *out = view.result();
   if (!indices || !out || out->shape.size() != 2 || elements_of(*indices) == 0) return;
@@ -179,8 +181,8 @@ void lower_shuffle(const OperatorView& view, KernelList& list) {
   const ProgramLayout *in = view.tensor("self"), *out = view.result();
   if (!in) in = view.tensor("grad_output");
   if (!in || !out || elements_of(*out) == 0) return;
-  list.add_pass("copy", bytes_of(*in), bytes_of(*out), element_bytes(out->dtype), TorchWalk::strided,
-                PointwiseOp::copy, Manner::divided_places);
+  list.add_pass("copy", bytes_of(*in), bytes_of(*out), element_bytes(out->dtype), TorchWalk::strided, PointwiseOp::copy,
+                Manner::divided_places);
 }
 
 // Axis after axis (TensorTransformations.cu).
@@ -262,16 +264,17 @@ std::span<const ProgramRule> program_movement_rules() {
                                      {"upsample_bilinear2d_backward", lower_shuffle}};
     for (const std::string_view op : {"index", "index_select", "gather", "take", "masked_select"})
       made.push_back({op, lower_gather});
-    for (const std::string_view op : {"index_add", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_copy",
-                                      "_index_put_impl", "masked_scatter", "slice_scatter", "select_scatter"})
+    for (const std::string_view op :
+         {"index_add", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_copy", "_index_put_impl",
+          "masked_scatter", "slice_scatter", "select_scatter"})
       made.push_back({op, lower_scatter});
-    for (const std::string_view op : {"constant_pad_nd", "flip", "pixel_shuffle", "pixel_unshuffle", "repeat",
-                                      "_unsafe_index", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
-                                      "im2col", "col2im", "repeat_interleave"})
+    for (const std::string_view op :
+         {"constant_pad_nd", "flip", "pixel_shuffle", "pixel_unshuffle", "repeat", "_unsafe_index", "reflection_pad1d",
+          "reflection_pad2d", "replication_pad2d", "im2col", "col2im", "repeat_interleave"})
       made.push_back({op, lower_shuffle});
     for (const std::string_view op :
-         {"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "upsample_nearest2d", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward", "upsample_nearest1d",
-          "max_pool3d_with_indices", "_adaptive_avg_pool3d"})
+         {"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "upsample_nearest2d", "avg_pool2d_backward",
+          "_adaptive_avg_pool2d_backward", "upsample_nearest1d", "max_pool3d_with_indices", "_adaptive_avg_pool3d"})
       made.push_back({op, lower_pool});
     return made;
   }();

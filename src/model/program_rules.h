@@ -19,29 +19,29 @@ namespace tilecast {
 // What makes a kernel slower than the one its shape is priced by; engine/program_manners.h has the factors.
 enum class Manner : std::uint8_t {
   plain,
-  strided,              // offsets by division over more axes than two
-  mixed,                // operands of different types, converted one by one as they are loaded
-  mixed_strided,        // both
-  write_only,           // nothing is read
-  turned,               // an image changes between channels first and last through shared memory
-  few_channels,         // a convolution whose channels are padded: cuDNN takes kernels of an older kind
-  recurrent_product,    // of one time of a recurrent layer
+  strided,            // offsets by division over more axes than two
+  mixed,              // operands of different types, converted one by one as they are loaded
+  mixed_strided,      // both
+  write_only,         // nothing is read
+  turned,             // an image changes between channels first and last through shared memory
+  few_channels,       // a convolution whose channels are padded: cuDNN takes kernels of an older kind
+  recurrent_product,  // of one time of a recurrent layer
   recurrent_cell,
-  atomics,              // sums in L2, number by number
-  compiled_atomics,     // ... in a compiled kernel
-  sums_of_squares,      // mean and variance in one pass, by divisions
-  by_channel,           // parameters of a channel beside every element
-  by_plane,             // ... channels first, a CTA for a channel of an image: cuDNN's
-  by_plane_native,      // ... and PyTorch's
-  channel_sums,         // two sums a channel
-  attention_dropout,    // random numbers for every score
+  atomics,            // sums in L2, number by number
+  compiled_atomics,   // ... in a compiled kernel
+  sums_of_squares,    // mean and variance in one pass, by divisions
+  by_channel,         // parameters of a channel beside every element
+  by_plane,           // ... channels first, a CTA for a channel of an image: cuDNN's
+  by_plane_native,    // ... and PyTorch's
+  channel_sums,       // two sums a channel
+  attention_dropout,  // random numbers for every score
   attention_dropout_backward,
-  attention_bias,       // a number is read and added for every score
-  random,               // random numbers for every element
-  many_states,          // an optimizer's tensors side by side, in fp32 ...
-  many_narrow_states,   // ... and in 16 bits, converted one by one
-  divided_places,       // every element's place by several divisions
-  tf32_filter_gradient, // of a convolution in fp32
+  attention_bias,        // a number is read and added for every score
+  random,                // random numbers for every element
+  many_states,           // an optimizer's tensors side by side, in fp32 ...
+  many_narrow_states,    // ... and in 16 bits, converted one by one
+  divided_places,        // every element's place by several divisions
+  tf32_filter_gradient,  // of a convolution in fp32
 };
 
 // What lowering asks of a card; grids follow it.
@@ -59,9 +59,10 @@ struct ProgramKernel {
   KernelSource source = {};  // whose attention, where the record says it; empty: the card's default
   Count times = 1;
   Manner manner = Manner::plain;
-  int axes = 1;       // that offsets are computed over
+  int axes = 1;          // that offsets are computed over
   double workspace = 0;  // bytes that the library takes for it meanwhile
-  double beside = 0;  // share of its time that runs beside others of its operator, so that the step does not wait for it
+  double beside =
+      0;  // share of its time that runs beside others of its operator, so that the step does not wait for it
 };
 
 // One distinct call of a program with its arguments by name.
@@ -150,7 +151,7 @@ PricedAs priced_as(std::string_view dtype);
 // all operands allow (TensorIterator.cpp, reorder_dimensions and coalesce_dimensions).
 struct IteratorWalk {
   TorchWalk walk = TorchWalk::vectorized;
-  bool contiguous = true;  // one axis, all strides one
+  bool contiguous = true;   // one axis, all strides one
   bool transposed = false;  // an operand as large as the result is read across its rows
   Count inner = 0;          // elements of the fastest axis after joining
   int axes = 1;             // after joining

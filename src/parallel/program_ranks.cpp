@@ -54,8 +54,14 @@ class Pricer {
     asked.op = *kind, asked.bytes = bytes(call.bytes), asked.ranks = members.ranks, asked.local = members.local;
     const auto priced = forecast_collective(asked, cluster_, shipped_comm_constants());
     if (!priced) return priced.error();
-    step.exchanges.push_back({key.op, members.ranks, 0, asked.bytes, priced->latency, {priced->low, priced->high},
-                              priced->algorithm, priced->seen});
+    step.exchanges.push_back({key.op,
+                              members.ranks,
+                              0,
+                              asked.bytes,
+                              priced->latency,
+                              {priced->low, priced->high},
+                              priced->algorithm,
+                              priced->seen});
     return places_[key] = static_cast<int>(step.exchanges.size()) - 1;
   }
 
@@ -75,14 +81,19 @@ class Pricer {
 class Streams {
  public:
   explicit Streams(std::size_t count) : ends_(count) {}
-  Seconds now(int stream) const { return ends_[place(stream)].empty() ? seconds(0) : ends_[place(stream)].back().second; }
+  Seconds now(int stream) const {
+    return ends_[place(stream)].empty() ? seconds(0) : ends_[place(stream)].back().second;
+  }
   // What the stream was given before call `until` has ended.
   Seconds until(int stream, int until) const {
     const auto& ends = ends_[place(stream)];
-    const auto after = std::partition_point(ends.begin(), ends.end(), [&](const auto& end) { return end.first < until; });
+    const auto after =
+        std::partition_point(ends.begin(), ends.end(), [&](const auto& end) { return end.first < until; });
     return after == ends.begin() ? seconds(0) : std::prev(after)->second;
   }
-  void advance(int stream, int call, Seconds end) { ends_[place(stream)].emplace_back(call, std::max(now(stream), end)); }
+  void advance(int stream, int call, Seconds end) {
+    ends_[place(stream)].emplace_back(call, std::max(now(stream), end));
+  }
   Seconds last() const {
     Seconds end;
     for (std::size_t i = 0; i < ends_.size(); ++i) end = std::max(end, now(static_cast<int>(i)));
@@ -151,7 +162,8 @@ Result<SpreadStep> spread(const ProgramFile& file, const RecordedProgram& record
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const ProgramOperator& op = file.operators[static_cast<std::size_t>(file.calls[i].op)];
     const int use = recorded.use_of_call[i];
-    if (use >= 0) calls[i].kernels = kernels_of(recorded.uses[static_cast<std::size_t>(use)], recorded, forecast) * pace;
+    if (use >= 0)
+      calls[i].kernels = kernels_of(recorded.uses[static_cast<std::size_t>(use)], recorded, forecast) * pace;
     calls[i].waits = waits_for_collective(op.name);
     const auto collective = collective_of(OperatorView(file, op));
     if (!collective) continue;

@@ -13,7 +13,7 @@ namespace tilecast {
 struct ProgramExchange {
   std::string op;  // "all_reduce"
   Count ranks = 0, calls = 0;
-  Bytes bytes;       // of one call
+  Bytes bytes;  // of one call
   Seconds each;
   Interval interval;  // of one call
   std::string algorithm;
@@ -27,9 +27,9 @@ struct SpreadStep {
   Interval open;                           // ... if all are as short, or as long, as their intervals say
 };
 
-// `pace`: how much longer the step takes than its kernels do back to back, where the host sets the pace. Every stream runs
-// its calls in order and waits as the record says; the collectives of a group run one after the other. Kernels beside
-// others or beside collectives are taken to last no longer for it.
+// `pace`: how much longer the step takes than its kernels do back to back, where the host sets the pace. Every stream
+// runs its calls in order and waits as the record says; the collectives of a group run one after the other. Kernels
+// beside others or beside collectives are taken to last no longer for it.
 Result<SpreadStep> spread(const ProgramFile& file, const RecordedProgram& recorded, const ProgramForecast& forecast,
                           double pace, const Cluster& cluster);
 

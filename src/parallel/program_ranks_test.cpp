@@ -17,12 +17,17 @@ ProgramFile two_ranks(Count count) {
   const auto tensor = [](const char* name, Count layout) {
     return ProgramArgument{name, ProgramValue::tensor, {layout}, {}, {}};
   };
-  file.operators = {{"aten.mm", false, {tensor("self", 0), tensor("mat2", 0)}, {0}},
-                    {"_c10d_functional.all_reduce", false,
-                     {tensor("input", 1), {"group_name", ProgramValue::text, {}, {}, "0"}}, {1}},
-                    {"_c10d_functional.wait_tensor", false, {tensor("tensor", 1)}, {1}},
-                    {"c10d.allreduce_", false,
-                     {{"tensors", ProgramValue::tensors, {1}, {}, {}}, {"process_group", ProgramValue::text, {}, {}, "0"}}, {1}}};
+  file.operators = {
+      {"aten.mm", false, {tensor("self", 0), tensor("mat2", 0)}, {0}},
+      {"_c10d_functional.all_reduce",
+       false,
+       {tensor("input", 1), {"group_name", ProgramValue::text, {}, {}, "0"}},
+       {1}},
+      {"_c10d_functional.wait_tensor", false, {tensor("tensor", 1)}, {1}},
+      {"c10d.allreduce_",
+       false,
+       {{"tensors", ProgramValue::tensors, {1}, {}, {}}, {"process_group", ProgramValue::text, {}, {}, "0"}},
+       {1}}};
   file.storages.assign(3, {1 << 25, true, StorageRole::other, -1, -1});
   return file;
 }

@@ -114,8 +114,8 @@ class RunEnd {
     const bool queued = parts.queued;
     set(&ServingMetrics::ttft, queued ? kQueuedTtftWidth : kTtftWidth);
     if (!queued)
-      end_.ttft.median = farther((slow ? parts.slow : parts.fast).ttft.median, forecast.ttft.median,
-                                 of(kMedianTtftWidth), slow);
+      end_.ttft.median =
+          farther((slow ? parts.slow : parts.fast).ttft.median, forecast.ttft.median, of(kMedianTtftWidth), slow);
     set(&ServingMetrics::tpot, queued ? kQueuedTpotWidth : kTpotWidth);
     set(&ServingMetrics::itl, queued ? kQueuedTpotWidth : kTpotWidth);
     set(&ServingMetrics::e2el, queued ? kQueuedRequestWidth : kRequestWidth);

@@ -15,7 +15,8 @@ namespace tilecast {
 
 class ByteReader {
  public:
-  // Whoever watches hears the share of the file that is read, block by block, and may end it: a read then gives stopped().
+  // Whoever watches hears the share of the file that is read, block by block, and may end it: a read then gives
+  // stopped().
   static Result<ByteReader> open(const std::string& path, Watch watch = {});
   ByteReader(ByteReader&&) noexcept;
   ByteReader& operator=(ByteReader&&) noexcept;
