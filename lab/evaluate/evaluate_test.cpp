@@ -105,6 +105,20 @@ TEST(Evaluate, AFormatTheCardLacksFailsTheRow) {
   EXPECT_TRUE(forecast_row(row, *find_gpu("V100-PCIe"), Method::tilecast).failed);
 }
 
+TEST(Evaluate, OneRowOfVllmsFp8ProductIsATrapOnBlackwell) {
+  Measurement row = gemm_row("B200", 1, 10);
+  row.engine = "vllm";
+  EXPECT_EQ(trap_of(row), "");  // in bf16 it is as fast as two
+  row.kernel.format = *format_from("fp8");
+  EXPECT_NE(trap_of(row), "");
+  row.engine = "sglang";
+  EXPECT_EQ(trap_of(row), "");
+  row = gemm_row("B200", 2, 10);
+  row.engine = "vllm";
+  row.kernel.format = *format_from("fp8");
+  EXPECT_EQ(trap_of(row), "");
+}
+
 TEST(Evaluate, KnowsTheTraps) {
   Measurement row = gemm_row("A100-SXM-80GB", 8, 10);
   EXPECT_EQ(trap_of(row), "");
