@@ -9,6 +9,7 @@
 
 #include "model/build.h"
 #include "model/config.h"
+#include "model/config_testing.h"
 #include "model/embedded_models.h"
 #include "model/published_testing.h"
 
@@ -70,19 +71,7 @@ TEST(Architectures, GraphsOwnEveryParameter) {
   }
 }
 
-// A small model of Llama's shape; the same file under another class.
-Json small(const std::string& architecture, const Json& changes = Json::object()) {
-  Json config = {{"architectures", {architecture}},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 128},
-                 {"vocab_size", 1000},
-                 {"torch_dtype", "bfloat16"}};
-  config.merge_patch(changes);
-  return config;
-}
+// Parameters of small_config(), and what a class adds to them.
 constexpr Count kSmallAttention = 64 * (64 + 32 + 32) + 64 * 64, kSmallMlp = 3 * 64 * 128;
 constexpr Count kSmall = 2 * 64000 + 4 * (kSmallAttention + kSmallMlp + 2 * 64) + 64;
 constexpr Count kSmallQkvBias = 4 * (64 + 32 + 32), kSmallHeadNorms = 4 * 2 * 16;
@@ -119,7 +108,7 @@ std::vector<std::pair<std::string, Count>> second_names() {
 }
 
 TEST(Architectures, NamesOfTheSameShape) {
-  for (const auto& [name, expected] : second_names()) EXPECT_EQ(parameters(read(small(name))), expected) << name;
+  for (const auto& [name, expected] : second_names()) EXPECT_EQ(parameters(read(small_config(name))), expected) << name;
 }
 
 // The stem of a class: the longest known one it begins with.
@@ -209,19 +198,19 @@ TEST(Architectures, ModernBertLooksAroundInTwoLayersOfThree) {
 TEST(Architectures, LayersThatDoNotRotate) {
   const Json windows = {{"sliding_window", 8}};
   for (const char* name : {"Cohere2ForCausalLM", "Exaone4ForCausalLM"}) {
-    const ModelSpec model = read(small(name, windows));
+    const ModelSpec model = read(small_config(name, windows));
     ASSERT_EQ(model.decoder->layers.size(), 2u) << name;
     EXPECT_EQ(attention(*model.decoder, 0).window, 8) << name;
     EXPECT_EQ(attention(*model.decoder, 0).rotary_dim, 16) << name;
     EXPECT_EQ(attention(*model.decoder, 1).window, 0) << name;
     EXPECT_EQ(attention(*model.decoder, 1).rotary_dim, 0) << name;
-    EXPECT_EQ(attention(*read(small(name)).decoder, 0).rotary_dim, 16) << name << " without windows";
+    EXPECT_EQ(attention(*read(small_config(name)).decoder, 0).rotary_dim, 16) << name << " without windows";
   }
-  const ModelSpec smol = read(small("SmolLM3ForCausalLM", {{"no_rope_layers", {1, 0, 1, 1}}}));
+  const ModelSpec smol = read(small_config("SmolLM3ForCausalLM", {{"no_rope_layers", {1, 0, 1, 1}}}));
   ASSERT_EQ(smol.decoder->layers.size(), 3u);
   EXPECT_EQ(attention(*smol.decoder, 1).rotary_dim, 0);
   EXPECT_EQ(smol.decoder->layers[2].repeats, 2);
-  EXPECT_EQ(attention(*read(small("SmolLM3ForCausalLM")).decoder, 1).rotary_dim, 0) << "the fourth";
+  EXPECT_EQ(attention(*read(small_config("SmolLM3ForCausalLM")).decoder, 1).rotary_dim, 0) << "the fourth";
 }
 
 TEST(Architectures, GptNeoTakesTurns) {
@@ -238,7 +227,7 @@ TEST(Architectures, GptNeoTakesTurns) {
 
 TEST(Architectures, BaichuanRotatesAtOneWidthOnly) {
   const Json fields = {{"num_key_value_heads", nullptr}};
-  EXPECT_EQ(read(small("BaichuanForCausalLM", fields)).decoder->positions, Positions::alibi);
+  EXPECT_EQ(read(small_config("BaichuanForCausalLM", fields)).decoder->positions, Positions::alibi);
   EXPECT_EQ(read(published("BaichuanForCausalLM", "baichuan-inc/Baichuan2-7B-Base")).decoder->positions,
             Positions::rope);
 }
@@ -302,14 +291,14 @@ TEST(Wrappers, TheTextPartIsTheModel) {
            {"InternVLChatModel", "llm_config", "llama"},
            {"DeepseekVLV2ForCausalLM", "language_config", "llama"},
            {"VoxtralForConditionalGeneration", "text_config", "llama"}}) {
-    Json text = small("", {{"architectures", nullptr}, {"model_type", inner}});
+    Json text = small_config("", {{"architectures", nullptr}, {"model_type", inner}});
     const ModelSpec model = read(wrapped(outer, key, text));
     EXPECT_EQ(parameters(model), kSmall) << outer;
     EXPECT_TRUE(model.lm_head) << outer;
   }
   Json omni = {{"architectures", {"Qwen2_5OmniModel"}}, {"model_type", "qwen2_5_omni"}};
   omni["thinker_config"] = {
-      {"text_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2_5_omni_text"}})},
+      {"text_config", small_config("", {{"architectures", nullptr}, {"model_type", "qwen2_5_omni_text"}})},
       {"audio_config", {{"d_model", 7}}}};
   EXPECT_EQ(parameters(read(omni)), kSmall + kSmallQkvBias);
   EXPECT_THAT(read(omni).left_out, ElementsAre("audio_config"));
@@ -318,7 +307,7 @@ TEST(Wrappers, TheTextPartIsTheModel) {
 TEST(Wrappers, ErrorsNameThePart) {
   const Json config = {
       {"architectures", {"InternVLChatModel"}},
-      {"llm_config", small("", {{"architectures", nullptr}, {"model_type", "qwen2"}, {"vocab_size", -1}})}};
+      {"llm_config", small_config("", {{"architectures", nullptr}, {"model_type", "qwen2"}, {"vocab_size", -1}})}};
   EXPECT_THAT(spec_from_json(config.dump(), "x").error().line(), HasSubstr("llm_config.vocab_size: must lie between"));
 }
 
@@ -331,7 +320,7 @@ TEST(Refused, WithTheReasonAndAWayOut) {
            {"MllamaForConditionalGeneration", "layers that look at images"},
            {"Wav2Vec2ForCTC", "convolutions over raw sound"},
            {"ResNetForImageClassification", "ONNX files only"}}) {
-    const auto result = spec_from_json(small(name).dump(), "config.json");
+    const auto result = spec_from_json(small_config(name).dump(), "config.json");
     ASSERT_FALSE(result) << name;
     const std::string line = result.error().line();
     EXPECT_THAT(line, HasSubstr(fmt::format("config.json: architectures: '{}' is not supported: ", name)));

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/embedded_models.h"
 #include "model/config_quantization.h"
+#include "model/config_testing.h"
+#include "model/embedded_models.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -17,19 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-// A small Llama; tests lay fields over it. A null takes a field away.
-Json llama(const Json& changes = Json::object()) {
-  Json config = {{"architectures", {"LlamaForCausalLM"}},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 128},
-                 {"vocab_size", 1000},
-                 {"torch_dtype", "bfloat16"}};
-  config.merge_patch(changes);
-  return config;
-}
+Json llama(const Json& changes = Json::object()) { return small_config("LlamaForCausalLM", changes); }
 
 ModelSpec spec(const Json& config) {
   auto read = spec_from_json(config.dump(), "config.json");
@@ -347,7 +336,8 @@ TEST(Config, GroupsAndCachesOfCheckpoints) {
   EXPECT_EQ(with({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", -1}}).quantization_group, 0);
   EXPECT_FALSE(with({{"quant_method", "fp8"}}).fp8_cache);
   EXPECT_TRUE(with({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}, {"kv_cache_quant_algo", "FP8"}}).fp8_cache);
-  EXPECT_THAT(complaint(llama({{"quantization_config", {{"quant_method", "fp8"}, {"ignore", 3}}}})), HasSubstr("ignore"));
+  EXPECT_THAT(complaint(llama({{"quantization_config", {{"quant_method", "fp8"}, {"ignore", 3}}}})),
+              HasSubstr("ignore"));
 }
 
 TEST(Config, QuantisationBecomesAFormat) {

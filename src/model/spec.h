@@ -212,8 +212,8 @@ Count parameters(const ModelSpec& spec);
 // Of those, what one token's pass multiplies: experts it does not visit and the embedding table left out.
 Count active_parameters(const ModelSpec& spec);
 
-// What a sequence keeps for its next tokens.
-// Two hundred times the largest published.
+// More is taken for a mistake: two hundred times
+// the largest published.
 inline constexpr double kMostParameters = 1e15;
 
 // T5's table of biases belongs to the first layer of a stack and is used by all.
@@ -223,7 +223,7 @@ struct CachePart {
   Count per_token = 0;  // elements of all layers alike
   Count window = 0;     // tokens kept at most; 0: all
 };
-struct CacheNeed {
+struct CacheNeed {  // what a sequence keeps for its next tokens
   std::vector<CachePart> parts;  // one for each window in use
   Count state = 0;               // elements of a sequence whatever its length: states of linear attention, in fp32
   Count per_source_token = 0;    // keys and values of cross-attention, for each token of the encoder

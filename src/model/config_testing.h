@@ -1,0 +1,25 @@
+// For the tests of configurations only.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tilecast {
+
+// The config.json of a small model of Llama's shape, under any class; fields are laid over it, and a null takes one
+// away.
+inline nlohmann::json small_config(const std::string& architecture,
+                                   const nlohmann::json& changes = nlohmann::json::object()) {
+  nlohmann::json config = {{"architectures", {architecture}},
+                           {"hidden_size", 64},
+                           {"num_hidden_layers", 4},
+                           {"num_attention_heads", 4},
+                           {"num_key_value_heads", 2},
+                           {"intermediate_size", 128},
+                           {"vocab_size", 1000},
+                           {"torch_dtype", "bfloat16"}};
+  config.merge_patch(changes);
+  return config;
+}
+
+}  // namespace tilecast
