@@ -77,7 +77,7 @@ function wholeModels(tables) {
         const figures = ['rows', 'mean', 'median', 'p90', 'bias'].map((column) => numberOf(plain(row[table.columns.indexOf(column)] ?? '')));
         const key = [table.headings.at(-1), ...figures].join(' ');
         const label = /^.*?(?=[.:](?: |$)|$)/.exec(table.paragraph)[0];
-        if (!all.has(key)) all.set(key, [table.headings.at(-1), label.length < 110 ? label : '', ...figures]);
+        if (!all.has(key)) all.set(key, [table.headings.at(-1), label.length < 110 ? label : `${label.slice(0, label.lastIndexOf(' ', 90))} …`, ...figures]);
       }
   }
   return [...all.values()];

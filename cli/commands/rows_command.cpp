@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "answers/ask.h"
-#include "cli/plot/chart.h"
+#include "cli/commands/rows_picture.h"
 #include "cli/terminal/countdown.h"
 #include "cli/terminal/marked_text.h"
 #include "cli/views/rows_view.h"
@@ -26,23 +26,9 @@ Status check_plot(const std::string& path) {
   return check_writable(path);
 }
 
-Result<ChartView> chart_view(const RowsOptions& o, const RowsView& view, const AnswerRows& rows) {
-  ChartView chart{.title = o.heading, .y = o.plot_y.empty() ? std::string(view.plotted) : o.plot_y};
-  for (char& c : chart.y)
-    if (c == '-') c = '_';
-  for (const ShownColumn& column : view.columns)
-    if (column.column == chart.y) chart.y_title = column.title;
-  if (o.plot_y.empty() || rows.find(chart.y)) return chart;
-  return field_error("plot-y", fmt::format("'{}' is no column", o.plot_y), "the first line of --csv names them all");
-}
-
-Status write_plot(const RowsOptions& o, const RowsView& view, const AnswerRows& all) {
-  const AnswerRows rows = view.first_alone ? all.first_of_each() : all;
-  const auto chart = chart_view(o, view, rows);
-  if (!chart) return chart.error();
-  const auto picture = sweep_chart(rows, *chart);
-  if (!picture) return picture.error();
-  return write_text_file(o.plot, o.plot.ends_with(".png") ? picture->png() : picture->svg());
+Status write_plot(const RowsOptions& o, const AnswerRows& rows) {
+  const auto picture = rows_picture(rows, {o.question, o.heading, o.plot_y, o.plot.ends_with(".png")});
+  return picture ? write_text_file(o.plot, *picture) : Status(picture.error());
 }
 
 }  // namespace
@@ -63,12 +49,14 @@ Answer run_rows(const RowsOptions& o) {
   if (!rows) return rows.error();
   const RowsView& view = rows_view(o.question);
   if (!o.plot.empty())
-    if (auto written = write_plot(o, view, *rows); !written) return std::move(written).error();
+    if (auto written = write_plot(o, *rows); !written) return std::move(written).error();
   if (o.json) return ask(o.question, o.query);
   std::string text = o.csv ? csv_text(*rows) : rows_text(view, *rows, o.heading);
   if (!o.csv)
-    text += "\n" + (o.plot.empty() ? hint_text("--plot FILE.svg draws this; --csv and --json have every figure.")
-                                   : "Wrote " + o.plot + ".") + "\n";
+    text += "\n" +
+            (o.plot.empty() ? hint_text("--plot FILE.svg draws this; --csv and --json have every figure.")
+                            : "Wrote " + o.plot + ".") +
+            "\n";
   if (rows->unmet) return {std::move(text), *rows->unmet};
   return Result<std::string>(std::move(text));
 }

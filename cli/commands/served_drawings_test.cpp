@@ -7,7 +7,8 @@
 
 #include "answers/served.h"
 #include "cli/commands/diagnose_command.h"
-#include "cli/views/answer_drawings.h"
+#include "cli/commands/rows_command.h"
+#include "cli/commands/rows_picture.h"
 #include "support/base64.h"
 #include "support/file.h"
 #include "support/test_files.h"
@@ -21,7 +22,7 @@ using testing::StartsWith;
 
 std::map<std::string, std::string> files_of_answer(const char* question, Parsed query) {
   query["files"] = true;
-  const auto answer = ask_served(question, query, {}, {.paths = false, .drawings = &answer_drawings()});
+  const auto answer = ask_served(question, query, {}, {.paths = false, .drawings = &served_drawings()});
   EXPECT_TRUE(answer) << answer.error().line();
   std::map<std::string, std::string> files;
   if (!answer) return files;
@@ -55,6 +56,27 @@ TEST(ServedDrawings, ASimulationHasItsRequestsAndATimeline) {
   query["sweep"] = "rate=1,2";
   query.erase("rate");
   EXPECT_TRUE(files_of_answer("simulate", query).empty()) << "of one load alone";
+}
+
+TEST(ServedDrawings, AChartOverARangeIsWhatPlotWrites) {
+  const std::string query = R"({"family": "gemm", "m": "64..1024*2", "n": 512, "k": 512, "gpu": ["H100-SXM", "L4"]})";
+  const TestFolder folder;
+  for (const bool png : {false, true}) {
+    const std::string path = folder.file(png ? "drawn.png" : "drawn.svg");
+    RowsOptions options;
+    options.question = "kernel", options.query = query, options.heading = "products", options.plot = path;
+    const auto text = run_rows(options);
+    ASSERT_TRUE(text.text);
+    const auto drawn = served_drawings().chart(*ask_served_rows("kernel", query, {}, {.paths = false}),
+                                               {"kernel", "products", "", png});
+    ASSERT_TRUE(drawn) << drawn.error().line();
+    EXPECT_EQ(*drawn, *read_text_file(path, 1 << 22));
+  }
+  const std::string one = R"({"family": "gemm", "m": 64, "n": 512, "k": 512, "gpu": "L4"})";
+  const auto nothing =
+      served_drawings().chart(*ask_served_rows("kernel", one, {}, {.paths = false}), {"kernel", "a product"});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().field, "plot");
 }
 
 TEST(ServedDrawings, PlansHaveTheirPictures) {

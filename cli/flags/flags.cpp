@@ -14,6 +14,7 @@
 #include "cli/commands/plan_train_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/retime_command.h"
+#include "cli/commands/rows_picture.h"
 #include "cli/commands/simulate_command.h"
 #include "cli/commands/tune_command.h"
 #include "cli/flags/arguments.h"
@@ -21,7 +22,6 @@
 #include "cli/flags/row_examples.h"
 #include "cli/flags/rows_flags.h"
 #include "cli/terminal/program.h"
-#include "cli/views/answer_drawings.h"
 #include "service/http/run.h"
 #include "service/mcp/run.h"
 #include "support/text.h"
@@ -324,7 +324,7 @@ void add_http_command(CLI::App& app, HttpOptions& options, Refusal& refusal, Com
   sub->footer(examples_text(http_question()));
   sub->callback([&] {
     chosen = answered(refusal, [&options]() -> Answer {
-      const auto served = run_http(options, answer_drawings());
+      const auto served = run_http(options, served_drawings());
       return served ? Answer(Result<std::string>(std::string())) : Answer(served.error());
     });
   });

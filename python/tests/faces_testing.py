@@ -15,11 +15,13 @@ TOOLS = {"kernel": "kernel", "predict": "predict", "memory": "memory", "collecti
 
 
 def by_value(query):
-    """A query whose file goes with it."""
-    if "trace" not in query:
-        return query
-    path = Path(query["trace"])
-    return {**query, "trace": {"name": path.name, "base64": base64.b64encode(path.read_bytes()).decode()}}
+    """A query whose file goes with it: of a trace, of rows, of a recorded program."""
+    def sent(name, value):
+        if name not in ("trace", "data", "model") or not Path(value).is_file():
+            return value
+        return {"name": Path(value).name, "base64": base64.b64encode(Path(value).read_bytes()).decode()}
+
+    return {name: sent(name, value) for name, value in query.items()}
 
 
 def by_assistant(questions):

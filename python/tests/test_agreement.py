@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -76,17 +77,36 @@ def plan_serve(draw):
                           "input": 128, "output": 16}
 
 
-def others(draw):
-    return draw.choice([
-        ("tune fused-moe", {"gpu": "H200-SXM", "experts": 64, "hidden": 1024, "inter": 512, "topk": 4, "tokens": [draw.randint(1, 500)]}),
-        ("tune gemm", {"gpu": "H100-SXM", "m": draw.randint(1, 500), "n": 1024, "k": 1024}),
-        ("diagnose", {"trace": str(ROOT / "data" / "measurements" / "traces" / "h200_eager.json.gz")}),
-        ("gpus", {}), ("clusters", {}), ("models", {}),
-    ])
+def tune_moe(draw):
+    return "tune fused-moe", {"gpu": "H200-SXM", "experts": 64, "hidden": 1024, "inter": 512, "topk": 4, "tokens": [draw.randint(1, 500)]}
+
+
+def tune_gemm(draw):
+    return "tune gemm", {"gpu": "H100-SXM", "m": draw.randint(1, 500), "n": 1024, "k": 1024}
+
+
+DATA = ROOT / "data"
+
+
+def predict_program(draw):
+    return "predict", {"model": str(DATA / "programs" / "bert-inference-eager-batch64_length128.json.gz"), "gpu": draw.choice(GPUS[:4])}
+
+
+def diagnose(draw):
+    return "diagnose", {"trace": str(DATA / "measurements" / "traces" / draw.choice(["h200_eager.json.gz", "h200_compiled.json.gz"]))}
+
+
+def retime(draw):
+    return "retime", {"trace": str(DATA / "measurements" / "traces" / "h200_compiled.json.gz"), "gpu": draw.choice(["B200", "L40S"])}
+
+
+def listed(question):
+    return lambda draw: (question, {})
 
 
 KINDS = [(kernel, 130), (predict, 70), (predict_many, 14), (memory, 20), (collective, 30), (gpu, 8), (models, 8), (simulate, 7),
-         (plan_train, 2), (plan_serve, 1), (others, 10)]
+         (plan_train, 2), (plan_serve, 1), (tune_moe, 2), (tune_gemm, 2), (predict_program, 1), (diagnose, 1), (retime, 1),
+         (listed("gpus"), 1), (listed("clusters"), 1), (listed("models"), 1)]
 
 
 def command(question, query):
@@ -116,6 +136,8 @@ class Agreement(unittest.TestCase):
         draw = random.Random(18)
         questions = [make(draw) for make, count in KINDS for _ in range(count)]
         self.assertEqual(len(questions), 300)
+        # `calibrate` writes a file: below.
+        self.assertEqual({question for question, _ in questions} | {"calibrate"}, {one["name"] for one in _library.questions()}, "every question is asked")
         with ThreadPoolExecutor(2) as pool:
             programs = list(pool.map(lambda one: by_program(*one), questions))
         refused = 0
@@ -126,6 +148,21 @@ class Agreement(unittest.TestCase):
         self.assertLess(refused, 60)
         self.check_others(questions, programs)
         self.check_c(questions, programs)
+
+    def test_a_calibration(self):
+        """... whose answer names the file that was written, and which over HTTP holds it."""
+        query = {"gpu": "H200-SXM", "data": str(DATA / "measurements" / "h200_quick.csv.gz")}
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [str(Path(folder) / name) for name in ("program.json", "library.json")]
+            told = by_program("calibrate", {**query, "out": paths[0]})
+            answer = _library.ask_many("calibrate", [{**query, "out": paths[1]}])[0]["answer"]
+            cards = [Path(path).read_text() for path in paths]
+        with HttpFace() as http:
+            served = http.ask("calibrate", {**query, "files": True})
+        cards.append(served.pop("files")[0]["text"])
+        self.assertEqual({**answer, "written": ""}, {**told, "written": ""})
+        self.assertEqual({**served, "written": ""}, {**told, "written": ""})
+        self.assertEqual(cards, [cards[0]] * 3)
 
     def check_others(self, questions, programs):
         """... of an assistant and over HTTP; a file is called as it was sent there."""

@@ -13,7 +13,7 @@ namespace tilecast {
 namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(50);  // lines of so long are written together
-constexpr std::size_t kMostPath = 200, kMostMethod = 16;
+constexpr std::size_t kMostPath = 200, kMostMethod = 16, kMostReason = 200;
 
 std::string time_now() {
   const auto now = std::chrono::system_clock::now();
@@ -34,7 +34,7 @@ std::string access_line(const HttpExchange& e, const std::string& time) {
             {"received", e.received},
             {"sent", e.sent},
             {"ms", std::round(e.seconds * 1e6) / 1e3}};
-  if (!e.reason.empty()) line["reason"] = e.reason;
+  if (!e.reason.empty()) line["reason"] = e.reason.substr(0, kMostReason);
   return line.dump() + "\n";
 }
 

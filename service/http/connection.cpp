@@ -76,7 +76,6 @@ void HttpConnection::took(std::size_t bytes) {
 void HttpConnection::advance() {
   using State = HttpRequestReader::State;
   if (reader_.state() == State::refused) {
-    exchange_.reason = reader_.refusal().problem.problem;
     return respond(error_response(reader_.refusal().status, reader_.refusal().problem), true);
   }
   if (reader_.state() == State::header) return read();
@@ -130,6 +129,7 @@ void HttpConnection::dispatch() {
 void HttpConnection::respond(HttpResponse response, bool close) {
   close_after_ = close || response.close || server_.ending();
   exchange_.status = response.status;
+  exchange_.reason = std::move(response.reason);
   response.close = close_after_ || response.events;
   const bool headless = exchange_.method == "HEAD";
   output_ = response_text(response, headless);
@@ -194,7 +194,6 @@ void HttpConnection::check_deadline(Clock::time_point now) {
   if (phase_ == Phase::answering || phase_ == Phase::events || phase_ == Phase::closed || now < deadline_) return;
   if (phase_ != Phase::header && phase_ != Phase::body) return close();
   // The read under way ends with the socket's other half.
-  exchange_.reason = "too slow";
   respond(error_response(408, error("the request took too long to come", "send it faster")), true);
 }
 

@@ -48,7 +48,11 @@ std::string error_json(const Error& problem) {
   return Json{{"error", {{"message", message}, {"field", problem.field}, {"remedy", problem.remedy}}}}.dump() + "\n";
 }
 
-HttpResponse error_response(int status, const Error& problem) { return json_response(error_json(problem), status); }
+HttpResponse error_response(int status, const Error& problem) {
+  HttpResponse response = json_response(error_json(problem), status);
+  response.reason = problem.field.empty() ? problem.problem : problem.field + ": " + problem.problem;
+  return response;
+}
 
 std::string_view status_words(int status) {
   constexpr std::array<std::pair<int, std::string_view>, 25> kWords = {{{100, "Continue"},

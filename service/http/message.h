@@ -45,6 +45,7 @@ struct HttpResponse {
   std::string body = {};
   std::shared_ptr<HttpEvents> events = {};  // in place of a body: sent until they are finished
   bool close = false;                       // the connection ends with it
+  std::string reason = {};                  // of a refusal, for the log
 };
 
 HttpResponse json_response(std::string document, int status = 200);

@@ -55,6 +55,7 @@ class Counting final : public HttpEvents {
 struct Answering {
   Door door;
   std::atomic<int> exchanges{0}, received{0};
+  std::vector<std::string> reasons;  // of refusals; to be read when the server has ended
   HttpHandler handler() {
     return {[](const HttpRequest& request) -> std::optional<HttpResponse> {
               if (request.path == "/forbidden") return error_response(403, error("no", "go"));
@@ -73,6 +74,7 @@ struct Answering {
             [this](const HttpExchange& exchange) {
               ++exchanges;
               received += static_cast<int>(exchange.received);
+              if (!exchange.reason.empty()) reasons.push_back(exchange.reason);
             }};
   }
 };
@@ -104,6 +106,19 @@ TEST(HttpServer, AnswersOneRequestAfterAnotherOnAConnection) {
   server.end();
   EXPECT_EQ(answering.exchanges, 5);
   EXPECT_EQ(answering.received, 10);
+}
+
+// Whoever refuses it: the reader, the guard or the limit on what waits.
+TEST(HttpServer, EveryRefusalIsReportedWithItsReason) {
+  Answering answering;
+  TestServer server(answering.handler(), small());
+  EXPECT_EQ(fetched(server.port(), get_text("/forbidden")).status, 403);
+  EXPECT_EQ(fetched(server.port(), "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n").status, 400);
+  EXPECT_EQ(fetched(server.port(), get_text("/fine")).status, 200);
+  server.end();
+  ASSERT_EQ(answering.reasons.size(), 2u);
+  EXPECT_EQ(answering.reasons[0], "no");
+  EXPECT_THAT(answering.reasons[1], HasSubstr("Host"));
 }
 
 TEST(HttpServer, RefusesBeforeTheBodyComes) {

@@ -12,6 +12,7 @@
 #include "answers/served.h"
 #include "service/http/metrics.h"
 #include "service/http/page.h"
+#include "service/http/rows_answer.h"
 #include "service/schema/openapi.h"
 #include "support/json_value.h"
 #include "support/text.h"
@@ -74,6 +75,20 @@ Result<std::string> ask_here(std::string_view question, const std::string& query
                     {.paths = false, .drawings = drawings});
 }
 
+Result<HttpResponse> responded(Result<std::string> answer) {
+  if (!answer) return std::move(answer).error();
+  return json_response(*std::move(answer));
+}
+
+// The same as rows, or as a chart of them.
+Result<HttpResponse> rows_here(RowsForm form, std::string_view question, const HttpRequest& request,
+                               const AskWatch& watch, const AnswerDrawings* drawings) {
+  const std::string query = request.body.empty() ? "{}" : request.body;
+  const auto rows = ask_served_rows(question, query, watch, {.paths = false});
+  if (!rows) return rows.error();
+  return rows_response(form, *rows, question, query, request.parameter("plot_y"), drawings);
+}
+
 // Lists that are the same every time.
 struct Listed {
   std::once_flag made;
@@ -129,10 +144,14 @@ HttpResponse HttpService::State::ask_question(HttpRequest& request, std::string_
   const auto hear = [&](double) {
     if (Clock::now() > must_end) late.request_stop();
   };
-  const auto answer = ask_here(question, request.body, {hear, late.get_token()}, settings.drawings);
-  if (!answer && is_stopped(answer.error()))
+  const AskWatch watch{hear, late.get_token()};
+  const auto form = rows_form(request.field("accept"));
+  const auto response = form ? rows_here(*form, question, request, watch, settings.drawings)
+                             : responded(ask_here(question, request.body, watch, settings.drawings));
+  if (response) return *response;
+  if (is_stopped(response.error()))
     return error_response(503, error("takes longer than a request may", "ask it as a job: POST with ?job=1"));
-  return answer_response(answer);
+  return error_response(400, response.error());
 }
 
 HttpResponse HttpService::State::start_job(HttpRequest& request, std::string_view question) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "answers/ask.h"
+#include "answers/drawings.h"
 #include "service/http/page.h"
 #include "service/http/settings.h"
 #include "support/base64.h"
@@ -73,6 +74,40 @@ TEST(HttpService, ADescriptionEditedIsAnotherCard) {
   card["aliases"] = Parsed::array();
   card["sms"] = card["sms"].get<int>() / 2;
   EXPECT_GT(latency(card), 1.3 * before);
+}
+
+// What --csv prints and --plot draws, by the field in which clients say what they take.
+TEST(HttpService, RowsAndChartsAreAskedForByAccept) {
+  AnswerDrawings drawings;
+  drawings.chart = [](const AnswerRows& rows, const AnswerChart& chart) -> Result<std::string> {
+    if (!chart.y.empty() && !rows.find(chart.y)) return field_error("plot-y", "is no column", "another");
+    return chart.title + (chart.png ? ", png, " : ", svg, ") + std::to_string(rows.rows.size()) + " rows, " + chart.y;
+  };
+  HttpServiceSettings settings;
+  settings.drawings = &drawings;
+  HttpService service(std::move(settings));
+  const std::string query = R"({"family": "gemm", "m": "64..128*2", "n": 64, "k": 64, "gpu": ["H100-SXM", "B200"]})";
+  const auto accepting = [&](const std::string& types, const std::string& path = "/v1/kernel") {
+    HttpRequest request = request_to("POST", path, query);
+    request.fields.emplace_back("accept", types);
+    return service.answer(std::move(request));
+  };
+  const HttpResponse rows = accepting("text/csv");
+  EXPECT_EQ(rows.body, csv_text(*ask_rows("kernel", query)));
+  EXPECT_THAT(std::string(field_of(rows, "Content-Type")), StartsWith("text/csv"));
+  const HttpResponse chart = accepting("image/webp, image/svg+xml;q=0.9, */*");
+  EXPECT_EQ(chart.body, "kernel gemm, gpu H100-SXM,B200, k 64, m 64..128*2, n 64, svg, 4 rows, ");
+  EXPECT_EQ(field_of(chart, "Content-Type"), "image/svg+xml");
+  EXPECT_THAT(accepting("image/png", "/v1/kernel?plot_y=bound_us").body, HasSubstr("png, 4 rows, bound_us"));
+  const HttpResponse wrong = accepting("image/png", "/v1/kernel?plot_y=nothing");
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(Parsed::parse(wrong.body).at("error").at("field"), "plot_y");
+  for (const char* json : {"", "*/*", "application/json, text/csv", "text/html"})
+    EXPECT_EQ(accepting(json).body, *ask("kernel", query)) << json;
+  HttpService plain({});
+  HttpRequest request = request_to("POST", "/v1/kernel", query);
+  request.fields.emplace_back("accept", "image/png");
+  EXPECT_EQ(plain.answer(std::move(request)).status, 400) << "nobody draws there";
 }
 
 TEST(HttpService, WhatIsWrongIsSaidWithItsField) {

@@ -207,12 +207,14 @@ Json question_schema(const QuestionForm& form, const SchemaForm& given) {
   }
   if (form.name == "kernel" && as.brief) add_families_briefly(schema);
   else if (form.name == "kernel") add_families(schema, as);
-  if (const std::string_view files = files_of(form.name); !files.empty() && !as.brief)
-    properties["files"] = Json{{"type", "boolean"},
-                               {"description",
-                                "Whether the answer also holds what the command line would write, as "
-                                "`files`: " +
-                                    std::string(files) + "."}};
+  if (const std::string_view files = files_of(form.name); !files.empty() && !as.brief) {
+    Json& wish = properties["files"] = Json{{"type", "boolean"},
+                                            {"description",
+                                             "Whether the answer also holds what the command line would write, as "
+                                             "`files`: " +
+                                                 std::string(files) + "."}};
+    if (form.name == "predict") wish.erase("type"), wish["enum"] = Json{true, false, "chakra"};
+  }
   if (!needed.empty()) schema["required"] = needed;
   schema["additionalProperties"] = false;
   return schema;

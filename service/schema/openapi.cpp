@@ -62,6 +62,16 @@ Json lookup(const char* id, const std::string& summary, Json schema, Json parame
   return Json{{"get", operation}};
 }
 
+// Charts of what is asked over a range.
+void add_charts(Json& operation, Json& answer) {
+  answer["content"]["image/svg+xml"] = Json::object();
+  answer["content"]["image/png"] = Json::object();
+  operation["parameters"].push_back(Json{{"name", "plot_y"},
+                                         {"in", "query"},
+                                         {"description", "Of a chart: the column of text/csv to draw."},
+                                         {"schema", Json{{"type", "string"}}}});
+}
+
 Json question_operation(const QuestionForm& form) {
   Json operation{{"operationId", operation_name_of(form)}, {"summary", form.summary}, {"tags", Json::array()}};
   operation["tags"].push_back("questions");
@@ -78,9 +88,13 @@ Json question_operation(const QuestionForm& form) {
     content["examples"]["example" + std::to_string(++number)] =
         Json{{"summary", "tilecast " + example.command}, {"value", example.query}};
   operation["requestBody"] = Json{{"required", true}, {"content", Json{{"application/json", content}}}};
-  operation["responses"] = Json{
-      {"200", answered("What `tilecast ... --json` prints (docs/json.md).", component(type_name_of(form) + "Answer"))},
-      {"202", answered("The job that works on it.", component("JobName"))}};
+  Json answer =
+      answered("What `tilecast ... --json` prints (docs/json.md), or by the Accept field its rows and a chart of them.",
+               component(type_name_of(form) + "Answer"));
+  answer["content"]["text/csv"] = Json{{"schema", Json{{"type", "string"}}}};
+  if (form.sweeps) add_charts(operation, answer);
+  operation["responses"] =
+      Json{{"200", std::move(answer)}, {"202", answered("The job that works on it.", component("JobName"))}};
   add_refusals(operation);
   return Json{{"post", operation}};
 }

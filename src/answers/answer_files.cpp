@@ -13,7 +13,9 @@ namespace {
 using Member = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFiles = {{
-    {"predict", "a trace of the step for Perfetto"},
+    {"predict",
+     "a trace of the step for Perfetto; of a step over many GPUs \"chakra\" gives every rank's trace for ASTRA-sim "
+     "instead"},
     {"simulate", "of one load: a table of its requests, and a timeline for Perfetto"},
     {"plan serve", "scripts and manifests of the best plans, a page and pictures of the search"},
     {"plan train", "a picture of how it scales"},

@@ -7,6 +7,10 @@
 
 namespace tilecast {
 
+// What of it is wanted: nothing, what goes with the answer by itself, or, of a step over many GPUs, every rank's part
+// of it for ASTRA-sim (docs/chakra.md).
+enum class FilesWish : unsigned char { none, usual, chakra };
+
 struct AnswerFile {
   std::string name, media_type, text;
   bool binary = false;  // sent in base64

@@ -1,4 +1,6 @@
 // Questions that forecast: kernels, steps, memory, collectives, served requests.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -54,6 +56,30 @@ std::vector<std::vector<AnswerFile>> step_traces(const StepRows& rows) {
   return files;
 }
 
+// Every rank's part of the one step that was asked for, and what ASTRA-sim needs beside them.
+Result<std::vector<AnswerFile>> chakra_files(const StepRows& rows) {
+  if (rows.size() != 1)
+    return field_error("files", "has traces of one step", "give one cluster, one engine and one dtype");
+  if (!rows.front().answer) return rows.front().answer.error();
+  const auto traces = chakra_traces(*rows.front().answer);
+  if (!traces) return traces.error();
+  constexpr std::string_view kPrefix = "step";
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::vector<AnswerFile> files;
+  for (ChakraTraces::File& file : traces->beside(std::string(kPrefix)))
+    files.push_back({std::move(file.name), "text/plain", std::move(file.text)});
+  files.push_back({fmt::format("{}.json", kPrefix), "application/json", traces->groups});
+  std::size_t bytes = 0;
+  for (int rank = 0; rank < traces->ranks; ++rank) {
+    files.push_back({fmt::format("{}.{}.et", kPrefix, rank), "application/octet-stream", traces->trace(rank), true});
+    bytes += files.back().text.size();
+    if (bytes > kMost)
+      return field_error("files", "has traces of more than 64 MiB",
+                         "fewer GPUs, or tilecast predict --export-chakra where the files belong");
+  }
+  return files;
+}
+
 }  // namespace
 
 Result<KernelQuery> read_kernel(GivenArguments& given) {
@@ -87,11 +113,18 @@ AnswerDocument ask_kernel(GivenArguments& given) {
 AnswerDocument ask_predict(GivenArguments& given) {
   const auto queries = steps_asked(given, {});
   if (!queries) return queries.error();
-  if (!queries->empty() && is_program(queries->front().model)) return ask_program(*queries);
+  const bool traces = given.files_wish() == FilesWish::chakra;
+  if (!queries->empty() && is_program(queries->front().model)) {
+    if (traces) return field_error("files", "has no traces of recorded programs", "leave it out");
+    return ask_program(*queries);
+  }
   const auto rows = step_rows(*queries);
   if (!rows) return rows.error();
   const std::string document = queries->front().over_many() ? parallel_json(*rows) : predict_json(*rows);
-  return given.wants_files() ? with_files_each(document, step_traces(*rows)) : document;
+  if (!traces) return given.wants_files() ? with_files_each(document, step_traces(*rows)) : document;
+  auto files = chakra_files(*rows);
+  if (!files) return std::move(files).error();
+  return with_files_each(document, {*std::move(files)});
 }
 
 AnswerDocument ask_memory(GivenArguments& given) {

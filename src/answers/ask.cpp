@@ -39,7 +39,7 @@ AskOne asker_of(const QuestionEntry& asked, const GivenArguments& given) {
     auto one = GivenArguments::from(std::move(query));
     if (!one) return std::move(one).error();
     one->set_watch({.progress = {}, .cancel = given.watch().cancel});
-    one->set_files(given.wants_files(), given.drawings());
+    one->set_files(given.files_wish(), given.drawings());
     return asked.ask(*one);
   };
 }
@@ -63,6 +63,8 @@ AnswerDocument answer_of(const QuestionEntry& asked, GivenArguments given, int t
   if (!sweep) return sweep.error();
   const AskOne ask_one = asker_of(asked, given);
   if (sweep->axes().empty()) return ask_one(sweep->query(0));
+  if (given.files_wish() == FilesWish::chakra)
+    return field_error("files", "has traces of one step, not of a range", "ask for one step at a time");
   const auto answers = ask_all(*sweep, ask_one, threads, given.watch());
   return answers ? AnswerDocument(sweep->document(*answers)) : AnswerDocument(answers.error());
 }
@@ -96,6 +98,21 @@ AnswerDocument ask_given(std::string_view question, GivenArguments given) {
   const auto found = question_named(question);
   // One thread: whoever serves others has threads of its own.
   return found ? answer_of(**found, std::move(given), 1) : AnswerDocument(found.error());
+}
+
+Result<AnswerRows> ask_given_rows(std::string_view question, const GivenArguments& given) {
+  const auto found = question_named(question);
+  if (!found) return found.error();
+  const auto sweep = sweep_of(**found, given.members());
+  if (!sweep) return sweep.error();
+  if (sweep->axes().empty()) {  // watched step by step, not as one of many
+    auto answer = answer_of(**found, given, 1);
+    if (!answer) return std::move(answer).error();
+    return sweep->rows((*found)->name, {std::move(answer)});
+  }
+  const auto answers = ask_all(*sweep, asker_of(**found, given), 1, given.watch());
+  if (!answers) return answers.error();
+  return sweep->rows((*found)->name, *answers);
 }
 
 AnswerDocument ask(std::string_view question, std::string_view query) {

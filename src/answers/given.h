@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "answers/answer_files.h"
+#include "answers/rows.h"
 #include "answers/served.h"
 #include "tilecast/arguments.h"
 #include "tilecast/watch.h"
@@ -33,13 +35,14 @@ class GivenArguments {
   const AskWatch& watch() const { return watch_; }
   Watch progress() const;
   // Whether what the command line would write is to stand in the answer.
-  void set_files(bool wanted, const AnswerDrawings* drawings = nullptr) {
-    files_ = wanted;
+  void set_files(FilesWish wish, const AnswerDrawings* drawings = nullptr) {
+    files_ = wish;
     drawings_ = drawings;
   }
-  bool wants_files() const { return files_; }
+  bool wants_files() const { return files_ != FilesWish::none; }
+  FilesWish files_wish() const { return files_; }
   // Who draws them; null: nobody does.
-  const AnswerDrawings* drawings() const { return files_ ? drawings_ : nullptr; }
+  const AnswerDrawings* drawings() const { return wants_files() ? drawings_ : nullptr; }
 
   // What was given, by names with hyphens.
   const nlohmann::json& members() const { return members_; }
@@ -52,11 +55,13 @@ class GivenArguments {
   nlohmann::json members_ = nlohmann::json::object();  // by names with hyphens
   std::set<std::string> known_;                        // names that were asked for
   AskWatch watch_;
-  bool files_ = false;
+  FilesWish files_ = FilesWish::none;
   const AnswerDrawings* drawings_ = nullptr;
 };
 
 // The answer to a question (answers/ask.h) with these arguments.
 Result<std::string> ask_given(std::string_view question, GivenArguments given);
+// The same as rows.
+Result<AnswerRows> ask_given_rows(std::string_view question, const GivenArguments& given);
 
 }  // namespace tilecast

@@ -55,16 +55,9 @@ class Served {
   Result<std::string> ask(Value query) {
     auto wish = take_files_wish(query);
     if (!wish) return std::move(wish).error();
-    std::size_t asked = 1;
-    for (auto& [name, value] : query.items()) {
-      asked *= value.is_array() ? std::max<std::size_t>(1, value.size()) : 1;
-      if (asked > kMostAsked)
-        return field_error(name, "asks more than " + std::to_string(kMostAsked) + " questions at once",
-                           "ask for fewer");
-      if (auto fine = admit(name, value); !fine) return as_sent(std::move(fine).error());
-    }
+    if (auto fine = admit_all(query); !fine) return as_sent(std::move(fine).error());
     std::optional<GivenFile> output;
-    if (*wish)
+    if (*wish != FilesWish::none)
       if (auto placed = place_output(query, output); !placed) return std::move(placed).error();
     auto given = GivenArguments::from(std::move(query));
     if (!given) return std::move(given).error();
@@ -76,16 +69,45 @@ class Served {
     return output ? with_output(*std::move(answer), *output) : answer;
   }
 
+  Result<AnswerRows> rows(Value query) {
+    if (query.contains("files")) return field_error("files", "has no effect on rows", "leave it out, or ask for JSON");
+    if (auto fine = admit_all(query); !fine) return as_sent(std::move(fine).error());
+    auto given = GivenArguments::from(std::move(query));
+    if (!given) return std::move(given).error();
+    given->set_watch(watch_);
+    auto rows = ask_given_rows(form_.name, *given);
+    if (!rows) return as_sent(std::move(rows).error());
+    for (auto& row : rows->rows)
+      for (RowCell& cell : row)
+        for (const GivenFile& file : files_) cell.text = file.as_sent(std::move(cell.text));
+    return rows;
+  }
+
  private:
-  Result<bool> take_files_wish(Value& query) const {
+  Result<FilesWish> take_files_wish(Value& query) const {
     const auto wish = query.find("files");
-    if (wish == query.end()) return false;
-    if (!wish->is_boolean()) return field_error("files", "must be true or false", "leave it out for none");
-    const bool wanted = wish->get<bool>();
-    if (wanted && files_of(form_.name).empty())
+    if (wish == query.end()) return FilesWish::none;
+    const bool has_traces = form_.name == "predict", traces = *wish == "chakra";
+    if (!wish->is_boolean() && !(has_traces && traces))
+      return field_error("files", has_traces ? R"(must be true, false or "chakra")" : "must be true or false",
+                         "leave it out for none");
+    const FilesWish wanted = traces ? FilesWish::chakra : wish->get<bool>() ? FilesWish::usual : FilesWish::none;
+    if (wanted != FilesWish::none && files_of(form_.name).empty())
       return field_error("files", "has no effect: nothing is written for this question", "leave it out");
     query.erase(wish);
     return wanted;
+  }
+
+  Status admit_all(Value& query) {
+    std::size_t asked = 1;
+    for (auto& [name, value] : query.items()) {
+      asked *= value.is_array() ? std::max<std::size_t>(1, value.size()) : 1;
+      if (asked > kMostAsked)
+        return field_error(name, "asks more than " + std::to_string(kMostAsked) + " questions at once",
+                           "ask for fewer");
+      if (auto fine = admit(name, value); !fine) return fine;
+    }
+    return Ok{};
   }
 
   Status admit(const std::string& given_name, Value& value) {
@@ -190,6 +212,15 @@ Result<std::string> ask_served(std::string_view question, Value query, const Ask
   if (!form) return ask(question, "{}");  // says which there are
   if (!query.is_object()) return Error{"query", "", "must be a JSON object", R"(for example {"gpu": "H100-SXM"})"};
   return Served(*form, watch, rules).ask(std::move(query));
+}
+
+Result<AnswerRows> ask_served_rows(std::string_view question, std::string_view query, const AskWatch& watch,
+                                   const ServedRules& rules) {
+  auto parsed = parse_json(query, "query");
+  if (!parsed) return std::move(parsed).error();
+  const QuestionForm* form = form_named(question);
+  if (!form || !parsed->is_object()) return ask_served(question, *std::move(parsed), watch, rules).error();
+  return Served(*form, watch, rules).rows(*std::move(parsed));
 }
 
 Result<std::string> ask_served(std::string_view question, std::string_view query, const AskWatch& watch,

@@ -2,7 +2,8 @@
 // something of the machine is known by what its argument declares (Touches, tilecast/arguments.h). Files come by value,
 // as {"name": "trace.json.gz", "base64": "..."}; nothing is written and no command is started. Paths are refused where
 // restrict_inputs() (support/input.h) says so, and as such where the rules do. {"files": true} asks for what the
-// command line would write: it stands in the answer as "files" (answers/answer_files.h).
+// command line would write: it stands in the answer as "files" (answers/answer_files.h). {"files": "chakra"} asks for
+// a step's traces in place of the usual.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "answers/rows.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
@@ -32,5 +34,8 @@ Result<std::string> ask_served(std::string_view question, std::string_view query
                                const ServedRules& rules = {});
 Result<std::string> ask_served(std::string_view question, nlohmann::json query, const AskWatch& watch = {},
                                const ServedRules& rules = {});
+// The same as rows of plain cells, which know no files.
+Result<AnswerRows> ask_served_rows(std::string_view question, std::string_view query, const AskWatch& watch = {},
+                                   const ServedRules& rules = {});
 
 }  // namespace tilecast

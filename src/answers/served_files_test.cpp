@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answers/answer_files.h"
+#include "answers/ask.h"
 #include "answers/question_forms.h"
 #include "answers/served.h"
 #include "support/base64.h"
@@ -171,6 +172,13 @@ TEST(ServedFiles, ArchivesAreMeasuredBeforeTheyAreRead) {
   EXPECT_FALSE(unpacks_to_more(hi.substr(0, 15), 2));  // broken: its reader says so
 }
 
+StepForecast forecast_step(Parsed query) {
+  query.erase("files");
+  const auto step = forecast(*step_query(query.dump()));
+  EXPECT_TRUE(step) << step.error().line();
+  return *step;
+}
+
 // A list of answers: each with the trace of its own step.
 TEST(ServedFiles, EveryStepHasItsTrace) {
   const Parsed query = {{"model", "GPT-2"}, {"gpu", {"L4", "H100-SXM"}}, {"seq", 64}, {"files", true}};
@@ -192,6 +200,38 @@ TEST(ServedFiles, EveryStepHasItsTrace) {
   Parsed bare = steps;
   for (Parsed& step : bare) step.erase("files");
   EXPECT_EQ(bare, Parsed::parse(*ask_served("predict", without, {}, kStranger))) << "nothing else changes";
+}
+
+// What --export-chakra writes, in the answer.
+TEST(ServedFiles, TracesOfEveryRankForAstraSim) {
+  Parsed query = {{"model", "GPT-2"}, {"mode", "train"},   {"batch", 4},        {"seq", 64},           {"tp", 2},
+                  {"dp", 2},          {"gpu", "H100-SXM"}, {"files", "chakra"}, {"method", "analytic"}};
+  const auto answer = ask_served("predict", query, {}, kStranger);
+  ASSERT_TRUE(answer) << answer.error().line();
+  const auto steps = forecast_step(query);
+  const TestFolder folder;
+  ASSERT_TRUE(write_chakra(*chakra_traces(steps), folder.file("written"), "step"));
+  std::size_t written = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("written")))
+    written += entry.is_regular_file();
+  const Parsed files = Parsed::parse(*answer).at(0).at("files");
+  EXPECT_EQ(files.size(), written);
+  for (const Parsed& file : files) {
+    const auto text = read_text_file(folder.file("written/" + file.at("name").get<std::string>()), 1 << 24);
+    ASSERT_TRUE(text) << file.at("name");
+    const bool binary = file.contains("base64");
+    EXPECT_EQ(binary, file.at("name").get<std::string>().ends_with(".et"));
+    EXPECT_EQ(binary ? *base64_bytes(file["base64"].get<std::string>()) : file["text"].get<std::string>(), *text);
+  }
+  const auto field = [&](const char* question, const Parsed& asked) {
+    const auto refused = ask_served(question, asked, {}, kStranger);
+    return refused ? "" : refused.error().field;
+  };
+  query["batch"] = "4,8";
+  EXPECT_EQ(field("predict", query), "files") << "of one step";
+  query["batch"] = 4, query["tp"] = 1, query["dp"] = 1;
+  EXPECT_FALSE(field("predict", query).empty()) << "one GPU exchanges nothing";
+  EXPECT_EQ(field("simulate", {{"files", "chakra"}}), "files");
 }
 
 Parsed measured_rows() {

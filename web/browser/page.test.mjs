@@ -193,6 +193,9 @@ const firstTitle = (page) => page.locator('section.figure').first().getAttribute
 describe('links bring their view back', () => {
   const controls = (page) => page.evaluate(() => [...document.querySelectorAll('main input, main select')].map((one) => (one.type === 'checkbox' ? one.checked : one.value)).join('|'));
   for (const [name, link, change] of [
+    ['Forecast', forecastLink, (page) => page.getByRole('button', { name: 'Throughput', exact: true }).click()],
+    ['Compare', compareLink, (page) => page.getByLabel('L40S: dollars an hour').fill('1.5')],
+    ['Kernel', kernelLink, (page) => page.getByLabel('k', { exact: true }).fill('8192').then(() => page.getByLabel('k', { exact: true }).blur())],
     ['Serve', loadLink, (page) => page.locator('#serve-at').selectOption('p99')],
     ['Serve, one load', runLink, (page) => page.locator('#serve-from').fill('1').then(() => page.locator('#serve-from').blur())],
     ['Accuracy', '#/accuracy', (page) => page.getByRole('button', { name: 'Card seen' }).click()],
@@ -241,6 +244,36 @@ describe('what is done in a view', () => {
     });
     await visiting(link, (page) => showing(page, format.milliseconds(rows[0].step_ms)));
   });
+
+  it('sliders set prices and power limits', () => visiting(`${compareLink}&_by=cost`, async (page) => {
+    await settled(page);
+    const title = await firstTitle(page), costs = async () => Object.fromEntries((await figures(page, title)).slice(1).map((line) => [line[0], line]));
+    const before = await costs();
+    await page.getByLabel('L40S: dollars an hour').fill('1');
+    await page.getByLabel('H100-SXM: watts at most').fill('400');
+    await showing(page, 'H100-SXM-400W');
+    await settled(page);
+    const [capped] = await cli(['predict', 'Llama-3.1-8B', '--gpu', '{"like": "H100-SXM", "name": "H100-SXM-400W", "power_w": 400}', '--mode', 'decode', '--batch', '16', '--context', '1024']);
+    const after = await costs();
+    assert.notDeepEqual(after.L40S, before.L40S);
+    expectLine(Object.values(after), ['H100-SXM-400W', capped.step_ms]);
+  }));
+
+  it('a card that does not exist, by any field of a real one', () => visiting(`${compareLink}&_by=time&_like=H100-SXM`, async (page) => {
+    await settled(page);
+    const changed = async (flags) => (await cli(['predict', 'Llama-3.1-8B', '--gpu', JSON.stringify({ like: 'H100-SXM', name: 'H100-SXM-changed', ...flags }), '--mode', 'decode', '--batch', '16', '--context', '1024']))[0];
+    await page.getByLabel('DRAM bandwidth', { exact: false }).and(page.locator('input[type="text"]')).fill('6000');
+    const faster = await changed({ dram: { gb_per_s: 6000 } });
+    await showing(page, format.milliseconds(faster.step_ms));
+    // A field that is not among the first, found by its name.
+    await page.getByText(/^All \d+ fields$/).click();
+    await page.getByLabel('Find a field').fill('registers');
+    await page.getByLabel('registers of an SM', { exact: false }).and(page.locator('input[type="text"]')).fill('32768');
+    const both = await changed({ dram: { gb_per_s: 6000 }, registers_per_sm: 32768 });
+    await showing(page, format.milliseconds(both.step_ms));
+    await showing(page, 'as built');
+    await accessible(page);
+  }));
 
   it('recorded programs are compared step by step', async () => {
     const program = join(root, 'data', 'programs', 'lstm-training-eager-batch128_length256.json.gz');

@@ -19,6 +19,7 @@ export interface BarsProps {
   text: (value: number) => string;
   title: string;
   label: string; // what a screen reader calls the chart
+  whiskers?: string; // what they are, in words
   picked?: number;
   onPick?: (index: number) => void;
 }
@@ -82,12 +83,12 @@ function Row({
   );
 }
 
-export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsProps) {
+export function IntervalBars({ bars, text, title, label, whiskers = '80 % interval', picked, onPick }: BarsProps) {
   const [box, width] = useWidth();
   const labels = bars.map((bar) =>
     [
       bar.name,
-      `${text(bar.value)}${bar.interval ? `, 80 % interval ${text(bar.interval[0])} – ${text(bar.interval[1])}` : ''}`,
+      `${text(bar.value)}${bar.interval ? `, ${whiskers} ${text(bar.interval[0])} – ${text(bar.interval[1])}` : ''}`,
       ...(bar.more ?? []),
     ].join('\n'),
   );
@@ -110,7 +111,7 @@ export function IntervalBars({ bars, text, title, label, picked, onPick }: BarsP
         <BottomAxis scale={scale} text={text} title={title} y={height + 2} from={labelWidth} to={width - 4} top={0} />
         {bars.map((bar, i) => (
           <Row
-            key={bar.name}
+            key={i}
             bar={noted ? bar : { ...bar, note: undefined }}
             y={i * rowHeight}
             x={scale.at}

@@ -104,7 +104,7 @@ export function Lines({
         {limits.map((limit) => (
           <g class="limit">
             <line x1={left} x2={right} y1={y.at(limit.y)} y2={y.at(limit.y)} />
-            <text x={right} y={y.at(limit.y) - 4} text-anchor="end">
+            <text x={left + 6} y={y.at(limit.y) - 5}>
               {limit.name}
             </text>
           </g>

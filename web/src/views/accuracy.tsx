@@ -1,13 +1,14 @@
 // The evidence: errors of kernels by card and family, whole models, the blind test, what intervals hold. All of it is
 // read from docs/accuracy while the page is built (web/evidence.mjs).
 import evidence from 'evidence:accuracy';
-import { IntervalBars } from '../charts/bars';
+import { type Bar, IntervalBars } from '../charts/bars';
 import { Heat } from '../charts/heat';
+import { download } from '../export';
 import { DataTable, Figure } from '../figure';
 import { list, oneOf } from '../link';
 import { CopyButton, Panel, Tabs } from '../parts';
 import { useLinkState } from '../state';
-import type { Column } from '../table';
+import { type Column, csvOf } from '../table';
 import { type Cell, cellsOf } from './cells';
 
 type Protocol = keyof typeof evidence.kernels;
@@ -58,14 +59,22 @@ function Kernels({ protocol, cell, onProtocol, onCell }: { protocol: Protocol; c
           cells={cells.map((one) => ({ row: cards.indexOf(one.card), column: families.indexOf(one.family), value: one.mean, more: [`${one.rows} rows, ${percent(one.inInterval)} inside 80 % intervals`] }))} />
       </Figure>
       {behind.length > 0 && <Panel title={`${cell[0]}, ${cell[1]}: the rows behind it`}><DataTable columns={rowColumns} rows={behind} caption="Rows behind the cell" /></Panel>}
-      <Panel title="In one table"><TextTable table={evidence.summary} caption="Mean error of kernels, by what was seen" /></Panel>
+      <Panel title="In one table" aside={<CsvButton title="In one table" table={evidence.summary} />}><TextTable table={evidence.summary} caption="Mean error of kernels, by what was seen" /></Panel>
     </>
   );
 }
 
-function TextTable({ table, caption }: { table: { columns: string[]; rows: string[][] }; caption: string }) {
-  const columns: Column<string[]>[] = table.columns.map((name, i) => ({ name: name || 'what', value: (row) => row[i], text: (row) => row[i] || '–' }));
-  return <DataTable columns={columns} rows={table.rows} caption={caption} />;
+interface Table {
+  columns: string[];
+  rows: string[][];
+}
+const columnsOf = (table: Table): Column<string[]>[] =>
+  table.columns.map((name, i) => ({ name: name || 'what', value: (row) => row[i], text: (row) => row[i] || '–' }));
+const TextTable = ({ table, caption }: { table: Table; caption: string }) => <DataTable columns={columnsOf(table)} rows={table.rows} caption={caption} />;
+
+function CsvButton({ title, table }: { title: string; table: Table }) {
+  const file = `tilecast-accuracy-${title.toLowerCase().replace(/ /g, '-')}.csv`;
+  return <button type="button" aria-label={`${title} as CSV`} onClick={() => download(file, 'text/csv', csvOf(columnsOf(table), table.rows))}>CSV</button>;
 }
 
 const modelColumns: Column<ModelRow>[] = [
@@ -75,14 +84,26 @@ const modelColumns: Column<ModelRow>[] = [
   ...['mean', 'median', 'p90', 'bias'].map((name, i): Column<ModelRow> => ({ name: `${name} error %`, value: (row) => row[i + 3], text: (row) => percent(row[i + 3] as number | null), number: true })),
 ];
 
-const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
+const shortened = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+// One experiment with a tail of thousands of percent would leave no room for the others.
+const farthest = 100;
+
+// "Our own H200; waiting for the host": several tables have the same heading.
+function modelBar([experiment, rowsOf, rows, mean, median, p90, bias]: ModelRow): Bar {
+  const far = p90! > farthest ? `90th percentile ${p90!.toFixed(0)} %` : '';
+  return {
+    name: shortened([experiment.split(':')[0]!, rowsOf].filter(Boolean).join('; '), 64), value: median!, interval: [median!, Math.min(farthest, p90!)], colour: 2,
+    note: [rows === null ? '' : `${rows} rows`, far].filter(Boolean).join(', '), more: [experiment, rowsOf, `mean ${percent(mean)}, 90th percentile ${percent(p90)}, bias ${percent(bias)}`].filter(Boolean),
+  };
+}
 
 function Models() {
   return (
     <Figure title="Whole models: errors" file="tilecast-accuracy-models" columns={modelColumns} rows={evidence.models} open
-      note="Each row sums up a table of docs/accuracy/whole-models.md. Bars are medians, whiskers reach to the 90th percentile.">
-      <IntervalBars label="Median error of whole models" title="median error, whiskers to the 90th percentile" text={(value) => `${value.toFixed(1)} %`}
-        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map((row) => ({ name: shortened(row[0]), value: row[4]!, interval: [row[4]!, row[5]!] as const, colour: 2, note: row[2] === null ? '' : `${row[2]} rows`, more: [row[0], row[1], `mean ${percent(row[3])}, bias ${percent(row[6])}`] }))} />
+      note={`Each row sums up a table of docs/accuracy/whole-models.md. Bars are medians; whiskers reach to the 90th percentile, or to ${farthest} % where it lies beyond.`}>
+      <IntervalBars label="Median error of whole models" title="median error, whiskers to the 90th percentile" whiskers="to the 90th percentile," text={(value) => `${value.toFixed(1)} %`}
+        bars={evidence.models.filter((row) => row[4] !== null && row[5] !== null).map(modelBar)} />
     </Figure>
   );
 }
@@ -91,7 +112,7 @@ function Blind() {
   return (
     <>
       {evidence.blind.about.map((text) => <p class="prose">{text}</p>)}
-      {evidence.blind.sections.map((section) => <Panel title={section.title}><TextTable table={section} caption={`${section.title}: the table`} /></Panel>)}
+      {evidence.blind.sections.map((section) => <Panel title={section.title} aside={<CsvButton title={section.title} table={section} />}><TextTable table={section} caption={`${section.title}: the table`} /></Panel>)}
     </>
   );
 }
@@ -126,7 +147,7 @@ function Coverage() {
   });
   return (
     <Figure title="What 80 % intervals hold" file="tilecast-coverage" columns={coverageColumns} rows={rows} note="Share of measured rows inside their interval, by what the interval is of; whiskers go from the table that it holds least of to the one it holds most of. The thin line is 80 %.">
-      <IntervalBars label="Share of rows inside 80 % intervals" title="inside the interval" text={(value) => `${value.toFixed(0)} %`}
+      <IntervalBars label="Share of rows inside 80 % intervals" whiskers="tables from" title="inside the interval" text={(value) => `${value.toFixed(0)} %`}
         bars={widths.map((one) => ({ name: one.width.replace(/^another (\w+), (\w+)$/, '$2, new $1'), value: one.share, bound: 80, interval: [one.least, one.most] as const, colour: 5, note: `${one.rows} rows`, more: [`${one.tables} tables`] }))} />
     </Figure>
   );

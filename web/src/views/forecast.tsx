@@ -58,7 +58,7 @@ export function Forecast() {
     <div class="split">
       <Inputs
         label="What to forecast"
-        summary={`${given ? nameOfGiven(given) : (args.model ?? '')}, ${args.mode ?? 'prefill'}, ${args.cluster ?? args.gpu ?? ''}`}
+        summary={`${given ? nameOfGiven(given) : (args.model ?? '')}, ${args.mode ?? 'prefill'}, ${(args.cluster ?? args.gpu ?? '').replace(/,\s*/g, ', ')}`}
       >
         <ModelPicker
           value={args.model ?? ''}

@@ -103,7 +103,7 @@ export function Kernel() {
   };
   return (
     <div class="split">
-      <Inputs label="Which kernel" summary={`${args.family ?? ''} on ${args.gpu ?? ''}`}>
+      <Inputs label="Which kernel" summary={`${args.family ?? ''} on ${(args.gpu ?? '').replace(/,\s*/g, ', ')}`}>
         {question?.families && (
           <FamilyForm
             families={question.families}
