@@ -1,6 +1,7 @@
 #include "service/http/run.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -36,6 +37,17 @@ class EmptyFolder {
   std::string path_;
 };
 
+// Blocks as large as bodies, traces and what is unpacked of them go back to the system as soon as they are freed. By
+// itself glibc keeps them once it has seen some, for each thread apart, and a service that was sent large files would
+// stay large.
+void give_back_large_blocks() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 256 << 10, kArenas = 4;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_ARENA_MAX, kArenas);
+#endif
+}
+
 void print_lines(const std::string& lines) { std::fwrite(lines.data(), 1, lines.size(), stderr); }
 
 }  // namespace
@@ -47,6 +59,7 @@ Status run_http(const HttpOptions& options, const AnswerDrawings& drawings) {
   if (!token) return std::move(token).error();
   settings->signals = true;
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may leave
+  give_back_large_blocks();
   restrict_inputs({});
   const EmptyFolder nothing;
   std::optional<AccessLog> log;
