@@ -54,7 +54,7 @@ class HttpFace:
     """`tilecast http` on a port of its own, for as long as the block lasts."""
 
     def __enter__(self):
-        self.server = subprocess.Popen([PROGRAM, "http", "--port", "0"], stderr=subprocess.PIPE, text=True)
+        self.server = subprocess.Popen([PROGRAM, "http", "--port", "0", "--time-limit", "600"], stderr=subprocess.PIPE, text=True)
         line = self.server.stderr.readline()
         self.address = re.search(r"http://\S+", line).group()
         return self
