@@ -45,10 +45,10 @@ export async function cli(args, folder = root) {
   return JSON.parse(stdout);
 }
 
-// A command as the page shows it, run by a shell.
+// A command as the page shows it, run by a shell; lines before it may write descriptions into the folder.
 export async function shown(command, folder = root) {
-  if (!command.startsWith('tilecast ')) throw new Error(`no command: ${command}`);
-  const { stdout } = await run('bash', ['-c', `"$TILECAST" ${command.slice('tilecast '.length)} --json`], {
+  if (!/^tilecast /m.test(command)) throw new Error(`no command: ${command}`);
+  const { stdout } = await run('bash', ['-c', `tilecast() { "$TILECAST" "$@"; }\n${command} --json`], {
     cwd: folder, maxBuffer: 1 << 28, env: { ...process.env, TILECAST: program },
   }).catch((problem) => {
     if (problem.code === 2 && problem.stdout) return problem;
