@@ -89,10 +89,7 @@ Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
   for (const Vendor vendor : {Vendor::nvidia, Vendor::amd}) {
     std::vector<EndToEndCase> own;
     for (const EndToEndCase& one : read->cases)
-      if (one.label.detail == (vendor == Vendor::amd ? "AMD" : "NVIDIA")) {
-        own.push_back(one);
-        own.back().eager = timing_of(*timings, *built_in_gpu(one.label.gpu));
-      }
+      if (one.label.detail == (vendor == Vendor::amd ? "AMD" : "NVIDIA")) own.push_back(one);
     const auto weights = neusight_weights(command, vendor);
     if (!weights) return weights.error();
     auto judged = judge_cases(own, Method::tilecast, &*weights, &left_out);

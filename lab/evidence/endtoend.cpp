@@ -38,33 +38,6 @@ struct Forecast {
   RunKind kind = RunKind::inference;
 };
 
-// Kernels at most this much above the floor of eager timing cannot be told from it.
-constexpr double kAtFloor = 1.2;
-
-// Priced as the weights' rows were timed, then what that timing adds is taken off; kernels that vanish in its floor
-// are left to the analytic forecast.
-Result<ProgramForecast> forecast_between_kernels(const Program& program, const EagerTiming& eager, const Gpu& gpu,
-                                                 Count sequences, Method method, const ModelSource* weights) {
-  Program alone = program;
-  for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;
-  auto timed = forecast_step(alone, gpu, sequences, method, weights);
-  auto step = forecast_step(program, gpu, sequences, Method::analytic, nullptr);
-  if (!timed || !step) return timed ? std::move(step).error() : std::move(timed).error();
-  step->gpu = seconds(0);
-  for (std::size_t i = 0; i < program.calls.size(); ++i) {
-    CallForecast& call = step->calls[i];
-    const Seconds measured = timed->calls[i].each;
-    const Width width = width_of(timed->calls[i].interval, measured);
-    if (measured > eager.floor * kAtFloor) call.each = std::max(measured - eager.gap, call.bound);
-    call.interval = around(call.each, width);
-    call.ceiling = std::min(call.ceiling, call.each);
-    step->gpu += call.each * static_cast<double>(program.calls[i].times);
-  }
-  step->total = std::max(step->gpu, step->host);
-  add_interval(*step, program, seconds(0));
-  return step;
-}
-
 // Every kernel so much longer.
 Result<ProgramForecast> forecast_longer(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                         const ModelSource* weights, double longer) {
@@ -89,10 +62,6 @@ Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method
   if (spread.longer != 1)
     with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
       return forecast_longer(program, gpu, sequences, method, weights, spread.longer);
-    };
-  if (one.eager)
-    with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
-      return forecast_between_kernels(program, *one.eager, gpu, sequences, method, weights);
     };
   auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
   if (!forecast) return std::move(forecast).error();
@@ -119,12 +88,6 @@ Result<Forecast> forecast_of(const EndToEndCase& one, const Run& run, const Gpu&
     std::erase_if(program.calls, [&](const KernelCall& call) {
       return call.op_class == OpClass::loss && program.sections[call.section].pass == Pass::forward;
     });
-  if (one.eager) {
-    auto step = forecast_between_kernels(program, *one.eager, gpu, run.workload.sequences(), method, weights);
-    if (!step) return std::move(step).error();
-    const RunKind kind = kind_of(program, false);
-    return Forecast{std::move(program), *std::move(step), {}, {}, {}, {}, kind};
-  }
   auto forecast = forecast_run(run, *prepared, gpu, method, weights);
   if (!forecast) return std::move(forecast).error();
   const Bytes memory = forecast->memory.total();

@@ -36,7 +36,7 @@ struct Figure {
   double tokens = 0;  // a throughput: so many tokens over the terms' time
 };
 
-// What launching one operator at a time and timing it adds, where weights were trained on such rows alone.
+// What launching one operator at a time and timing it adds.
 struct EagerTiming {
   Seconds floor;  // of the smallest kernels: the host's call takes longer than they do
   Seconds gap;    // of larger ones, on top of the kernel: events, and its start
@@ -65,7 +65,6 @@ struct EndToEndCase {
   std::vector<Figure> figures;
   std::optional<std::size_t> must_fit = {};  // the run whose memory says whether the case fits
   bool untimed_loss = false;                 // the forward pass of the loss was not timed
-  std::optional<EagerTiming> eager = {};     // the weights' rows were timed so; a model's kernels follow each other
   std::optional<HostCost> host = {};         // where others launch the engine's kernels than the engine does
   std::optional<HostPace> pace = {};         // ... or how fast the host was that launched PyTorch's operators
   std::optional<OverGpus> spread = {};       // several GPUs; `label.gpu` is the cluster's

@@ -129,6 +129,7 @@ class SourceFit {
     fit_floors();
     fit_codes();
     fit_kernels();
+    tell_hosts();
     return std::move(facts_);
   }
 
@@ -207,6 +208,17 @@ class SourceFit {
       facts.tuning.extra_floor_us = anywhere.tuning.extra_floor_us * scale;
       facts_[name] = facts;
     }
+  }
+
+  void tell_hosts() {
+    const auto hosted = [](const PlannedRow* row) {
+      const Context context = row->measured->whole_context();
+      return context.engine.of_pytorch() && context.runtime == Runtime::eager;
+    };
+    for (const auto* level : {&kernels_, &anywhere_, &engines_, &generations_, &vendors_})
+      for (const auto& [name, rows] : *level)
+        facts_[name].hosted =
+            2 * std::count_if(rows.begin(), rows.end(), hosted) > static_cast<std::ptrdiff_t>(rows.size());
   }
 
   std::map<std::string, Rows> vendors_, generations_, kernels_, anywhere_, engines_;

@@ -179,7 +179,9 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (!kernel && context.kernel_source.empty())
     if (const NamedSource* most = most_measured(model, context.engine.empty() ? names.generation : names.engine))
       kernel = &most->second;
+  bool hosted = false;  // whose floor it is
   if (kernel) {
+    hosted = kernel->hosted;
     standing.tuning = kernel->tuning;
     standing.code = kernel->code;
     standing.source_index = kernel->index;
@@ -188,7 +190,7 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
     for (const std::string* name : {&names.generation, &names.vendor})
       if (!level) level = find(model, *name);
     if (!level) standing.doubt = Doubt::vendor;
-    if (level) standing.tuning = level->tuning, standing.code = level->code;
+    if (level) standing.tuning = level->tuning, standing.code = level->code, hosted = level->hosted;
     if (level && !find(model, names.generation) && one_generation(model, names.vendor))
       standing.tuning = across_generations(standing.tuning);
     // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
@@ -196,9 +198,11 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
       if (const SourceFacts* near = find(model, *name)) {
         standing.tuning.extra_floor_us = near->tuning.extra_floor_us;
         standing.code = near->code;
+        hosted = near->hosted;
         break;
       }
   }
+  if (hosted && context.runtime == Runtime::graph) standing.tuning.extra_floor_us = 0;
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
     standing.doubt = standing.seen == Seen::no        ? Doubt::architecture

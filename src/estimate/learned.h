@@ -29,6 +29,9 @@ struct SourceFacts {
   float code = 0;    // median of log(measured / time tuned for the vendor): orders sources for the forests
   float index = -1;  // number of the source, for `cards`; only the lowest level has one
   Count rows = 0;
+  // Most of its rows were timed launch by launch from PyTorch's eager mode: the extra floor is that host's, and kernels
+  // that a graph launches do not pay it.
+  bool hosted = false;
 };
 
 // How far measured times lie from the median forecast, as logarithms.

@@ -71,6 +71,7 @@ void write_model(PackWriter& out, const FamilyModel& model) {
     out.number(facts.code);
     out.number(facts.index);
     out.number(facts.rows);
+    out.number(static_cast<std::uint8_t>(facts.hosted));
   }
   out.counts(model.seen);
   for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
@@ -80,7 +81,7 @@ void write_model(PackWriter& out, const FamilyModel& model) {
   }
 }
 
-FamilyModel read_model(PackReader& in) {
+FamilyModel read_model(PackReader& in, std::uint32_t version) {
   FamilyModel model;
   model.key = in.text();
   for (std::size_t i = 0, n = in.count(100000); i < n && !in.bad(); ++i) {
@@ -90,6 +91,7 @@ FamilyModel read_model(PackReader& in) {
     facts.code = in.number<float>();
     facts.index = in.number<float>();
     facts.rows = in.number<Count>();
+    facts.hosted = version > kPackVersionWithoutHosts && in.number<std::uint8_t>() != 0;
     for (const float factor : facts.tuning.log_factors)
       if (!(std::abs(factor) < 20)) in.spoil();
     if (!std::isfinite(facts.tuning.extra_floor_us) || !std::isfinite(facts.code)) in.spoil();
@@ -209,7 +211,7 @@ Result<FamilyModel> model_from(const FiledEntry& entry, std::size_t features, co
   const auto plain = unpack(entry.packed, kModelPack, place, kPackVersionOfUnnamed);
   if (!plain) return plain.error();
   PackReader in(*plain);
-  FamilyModel model = read_model(in);
+  FamilyModel model = read_model(in, pack_version(entry.packed));
   if (in.bad() || !in.at_end() || model.key != entry.key)
     return damaged(place, "the model " + entry.key + " does not parse");
   for (Forest* forest : all_forests(model))
@@ -253,7 +255,7 @@ std::string to_bytes(const Weights& weights, const SchemaOf& schema_of) {
 }
 
 Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& place) {
-  const auto plain = unpack(bytes, name_of(Method::tilecast), place);
+  const auto plain = unpack(bytes, name_of(Method::tilecast), place, kPackVersionWithoutHosts);
   if (!plain) return plain.error();
   const auto contents = contents_of(*plain, place);
   if (!contents) return contents.error();
@@ -291,7 +293,7 @@ LazyWeights::LazyWeights() = default;
 LazyWeights::~LazyWeights() = default;
 
 Result<std::unique_ptr<LazyWeights>> LazyWeights::from_bytes(std::string_view bytes, const std::string& place) {
-  auto plain = unpack(bytes, name_of(Method::tilecast), place);
+  auto plain = unpack(bytes, name_of(Method::tilecast), place, kPackVersionWithoutHosts);
   if (!plain) return std::move(plain).error();
   auto lazy = std::make_unique<LazyWeights>();
   lazy->plain_ = *std::move(plain);
