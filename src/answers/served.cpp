@@ -182,11 +182,13 @@ class Served {
     return Ok{};
   }
 
-  static Result<std::string> with_output(std::string answer, const GivenFile& output) {
+  Result<std::string> with_output(std::string answer, const GivenFile& output) const {
     auto bytes = read_text_file(output.path(), kMostOutput);
     if (!bytes) return std::move(bytes).error();
     const std::string name = output.path().substr(output.path().rfind('/') + 1);
     const bool packed = name.ends_with(".gz");
+    if (!packed)  // a card's description says which rows it was fitted to
+      for (const GivenFile& file : files_) bytes = file.as_sent(*std::move(bytes));
     return with_files(output.as_sent(std::move(answer)),
                       {{name, packed ? "application/gzip" : "application/json", *std::move(bytes), packed}});
   }

@@ -240,6 +240,14 @@ Parsed measured_rows() {
   return {{"name", "rows.csv.gz"}, {"base64", base64_text(*rows)}};
 }
 
+TEST(ServedFiles, ACalibratedCardNamesItsRowsAsTheyWereSent) {
+  const auto answer =
+      ask_served("calibrate", Parsed{{"gpu", "H200-SXM"}, {"data", measured_rows()}, {"files", true}}, {}, kStranger);
+  ASSERT_TRUE(answer) << answer.error().line();
+  EXPECT_THAT(*answer, Not(HasSubstr(std::filesystem::temp_directory_path().string() + "/")));
+  EXPECT_THAT(Parsed::parse(*answer).at("files").at(0).at("text").get<std::string>(), HasSubstr("\"rows.csv.gz\""));
+}
+
 // Each hears of shares and ends at the first of them.
 TEST(ServedFiles, EveryLongQuestionEndsWhenToldTo) {
   const auto trace = read_text_file(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_eager.json.gz", 1 << 22);
