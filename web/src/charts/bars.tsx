@@ -24,13 +24,25 @@ export interface BarsProps {
   onPick?: (index: number) => void;
 }
 
-const rowHeight = 34;
+// A row's height, where its bar is, and how wide names are. On a phone long names stand above their bars.
+interface Layout {
+  height: number;
+  middle: number;
+  labelWidth: number;
+  stacked: boolean;
+}
+function layoutOf(width: number, longest: number): Layout {
+  const wanted = 18 + 7.2 * longest, most = width * 0.36;
+  if (width < 520 && wanted > most) return { height: 48, middle: 31, labelWidth: 4, stacked: true };
+  return { height: 34, middle: 17, labelWidth: Math.min(most, wanted), stacked: false };
+}
 
 function Row({
   bar,
   y,
   x,
-  labelWidth,
+  layout,
+  width,
   text,
   marks,
   index,
@@ -38,18 +50,20 @@ function Row({
   bar: Bar;
   y: number;
   x: (value: number) => number;
-  labelWidth: number;
+  layout: Layout;
+  width: number;
   text: (value: number) => string;
   marks: Marks;
   index: number;
 }) {
-  const middle = y + rowHeight / 2,
+  const { height, labelWidth, stacked } = layout;
+  const middle = y + layout.middle,
     end = Math.max(x(bar.value), x(bar.interval?.[1] ?? 0));
   return (
     <g class={marks.item(index)}>
-      <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} rx={3} class="row" />
-      <text x={labelWidth - 8} y={middle + 4} text-anchor="end" class="name">
-        {fitted(bar.name, labelWidth)}
+      <rect x={0} y={y + 1} width="100%" height={height - 2} rx={3} class="row" />
+      <text x={stacked ? labelWidth : labelWidth - 8} y={stacked ? y + 16 : middle + 4} text-anchor={stacked ? 'start' : 'end'} class="name">
+        {fitted(bar.name, stacked ? width : labelWidth)}
       </text>
       <rect
         x={x(0)}
@@ -78,7 +92,7 @@ function Row({
           </tspan>
         )}
       </text>
-      <rect x={0} y={y + 1} width="100%" height={rowHeight - 2} {...marks.props(index)} />
+      <rect x={0} y={y + 1} width="100%" height={height - 2} {...marks.props(index)} />
     </g>
   );
 }
@@ -93,11 +107,11 @@ export function IntervalBars({ bars, text, title, label, whiskers = '80 % interv
     ].join('\n'),
   );
   const marks = useMarks(labels, box, onPick, picked);
-  const labelWidth = Math.min(width * 0.36, 18 + 7.2 * largest(bars.map((bar) => bar.name.length)));
+  const layout = layoutOf(width, largest(bars.map((bar) => bar.name.length))), { labelWidth } = layout;
   const longest = largest(bars.map((bar) => bar.note?.length ?? 0));
   const noted = 66 + 6.4 * longest < 0.55 * width; // on a phone long notes would leave no room for bars
   const noteWidth = 66 + (noted ? 6.4 * longest : 0);
-  const height = bars.length * rowHeight;
+  const height = bars.length * layout.height;
   const scale = linear(
     0,
     largest(bars.flatMap((bar) => [bar.value, bar.interval?.[1] ?? 0])) || 1,
@@ -113,9 +127,10 @@ export function IntervalBars({ bars, text, title, label, whiskers = '80 % interv
           <Row
             key={i}
             bar={noted ? bar : { ...bar, note: undefined }}
-            y={i * rowHeight}
+            y={i * layout.height}
             x={scale.at}
-            labelWidth={labelWidth}
+            layout={layout}
+            width={width}
             text={text}
             marks={marks}
             index={i}

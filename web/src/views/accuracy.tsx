@@ -84,8 +84,6 @@ const modelColumns: Column<ModelRow>[] = [
   ...['mean', 'median', 'p90', 'bias'].map((name, i): Column<ModelRow> => ({ name: `${name} error %`, value: (row) => row[i + 3], text: (row) => percent(row[i + 3] as number | null), number: true })),
 ];
 
-const shortened = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-
 // One experiment with a tail of thousands of percent would leave no room for the others.
 const farthest = 100;
 
@@ -93,7 +91,7 @@ const farthest = 100;
 function modelBar([experiment, rowsOf, rows, mean, median, p90, bias]: ModelRow): Bar {
   const far = p90! > farthest ? `90th percentile ${p90!.toFixed(0)} %` : '';
   return {
-    name: shortened([experiment.split(':')[0]!, rowsOf].filter(Boolean).join('; '), 64), value: median!, interval: [median!, Math.min(farthest, p90!)], colour: 2,
+    name: [experiment.split(':')[0]!, rowsOf].filter(Boolean).join('; '), value: median!, interval: [median!, Math.min(farthest, p90!)], colour: 2,
     note: [rows === null ? '' : `${rows} rows`, far].filter(Boolean).join(', '), more: [experiment, rowsOf, `mean ${percent(mean)}, 90th percentile ${percent(p90)}, bias ${percent(bias)}`].filter(Boolean),
   };
 }
