@@ -33,7 +33,7 @@ interface Layout {
 }
 function layoutOf(width: number, longest: number): Layout {
   const wanted = 18 + 7.2 * longest, most = width * 0.36;
-  if (width < 520 && wanted > most) return { height: 48, middle: 31, labelWidth: 4, stacked: true };
+  if (width < 520 && wanted > most) return { height: 48, middle: 31, labelWidth: 16, stacked: true };
   return { height: 34, middle: 17, labelWidth: Math.min(most, wanted), stacked: false };
 }
 
@@ -62,7 +62,7 @@ function Row({
   return (
     <g class={marks.item(index)}>
       <rect x={0} y={y + 1} width="100%" height={height - 2} rx={3} class="row" />
-      <text x={stacked ? labelWidth : labelWidth - 8} y={stacked ? y + 16 : middle + 4} text-anchor={stacked ? 'start' : 'end'} class="name">
+      <text x={stacked ? 4 : labelWidth - 8} y={stacked ? y + 16 : middle + 4} text-anchor={stacked ? 'start' : 'end'} class="name">
         {fitted(bar.name, stacked ? width : labelWidth)}
       </text>
       <rect
