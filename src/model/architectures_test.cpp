@@ -129,7 +129,9 @@ TEST(Architectures, EveryKnownClassIsCountedSomewhere) {
     if (config.contains("architectures")) counted.insert(stem_of(config["architectures"][0].get<std::string>()));
   }
   counted.insert("GraniteMoeHybrid");  // by a test of its own, below
-  for (const std::string& stem : supported_architectures()) EXPECT_TRUE(counted.contains(stem)) << stem;
+  for (const std::string& stem : supported_architectures())
+    EXPECT_TRUE(counted.contains(stem))
+        << stem << ": add a published model of it to published_testing.h, or a line to second_names() above";
 }
 
 const AttentionSpec& attention(const StackSpec& stack, std::size_t run) {
