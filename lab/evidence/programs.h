@@ -11,7 +11,7 @@
 namespace tilecast {
 
 struct JudgedProgram {
-  std::string name, half, mode, engine;  // half: choose, judge or blind
+  std::string name, half, mode, engine;  // half: choose, judge, blind or fresh
   bool host_bound = false;
   struct Figures {
     double kernels = 0, wall = 0;  // milliseconds

@@ -112,6 +112,38 @@ class Recording(unittest.TestCase):
         self.assertEqual(names(recorder.program).count("aten._cudnn_rnn"), 1)
         self.assertEqual(names(recorder.program).count("aten._cudnn_rnn_backward"), 1)
 
+    def test_plain_cells(self):
+        for kind, mode in (("relu", 0), ("tanh", 1)):
+            with Recorder("cells") as recorder:
+                model = nn.RNN(64, 128, 2, nonlinearity=kind, batch_first=True, device=CARD)
+                x = torch.randn(8, 16, 64, device=CARD)
+                with recorder.step(model), torch.no_grad():
+                    model(x)
+            found = next(one for one in recorder.program.operators if one.name == "aten._cudnn_rnn")
+            self.assertEqual(dict((name, value) for name, _, value in found.arguments)["mode"], mode)
+
+    def encoder_layer(self, masked=False, train=False, first=True):
+        with Recorder("encoder") as recorder:
+            model = nn.TransformerEncoderLayer(128, 4, 256, activation="gelu", batch_first=True, norm_first=first, device=CARD,
+                                               dtype=torch.bfloat16).train(train)
+            x = torch.randn(2, 64, 128, device=CARD, dtype=torch.bfloat16)
+            mask = torch.zeros(2, 64, dtype=torch.bool, device=CARD) if masked else None
+            with recorder.step(model), torch.no_grad():
+                model(x, src_key_padding_mask=mask)
+        return names(recorder.program)
+
+    def test_fused_encoder_layer(self):
+        """The operators that PyTorch 2.11 ran on an H200, in their order."""
+        attended = ["aten.addmm", "aten._scaled_dot_product_cudnn_attention", "aten.addmm", "aten.add_.Tensor"]
+        forward = ["aten._addmm_activation", "aten.addmm", "aten.add_.Tensor"]
+        norm = ["aten.native_layer_norm"]
+        self.assertEqual(self.encoder_layer(), [*norm, *attended, *norm, *forward])
+        self.assertEqual(self.encoder_layer(first=False), [*attended, *norm, *forward, *norm])
+
+    def test_encoder_layers_that_are_not_fused(self):
+        for plain in (self.encoder_layer(train=True), self.encoder_layer(masked=True)):
+            self.assertNotIn("aten._addmm_activation", plain)
+
     def test_attention_inside_other_functions(self):
         with Recorder("heads") as recorder:
             model = nn.MultiheadAttention(64, 4, batch_first=True, dtype=torch.bfloat16, device=CARD)

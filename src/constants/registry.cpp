@@ -1,6 +1,7 @@
 #include "constants/registry.h"
 
 #include "constants/cluster.h"
+#include "constants/convolution.h"
 #include "constants/engine.h"
 #include "constants/estimate.h"
 #include "constants/host.h"
@@ -355,6 +356,43 @@ void add_slots(List& list, const DepthwiseSlots& slots) {
   list.add(slots.result);
 }
 
+void add_convolutions(List& list) {
+  list.add(kTf32FilterGradient);
+  list.add(kSharedTile);
+  list.add(kFewChannels);
+  list.add(kFewChannelsSmall);
+  add_slots(list, kDepthwiseOwn);
+  add_slots(list, kDepthwiseOwnGradient);
+  add_slots(list, kDepthwiseOwnLine);
+  add_slots(list, kDepthwiseOwnLineGradient);
+  add_slots(list, kDepthwiseOddLine);
+  add_slots(list, kDepthwiseEvenLine);
+  add_slots(list, kDepthwiseFilterLine);
+  add_slots(list, kDepthwiseLast);
+  add_slots(list, kDepthwiseLastWide);
+  add_slots(list, kDepthwiseLastGradient);
+  add_slots(list, kDepthwiseFilterNarrow);
+  add_slots(list, kDepthwiseFilterWide);
+  add_slots(list, kDepthwiseFilterLarge);
+  list.add(kConvolutionSetUp);
+  list.add(kTransformSlots);
+  list.add(kTransformLoads);
+  list.add(kSliceSlots);
+  list.add(kGroupSetUp);
+  list.add(kGroupStep);
+  list.add(kGroupLongStep);
+  list.add(kGroupDataStep);
+  list.add(kGroupSplit);
+  list.add(kFewGroupsSplit);
+  list.add(kLongFilterStep);
+  list.add(kLongFilterSlots);
+  list.add(kMostMaskedTaps);
+  list.add(kFewGroups);
+  list.add(kSmallGroup);
+  list.add(kWideGroup);
+  list.add(kLargeGroup);
+}
+
 void add_programs(List& list) {
   list.add(kStridedAxis);
   list.add(kMixedTypes);
@@ -364,7 +402,6 @@ void add_programs(List& list) {
   list.add(kWriteOnly);
   list.add(kTurned);
   list.add(kTurnedWide);
-  list.add(kFewChannels);
   list.add(kAtomics);
   list.add(kCompiledAtomics);
   list.add(kSumsOfSquares);
@@ -379,15 +416,10 @@ void add_programs(List& list) {
   list.add(kManyStates);
   list.add(kManyNarrowStates);
   list.add(kDividedPlaces);
-  list.add(kTf32FilterGradient);
-  add_slots(list, kDepthwiseOwn);
-  add_slots(list, kDepthwiseOwnGradient);
-  add_slots(list, kDepthwiseLast);
-  add_slots(list, kDepthwiseLastWide);
-  add_slots(list, kDepthwiseLastGradient);
-  add_slots(list, kDepthwiseFilterNarrow);
-  add_slots(list, kDepthwiseFilterWide);
-  list.add(kConvolutionSetUp);
+  list.add(kStatisticsLoads);
+  list.add(kStatisticsSlots);
+  list.add(kNormGradientLoads);
+  list.add(kNormGradientSlots);
   list.add(kLoneLaunchUnits);
   list.add(kForeachCalls);
 }
@@ -401,6 +433,7 @@ List listed() {
   add_engine(list);
   add_training(list);
   add_programs(list);
+  add_convolutions(list);
   add_cluster_1(list);
   add_network(list);
   add_cluster_2(list);

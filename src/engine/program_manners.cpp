@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "constants/convolution.h"
 #include "constants/program.h"
 
 namespace tilecast {
@@ -20,6 +21,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::write_only: return kWriteOnly;
     case Manner::turned: return kernel.kernel.format.output == DType::fp32 ? kTurnedWide : kTurned;
     case Manner::few_channels: return kFewChannels;
+    case Manner::shared_tile: return kSharedTile;
     case Manner::atomics: return kAtomics;
     case Manner::compiled_atomics: return kCompiledAtomics;
     case Manner::sums_of_squares: return kSumsOfSquares;

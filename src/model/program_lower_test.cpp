@@ -146,6 +146,93 @@ TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
             5u);
 }
 
+// A convolution of one dtype over square images, channels first or last, as many channels out as in.
+struct TestConvolution {
+  std::string dtype = "fp16";
+  Count batch = 32, channels = 64, side = 28, taps = 3, groups = 1;
+  bool last = true;
+};
+LoweredOperator lowered_convolution(const TestConvolution& c) {
+  const auto image = [&](Count channels, Count side) {
+    const Count row = c.last ? side * channels : side, plane = side * side;
+    const std::string strides = c.last ? fmt::format("{},1,{},{}", plane * channels, row, channels)
+                                       : fmt::format("{},{},{},1", plane * channels, plane, row);
+    return test_layout(c.dtype, fmt::format("{},{},{},{}", c.batch, channels, side, side), strides);
+  };
+  const Count each = c.channels / c.groups, area = c.taps * c.taps;
+  const std::string filter = test_layout(c.dtype, fmt::format("{},{},{},{}", c.channels, each, c.taps, c.taps),
+                                         fmt::format("{},{},{},1", each * area, area, c.taps));
+  return lowered({image(c.channels, c.side), filter},
+                 {"aten.convolution",
+                  fmt::format(R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],)"
+                              R"(["padding","ints",[{0},{0}]],["dilation","ints",[1,1]],["groups","int",{1}]])",
+                              c.taps / 2, c.groups),
+                  "[0]"});
+}
+
+// Sixteen channels a group: four groups fill the 64 channels of a tile, whose blocks beside the diagonal are for
+// nothing.
+TEST(ProgramLower, SmallGroupsShareTiles) {
+  const auto made = lowered_convolution({.channels = 256, .groups = 16});
+  ASSERT_EQ(kernel_names(made), std::vector<std::string>{"convolution"});
+  const auto& shape = std::get<Conv2d>(made.kernels[0].kernel.shape);
+  EXPECT_EQ(shape.groups, 4);
+  EXPECT_EQ(shape.in_channels, 256);
+}
+
+// 24 channels become 32, by copies before and after; two such groups share a tile.
+TEST(ProgramLower, OddGroupsArePaddedByCopies) {
+  const auto last = lowered_convolution({.channels = 18 * 24, .groups = 18});
+  ASSERT_EQ(kernel_names(last),
+            (std::vector<std::string>{"cleared", "padded copy", "padded copy", "convolution", "padded copy"}));
+  const auto& shape = std::get<Conv2d>(last.kernels[3].kernel.shape);
+  EXPECT_EQ(shape.groups, 9);
+  EXPECT_EQ(shape.in_channels, 18 * 32);
+  const auto &image = std::get<Custom>(last.kernels[1].kernel.shape),
+             &filter = std::get<Custom>(last.kernels[2].kernel.shape);
+  EXPECT_DOUBLE_EQ(image.vector_ops / filter.vector_ops, 32.0 * 28 * 28 / (32 * 9)) << "by padded elements";
+  const auto first = lowered_convolution({.channels = 18 * 24, .groups = 18, .last = false});
+  EXPECT_EQ(kernel_names(first),
+            (std::vector<std::string>{"cleared", "layout change", "padded copy", "convolution", "layout change"}));
+}
+
+TEST(ProgramLower, GroupsThatCudnnPassesOverRunOneByOne) {
+  const auto made = lowered_convolution({.channels = 14 * 56, .groups = 14});
+  ASSERT_EQ(kernel_names(made), (std::vector<std::string>{"a group's channels", "one group", "a group's channels"}));
+  for (const ProgramKernel& kernel : made.kernels) EXPECT_EQ(kernel.times, 14);
+  EXPECT_DOUBLE_EQ(std::get<Custom>(made.kernels[0].kernel.shape).load_bytes, 2.0 * 32 * 56 * 28 * 28);
+}
+
+// Channels first, a filter of one tap is a product of every image, turned only where rows of fp32 are not aligned; its
+// filter lies the same both ways. Images of one position are the rows of one product.
+TEST(ProgramLower, FiltersOfOneTapAreProducts) {
+  const auto names = [](const std::string& dtype, Count side) {
+    return kernel_names(lowered_convolution({.dtype = dtype, .side = side, .taps = 1, .last = false}));
+  };
+  EXPECT_EQ(names("fp16", 7), std::vector<std::string>{"convolution as product"});
+  EXPECT_EQ(names("fp32", 8), std::vector<std::string>{"convolution as product"});
+  EXPECT_EQ(names("fp32", 7),
+            (std::vector<std::string>{"layout change", "convolution set-up", "convolution", "layout change"}));
+  const auto one = lowered_convolution({.batch = 96, .side = 1, .taps = 1, .last = false});
+  ASSERT_EQ(one.kernels.size(), 1u);
+  EXPECT_EQ(std::get<Gemm>(one.kernels[0].kernel.shape).m, 96);
+}
+
+// A CTA goes over a channel of all images, 512 numbers at a time; of 49 positions 64 threads take an image each turn.
+TEST(ProgramLower, BatchStatisticsWalkOverAChannel) {
+  const auto norm = [](const std::string& image) {
+    return lowered({image}, {"aten.native_batch_norm", R"([["input","tensor",0],["training","bool",true]])", "[0]"});
+  };
+  const auto steps = [&](const std::string& image) {
+    return std::get<Custom>(norm(image).kernels.at(0).kernel.shape).steps;
+  };
+  const double large = steps(test_layout("bf16", "16,64,32,32", "65536,1024,32,1"));
+  const double small = steps(test_layout("bf16", "16,64,7,7", "3136,49,7,1"));
+  EXPECT_DOUBLE_EQ(large / small, (16.0 * 1024 / 512) / (16.0 / 8));
+  EXPECT_EQ(std::get<Custom>(norm(test_layout("bf16", "16,64,7,7", "3136,49,7,1")).kernels.at(0).kernel.shape).ctas,
+            64);
+}
+
 TEST(ProgramLower, CollectivesHaveNoKernelsOfTheirOwn) {
   const std::string part = test_layout("bf16", "128", "1"), whole = test_layout("bf16", "1024", "1");
   const auto text = test_program_text(

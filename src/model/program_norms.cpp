@@ -1,10 +1,17 @@
 // Norms and softmax, forward and backward.
 #include <algorithm>
+#include <bit>
 
+#include "constants/program.h"
 #include "model/program_rules.h"
 
 namespace tilecast {
 namespace {
+
+using constants::kNormGradientLoads;
+using constants::kNormGradientSlots;
+using constants::kStatisticsLoads;
+using constants::kStatisticsSlots;
 
 // 0 where no tensor has so many.
 Count product_of(const std::vector<Count>& sizes) {
@@ -57,8 +64,9 @@ bool is_channels_last(const ProgramLayout& image) {
   return image.shape.size() >= 3 && image.strides[1] == 1 && image.shape[1] > 1;
 }
 
-// cuDNN's kernels for training, channels first: a CTA has one channel of all images ("1C11" in their names) and goes over it
-// `times` times, four numbers of fp32 a thread at once. Grid and block as profiled (h200_programs_kernels.csv.gz).
+// cuDNN's kernels for training, channels first: a CTA has one channel of all images ("1C11" in their names) and goes
+// over it `times` times, four numbers of fp32 a thread at once. Grid and block as profiled
+// (h200_programs_kernels.csv.gz).
 void add_channel_ctas(KernelList& list, std::string_view name, const ProgramLayout& in, double reads, double written) {
   constexpr Count kThreads = 512;
   constexpr double kVector = 16;
@@ -70,8 +78,40 @@ void add_channel_ctas(KernelList& list, std::string_view name, const ProgramLayo
   list.add(name, shape, "fp32");
 }
 
-// Of images: channel by channel over batch and positions. Evaluation is a pointwise pass; training reads everything once
-// for the sums and once more to normalise. Channels first, a CTA has one channel of one image.
+struct ChannelWork {
+  double reads, writes;  // of the image
+  double loads, slots;   // that wait for each other in a turn; of instructions for an element
+};
+// PyTorch's own for training, channels first: a CTA has a channel of all images and goes over it number by number, one
+// for each of 512 threads (Normalization.cuh: rows of threads over positions, as many of them as fit over images).
+struct ChannelWalk {
+  Count channels = 1;
+  double turns = 1;     // of a CTA's threads over its channel
+  double elements = 1;  // with those that find nothing
+};
+ChannelWalk channel_walk(const ProgramLayout& in) {
+  constexpr Count kThreads = 512, kLeast = 32;
+  const Count channels = std::max<Count>(1, in.shape[1]), images = std::max<Count>(1, in.shape[0]);
+  const Count positions = std::max<Count>(1, elements_of(in) / (channels * images));
+  const auto across =
+      std::clamp(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(positions))), kLeast, kThreads);
+  ChannelWalk walk{channels, static_cast<double>(ceil_div(positions, across) * ceil_div(images, kThreads / across)), 1};
+  walk.elements = walk.turns * static_cast<double>(channels * kThreads);
+  return walk;
+}
+void add_channel_walk(KernelList& list, std::string_view name, const ProgramLayout& in, const ChannelWork& work) {
+  constexpr Count kThreads = 512;
+  const ChannelWalk walk = channel_walk(in);
+  Custom shape;
+  shape.ctas = walk.channels, shape.threads = kThreads;
+  shape.load_bytes = work.reads * bytes_of(in), shape.store_bytes = std::max(1.0, work.writes * bytes_of(in));
+  shape.steps = std::max(1.0, work.loads * walk.turns);
+  shape.vector_ops = 2 * work.slots * walk.elements;
+  list.add(name, shape, "fp32");
+}
+
+// Of images: channel by channel over batch and positions. Evaluation is a pointwise pass; training reads everything
+// once for the sums and once more to normalise. Channels first, a CTA has one channel of one image.
 void lower_batch_norm(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in || in->shape.size() < 2 || elements_of(*in) == 0) return;
@@ -79,9 +119,11 @@ void lower_batch_norm(const OperatorView& view, KernelList& list) {
   const bool cudnn = operator_base(view.name()).starts_with("cudnn");
   if (view.truth("training", true) && cudnn && !is_channels_last(*in))
     return add_channel_ctas(list, "batch norm", *in, 2, size);
-  if (view.truth("training", true))
+  if (view.truth("training", true) && !is_channels_last(*in))
+    add_channel_walk(list, "batch statistics", *in, {1, 0, kStatisticsLoads, kStatisticsSlots});
+  else if (view.truth("training", true))
     list.add_pass("batch statistics", size, 0, element, TorchWalk::vectorized, PointwiseOp::add,
-                  is_channels_last(*in) ? Manner::sums_of_squares : Manner::channel_sums);
+                  Manner::sums_of_squares);
   if (is_channels_last(*in)) {
     list.add_pass("batch norm", size, size, element, TorchWalk::vectorized, PointwiseOp::mul, Manner::by_channel);
     return;
@@ -97,6 +139,8 @@ void lower_batch_norm_backward(const OperatorView& view, KernelList& list) {
   const double size = bytes_of(*in), element = element_bytes(in->dtype);
   if (operator_base(view.name()).starts_with("cudnn") && !is_channels_last(*in))
     return add_channel_ctas(list, "batch norm gradient", *in, 4, size);
+  if (!is_channels_last(*in))
+    return add_channel_walk(list, "batch norm gradient", *in, {4, 1, kNormGradientLoads, kNormGradientSlots});
   list.add_pass("batch norm sums", 2 * size, 0, element, TorchWalk::vectorized, PointwiseOp::add, Manner::channel_sums);
   list.add_pass("batch norm gradient", 2 * size, size, element, TorchWalk::vectorized, PointwiseOp::mul,
                 Manner::by_channel);
@@ -119,8 +163,8 @@ void lower_group_norm_backward(const OperatorView& view, KernelList& list) {
   list.add_pass("group norm gradient", 2 * size, size, element, TorchWalk::strided, PointwiseOp::mul);
 }
 
-// log_softmax over rows that do not stay on the SM: the row is read for its maximum, for its sum and for the result; the
-// gradient reads what comes in twice (SoftMax.cu, cunn_SoftMaxForward and cunn_SoftMaxBackward).
+// log_softmax over rows that do not stay on the SM: the row is read for its maximum, for its sum and for the result;
+// the gradient reads what comes in twice (SoftMax.cu, cunn_SoftMaxForward and cunn_SoftMaxBackward).
 bool lower_long_rows(const OperatorView& view, KernelList& list, const ProgramLayout& in, Count cols, bool backward) {
   constexpr double kShared = 48 * 1024;  // bytes that a CTA has without asking for more
   const double row = static_cast<double>(cols) * element_bytes(in.dtype), size = bytes_of(in);
@@ -179,27 +223,26 @@ void lower_nll(const OperatorView& view, KernelList& list) {
 }  // namespace
 
 std::span<const ProgramRule> program_norm_rules() {
-  static const std::vector<ProgramRule> rules = {
-      {"native_layer_norm", lower_norm<LayerNorm>},
-      {"native_layer_norm_backward", lower_norm<LayerNorm>},
-      {"_fused_rms_norm", lower_norm<LayerNorm>},
-      {"_fused_rms_norm_backward", lower_norm<LayerNorm>},
-      {"native_batch_norm", lower_batch_norm},
-      {"cudnn_batch_norm", lower_batch_norm},
-      {"_native_batch_norm_legit", lower_batch_norm},
-      {"native_batch_norm_backward", lower_batch_norm_backward},
-      {"cudnn_batch_norm_backward", lower_batch_norm_backward},
-      {"native_group_norm", lower_group_norm},
-      {"native_group_norm_backward", lower_group_norm_backward},
-      {"_softmax", lower_softmax},
-      {"_log_softmax", lower_softmax},
-      {"_softmax_backward_data", lower_softmax},
-      {"_log_softmax_backward_data", lower_softmax},
-      {"_safe_softmax", lower_safe_softmax},
-      {"nll_loss_forward", lower_nll},
-      {"nll_loss_backward", lower_nll},
-      {"nll_loss2d_forward", lower_nll},
-      {"nll_loss2d_backward", lower_nll}};
+  static const std::vector<ProgramRule> rules = {{"native_layer_norm", lower_norm<LayerNorm>},
+                                                 {"native_layer_norm_backward", lower_norm<LayerNorm>},
+                                                 {"_fused_rms_norm", lower_norm<LayerNorm>},
+                                                 {"_fused_rms_norm_backward", lower_norm<LayerNorm>},
+                                                 {"native_batch_norm", lower_batch_norm},
+                                                 {"cudnn_batch_norm", lower_batch_norm},
+                                                 {"_native_batch_norm_legit", lower_batch_norm},
+                                                 {"native_batch_norm_backward", lower_batch_norm_backward},
+                                                 {"cudnn_batch_norm_backward", lower_batch_norm_backward},
+                                                 {"native_group_norm", lower_group_norm},
+                                                 {"native_group_norm_backward", lower_group_norm_backward},
+                                                 {"_softmax", lower_softmax},
+                                                 {"_log_softmax", lower_softmax},
+                                                 {"_softmax_backward_data", lower_softmax},
+                                                 {"_log_softmax_backward_data", lower_softmax},
+                                                 {"_safe_softmax", lower_safe_softmax},
+                                                 {"nll_loss_forward", lower_nll},
+                                                 {"nll_loss_backward", lower_nll},
+                                                 {"nll_loss2d_forward", lower_nll},
+                                                 {"nll_loss2d_backward", lower_nll}};
   return rules;
 }
 

@@ -101,7 +101,8 @@ std::span<const ProgramRule> program_product_rules() {
   static const std::vector<ProgramRule> rules = {{"mm", lower_mm},           {"addmm", lower_addmm},
                                                  {"bmm", lower_bmm},         {"baddbmm", lower_baddbmm},
                                                  {"_grouped_mm", lower_grouped}, {"mv", lower_vector},
-                                                 {"dot", lower_vector},      {"addmv", lower_vector}};
+                                                 {"dot", lower_vector},      {"addmv", lower_vector},
+                                                 {"_addmm_activation", lower_addmm}};  // in the epilogue as well
   return rules;
 }
 

@@ -25,6 +25,7 @@ enum class Manner : std::uint8_t {
   write_only,         // nothing is read
   turned,             // an image changes between channels first and last through shared memory
   few_channels,       // a convolution whose channels are padded: cuDNN takes kernels of an older kind
+  shared_tile,        // a convolution whose groups share tiles
   recurrent_product,  // of one time of a recurrent layer
   recurrent_cell,
   atomics,            // sums in L2, number by number

@@ -7,14 +7,13 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
-MODES = {"lstm": 2, "gru": 3}  # cuDNN's numbers of the cells (cudnnRNNMode_t)
-GATES = {"lstm": 4, "gru": 3}
+MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}  # cuDNN's numbers of the cells (cudnnRNNMode_t)
 _library: Optional[Any] = None
 
 
 def recurrent(kind: str, x: Tensor, state: Any, weights: list[Tensor], biases: bool, layers: int, dropout: float,
               train: bool, bidirectional: bool, batch_first: bool) -> Any:
-    """`torch.lstm` and `torch.gru` on a padded batch."""
+    """`torch.lstm`, `torch.gru` and the plain cells on a padded batch."""
     _teach()
     hidden, cell = (state[0], state[1]) if kind == "lstm" else (state, None)
     width = hidden.shape[-1]

@@ -16,9 +16,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .attention import attention
+from .encoder import forward_as_fused
 from .recurrent import recurrent
 
 ATTENTION = nn.functional.scaled_dot_product_attention
+RECURRENT = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
 CARD = torch.device("cuda", 0)
 
 
@@ -57,6 +59,8 @@ def as_on_card(capability: tuple[int, int]) -> Iterator[None]:
         chosen = functools.partial(attention, capability=capability)
         stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", chosen))
         stack.enter_context(mock.patch.object(nn.RNNBase, "flatten_parameters", lambda self: None))
+        layer = nn.TransformerEncoderLayer
+        stack.enter_context(mock.patch.object(layer, "forward", forward_as_fused(layer.forward, capability)))
         yield
 
 
@@ -159,8 +163,8 @@ class ChooseKernels(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is ATTENTION:
             return attention(*args, **(kwargs or {}), capability=self.capability)
-        if func in (torch.lstm, torch.gru) and len(args) == 9 and args[0].device.type == "cuda":
-            return recurrent("lstm" if func is torch.lstm else "gru", *args)
+        if func in RECURRENT and len(args) == 9 and args[0].device.type == "cuda":
+            return recurrent(func.__name__, *args)
         return func(*args, **(kwargs or {}))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Program:
     kind: str
-    builder: str  # a function of vision.py, language.py, others.py or unseen.py
+    builder: str  # a function of vision.py, language.py, others.py, unseen.py or fresh.py
     mode: str  # inference | training
     sizes: dict[str, Any] = field(default_factory=dict)
     engine: str = "eager"  # eager | compile
@@ -24,8 +24,8 @@ class Program:
 
     @property
     def half(self) -> str:
-        """Programs of one kind are all in the same half; kinds that nothing was chosen by are `blind`."""
-        return "blind" if self.kind in BLIND_KINDS else half_of(self.kind)
+        """Programs of one kind are all in the same half; kinds that nothing was chosen by are `blind`, later ones `fresh`."""
+        return "blind" if self.kind in BLIND_KINDS else "fresh" if self.kind in FRESH_KINDS else half_of(self.kind)
 
 
 def _is_size(value: Any) -> bool:
@@ -169,17 +169,45 @@ def blind() -> list[Program]:
     ]
 
 
+def fresh() -> list[Program]:
+    """Kinds measured once after the rules of convolutions, which the blind ones had shown to be wrong, were final."""
+    i, t, c = "inference", "training", "compile"
+    return [
+        _p("resnext", "torchvision_model", t, name="resnext50_32x4d", batch=64, train=True, autocast="bf16",
+           channels_last=True),
+        _p("shufflenet", "torchvision_model", t, name="shufflenet_v2_x1_0", batch=128, train=True),
+        _p("mnasnet", "torchvision_model", i, name="mnasnet1_0", batch=256, dtype="fp16", channels_last=True),
+        _p("inception", "torchvision_model", i, name="googlenet", batch=128),
+        _p("vgg", "torchvision_model", t, name="vgg11_bn", batch=32, train=True, autocast="bf16"),
+        _p("segmentation", "segmentation", i, batch=8, side=512),
+        _p("conformer", "conformer", t, batch=32, frames=1000, train=True),
+        _p("wavenet", "wavenet", t, batch=8, length=8192, train=True),
+        _p("latent-decoder", "latent_decoder", i, batch=4, side=32),
+        _p("distilled-image", "distilled_image", i, batch=64),
+        _p("summarizer", "summarizer", t, batch=16, source=512, target=128),
+        _p("discriminator", "discriminator", t, batch=64, length=256),
+        _p("plain-recurrent", "plain_recurrent", t, batch=256, length=128),
+        _p("resnext", "torchvision_model", i, c, name="resnext50_32x4d", batch=64, dtype="fp16", channels_last=True),
+        _p("conformer", "conformer", i, c, batch=32, frames=1000, layers=4, train=False),
+        _p("wavenet", "wavenet", t, c, batch=8, length=8192, train=True),
+        _p("latent-decoder", "latent_decoder", i, c, batch=4, side=32),
+        _p("distilled-image", "distilled_image", i, c, batch=64, layers=6),
+        _p("discriminator", "discriminator", t, c, batch=64, length=256, layers=6),
+    ]
+
+
 BLIND_KINDS = {program.kind for program in blind()}
+FRESH_KINDS = {program.kind for program in fresh()}
 
 
 def everything() -> list[Program]:
-    return eager() + compiled() + retimed() + blind()
+    return eager() + compiled() + retimed() + blind() + fresh()
 
 
 def build(program: Program) -> Any:
     """The program's Work on the default device, ready to run."""
-    from . import language, others, unseen, vision
-    for module in (vision, language, others, unseen):
+    from . import fresh as further, language, others, unseen, vision
+    for module in (vision, language, others, unseen, further):
         if hasattr(module, program.builder):
             return getattr(module, program.builder)(**program.sizes)
     raise KeyError(f"no builder {program.builder}")

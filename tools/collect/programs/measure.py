@@ -232,7 +232,8 @@ def preload() -> dict[str, str]:
                  "Qwen3MoeForCausalLM", "Mamba2ForCausalLM", "WhisperForConditionalGeneration", "Wav2Vec2Model",
                  "ViTForImageClassification", "SegformerForSemanticSegmentation", "CLIPModel",
                  "Dinov2WithRegistersModel", "ModernBertForMaskedLM", "DebertaV2ForMaskedLM", "AlbertForMaskedLM",
-                 "DistilBertModel", "MixtralForCausalLM"):
+                 "DistilBertModel", "MixtralForCausalLM", "DeiTForImageClassification",
+                 "BartForConditionalGeneration", "ElectraForPreTraining"):
         getattr(hf, name)
     return {"torch": torch.__version__, "torchvision": torchvision.__version__, "transformers": hf.__version__,
             "cuda": str(torch.version.cuda)}
@@ -252,10 +253,11 @@ def everything(run: Run, patience: float, eager: list[Program], compiled: list[P
     run.measure([p for p in compilers if p in run.alive])
 
 
-def chosen(only: str, blind: bool, also: str) -> list[list[Program]]:
+def chosen(only: str, unseen: str, also: str) -> list[list[Program]]:
     """Programs by how they are run: eager, compiled, for their traces."""
-    if blind:
-        programs = catalogue.blind() + [p for p in catalogue.everything() if p.name in also.split(",")]
+    if unseen:
+        kinds = catalogue.blind() if unseen == "blind" else catalogue.fresh()
+        programs = kinds + [p for p in catalogue.everything() if p.name in also.split(",")]
         return [[p for p in programs if p.engine == engine] for engine in ("eager", "compile")] + [[]]
     words = [word for word in only.split(",") if word]
     return [[p for p in part() if not words or any(word in p.name for word in words)]
@@ -268,15 +270,16 @@ def main() -> None:
     parser.add_argument("--budget-seconds", type=float, default=560.0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", default="", help="names that contain one of these words, separated by commas")
-    parser.add_argument("--blind", action="store_true", help="the kinds that nothing was chosen by, and those of --also")
-    parser.add_argument("--also", default="", help="with --blind: full names of other programs, separated by commas")
+    parser.add_argument("--unseen", choices=("blind", "fresh"), default="",
+                        help="the kinds that nothing was chosen by, and those of --also")
+    parser.add_argument("--also", default="", help="with --unseen: full names of other programs, separated by commas")
     parser.add_argument("--patience", type=float, default=COMPILE_PATIENCE, help="seconds the compiler may take")
     parser.add_argument("--code", action="store_true", help="keep what the compiler wrote, in code.zip")
     parser.add_argument("--list", action="store_true")
     for hidden in ("--one", "--folder", "--number"):
         parser.add_argument(hidden, default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    lists = chosen(args.only, args.blind, args.also)
+    lists = chosen(args.only, args.unseen, args.also)
     if args.list:
         for program in [p for part in lists for p in part]:
             print(program.half, program.name)

@@ -2,9 +2,11 @@
 """Convolutions of all kinds, their gradients by data and by filter: which kernels PyTorch launches, and how long each takes.
 
     python3 tools/collect/windows/convolutions.py --out results --budget-seconds 90
+    python3 tools/collect/windows/convolutions.py --set layers --out results --budget-seconds 240
 
-One table, `convolutions.csv`: a row for every kernel of a direction of a case. Cases are drawn by a fixed seed, kinds in turn, so that a
-run cut short has some of each; `half` is by a hash of the case. Times are the profiler's, the mean of two calls after one that is not counted.
+One table, `convolutions.csv` or `convolution_layers.csv`: a row for every kernel of a direction of a case. Cases are drawn by a fixed seed,
+kinds in turn, so that a run cut short has some of each: shapes of any kind, or (`layers`) such as networks have, where cuDNN's choice among
+its engines is to be seen. `half` is by a hash of the case. Times are the profiler's, the mean of two calls after one that is not counted.
 """
 
 import argparse
@@ -26,7 +28,7 @@ COLUMNS = ["case", "half", "kind", "dtype", "layout", "batch", "inputs", "output
 DTYPES = ("float32", "float16", "bfloat16")
 DIRECTIONS = ("forward", "data", "filter")
 COUNTED, TOGETHER = 2, 12  # calls of a direction; cases in one profile
-MOST_ELEMENTS, MOST_OPERATIONS = 3e7, 4e11
+MOST_ELEMENTS, LEAST_OPERATIONS, MOST_OPERATIONS = 3e7, 1e7, 4e11
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Case:
         positions = inside if self.transposed else outside
         operations = 2 * self.batch * positions * math.prod(self.kernel) * self.inputs * self.outputs / self.groups
         elements = self.batch * max(inside * self.inputs, outside * self.outputs)
-        return elements <= MOST_ELEMENTS and 1e7 <= operations <= MOST_OPERATIONS
+        return elements <= MOST_ELEMENTS and LEAST_OPERATIONS <= operations <= MOST_OPERATIONS
 
 
 def _channels(draw):
@@ -136,11 +138,95 @@ def depthwise(draw):
 KINDS = (flat, line, volume, transposed, grouped, depthwise)
 
 
-def cases(count):
-    draw, found, names = random.Random(7), [], set()
+def grouped_layer(draw):
+    """Bottlenecks in groups: the width of a group, how many there are, and the image go together."""
+    each = draw.choice((4, 8, 8, 16, 16, 24, 32, 32, 40, 48, 56, 64, 64, 72, 80, 112, 128))
+    groups = draw.choice([n for n in (2, 3, 4, 6, 8, 9, 14, 16, 18, 32, 64) if 32 <= n * each <= 2048])
+    return Case("grouped", layout=draw.choice(("first", "last")), inputs=groups * each, outputs=groups * each,
+                side=(draw.choice((7, 14, 14, 28, 28, 56, 112)),) * 2, kernel=(3, 3), stride=draw.choice((1, 1, 1, 2)),
+                padding=1, groups=groups, **_common(draw))
+
+
+def grouped_line(draw):
+    each = draw.choice((8, 16, 32, 48, 64))
+    groups = draw.choice([n for n in (2, 4, 8, 16, 32) if n * each <= 1024])
+    taps = draw.choice((3, 5, 15, 31, 63, 128))
+    return Case("grouped", layout="first", inputs=groups * each, outputs=groups * each,
+                side=(draw.choice((128, 250, 499, 750, 1500, 3000)),), kernel=(taps,), padding=taps // 2, groups=groups,
+                **_common(draw))
+
+
+def flat_layer(draw):
+    """Plain convolutions whose channels are any multiple of eight, many or few."""
+    taps = draw.choice((1, 1, 3, 3, 3, 5))
+    channels = lambda: draw.choice((8, 16, 24, 32, 40, 48, 56, 64, 72, 88, 96, 112, 120, 136, 160, 184, 200, 224, 256, 288,
+                                    352, 416, 480, 512, 640, 736, 896, 1024, 1536, 2048))
+    return Case("2d", layout=draw.choice(("first", "last")), inputs=channels(), outputs=channels(),
+                side=(draw.choice((7, 14, 28, 56, 112, 16, 32, 64)),) * 2, kernel=(taps,) * 2, padding=taps // 2,
+                stride=draw.choice((1, 1, 1, 2)), **_common(draw))
+
+
+def first_layer(draw):
+    """An image of few channels, or its patches."""
+    taps, stride, padding = draw.choice(((3, 1, 1), (3, 2, 1), (7, 2, 3), (5, 1, 2), (4, 4, 0), (8, 8, 0), (14, 14, 0),
+                                         (16, 16, 0), (32, 32, 0)))
+    return Case("2d", layout=draw.choice(("first", "last")), inputs=draw.choice((1, 3, 3, 3, 4)),
+                outputs=draw.choice((16, 24, 32, 64, 96, 192, 384, 768, 1024) if stride > 2 else (16, 24, 32, 48, 64, 96)),
+                side=(draw.choice((32, 64, 128, 224, 256)),) * 2, kernel=(taps,) * 2, stride=stride, padding=padding,
+                **_common(draw))
+
+
+def last_layer(draw):
+    """Few channels come out."""
+    taps = draw.choice((1, 3, 3, 7))
+    return Case("2d", layout=draw.choice(("first", "last")), inputs=draw.choice((16, 32, 64, 128, 256)),
+                outputs=draw.choice((1, 2, 3, 3, 4, 12, 21)), side=(draw.choice((28, 32, 64, 128, 256)),) * 2,
+                kernel=(taps,) * 2, padding=taps // 2, **_common(draw))
+
+
+def squeezed_layer(draw):
+    """Images of one position: scales of channels."""
+    wide = draw.choice((32, 64, 96, 144, 240, 480, 576, 672, 960, 1152))
+    narrow = draw.choice((8, 16, 24, 32, 56, 112, 232))
+    ends = draw.choice(((wide, narrow), (narrow, wide)))
+    return Case("2d", layout=draw.choice(("first", "last")), inputs=ends[0], outputs=ends[1], side=(1, 1), kernel=(1, 1),
+                **_common(draw))
+
+
+def line_layer(draw):
+    """Sound: long lines of few channels, dilated or in steps."""
+    taps, stride = draw.choice(((2, 1), (3, 1), (3, 1), (3, 2), (7, 1), (10, 5), (8, 4), (1, 1)))
+    dilation = draw.choice((1, 1, 2, 8, 64)) if stride == 1 and taps > 1 else 1
+    channels = lambda: draw.choice((32, 64, 80, 128, 256, 512))
+    return Case("1d", layout="first", inputs=draw.choice((1, channels(), channels(), channels())), outputs=channels(),
+                side=(draw.choice((400, 1500, 3000, 8000, 24000)),), kernel=(taps,), stride=stride,
+                padding=dilation * (taps // 2), dilation=dilation, **_common(draw))
+
+
+def depthwise_line(draw):
+    channels, taps = draw.choice((144, 256, 384, 512, 1024)), draw.choice((3, 4, 7, 15, 31))
+    return Case("depthwise", layout="first", inputs=channels, outputs=channels, side=(draw.choice((128, 400, 1000, 2048)),),
+                kernel=(taps,), padding=taps // 2, groups=channels, **_common(draw))
+
+
+def depthwise_layer(draw):
+    channels, taps = draw.choice((16, 24, 40, 72, 120, 144, 232, 240, 480, 576, 672, 960, 1152)), draw.choice((3, 3, 5, 7))
+    return Case("depthwise", layout=draw.choice(("first", "last")), inputs=channels, outputs=channels,
+                side=(draw.choice((7, 14, 28, 56, 112)),) * 2, kernel=(taps,) * 2, stride=draw.choice((1, 1, 2)),
+                padding=taps // 2, groups=channels, **_common(draw))
+
+
+LAYERS = (grouped_layer, flat_layer, grouped_layer, line_layer, first_layer, depthwise_layer, flat_layer, grouped_layer,
+          transposed, last_layer, squeezed_layer, grouped_line, depthwise_line, volume)
+SETS = {"shapes": (7, KINDS, "convolutions"), "layers": (23, LAYERS, "convolution_layers")}
+
+
+def cases(count, which="shapes"):
+    seed, kinds, _ = SETS[which]
+    draw, found, names = random.Random(seed), [], set()
     while len(found) < count:
-        case = KINDS[len(found) % len(KINDS)](draw)
-        if case.is_small() and case.name not in names:
+        case = kinds[len(found) % len(kinds)](draw)
+        if (case.is_small() or case.side == (1, 1)) and case.name not in names:
             names.add(case.name)
             found.append(case)
     return found
@@ -216,14 +302,15 @@ def main():
     parser.add_argument("--out", default="results")
     parser.add_argument("--budget-seconds", type=float, default=90.0)
     parser.add_argument("--cases", type=int, default=600)
+    parser.add_argument("--set", choices=sorted(SETS), default="shapes")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
-    plan = cases(args.cases)
+    plan = cases(args.cases, args.set)
     if args.list:
         for case in plan:
             print(case.half, case.name)
         return
-    deadline, rows, card = Deadline(args.budget_seconds), Rows(args.out, "convolutions", COLUMNS), card_name()
+    deadline, rows, card = Deadline(args.budget_seconds), Rows(args.out, SETS[args.set][2], COLUMNS), card_name()
     for first in range(0, len(plan), TOGETHER):
         if deadline.passed():
             break
