@@ -51,12 +51,16 @@ class Recorder:
         self._open.enter_context(self.streams.installed())
         self._open.enter_context(meshes_on_host())
         self._open.enter_context(shardings_apart(self.aside))
-        self._open.enter_context(resizes_seen(lambda storage: self.watch and self.watch.resized(storage)))
+        self._open.enter_context(resizes_seen(self._resized))
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._open is not None
         self._open.close()
+
+    def _resized(self, storage: Any) -> None:
+        if self.watch:
+            self.watch.resized(storage)
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
