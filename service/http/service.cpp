@@ -37,8 +37,17 @@ std::string_view doing(std::string_view question) {
   return is_long(question) ? "reading" : "forecasting";
 }
 
+// "/v1/tune" is the beginning of two questions: the remedy names them.
 HttpResponse not_found(const HttpRequest& request) {
-  return error_response(404, error("nothing is at " + request.path, "GET /v1/questions lists what can be asked"));
+  std::vector<std::string> below;
+  for (const std::string& known : question_names()) {
+    std::string path = std::string(kBase) + known;
+    std::replace(path.begin(), path.end(), ' ', '/');
+    if (path.starts_with(request.path + "/")) below.push_back(std::move(path));
+  }
+  const bool begun = !below.empty() && request.path.size() > kBase.size();
+  return error_response(404, error("nothing is at " + request.path,
+                                   begun ? "POST to " + join_or(below) : "GET /v1/questions lists what can be asked"));
 }
 
 HttpResponse wrong_method(std::string allowed) {

@@ -124,6 +124,7 @@ TEST(HttpService, WhatIsWrongIsSaidWithItsField) {
   EXPECT_FALSE(problem("/v1/kernel", "[]", 400).at("remedy").get<std::string>().empty());
   EXPECT_FALSE(problem("/v1/kernel", std::string(5000, '['), 400).at("message").get<std::string>().empty());
   EXPECT_FALSE(problem("/v1/nothing", "{}", 404).at("remedy").get<std::string>().empty());
+  EXPECT_THAT(problem("/v1/tune", "{}", 404).at("remedy").get<std::string>(), HasSubstr("/v1/tune/gemm"));
   EXPECT_EQ(asked(service, "GET", "/v1/gpus/H1000").status, 404);
   EXPECT_EQ(asked(service, "GET", "/v1/models/../../etc/passwd").status, 404);
   const HttpResponse method = asked(service, "GET", "/v1/kernel");
