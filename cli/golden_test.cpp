@@ -6,6 +6,7 @@
 //   tilecast kernel gemm --m 8 --n 4096 --k 4096 --gpu H100-SXM,L4
 //     0.latency_us 15.672
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,6 +99,50 @@ TEST(Golden, ForecastsAreThoseThatWereAccepted) {
     }
   }
   EXPECT_GT(rows, 300u);
+}
+
+// A file as tools/golden/capture writes them, of one question.
+std::string captured(const std::string& name, const std::string& said) {
+  const std::string path = scratch_path(name);
+  const Ran ran =
+      run_shell("echo '{\"kind\":\"step\",\"command\":\"predict M\"," + said + "}' | gzip > '" + path + "'");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return path;
+}
+Ran compared(const std::string& before, const std::string& after, const std::string& flags = "") {
+  return run_shell(TILECAST_SOURCE_DIR "/tools/golden/compare '" + before + "' '" + after + "' " + flags);
+}
+
+// tools/golden: the large set, kept outside the repository.
+TEST(Golden, LargeSetsAreComparedFigureByFigure) {
+  using testing::HasSubstr;
+  const std::string before = captured("before.gz", R"("answer":[{"step_ms":2.0,"seen":"yes"}])");
+  const Ran same = compared(before, before, "--exact");
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("1 questions (0 refused), 1 forecasts: 1 the same to the last digit"));
+  const std::string rounded = captured("rounded.gz", R"("answer":[{"step_ms":2.0000000000002,"seen":"yes"}])");
+  EXPECT_EQ(compared(before, rounded).code, 0);
+  EXPECT_THAT(compared(before, rounded).out, HasSubstr("1 within 1e-12, 0 moved"));
+  EXPECT_EQ(compared(before, rounded, "--exact").code, 1);
+  const Ran moved = compared(before, captured("moved.gz", R"("answer":[{"step_ms":2.5,"seen":"no"}])"));
+  EXPECT_EQ(moved.code, 1);
+  EXPECT_THAT(moved.out, HasSubstr("step: step_ms: 1, by 0.2 at most: predict M: 2.0 -> 2.5"));
+  EXPECT_THAT(moved.out, HasSubstr("step: seen: 1: predict M: yes -> no"));
+  const Ran refused = compared(before, captured("refused.gz", R"("refused":"no such model")"));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("step: now refused: 1: predict M: no such model"));
+}
+
+TEST(Golden, LargeSetIsTheSameWhenAskedTwice) {
+  const std::string once = scratch_path("once.gz"), again = scratch_path("again.gz");
+  for (const std::string& path : {once, again}) {
+    const Ran ran = run_shell(TILECAST_SOURCE_DIR "/tools/golden/capture '" + path +
+                              "' --program '" TILECAST_BINARY "' --only tuning");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+  }
+  const Ran ran = compared(once, again, "--exact");
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("48 questions .* 0 within 1e-12, 0 moved; 0 are asked only after"));
 }
 
 // A folder that looks like a checkout with its program built: what commands of documents write stays in it.

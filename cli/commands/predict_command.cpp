@@ -93,7 +93,7 @@ Result<std::string> run_predict(const PredictOptions& options) {
 }
 
 Result<std::string> run_memory(const MemoryOptions& options) {
-  const auto queries = step_queries(quickly(options.query.step), options.lists);
+  const auto queries = step_queries(options.query.step, options.lists);
   if (!queries) return queries.error();
   if (options.json) return memory_document(*queries);
   const auto rows = memory_rows(*queries);

@@ -110,7 +110,7 @@ std::string examples_text(const Question& question) {
 }
 
 std::string first_examples(const std::vector<Question>& questions) {
-  std::string text = questions.size() > 1 ? "Examples:" : "Example:";
+  std::string text = "Examples:";
   for (const Question& question : questions) text += "\n  tilecast " + question.examples.front();
   return text;
 }

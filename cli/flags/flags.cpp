@@ -97,7 +97,7 @@ void add_gpu_commands(CLI::App& app, GpuOptions& options, RowsOptions& rows, Com
 
   CLI::App* gpu = app.add_subcommand("gpu", "show or check one GPU description");
   gpu->require_subcommand(1);
-  gpu->footer(first_examples({gpu_question()}) + "\n  tilecast gpu check data/gpus/h100-sxm.json");
+  gpu->footer("Examples:\n  tilecast gpu show H100-SXM\n  tilecast gpu check data/gpus/h100-sxm.json");
   CLI::App* show = gpu->add_subcommand("show", gpu_question().summary);
   add_arguments(*show, arguments_of(options.query), options.refusal);
   show->add_flag("--json", options.json, "machine-readable output");

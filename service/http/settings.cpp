@@ -31,9 +31,9 @@ const Question& http_question() {
 std::vector<BoundArgument> arguments_of(HttpOptions& o) {
   Declare list;
   list.add(o.host, {.name = "host",
-                    .help = "address to listen at; others than this machine's own need a token",
+                    .help = "address to listen on; any but this machine's own needs a token",
                     .example = "0.0.0.0"});
-  list.add(o.port, {.name = "port", .help = "0: any that is free", .example = "8421", .least = 0, .most = 65535});
+  list.add(o.port, {.name = "port", .help = "port to listen on; 0: any that is free", .example = "8421", .least = 0, .most = 65535});
   list.add(o.token,
            {.name = "token",
             .help = "what clients must send as `Authorization: Bearer ...`; other users of this machine can see "
@@ -46,32 +46,32 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                             .repeated = true,
                             .group = "Who may ask"});
   list.add(o.allow_host, {.name = "allow-host",
-                          .help = "names that this service is asked by, beside those of this machine: behind a proxy",
+                          .help = "further names that clients may call this service by, as behind a proxy",
                           .example = "tilecast.example.org",
                           .repeated = true,
                           .group = "Who may ask"});
   list.add(o.max_body,
-           {.name = "max-body", .help = "longest body", .unit = "MiB", .least = 1, .most = 1024, .group = "Limits"});
+           {.name = "max-body", .help = "longest body of a request", .unit = "MiB", .least = 1, .most = 1024, .group = "Limits"});
   list.add(o.connections,
-           {.name = "connections", .help = "most at a time", .least = 1, .most = 100'000, .group = "Limits"});
+           {.name = "connections", .help = "most connections at a time", .least = 1, .most = 100'000, .group = "Limits"});
   list.add(o.threads, {.name = "threads",
-                       .help = "that answer quick questions (0: one a core)",
+                       .help = "threads that answer quick questions (0: one for each core)",
                        .least = 0,
                        .most = 1024,
                        .group = "Limits"});
   list.add(o.long_threads, {.name = "long-threads",
-                            .help = "that answer long ones: simulations, plans, tuning, traces",
+                            .help = "threads that answer long ones: simulations, plans, tuning, traces",
                             .least = 1,
                             .most = 256,
                             .group = "Limits"});
   list.add(o.time_limit, {.name = "time-limit",
-                          .help = "of a question that is no job",
+                          .help = "longest time that a question may take unless it is a job",
                           .unit = "s",
                           .least = 1,
                           .most = 86400,
                           .group = "Limits"});
   list.add(o.jobs,
-           {.name = "jobs", .help = "most that are kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
+           {.name = "jobs", .help = "most jobs kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
   list.add(o.log,
            {.name = "log", .help = "a line of JSON on standard error for every request, or none", .example = "none"});
   return list.take();

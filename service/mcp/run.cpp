@@ -66,7 +66,7 @@ std::vector<BoundArgument> arguments_of(McpOptions& options) {
 
 const Question& mcp_question() {
   static const Question question{"mcp",
-                                 "answer an assistant: the Model Context Protocol on standard input and output",
+                                 "answer assistants over the Model Context Protocol, on standard input and output",
                                  {"mcp", "mcp --allow-files traces"}};
   return question;
 }

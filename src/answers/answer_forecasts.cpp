@@ -130,9 +130,7 @@ AnswerDocument ask_predict(GivenArguments& given) {
 AnswerDocument ask_memory(GivenArguments& given) {
   const auto queries = steps_asked(given, {});
   if (!queries) return queries.error();
-  std::vector<StepQuery> quick;
-  for (const StepQuery& query : *queries) quick.push_back(quickly(query));
-  return memory_document(quick);
+  return memory_document(*queries);
 }
 
 AnswerDocument ask_collective(GivenArguments& given) {

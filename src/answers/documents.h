@@ -27,8 +27,6 @@ std::string predict_json(const StepRows& rows);   // of one GPU each
 std::string parallel_json(const StepRows& rows);  // of many
 // What steps need of memory; of one GPU also the largest that fits.
 Result<std::string> memory_document(const std::vector<StepQuery>& queries);
-// A query about memory does not ask how long.
-StepQuery quickly(StepQuery query);
 
 // Recorded PyTorch programs, one for each query; those that cannot be forecast say why.
 std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<const ProgramQuery> queries);

@@ -69,10 +69,21 @@ Json refused_json(const StepSetting& s, const Error& why) {
               {"error", why.line()}};
 }
 
+// What was asked of which ranks.
+Json setting_json(const StepSetting& s) {
+  return Json{{"model", s.model},
+              {"cluster", s.cluster},
+              {"gpu", s.gpu},
+              {"gpus", s.gpus},
+              {"layout", layout_json(s.layout)},
+              {"mode", name_of(s.mode)},
+              {"engine", name_of(s.engine)},
+              {"dtype", s.dtype}};
+}
+
 Json parallel_row_json(const Row<StepForecast>& row) {
   if (!row.answer) return refused_json(row.setting, row.answer.error());
   const StepForecast& f = *row.answer;
-  const StepSetting& s = f.setting;
   const StepOverMany& many = *f.many;
   Json axes = Json::object(), stages = Json::array(), exchanges = Json::array();
   for (const StepAxis& axis : many.axes)
@@ -81,33 +92,26 @@ Json parallel_row_json(const Row<StepForecast>& row) {
           Json{{"total_ms", in_milliseconds(axis.total)}, {"exposed_ms", in_milliseconds(axis.exposed)}};
   for (const StepStage& stage : many.stages) stages.push_back(stage_json(stage));
   for (const StepExchange& exchange : many.exchanges) exchanges.push_back(exchange_json(exchange));
-  Json json{{"model", s.model},
-            {"cluster", s.cluster},
-            {"gpu", s.gpu},
-            {"gpus", s.gpus},
-            {"layout", layout_json(s.layout)},
-            {"mode", name_of(s.mode)},
-            {"engine", name_of(s.engine)},
-            {"dtype", s.dtype},
-            {"micro_batches", many.micro_batches},
-            {"step_ms", in_milliseconds(f.time)},
-            {"interval_ms", {in_milliseconds(f.interval.low), in_milliseconds(f.interval.high)}},
-            {"bound_ms", in_milliseconds(f.bound)},
-            {"tokens_per_second", f.tokens_per_second},
-            {"tokens_per_second_per_gpu", f.tokens_per_second / s.gpus},
-            {"mfu", f.mfu},
-            {"energy_j", f.joules ? Json(*f.joules) : Json()},
-            {"compute_ms", in_milliseconds(many.compute)},
-            {"bubble_ms", in_milliseconds(many.bubble)},
-            {"optimizer_ms", in_milliseconds(many.optimizer)},
-            {"exposed_ms", in_milliseconds(many.exposed)},
-            {"axes", axes},
-            {"stages", stages},
-            {"usable_bytes", in_bytes(many.usable)},
-            {"fits", many.fits},
-            {"seen", many.seen_share > 0.5},
-            {"exchanges", exchanges}};
-  json["notes"] = f.notes;
+  Json json = setting_json(f.setting);
+  json.update(Json{{"micro_batches", many.micro_batches},
+                   {"step_ms", in_milliseconds(f.time)},
+                   {"interval_ms", {in_milliseconds(f.interval.low), in_milliseconds(f.interval.high)}},
+                   {"bound_ms", in_milliseconds(f.bound)},
+                   {"tokens_per_second", f.tokens_per_second},
+                   {"tokens_per_second_per_gpu", f.tokens_per_second / f.setting.gpus},
+                   {"mfu", f.mfu},
+                   {"energy_j", f.joules ? Json(*f.joules) : Json()},
+                   {"compute_ms", in_milliseconds(many.compute)},
+                   {"bubble_ms", in_milliseconds(many.bubble)},
+                   {"optimizer_ms", in_milliseconds(many.optimizer)},
+                   {"exposed_ms", in_milliseconds(many.exposed)},
+                   {"axes", axes},
+                   {"stages", stages},
+                   {"usable_bytes", in_bytes(many.usable)},
+                   {"fits", many.fits},
+                   {"seen", many.seen_share > 0.5},
+                   {"exchanges", exchanges},
+                   {"notes", f.notes}});
   if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
   return json;
 }
@@ -116,25 +120,18 @@ Json parallel_row_json(const Row<StepForecast>& row) {
 
 Json spread_memory_json(const Row<MemoryForecast>& row) {
   if (!row.answer) return refused_json(row.setting, row.answer.error());
-  const StepSetting& s = row.answer->setting;
   Json stages = Json::array();
   Bytes least = row.answer->stages.front().usable;
   for (const StepMemory& stage : row.answer->stages) {
     stages.push_back(rank_memory_json(stage));
     least = std::min(least, stage.usable);
   }
-  return Json{{"model", s.model},
-              {"cluster", s.cluster},
-              {"gpu", s.gpu},
-              {"gpus", s.gpus},
-              {"layout", layout_json(s.layout)},
-              {"mode", name_of(s.mode)},
-              {"engine", name_of(s.engine)},
-              {"dtype", s.dtype},
-              {"stages", stages},
-              {"usable_bytes", in_bytes(least)},
-              {"fits", row.answer->fits()},
-              {"notes", row.answer->notes}};
+  Json json = setting_json(row.answer->setting);
+  json.update(Json{{"stages", stages},
+                   {"usable_bytes", in_bytes(least)},
+                   {"fits", row.answer->fits()},
+                   {"notes", row.answer->notes}});
+  return json;
 }
 
 std::string parallel_json(const StepRows& rows) {

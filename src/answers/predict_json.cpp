@@ -104,11 +104,6 @@ Json list_json(const StepRows& rows) {
 
 std::string predict_json(const StepRows& rows) { return json_text(list_json(rows)); }
 
-StepQuery quickly(StepQuery query) {
-  query.method = Method::roofline;
-  return query;
-}
-
 Result<std::string> memory_document(const std::vector<StepQuery>& queries) {
   const auto rows = memory_rows(queries);
   if (!rows) return rows.error();
