@@ -101,6 +101,15 @@ TEST(Ask, EveryQuestionOfTheProgramIsAmongThem) {
   }
 }
 
+// Schemas, manual pages and the web page show arguments one by one.
+TEST(Ask, HelpOfAnArgumentIsUnderstoodWithoutItsNeighbours) {
+  for (const Texts& question : Texts::parse(questions_json()))
+    for (const Texts& argument : question["arguments"]) {
+      const std::string help = argument["help"];
+      EXPECT_FALSE(help.empty() || help.starts_with("...")) << question["name"] << " " << argument["name"] << ": " << help;
+    }
+}
+
 TEST(Ask, ArgumentsSayTheirRangeAndWhereTheyMeanSomething) {
   const Texts all = Texts::parse(questions_json());
   bool positional = false, bounded = false, scoped = false;

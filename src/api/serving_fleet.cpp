@@ -145,7 +145,7 @@ void declare_offload(Declare& list, FleetQuery& f) {
                             .least = 0,
                             .most = kMostGigabytes});
   list.add(f.offload_rate, {.name = "offload-rate",
-                            .help = "... at which they come and go (default: the GPU's link to its host)",
+                            .help = "rate between a GPU and that host memory (default: of the GPU's link to its host)",
                             .unit = "GB/s",
                             .example = "50",
                             .least = 0,
@@ -157,15 +157,16 @@ void declare_offload(Declare& list, FleetQuery& f) {
                             .least = 0,
                             .most = kMostGigabytes});
   list.add(f.offload_disk_rate, {.name = "offload-disk-rate",
-                                 .help = "... at which it is read (default 5)",
+                                 .help = "rate at which that disk is read (default 5)",
                                  .unit = "GB/s",
                                  .example = "7",
                                  .least = 0,
                                  .most = kMostGigabytesPerSecond,
                                  .scopes = {kDiskTier}});
-  list.add(f.offload_load, {.name = "offload-load",
-                            .help = "which of them are loaded: those that come sooner than they are computed, or all",
-                            .example = "always"});
+  list.add(f.offload_load,
+           {.name = "offload-load",
+            .help = "which keys and values are loaded back: those that arrive sooner than they are computed, or all",
+            .example = "always"});
 }
 
 void declare_prefix_router(Declare& list, FleetQuery& f) {
@@ -176,18 +177,20 @@ void declare_prefix_router(Declare& list, FleetQuery& f) {
                                .most = 1,
                                .scopes = {kByPrefix}});
   list.add(f.balance_abs, {.name = "balance-abs-threshold",
-                           .help = "... loads that differ by more, and by the ratio below, are levelled first",
+                           .help = "prefix-aware router: replicas whose loads differ by more, and by "
+                                   "balance-rel-threshold too, are levelled first",
                            .unit = "requests",
                            .example = "32",
                            .least = 0,
                            .most = kMostCount,
                            .scopes = {kByPrefix}});
-  list.add(f.balance_rel, {.name = "balance-rel-threshold",
-                           .help = "... ratio of the largest load to the least",
-                           .example = "1.1",
-                           .least = 1,
-                           .most = 1e6,
-                           .scopes = {kByPrefix}});
+  list.add(f.balance_rel,
+           {.name = "balance-rel-threshold",
+            .help = "prefix-aware router: ratio of the largest load to the least from which loads are levelled",
+            .example = "1.1",
+            .least = 1,
+            .most = 1e6,
+            .scopes = {kByPrefix}});
 }
 
 void declare_autoscale(Declare& list, FleetQuery& f) {
@@ -213,27 +216,30 @@ void declare_rank_variants(Declare& list, FleetQuery& f) {
 
 void declare_pool_layouts(Declare& list, FleetQuery& f) {
   list.add(f.prefill_pp, {.name = "prefill-pp",
-                          .help = "... pipeline stages of each (default: as pp)",
+                          .help = "with prefill-replicas: pipeline stages of each (default: as pp)",
                           .example = "2",
                           .least = 1,
                           .most = kMostPoolRanks,
                           .scopes = {kPromptPool}});
   list.add(f.prefill_ep, {.name = "prefill-ep",
-                          .help = "... ranks that share the experts of each (default: as ep)",
+                          .help = "with prefill-replicas: ranks that share the experts of each (default: as ep)",
                           .example = "8",
                           .least = 1,
                           .most = kMostPoolRanks,
                           .scopes = {kPromptPool}});
-  list.add(f.prefill_attention_dp, {.name = "prefill-attention-dp",
-                                    .help = "... data parallel ranks of each (default: as attention-dp)",
-                                    .example = "4",
-                                    .least = 1,
-                                    .most = kMostPoolRanks,
-                                    .scopes = {kPromptPool}});
-  list.add(f.link, {.name = "link-over",
-                    .help = "... the link between them: as given, or the cluster's NVLink or network",
-                    .example = "network",
-                    .scopes = {kPromptPool}});
+  list.add(f.prefill_attention_dp,
+           {.name = "prefill-attention-dp",
+            .help = "with prefill-replicas: data parallel ranks of each (default: as attention-dp)",
+            .example = "4",
+            .least = 1,
+            .most = kMostPoolRanks,
+            .scopes = {kPromptPool}});
+  list.add(
+      f.link,
+      {.name = "link-over",
+       .help = "with prefill-replicas: the link to the decoding ones: as given, or the cluster's NVLink or network",
+       .example = "network",
+       .scopes = {kPromptPool}});
 }
 
 }  // namespace tilecast
