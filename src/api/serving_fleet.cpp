@@ -145,7 +145,7 @@ void declare_offload(Declare& list, FleetQuery& f) {
                             .least = 0,
                             .most = kMostGigabytes});
   list.add(f.offload_rate, {.name = "offload-rate",
-                            .help = "rate between a GPU and that host memory (default: of the GPU's link to its host)",
+                            .help = "rate between a GPU and its host's memory (default: of the GPU's link to its host)",
                             .unit = "GB/s",
                             .example = "50",
                             .least = 0,
@@ -157,7 +157,7 @@ void declare_offload(Declare& list, FleetQuery& f) {
                             .least = 0,
                             .most = kMostGigabytes});
   list.add(f.offload_disk_rate, {.name = "offload-disk-rate",
-                                 .help = "rate at which that disk is read (default 5)",
+                                 .help = "rate at which a GPU's disk is read (default 5)",
                                  .unit = "GB/s",
                                  .example = "7",
                                  .least = 0,
