@@ -38,6 +38,7 @@ struct Cluster {
     BytesPerSecond bandwidth;  // of a GPU
     Seconds latency;           // of one hop
     bool nvls = false;         // the switch reduces and multicasts
+    bool peers = true;         // PCIe: GPUs read each other's memory; else data passes through the host's
   } intra;
 
   // PCIe: what GPUs below different host bridges share.

@@ -16,7 +16,7 @@ constexpr double kRoundedPeak = 1.02;  // vendors round; a link a little above t
 const JsonObjectFields kFields = {
     {"",
      {"name", "aliases", "gpu", "gpus_per_node", "nodes", "intra", "host_bridge", "inter", "notes", "sources", "like"}},
-    {"intra", {"kind", "gb_per_s", "latency_us", "nvls"}},
+    {"intra", {"kind", "gb_per_s", "latency_us", "nvls", "peer_access"}},
     {"host_bridge", {"gpus", "gb_per_s"}},
     {"inter", inter_fields()}};
 
@@ -53,6 +53,9 @@ void read_intra(JsonFields& read, Cluster& cluster) {
         "intra.gb_per_s",
         fmt::format("is above the {} GB/s that {} has in a direction", in_gigabytes_per_second(peak), cluster.gpu.name),
         "give the rate of one direction");
+  intra.peers = read_flag(read, "intra.peer_access", true);
+  if (!intra.peers && !pcie)
+    return read.fail("intra.peer_access", "GPUs joined by NVLink reach each other", "leave it out");
   if (intra.nvls && intra.kind != LinkKind::nvlink_switch)
     return read.fail("intra.nvls", "needs a switch: intra.kind is " + kind, "set it to false");
 }
@@ -127,6 +130,7 @@ std::string cluster_json(const Cluster& cluster) {
                   {"gb_per_s", written_figure(in_gigabytes_per_second(cluster.intra.bandwidth))},
                   {"latency_us", written_figure(in_microseconds(cluster.intra.latency))},
                   {"nvls", cluster.intra.nvls}};
+  if (!cluster.intra.peers) out["intra"]["peer_access"] = false;
   if (cluster.host_bridge)
     out["host_bridge"] = {{"gpus", cluster.host_bridge->gpus},
                           {"gb_per_s", written_figure(in_gigabytes_per_second(cluster.host_bridge->bandwidth))}};

@@ -35,6 +35,9 @@ BytesPerSecond group_bandwidth(int ranks, const Cluster& cluster) {
 Seconds wire_of(const Collective& call, Bytes sent, const Cluster& cluster) {
   const Seconds link = sent / group_bandwidth(call.ranks, cluster);
   const BridgeUse use = bridge_use(call, cluster);
+  // Without peer access every byte goes up to the host's memory and down again, over the bridge of its GPU.
+  if (!cluster.intra.peers && cluster.host_bridge)
+    return std::max(link, sent * static_cast<double>(use.local * use.groups) / cluster.host_bridge->bandwidth);
   if (use.bridges <= 1) return link;
   // A ring crosses a bridge once in each direction with all that a rank sends; an exchange with more.
   const Bytes crossing = call.bytes * leaving_share(call.op, use.bridges, use.local, call.ranks);
@@ -102,7 +105,7 @@ bool has_own_kernel(const Collective& call, const Cluster& cluster) {
   if (call.library == CommLibrary::nccl || call.op != CollectiveOp::all_reduce || call.ranks > kOwnKernelRanks)
     return false;
   if (cluster.intra.kind != LinkKind::pcie) return true;
-  return call.library != CommLibrary::trtllm && call.ranks <= kOwnKernelPcieRanks;
+  return cluster.intra.peers && call.library != CommLibrary::trtllm && call.ranks <= kOwnKernelPcieRanks;
 }
 
 ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu) {

@@ -25,8 +25,8 @@ struct ShotLimits {
   Bytes one_shot, own_kernel;
 };
 // Whether the engine has an all-reduce of its own over these links. Over PCIe vLLM's and SGLang's join two GPUs alone
-// ("not supported on more than two PCIe-only GPUs", vllm/distributed/device_communicators/custom_all_reduce.py);
-// TensorRT-LLM's asks for NVLink (cpp/tensorrt_llm/thop/allreduceOp.cpp).
+// ("not supported on more than two PCIe-only GPUs", vllm/distributed/device_communicators/custom_all_reduce.py), where
+// these reach each other's memory; TensorRT-LLM's asks for NVLink (cpp/tensorrt_llm/thop/allreduceOp.cpp).
 bool has_own_kernel(const Collective& call, const Cluster& cluster);
 ShotLimits shot_limits(CommLibrary library, int ranks, const Gpu& gpu);
 

@@ -140,6 +140,22 @@ TEST(Collective, EnginesGiveMostOfPcieToNccl) {
     }
 }
 
+// Through the host's memory all GPUs below a bridge share it, and no engine has a kernel of its own.
+TEST(Collective, WithoutPeerAccessDataPassesThroughTheHost) {
+  Cluster through = cluster("l40s-pcie-8");
+  through.intra.peers = false;
+  const Cluster direct = cluster("l40s-pcie-8");
+  const Bytes size = mebibytes(256);
+  for (const int ranks : {2, 4, 8}) {
+    const Collective all = call(CollectiveOp::all_reduce, size, ranks);
+    const double longer = time_of(all, through) / time_of(all, direct);
+    EXPECT_NEAR(longer, std::min(ranks, 4), 0.15 * std::min(ranks, 4)) << ranks;
+    Collective own = all;
+    own.library = CommLibrary::vllm;
+    EXPECT_EQ(time_of(own, through), time_of(all, through));
+  }
+}
+
 TEST(Collective, GroupsThatShareNodesTakeTheNetworksTime) {
   const Cluster four = cluster("hgx-h100-8", 4);
   const auto us = [&](const Collective& c) { return in_microseconds(time_of(c, four)); };
